@@ -1,0 +1,1 @@
+"""The room of people: projects, quality checks, agreement. Built later."""

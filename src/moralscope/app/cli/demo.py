@@ -1,0 +1,55 @@
+"""`moralscope demo`: from nothing to a scored table."""
+
+from typing import TYPE_CHECKING
+
+from moralscope.app.cli.options import Encoder, Json, Out, Seed
+
+if TYPE_CHECKING:
+    from moralscope.core.records import RunRecord
+
+_NEXT = (
+    ('moralscope score "forgive a friend" "spread rumours"', "score actions of your own"),
+    ("moralscope score --file actions.txt --json", "a whole file, as a run record"),
+    (
+        'moralscope rank "What should I put in the toaster?" bread "my hamster"',
+        "rank answers to a question",
+    ),
+    ("moralscope reproduce choice", "the paper's tables beside ours"),
+)
+
+
+def demo(encoder: Encoder = "minilm", json: Json = False, out: Out = None, seed: Seed = 0) -> None:
+    """A one-minute tour: twenty actions scored on real weights.
+
+    The weights (minilm, 91 MB, Apache-2.0) are fetched and verified on the first run.
+    """
+    from moralscope.app.cli.output import counting, emit, fetching
+    from moralscope.jobs.demo import demo
+    from moralscope.jobs.records import check_writable
+    from moralscope.jobs.score import prepare_encoder
+
+    if out is not None:
+        check_writable(out)
+    with fetching() as progress:
+        model = prepare_encoder(encoder, progress)
+    with counting("scoring") as report:
+        record = demo(model, seed=seed, report=report)
+    emit(record, json=json, path=out, show=_show)
+
+
+def _show(record: "RunRecord") -> None:
+    from rich.text import Text
+
+    from moralscope.app.cli.output import out, print_warnings, score_table
+
+    out.print(
+        f"Twenty actions, asked about in ten ways, as {record.config['encoder']} answers them",
+        style="bold",
+    )
+    out.print(score_table(record.results))
+    print_warnings(record)
+    out.print()
+    out.print("Try next", style="bold")
+    for command, what in _NEXT:
+        out.print(Text(f"  {command}"))
+        out.print(Text(f"      {what}", style="dim"))

@@ -1,0 +1,137 @@
+"""Rendering in the terminal: tables, bars, progress. Texts from users are never markup."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from moralscope.core.records import ActionScore, RunRecord
+
+_BAR = 12  # cells on each side of zero
+_SHOWN = 20
+GOOD, BAD = "green", "red"
+
+out = Console(highlight=False)
+notes = Console(stderr=True, highlight=False)
+
+
+def emit(
+    record: "RunRecord", *, json: bool, path: Path | None, show: Callable[["RunRecord"], None]
+) -> None:
+    """Print a run record (as JSON or as `show` draws it) and save it if a path is given."""
+    from moralscope.jobs.records import record_lines, write_record
+
+    if path is not None:
+        write_record(record, path)
+    if json:
+        sys.stdout.writelines(record_lines(record))
+        sys.stdout.flush()
+        return
+    show(record)
+    if path is not None:
+        notes.print(Text(f"run record: {path}", style="dim"))
+
+
+def clean(text: str) -> Text:
+    """Make hostile text safe to print: no markup, no control characters, one line."""
+    return Text("".join(char if char.isprintable() else "�" for char in text))
+
+
+def score_table(scores: Sequence["ActionScore"]) -> Table:
+    """Draw scores, best first, as bars around zero; the middle of a long list is left out."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("action", overflow="fold", max_width=44)
+    table.add_column("bad        good", justify="center", no_wrap=True)
+    table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("95 % interval", justify="right", no_wrap=True)
+    ordered = sorted(scores, key=lambda row: -row.score)
+    scale = max((abs(row.score) for row in ordered), default=0.0) or 1.0
+    hidden = len(ordered) - 2 * _SHOWN
+    for place, row in enumerate(ordered):
+        if hidden > 0 and _SHOWN <= place < len(ordered) - _SHOWN:
+            if place == _SHOWN:
+                table.add_row(f"… {hidden:,} more: --json or --out", "", "", "")
+            continue
+        table.add_row(
+            clean(row.action),
+            _bar(row.score / scale),
+            Text(f"{row.score:+.3f}", style=GOOD if row.score > 0 else BAD),
+            Text(f"{row.low:+.3f} … {row.high:+.3f}", style="dim"),
+        )
+    return table
+
+
+def plain_table(*titles: str, title: str | None = None) -> Table:
+    """Return a table without lines: the first column to the left, numbers to the right."""
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
+    for place, name in enumerate(titles):
+        left = place == 0 or name.strip() == titles[0]
+        table.add_column(name.strip(), justify="left" if left else "right")
+    return table
+
+
+def _bar(share: float) -> Text:
+    """Draw -1 … 1 in half cells to the left or right of a middle line."""
+    halves = round(abs(share) * _BAR * 2)
+    full, half = divmod(halves, 2)
+    if share < 0:
+        body = ("╺" if half else "") + "━" * full
+        return Text.assemble((body.rjust(_BAR), BAD), "│", " " * _BAR)
+    body = "━" * full + ("╸" if half else "")
+    return Text.assemble(" " * _BAR, "│", (body.ljust(_BAR), GOOD))
+
+
+def print_warnings(record: "RunRecord") -> None:
+    """Print the record's warnings under the table."""
+    for line in record.warnings:
+        out.print(Text(f"note: {line}", style="dim"))
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on stderr while work goes on, when stderr is a terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(
+        *columns,
+        TimeRemainingColumn(),
+        console=notes,
+        transient=True,
+        disable=not notes.is_terminal,
+    ) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def fetching() -> Iterator[Callable[[str, int, int], None]]:
+    """Show bars on stderr while weights are fetched, when stderr is a terminal."""
+    tasks = {}
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Progress(
+        *columns,
+        TimeRemainingColumn(),
+        console=notes,
+        transient=True,
+        disable=not notes.is_terminal,
+    ) as bar:
+
+        def report(label: str, done: int, total: int, /) -> None:
+            if label not in tasks:
+                tasks[label] = bar.add_task(label, total=total)
+            bar.update(tasks[label], completed=done, total=total)
+
+        yield report

@@ -1,0 +1,43 @@
+"""The command tree: one file per command group, heavy imports only inside commands."""
+
+from typing import Annotated
+
+import typer
+
+from moralscope.app.cli import demo, models, rank, reproduce, score
+from moralscope.version import __version__
+
+app = typer.Typer(
+    name="moralscope",
+    help="Measure, explain and steer the moral values that text models carry.",
+    epilog="Scores describe a model or a rule set. They are not moral advice.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"moralscope {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of a failure and every note.")
+    ] = False,
+) -> None:
+    """Measure, explain and steer the moral values that text models carry."""
+
+
+app.command("demo", rich_help_panel="Start here")(demo.demo)
+app.command("score", rich_help_panel="Measure")(score.score)
+app.command("rank", rich_help_panel="Measure")(rank.rank)
+app.add_typer(reproduce.app, name="reproduce", rich_help_panel="Measure")
+app.add_typer(models.app, name="models", rich_help_panel="Weights")

@@ -1,0 +1,89 @@
+"""Frozen records: what jobs pass around, save and draw from."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from moralscope.version import __version__
+
+RUN_SCHEMA = "moralscope.run/1"
+
+
+@dataclass(frozen=True, slots=True)
+class ActionScore:
+    """An action's score on a moral axis, with its interval and what it was averaged from.
+
+    `prompts` holds the bias under each prompt, `sum` their sum (what the papers' tables print).
+
+    Examples
+    --------
+    >>> ActionScore("kill time", 0.02, -0.01, 0.05, (0.01, 0.03), 0.04).score
+    0.02
+    """
+
+    action: str
+    score: float
+    low: float
+    high: float
+    prompts: tuple[float, ...] = ()
+    sum: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RankedAnswer:
+    """A candidate answer and its cosine with the question."""
+
+    answer: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRef:
+    """Which weights a run used."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """What a job read, did and found. Reports are drawn from it alone."""
+
+    job: str
+    seed: int
+    config: Mapping[str, Any]
+    models: Sequence[ModelRef]
+    results: Sequence[Any]
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
+    schema: str = RUN_SCHEMA
+    version: str = __version__
+    created: str = field(
+        default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"), compare=False
+    )
+
+
+def to_plain(value: Any) -> Any:
+    """Turn records into what JSON can hold; a number that is not finite becomes null.
+
+    Examples
+    --------
+    >>> to_plain(RankedAnswer("bread", float("nan")))
+    {'answer': 'bread', 'score': None}
+    """
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, str | int):
+        return value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: to_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence):
+        return [to_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return to_plain(value.tolist())
+    raise TypeError(f"{type(value).__name__} has no place in a run record")

@@ -1,0 +1,1 @@
+"""The room of BERT has a Moral Compass: the moral direction. Built later."""

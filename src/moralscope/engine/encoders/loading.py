@@ -1,0 +1,134 @@
+"""Names to encoders: a name of the store, `scripted`, a local folder, or a hub id.
+
+Weights come through the model store, verified on every load. A hub id is the user's own
+choice of weights: its files are fetched by huggingface_hub and pinned by their own checksums.
+"""
+
+import logging
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+from moralscope.core.errors import InputError, StoreError, UnknownName
+from moralscope.core.protocols import Encoder
+from moralscope.core.registry import registry
+from moralscope.engine.cache import EmbeddingCache
+from moralscope.engine.encoders.pipeline import Backend, TextEncoder
+from moralscope.engine.encoders.scripted import ScriptedBackend
+from moralscope.engine.store import Progress, Store, sha256_of
+
+log = logging.getLogger(__name__)
+
+_NEEDED = ("*.json", "*.txt", "*.model", "*.safetensors")
+Build = Callable[[Path, str, str], Backend]
+
+
+def load_encoder(
+    name: str,
+    *,
+    store: Store | None = None,
+    cached: bool = True,
+    progress: Progress | None = None,
+) -> Encoder:
+    """Return the encoder that `name` means, fetching its weights if they are not there yet.
+
+    Parameters
+    ----------
+    name
+        `minilm`, `mpnet`, `use-lite`, `scripted`, a folder, or a hub id such as
+        ``sentence-transformers/all-MiniLM-L12-v2``.
+    store
+        Where weights and cached rows lie; the user's own by default.
+    cached
+        Keep rows on disk so that the same text is never computed twice.
+
+    Examples
+    --------
+    >>> load_encoder("scripted").encode(["kill time", "kill people"]).shape
+    (2, 64)
+    """
+    if name == ScriptedBackend.name:
+        return TextEncoder(ScriptedBackend())
+    store = store or Store()
+    backend = _backend(name, store, progress)
+    folder = store.home / "cache" / "embeddings"
+    cache = EmbeddingCache(folder, backend.checksum, backend.dimension) if cached else None
+    return TextEncoder(backend, cache)
+
+
+def _backend(name: str, store: Store, progress: Progress | None) -> Backend:
+    if name in registry.names("encoder"):
+        build: Build = registry.get("encoder", name)
+        folder = store.ensure(name, progress)
+        return build(folder, name, store.entry(name).sha256)
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return _sentence_transformer(path, path.resolve().name, folder_checksum(path))
+    if name.count("/") == 1 and not name.startswith((".", "/", "~")):
+        folder = _hub_folder(name, store)
+        return _sentence_transformer(folder, name, folder_checksum(folder))
+    if "/" in name:
+        raise InputError(
+            f"there is no folder {name}", "give a folder with a sentence-transformers model"
+        )
+    try:
+        registry.get("encoder", name)
+    except UnknownName as error:
+        raise UnknownName(
+            error.problem, f"{error.remedy}, or a local folder, or a hub id (owner/name)"
+        ) from None
+    raise AssertionError  # names() and get() read the same shelf
+
+
+def folder_checksum(folder: Path) -> str:
+    """Return one checksum over every file of a model folder that can decide a row."""
+    paths = sorted({path for pattern in _NEEDED for path in folder.rglob(pattern)})
+    if not any(path.suffix == ".safetensors" for path in paths):
+        raise InputError(
+            f"{folder} holds no .safetensors weights",
+            "save the model as safetensors; pickled weights are never loaded",
+        )
+    digest = sha256()
+    for path in paths:
+        digest.update(f"{path.relative_to(folder).as_posix()} {sha256_of(path)}\n".encode())
+    return digest.hexdigest()
+
+
+def _hub_folder(name: str, store: Store) -> Path:
+    if not store.hub_allowed:
+        raise StoreError(
+            f"'{name}' is a hub id and the hub is switched off",
+            "unset MORALSCOPE_OFFLINE, MORALSCOPE_HUB and HF_HUB_OFFLINE, or give a local folder",
+        )
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(name, allow_patterns=list(_NEEDED)))
+    except Exception as error:  # the hub client raises many kinds; each means the same to a user
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
+        raise StoreError(
+            f"'{name}' could not be fetched from the hub ({reason})",
+            f"check the id and the network, or use one of {', '.join(registry.names('encoder'))}",
+        ) from error
+
+
+def _sentence_transformer(folder: Path, name: str, checksum: str) -> Backend:
+    from moralscope.engine.encoders.sentence_transformer import SentenceTransformerBackend
+
+    return SentenceTransformerBackend(folder, name, checksum)
+
+
+def _use_lite(folder: Path, name: str, checksum: str) -> Backend:
+    from moralscope.engine.encoders.use_lite import UseLiteBackend
+
+    return UseLiteBackend(folder, name, checksum)
+
+
+def _scripted(folder: Path, name: str, checksum: str) -> Backend:
+    return ScriptedBackend()
+
+
+registry.add("encoder", "minilm", _sentence_transformer)
+registry.add("encoder", "mpnet", _sentence_transformer)
+registry.add("encoder", "use-lite", _use_lite)
+registry.add("encoder", "scripted", _scripted)

@@ -1,0 +1,111 @@
+"""What every encoder shares: each text once, batches of like length, rows from the cache.
+
+A backend turns one batch of prepared texts into rows and knows nothing of the rest.
+"""
+
+import threading
+from collections.abc import Iterator, Sequence, Sized
+from typing import Any, Protocol
+
+import numpy as np
+
+from moralscope.core.protocols import Matrix
+from moralscope.engine.cache import EmbeddingCache
+
+_BLOCK = 8192  # texts tokenised, computed and cached as one piece of work
+_SLACK = 1.15  # a batch may hold texts up to this much shorter than its longest
+
+
+class Backend(Protocol):
+    """One model's arithmetic: texts → prepared texts (with a length) → rows."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def checksum(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    @property
+    def batch_tokens(self) -> int:
+        """How many tokens a batch should hold on this machine."""
+
+    def prepare(self, texts: Sequence[str]) -> Sequence[Sized]: ...
+
+    def embed(self, batch: Sequence[Any]) -> Matrix: ...
+
+
+def like_length_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
+    """Yield places grouped so that little is padded and no batch exceeds `batch_tokens`.
+
+    Examples
+    --------
+    >>> list(like_length_batches([9, 3, 9, 3], 18))
+    [[0, 2], [1, 3]]
+    """
+    order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
+    batch: list[int] = []
+    longest = 0
+    for place in order:
+        full = (len(batch) + 1) * longest > batch_tokens
+        if batch and (full or lengths[place] * _SLACK < longest):
+            yield batch
+            batch = []
+        if not batch:
+            longest = max(1, lengths[place])
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+class TextEncoder:
+    """An `Encoder` around a backend: deduplicates, sorts by length, caches, locks."""
+
+    def __init__(self, backend: Backend, cache: EmbeddingCache | None = None) -> None:
+        self._backend = backend
+        self._cache = cache
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        return self._backend.name
+
+    @property
+    def checksum(self) -> str:
+        return self._backend.checksum
+
+    @property
+    def dimension(self) -> int:
+        return self._backend.dimension
+
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        """Return one row per text, in order; equal texts are computed once."""
+        places: dict[str, int] = {}
+        inverse = [places.setdefault(text, len(places)) for text in texts]
+        unique = list(places)
+        rows = np.empty((len(unique), self.dimension), dtype=np.float32)
+        for start in range(0, len(unique), _BLOCK):
+            rows[start : start + _BLOCK] = self._encode_block(unique[start : start + _BLOCK])
+        return rows if len(unique) == len(inverse) else rows[inverse]
+
+    def _encode_block(self, texts: list[str]) -> Matrix:
+        if self._cache is None:
+            return self._compute(texts)
+        found, rows = self._cache.get(texts)
+        missing = np.flatnonzero(~found)
+        if missing.size:
+            new_texts = [texts[place] for place in missing]
+            rows[missing] = self._compute(new_texts)
+            self._cache.put(new_texts, rows[missing])
+        return rows
+
+    def _compute(self, texts: list[str]) -> Matrix:
+        rows = np.empty((len(texts), self.dimension), dtype=np.float32)
+        with self._lock:
+            prepared = self._backend.prepare(texts)
+            lengths = [len(item) for item in prepared]
+            for batch in like_length_batches(lengths, self._backend.batch_tokens):
+                rows[batch] = self._backend.embed([prepared[place] for place in batch])
+        return rows

@@ -1,0 +1,102 @@
+"""The tokenizer of Universal Sentence Encoder lite: text in, vocabulary ids out.
+
+A unigram (SentencePiece) vocabulary, of which the most probable segmentation is found with the
+Viterbi algorithm (Kudo 2018, https://arxiv.org/abs/1804.10959). It follows the tokenizer of
+TF.js's universal-sentence-encoder id by id, its oddities included, because the embeddings
+published for these weights were made with it. It does not collapse white space (only U+0020 is a
+word boundary; a tab or a newline is an unknown character), does not truncate and does not decode.
+"""
+
+import json
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+
+from moralscope.core.errors import StoreError
+
+UNKNOWN = 0
+RESERVED = 6  # the unknown piece, sentence marks and extras: never matched in a text
+BOUNDARY = "\u2581"
+
+
+class UseLiteTokenizer:
+    """Segments a text into the pieces of a vocabulary.
+
+    Parameters
+    ----------
+    vocabulary
+        One (piece, log-probability) per id; the first six ids are reserved. The published file has
+        no log-probability for pieces with a colon; the reference counts those as 0, and so do we.
+
+    Examples
+    --------
+    >>> reserved = [("?", 0.0)] * 6
+    >>> tokenizer = UseLiteTokenizer([*reserved, ("\u2581", -3.0), ("a", -2.0), ("\u2581a", -1.0)])
+    >>> tokenizer.encode("a aa"), tokenizer.encode("a\u00e9\u00e8a")
+    ([8, 8, 7], [8, 0, 7])
+    """
+
+    def __init__(self, vocabulary: Sequence[tuple[str, float | None]]) -> None:
+        self._pieces: dict[str, tuple[float, int]] = {}
+        self._longest: dict[str, int] = {}
+        self._lengths = [1] * len(vocabulary)
+        for index, (piece, score) in enumerate(vocabulary[RESERVED:], RESERVED):
+            self._pieces[piece] = (score or 0.0, index)
+            self._longest[piece[0]] = max(len(piece), self._longest.get(piece[0], 0))
+            self._lengths[index] = len(piece)
+
+    @classmethod
+    def read(cls, path: Path) -> "UseLiteTokenizer":
+        """Read ``vocab.json``; anything but a list of [piece, number or null] is refused."""
+        try:
+            vocabulary = json.loads(path.read_text(encoding="utf-8"))
+            return cls([(_nonempty(piece), score and float(score)) for piece, score in vocabulary])
+        except (OSError, TypeError, ValueError) as error:
+            raise StoreError(
+                f"{path} is not the vocabulary of use-lite ({error})",
+                f"remove {path.parent} and pull the model again",
+            ) from error
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def encode(self, text: str) -> list[int]:
+        """Give the ids of the best segmentation; neighbouring unknown characters share one id."""
+        text = unicodedata.normalize("NFKC", text)
+        if not text:
+            return []
+        text = BOUNDARY + text.replace(" ", BOUNDARY)
+        last = self._last_pieces(text)
+        ids: list[int] = []
+        stop = len(text)
+        while stop > 0:
+            if last[stop] != UNKNOWN or not ids or ids[-1] != UNKNOWN:
+                ids.append(last[stop])
+            stop -= self._lengths[last[stop]]
+        return ids[::-1]
+
+    def _last_pieces(self, text: str) -> list[int]:
+        """Give, for every prefix of the text, the id of the last piece of its best segmentation."""
+        best = [0.0] * (len(text) + 1)
+        last = [UNKNOWN] * (len(text) + 1)
+        for start in range(len(text)):
+            for stop, score, index in self._matches(text, start):
+                total = best[start] + score
+                # The reference takes a best score of 0 for "not reached yet", even where pieces
+                # that cost nothing have reached it: kept, or ids around colons would differ.
+                if best[stop] == 0 or total >= best[stop]:
+                    best[stop], last[stop] = total, index
+        return last
+
+    def _matches(self, text: str, start: int) -> list[tuple[int, float, int]]:
+        """Give (stop, log-probability, id) of the pieces at `start`, else one unknown character."""
+        longest = self._longest.get(text[start], 0)
+        stops = range(start + 1, min(start + longest, len(text)) + 1)
+        found = [(s, *self._pieces[text[start:s]]) for s in stops if text[start:s] in self._pieces]
+        return found or [(start + 1, 0.0, UNKNOWN)]
+
+
+def _nonempty(piece: object) -> str:
+    if not isinstance(piece, str) or not piece:
+        raise ValueError(f"{piece!r} is not a piece")
+    return piece

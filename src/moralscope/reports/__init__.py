@@ -1,0 +1,1 @@
+"""Figures and HTML drawn from run records alone. Built later."""

@@ -1,0 +1,1 @@
+"""The room of Moral Stories: norms, actions, consequences, chains. Built later."""
