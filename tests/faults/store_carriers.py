@@ -3,6 +3,7 @@
 The index counts what is downloaded and can be slow or stop half-way.
 """
 
+import contextlib
 import hashlib
 import io
 import json
@@ -83,7 +84,7 @@ class Index:
         self.held = {}
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         self.url = f"http://127.0.0.1:{self._server.server_port}/simple"
 
     def add(self, name, wheel):
@@ -107,35 +108,27 @@ class Index:
         self._server.shutdown()
         self._server.server_close()
 
-    def send(self, name, write):
+    def send(self, name, connection):
         self.served.append(name)
         wheel = self.wheels[name]
-        half = len(wheel) // 2
         try:
             for start in range(0, len(wheel), CHUNK):
-                if name in self.held and start >= half:
-                    self._wait_or_notice_the_cut(name, write)
-                write(wheel[start : start + CHUNK])
+                if name in self.held and start >= len(wheel) // 2:
+                    self._wait(self.held[name], connection)
+                connection.sendall(wheel[start : start + CHUNK])
                 time.sleep(self.pace)
         except OSError:
             self.cut_off.set()
 
-    def _wait_or_notice_the_cut(self, name, write):
-        while not self.held[name].wait(0.05):
-            write(b"")
-            if self._peer_is_gone(write):
-                raise ConnectionError
-
     @staticmethod
-    def _peer_is_gone(write):
-        connection = write.__self__._sock
-        connection.setblocking(False)
-        try:
-            return connection.recv(1) == b""
-        except BlockingIOError:
-            return False
-        finally:
-            connection.setblocking(True)
+    def _wait(event, connection):
+        """Wait for `event`; raise if the client goes away meanwhile."""
+        connection.settimeout(0.05)
+        while not event.is_set():
+            with contextlib.suppress(TimeoutError):
+                if not connection.recv(1):
+                    raise ConnectionError
+        connection.settimeout(None)
 
     def _handler(index):  # noqa: N805
         class Handler(BaseHTTPRequestHandler):
@@ -145,7 +138,7 @@ class Index:
                     self.send_error(404)
                 elif self.path.endswith(".whl"):
                     self._start("application/octet-stream", len(index.wheels[name]))
-                    index.send(name, self.wfile.write)
+                    index.send(name, self.connection)
                 else:
                     file = f"{name.replace('-', '_')}-1.0-py3-none-any.whl"
                     page = f'<a href="/file/{name}/{file}">{file}</a>'.encode()

@@ -9,6 +9,7 @@ import logging
 import os
 import sqlite3
 import threading
+import time
 import zlib
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -27,6 +28,7 @@ CREATE TABLE IF NOT EXISTS vectors (
 """
 _LOOKUP = 500  # keys per SELECT; SQLite's default limit of bound values is far above
 _DEFAULT_LIMIT_MB = 2048
+_PATIENCE = 30.0  # seconds to wait for another process
 
 
 def text_key(text: str) -> bytes:
@@ -140,11 +142,9 @@ class EmbeddingCache:
             except OSError as error:
                 self._give_up(error)
                 return None
-            connection = sqlite3.connect(self._path, timeout=30, check_same_thread=False)
+            connection = sqlite3.connect(self._path, timeout=_PATIENCE, check_same_thread=False)
             self._connection = connection
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")
-            connection.execute(_SCHEMA)
+            _set_up(connection)
         return self._connection
 
     def _give_up(self, error: Exception) -> None:
@@ -165,3 +165,18 @@ class EmbeddingCache:
                 error,
             )
         self._failed = True
+
+
+def _set_up(connection: sqlite3.Connection) -> None:
+    """Switch to write-ahead logging; SQLite does not wait by itself when many start at once."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute(_SCHEMA)
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)

@@ -63,12 +63,12 @@ def _collect(rows: Iterable[Row], source: str, unit: str, max_actions: int) -> A
     paraphrases: list[Sequence[str]] = []
     blank_at = 0
     for place, raw, others in rows:
-        if blank_at:
-            raise _refuse(source, unit, blank_at, "is an empty action", "remove it")
         action = raw.strip()
         if not action:
-            blank_at = place  # an error, unless only blank lines follow in a file
+            blank_at = blank_at or place  # an error, unless only blank lines follow in a file
             continue
+        if blank_at:
+            raise _refuse(source, unit, blank_at, "is an empty action", "remove it")
         if len(actions) == max_actions:
             raise InputError(
                 f"{source} holds more than {max_actions:,} actions",
@@ -94,8 +94,9 @@ def _check(text: str, source: str, unit: str, place: int) -> None:
             f"has {len(text):,} characters",
             f"an action has at most {MAX_CHARACTERS:,}",
         )
-    if "\x00" in text:
-        raise _refuse(source, unit, place, "holds a NUL character", "give plain text")
+    if "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text):
+        what = "holds a character that is not text (NUL or half a surrogate pair)"
+        raise _refuse(source, unit, place, what, "give valid UTF-8 text")
 
 
 def _refuse(source: str, unit: str, place: int, what: str, remedy: str) -> InputError:

@@ -7,6 +7,7 @@ import sys
 from moralscope.core.errors import MoralscopeError
 
 _DEBUG = "--debug"
+_TYPER_INTERRUPTED = 130
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -44,26 +45,24 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _run(words: list[str]) -> int:
-    import click
-    from click.exceptions import Abort, ClickException, Exit
+    from typer.exceptions import Abort, TyperException
 
     from moralscope.app.cli.root import app
 
     try:
-        result = app(args=words, prog_name="moralscope", standalone_mode=False)
-    except Exit as exit_:
-        return exit_.exit_code
+        code = app(args=words, prog_name="moralscope", standalone_mode=False)
     except Abort:
         raise KeyboardInterrupt from None
-    except ClickException as error:
-        message = error.format_message().rstrip(".")
-        context = getattr(error, "ctx", None)
-        if not message:  # a command group without a command: its help is the answer
-            click.echo(context.get_help() if context else "")
+    except TyperException as error:
+        message = getattr(error, "format_message", lambda: str(error))().rstrip(".")
+        if not message.strip():  # a group without a command: its help has been printed
             return 2
+        context = getattr(error, "ctx", None)
         path = context.command_path if context else "moralscope"
         return _fail(f"{message}; see '{path} --help'", 2)
-    return int(result or 0)
+    if code == _TYPER_INTERRUPTED:
+        raise KeyboardInterrupt
+    return int(code or 0)
 
 
 def _fail(line: str, code: int) -> int:

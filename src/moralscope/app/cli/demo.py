@@ -7,9 +7,14 @@ from moralscope.app.cli.options import Encoder, Json, Out, Seed
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
 
+_COARSE = (
+    "surprised by a row? The question/answer score is coarse: it tells the papers' dos from "
+    "don'ts, and misjudges many a phrase. 'moralscope reproduce choice' measures how well it does"
+)
 _NEXT = (
     ('moralscope score "forgive a friend" "spread rumours"', "score actions of your own"),
     ("moralscope score --file actions.txt --json", "a whole file, as a run record"),
+    ("moralscope demo --encoder mpnet", "the same with a larger model (438 MB)"),
     (
         'moralscope rank "What should I put in the toaster?" bread "my hamster"',
         "rank answers to a question",
@@ -48,6 +53,7 @@ def _show(record: "RunRecord") -> None:
     )
     out.print(score_table(record.results))
     print_warnings(record)
+    out.print(Text(f"note: {_COARSE}", style="dim"))
     out.print()
     out.print("Try next", style="bold")
     for command, what in _NEXT:

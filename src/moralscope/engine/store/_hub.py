@@ -3,7 +3,9 @@
 A hub that is away, or that serves other files, is no error: the carrier comes next.
 """
 
+import contextlib
 import functools
+import http.client
 import logging
 import os
 import shutil
@@ -53,24 +55,20 @@ def fetch_from_hub(entry: ModelEntry, work: Path, progress: Progress) -> Path | 
 
 
 def _is_reachable(endpoint: str) -> bool:
-    """Ask the user's own endpoint once. In a thread, because resolving a name can outlast any time-out."""
-    answers: list[bool] = []
+    """Ask once. In a thread, because resolving a name can outlast any time-out."""
+    answered = threading.Event()
 
     def ask() -> None:
-        request = urllib.request.Request(endpoint, method="HEAD")  # noqa: S310
-        try:
-            urllib.request.urlopen(request, timeout=REACH_SECONDS).close()  # noqa: S310
-        except urllib.error.HTTPError:
-            answers.append(True)
-        except (OSError, ValueError):
-            answers.append(False)
-        else:
-            answers.append(True)
+        with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
+            request = urllib.request.Request(endpoint, method="HEAD")  # noqa: S310
+            with contextlib.suppress(urllib.error.HTTPError):  # an error page is an answer
+                urllib.request.urlopen(request, timeout=REACH_SECONDS).close()  # noqa: S310
+            answered.set()
 
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     thread.join(REACH_SECONDS)
-    return answers == [True]
+    return answered.is_set()
 
 
 def _report(progress: Progress, label: str, total: int, written: int) -> None:

@@ -143,7 +143,8 @@ class Store:
     def _out_of_reach(self, entry: ModelEntry, why: str) -> StoreError:
         name, folder = entry.name, self.folder(entry.name)
         if self.is_present(name):
-            return StoreError(f"{name} could not be fetched again ({why})", "the old one is kept")
+            problem = f"{name} could not be fetched again ({why}) and is left as it was"
+            return StoreError(problem, "pull it where there is network")
         state = "is not complete in" if folder.exists() else "is not in"
         return StoreError(
             f"{name} {state} {self.home} and nothing could be fetched ({why})",
