@@ -41,9 +41,7 @@ def encoder(request, tmp_path_factory):
     if request.param == "cached":
         inner = request.getfixturevalue("use_lite")
         folder = tmp_path_factory.mktemp("cache")
-        return TextEncoder(
-            inner._backend, EmbeddingCache(folder, inner.checksum, inner.dimension)
-        )
+        return TextEncoder(inner._backend, EmbeddingCache(folder, inner.checksum, inner.dimension))
     return request.getfixturevalue(request.param.replace("-", "_"))
 
 

@@ -44,9 +44,7 @@ def test_a_million_actions_on_stdin_are_refused_in_one_line():
 @pytest.mark.slow
 def test_a_million_actions_are_scored_when_asked_for():
     actions = b"".join(b"kill %d people\n" % (number % 5000) for number in range(1_000_000))
-    done = run(
-        "score", "-e", "scripted", "--json", "--max-actions", "1000000", stdin=actions
-    )
+    done = run("score", "-e", "scripted", "--json", "--max-actions", "1000000", stdin=actions)
     assert done.returncode == 0
     assert done.stdout.count(b'{"action": ') == 1_000_000
 

@@ -1,14 +1,12 @@
 """`reproduce choice`: the first paper's tables beside ours, per encoder.
 
 Jentzsch et al. 2019: means and t of dos and don'ts, the top ten of each (Table 2), gender bias
-of occupations (Table 1), rankings (Table 3) and the correlation with WEAT (Figure 4). Biases
-are sums over prompts, as the paper prints them.
+of occupations (Table 1), rankings (Table 3) and the correlation with WEAT (Figure 4), beside the
+words part of the paper (`reproduce_words`). Biases are sums over prompts, as the paper prints them.
 """
 
-import json
 import logging
-import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from moralscope.choice import ChoiceMachine, load_paper, load_template, rank_answers
@@ -16,29 +14,29 @@ from moralscope.choice.paper import ChoicePaper
 from moralscope.core.errors import InputError, StoreError
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import ActionScore, RunRecord
-from moralscope.engine.data import data_file
 from moralscope.engine.encoders import load_encoder
 from moralscope.engine.stats import Correlation, Summary, TTest, correlate, summarise, t_test
 from moralscope.engine.store import Progress
 from moralscope.jobs.records import model_refs
+from moralscope.jobs.reproduce_words import published_weat, reproduce_words
 from moralscope.jobs.score import NOT_ADVICE
 
 log = logging.getLogger(__name__)
 
 ENCODERS = ("use-lite", "minilm", "mpnet")
-_PUBLISHED = "figures/mcm_dos_donts.json"
 
 
 @dataclass(frozen=True, slots=True)
 class WordRow:
-    """A word's bias, ours (summed, with interval) beside the paper's, and its printed WEAT."""
+    """A word's bias (summed, with interval) and WEAT, ours beside the paper's."""
 
     word: str
     ours: float
     low: float
     high: float
     paper: float | None
-    weat: float | None = None
+    weat_ours: float | None = None
+    weat_paper: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +61,7 @@ class ChoiceReproduction:
     welch: TTest
     weat_printed: Correlation
     weat_published: Correlation | None
+    weat_ours: Correlation | None
     top_dos: Sequence[WordRow]
     top_donts: Sequence[WordRow]
     female: Sequence[WordRow]
@@ -98,25 +97,30 @@ def reproduce_choice(
             log.warning(problems[-1])
     if not models:
         raise StoreError("none of the encoders could be loaded", "see the lines above")
+    words, word_problems = reproduce_words(seed=seed, progress=progress)
+    weat = words.weat if words else {}
     return RunRecord(
         "reproduce",
         seed=seed,
         config={"paper": "choice", "encoders": list(encoders)},
         models=model_refs(models),
-        results=[_reproduce(model, paper, seed) for model in models],
+        results=[_reproduce(model, paper, weat, seed) for model in models],
         statistics={
             "paper": {
                 "dos": paper.dos_summary,
                 "donts": paper.donts_summary,
                 "t": paper.t,
                 "r": paper.r,
-            }
+            },
+            "words": words,
         },
-        warnings=[NOT_ADVICE, *problems],
+        warnings=[NOT_ADVICE, *problems, *word_problems],
     )
 
 
-def _reproduce(encoder: Encoder, paper: ChoicePaper, seed: int) -> ChoiceReproduction:
+def _reproduce(
+    encoder: Encoder, paper: ChoicePaper, weat: Mapping[str, float], seed: int
+) -> ChoiceReproduction:
     machine = ChoiceMachine(encoder, load_template("moral"), seed=seed)
     dos, donts = machine.score(paper.dos), machine.score(paper.donts)
     do_sums, dont_sums = [_sum(s) for s in dos], [_sum(s) for s in donts]
@@ -130,8 +134,9 @@ def _reproduce(encoder: Encoder, paper: ChoicePaper, seed: int) -> ChoiceReprodu
         welch=t_test(do_sums, dont_sums, equal_variance=False),
         weat_printed=_correlate(dos, donts, paper.weat, seed),
         weat_published=_published(dos, donts, seed),
-        top_dos=[_row(s, paper) for s in by_bias if s.action in paper.dos][:10],
-        top_donts=[_row(s, paper) for s in reversed(by_bias) if s.action in paper.donts][:10],
+        weat_ours=_correlate(dos, donts, weat, seed) if weat else None,
+        top_dos=[_row(s, paper, weat) for s in by_bias if s.action in paper.dos][:10],
+        top_donts=[_row(s, paper, weat) for s in reversed(by_bias) if s.action in paper.donts][:10],
         female=female,
         male=male,
         female_right=sum(row.ours > 0 for row in female),
@@ -144,7 +149,7 @@ def _sum(score: ActionScore) -> float:
     return score.sum or 0.0
 
 
-def _row(score: ActionScore, paper: ChoicePaper) -> WordRow:
+def _row(score: ActionScore, paper: ChoicePaper, weat: Mapping[str, float]) -> WordRow:
     times = len(score.prompts)
     return WordRow(
         score.action,
@@ -152,12 +157,13 @@ def _row(score: ActionScore, paper: ChoicePaper) -> WordRow:
         score.low * times,
         score.high * times,
         paper.bias_sums.get(score.action),
+        weat.get(score.action),
         paper.weat.get(score.action),
     )
 
 
 def _correlate(
-    dos: Sequence[ActionScore], donts: Sequence[ActionScore], weat: dict[str, float], seed: int
+    dos: Sequence[ActionScore], donts: Sequence[ActionScore], weat: Mapping[str, float], seed: int
 ) -> Correlation:
     rows = [(s, "dos") for s in dos] + [(s, "don'ts") for s in donts]
     known = [(s, group) for s, group in rows if s.action in weat]
@@ -173,19 +179,8 @@ def _published(
     dos: Sequence[ActionScore], donts: Sequence[ActionScore], seed: int
 ) -> Correlation | None:
     """Correlate with the published WEAT of all words, where the user has that file."""
-    path = data_file(_PUBLISHED)
-    if path is None:
-        return None
-    data = json.loads(path.read_text("utf-8"))
-    published = {row["word"]: row["weat"] for row in [*data["dos_50"], *data["donts_50"]]}
-    # The file writes fête without its accent.
-    words = {score.action: _without_accents(score.action) for score in [*dos, *donts]}
-    weat = {word: published[plain] for word, plain in words.items() if plain in published}
-    return _correlate(dos, donts, weat, seed)
-
-
-def _without_accents(word: str) -> str:
-    return unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode()
+    weat = published_weat([score.action for score in [*dos, *donts]])
+    return _correlate(dos, donts, weat, seed) if weat else None
 
 
 def _occupations(

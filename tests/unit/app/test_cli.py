@@ -62,7 +62,11 @@ def test_score_prints_one_json_document_and_nothing_else(tmp_path):
     document = json.loads(done.stdout)
     assert done.returncode == 0
     assert done.stderr == b""
-    assert [row["action"] for row in document["results"]] == ["kill time", "kill people", "kill time"]
+    assert [row["action"] for row in document["results"]] == [
+        "kill time",
+        "kill people",
+        "kill time",
+    ]
     assert {"action", "score", "low", "high"} <= set(document["results"][0])
 
 
@@ -118,7 +122,9 @@ def test_reproduce_as_json_is_one_document():
 
 def test_models_list_and_where(tmp_path):
     env = {"MORALSCOPE_HOME": str(tmp_path / "home")}
-    names = [row["name"] for row in json.loads(moralscope("models", "list", "--json", env=env).stdout)]
+    names = [
+        row["name"] for row in json.loads(moralscope("models", "list", "--json", env=env).stdout)
+    ]
     assert names[:3] == ["minilm", "mpnet", "use-lite"]
     assert "Apache-2.0" in moralscope("models", "list", env=env).stdout.decode()
     where = moralscope("models", "where", "minilm", env=env).stdout.decode().strip()

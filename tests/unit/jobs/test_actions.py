@@ -47,7 +47,7 @@ def test_a_stream_is_plain_lines():
         ("a.txt", "ki\x00ll\n", "line 1 holds a character that is not text"),
         ("a.csv", "text,label\nkill,1\n", "has no column 'action' \\(columns: text, label\\)"),
         ("a.csv", "", "has no column 'action' \\(columns: none\\)"),
-        ("a.csv", "action\nkill\n\"\"\neat\n", "line 3 is an empty action"),
+        ("a.csv", 'action\nkill\n""\neat\n', "line 3 is an empty action"),
         ("a.csv", 'action\n"kill\n', "line 2 is not CSV"),
         ("a.jsonl", '{"action": "kill"}\n{"action": \n', "line 2 is not JSON"),
         ("a.jsonl", '{"text": "kill"}\n', "line 1 has no text under 'action'"),

@@ -110,6 +110,7 @@ def test_models_are_listed_and_found(empty_home):
         "gemma3-270m",
         "googlenews-26k",
         "glove-50",
+        "english-verbs",
     }
     assert statuses["minilm"].state == "absent"
     assert where_models() == str(empty_home)

@@ -54,7 +54,8 @@ def _run(words: list[str]) -> int:
     except Abort:
         raise KeyboardInterrupt from None
     except TyperException as error:
-        message = getattr(error, "format_message", lambda: str(error))().rstrip(".")
+        message = str(error.format_message() if hasattr(error, "format_message") else error)
+        message = message.rstrip(".")
         if not message.strip():  # a group without a command: its help has been printed
             return 2
         context = getattr(error, "ctx", None)

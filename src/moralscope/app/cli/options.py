@@ -18,3 +18,12 @@ Encoder = Annotated[
         help="minilm, mpnet, use-lite, scripted, a local folder, or a hub id (owner/name).",
     ),
 ]
+Vectors = Annotated[
+    str,
+    typer.Option(
+        "--vectors",
+        "-v",
+        help="googlenews-26k, glove-50, scripted, or a file: word2vec, fastText .vec, GloVe text, "
+        "safetensors.",
+    ),
+]

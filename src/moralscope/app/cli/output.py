@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import (
@@ -43,7 +43,21 @@ def emit(
         return
     show(record)
     if path is not None:
-        notes.print(Text(f"run record: {path}", style="dim"))
+        note(f"run record: {path}")
+
+
+def note(line: str) -> None:
+    """Print a line beside the result: on stderr, never in the way of a pipe."""
+    notes.print(Text(line, style="dim"), soft_wrap=True)
+
+
+def correlation_rows(label: str, found: Any) -> list[tuple[str, str]]:
+    """Lay out a correlation with its interval, and below it the same within each group."""
+    span = f"({found.low:.2f} … {found.high:.2f}), n = {found.n}"
+    rows = [(label, f"{found.r:.3f}{found.stars} {span}")]
+    for group, inner in found.within.items():
+        rows.append((f"  within {group}", f"{inner.r:+.3f}{inner.stars}, n = {inner.n}"))
+    return rows
 
 
 def clean(text: str) -> Text:
@@ -55,7 +69,7 @@ def score_table(scores: Sequence["ActionScore"]) -> Table:
     """Draw scores, best first, as bars around zero; the middle of a long list is left out."""
     table = Table(box=None, pad_edge=False)
     table.add_column("action", overflow="fold", max_width=44)
-    table.add_column("bad        good", justify="center", no_wrap=True)
+    table.add_column("bad".rjust(_BAR) + " good", no_wrap=True)
     table.add_column("score", justify="right", no_wrap=True)
     table.add_column("95 % interval", justify="right", no_wrap=True)
     ordered = sorted(scores, key=lambda row: -row.score)

@@ -1,14 +1,17 @@
 """`moralscope words extract` and `words validate`: dos and don'ts, and whether people agree."""
 
+import math
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moralscope.app.cli.options import Json, Out, Seed
+from moralscope.app.cli.options import Json, Out, Seed, Vectors
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.table import Table
 
     from moralscope.core.records import RunRecord
@@ -24,11 +27,9 @@ Valence = Annotated[
 
 
 def extract(
-    vectors: Annotated[
-        str, typer.Option("--vectors", help="googlenews-26k, glove-50, scripted, or a file.")
-    ] = "googlenews-26k",
+    vectors: Vectors = "googlenews-26k",
     sets: Annotated[
-        str, typer.Option("--sets", help="Association sets A and B: papers, or a file of yours.")
+        str, typer.Option("--sets", help="Association sets A and B: a built-in name or a file.")
     ] = "papers",
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="Verbs on each side.")] = 50,
     verbs: Annotated[
@@ -95,19 +96,29 @@ def validate(
 
 
 def _show_extract(record: "RunRecord") -> None:
-    from moralscope.app.cli.output import clean, out, plain_table, print_warnings
+    from moralscope.app.cli.output import clean, out, print_warnings
 
-    titles = ("do", "score", "95 %", "rank")
-    table = plain_table(*titles, "don't", *(f"{title} " for title in titles[1:]))
-    table.columns[len(titles)].justify = "left"
-    sides = [[row for row in record.results if row.side == side] for side in ("do", "don't")]
-    for pair in zip_longest(*sides):
-        table.add_row(*(cell for row in pair for cell in _cells(row)))
     found = record.statistics
     out.print(
         clean(f"{record.config['vectors']}, {found['verbs']:,} verbs in {found['words']:,} words"),
         style="bold",
     )
+    show_extracted(record.results, found)
+    if found["validation"]:
+        out.print(valence_table(found["validation"]))
+    print_warnings(record)
+
+
+def show_extracted(rows: "Sequence[Any]", found: Any) -> None:
+    """Print dos beside don'ts with their rank in the papers' lists, and the overlap."""
+    from moralscope.app.cli.output import out, plain_table
+
+    titles = ("do", "score", "95 %", "rank")
+    table = plain_table(*titles, "don't", *(f"{title} " for title in titles[1:]))
+    table.columns[len(titles)].justify = "left"
+    sides = [[row for row in rows if row.side == side] for side in ("do", "don't")]
+    for pair in zip_longest(*sides):
+        table.add_row(*(cell for row in pair for cell in _cells(row)))
     out.print(table)
     shared = found["overlap"]
     for who, part in (("dos", shared["dos"]), ("don'ts", shared["donts"])):
@@ -119,9 +130,6 @@ def _show_extract(record: "RunRecord") -> None:
         f"rank: in {shared['source']}; * rated by a conjugation; ° is an association word itself",
         style="dim",
     )
-    if found["validation"]:
-        out.print(_valence_table(found["validation"]))
-    print_warnings(record)
 
 
 def _cells(row: Any) -> tuple[Any, ...]:
@@ -137,11 +145,11 @@ def _cells(row: Any) -> tuple[Any, ...]:
 def _show_validate(record: "RunRecord") -> None:
     from moralscope.app.cli.output import out, print_warnings
 
-    out.print(_valence_table(record.statistics))
+    out.print(valence_table(record.statistics))
     print_warnings(record)
 
 
-def _valence_table(found: Any) -> "Table":
+def valence_table(found: Any) -> "Table":
     """Lay out both comparisons; beside them the paper's, where the lists are the paper's."""
     from moralscope.app.cli.output import plain_table
 
@@ -151,20 +159,18 @@ def _valence_table(found: Any) -> "Table":
     for key, label in (("all_words", "all words"), ("rated_only", "rated only")):
         ours, printed = found[key], paper[key] if paper else None
         for side, who in (("dos", "dos"), ("donts", "don'ts")):
-            value = getattr(ours, side)
-            cells = [
-                f"{label}, {who}: mean (population sd), n",
-                _spread(value, value.population_sd),
-            ]
+            row = [_spread(getattr(ours, side), getattr(ours, side).population_sd)]
             if printed:
-                theirs = getattr(printed, side)
-                cells.append(_spread(theirs, theirs.sd))
-            table.add_row(*cells)
-        test = ours.test
-        cells = [f"{label}: t", f"{test.t:.2f}{test.stars}"]
-        table.add_row(*cells, *([f"{printed.t:.2f}***"] if printed else []))
+                row.append(_spread(getattr(printed, side), getattr(printed, side).sd))
+            table.add_row(f"{label}, {who}: mean (population sd), n", *row)
+        row = [_number(ours.test.t, ".2f") + ours.test.stars]
+        table.add_row(f"{label}: t", *row, *([f"{printed.t:.2f}***"] if printed else []))
     return table
 
 
 def _spread(value: Any, sd: float) -> str:
-    return f"{value.mean:+.2f} ({sd:.2f}), {value.n}"
+    return f"{_number(value.mean, '+.2f')} ({_number(sd, '.2f')}), {value.n}"
+
+
+def _number(value: float, spec: str) -> str:
+    return "-" if math.isnan(value) else format(value, spec)

@@ -12,7 +12,7 @@ from moralscope.core.registry import did_you_mean
 from moralscope.engine.store._entries import Carrier, ModelEntry, PinnedFile
 
 CATALOGUE = Path(__file__).with_name("models.toml")
-KINDS = ("encoder", "generator", "word-vectors")
+KINDS = ("encoder", "generator", "word-vectors", "lexicon")
 REGISTRIES = ("pypi", "npm")
 
 Record = TypeVar("Record", PinnedFile, Carrier, ModelEntry)

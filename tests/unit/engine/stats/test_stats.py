@@ -119,7 +119,9 @@ class TestPapers:
         ],
     )
     def test_t_of_the_afinn_ratings(self, dos, donts, t):
-        assert t_test_from_summaries(dos, donts, equal_variance=True).t == pytest.approx(t, rel=0.03)
+        assert t_test_from_summaries(dos, donts, equal_variance=True).t == pytest.approx(
+            t, rel=0.03
+        )
 
     @pytest.mark.parametrize(("r", "p"), [(0.73, 9.8830e-18), (0.88, 1.1054e-29)])
     def test_p_of_the_published_r(self, r, p):

@@ -1,0 +1,74 @@
+"""`moralscope words correlate`: association against question/answer bias."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moralscope.app.cli.options import Encoder, Json, Out, Seed, Vectors
+
+if TYPE_CHECKING:
+    from moralscope.core.records import RunRecord
+
+
+def correlate(
+    encoder: Encoder = "minilm",
+    vectors: Vectors = "googlenews-26k",
+    sets: Annotated[
+        str, typer.Option("--sets", help="Association sets A and B: a built-in name or a file.")
+    ] = "papers",
+    dos: Annotated[
+        Path | None,
+        typer.Option("--dos", metavar="FILE", help="One word a line; else the papers'."),
+    ] = None,
+    donts: Annotated[
+        Path | None, typer.Option("--donts", metavar="FILE", help="The same for the don'ts.")
+    ] = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option("--figure", metavar="FILE", help="Draw the scatter: .svg, .png or .pdf."),
+    ] = None,
+    json: Json = False,
+    out: Out = None,
+    seed: Seed = 0,
+) -> None:
+    """Correlate word association (WEAT) with question/answer bias, pooled and within groups.
+
+    Figure 4 of Jentzsch et al. 2019, for any encoder and any vectors.
+
+    Example: moralscope words correlate --encoder use-lite --figure figure4.svg
+    """
+    from moralscope.app.cli.output import emit, fetching, note
+    from moralscope.jobs.associate import prepare_vectors
+    from moralscope.jobs.correlate import WordLists, correlate_words, draw_correlation
+    from moralscope.jobs.records import check_writable
+    from moralscope.jobs.score import prepare_encoder
+
+    for path in (out, figure):
+        if path is not None:
+            check_writable(path)
+    with fetching() as progress:
+        table = prepare_vectors(vectors, progress=progress)
+        model = prepare_encoder(encoder, progress)
+    lists = WordLists(dos, donts)
+    record = correlate_words(lists, encoder=model, vectors=table, sets=sets, seed=seed)
+    if figure is not None:
+        draw_correlation(record, figure)
+        note(f"figure: {figure}")
+    emit(record, json=json, path=out, show=_show)
+
+
+def _show(record: "RunRecord") -> None:
+    from moralscope.app.cli.output import clean, correlation_rows, out, plain_table, print_warnings
+
+    config, found = record.config, record.statistics
+    title = f"association in {config['vectors']} against bias of {config['encoder']}"
+    table = plain_table("figure", "value")
+    for label, value in correlation_rows("r", found["correlation"]):
+        table.add_row(label, value)
+    for side, values in found["bias"].items():
+        table.add_row(f"bias of {side}, mean (sd)", f"{values.mean:+.4f} ({values.sd:.4f})")
+    table.add_row("t (Student)", f"{found['t'].t:.2f}{found['t'].stars}")
+    out.print(clean(title), style="bold")
+    out.print(table)
+    print_warnings(record)

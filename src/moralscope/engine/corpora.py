@@ -1,0 +1,203 @@
+"""Plain text read as tokenised sentences: a file, or every text file below a folder.
+
+Text is data: nothing in it is executed, and what is not valid UTF-8 is refused with the file and
+the line. Words are letters with inner apostrophes, lower-cased, in Unicode's composed form; digits
+and punctuation are not words, and forms are left as they stand (no lemmas, no spelling reform).
+A corpus is held as numbers (four bytes a word and each distinct word once), so its memory does not
+grow with the length of lines or files. It knows nothing of vectors.
+"""
+
+import codecs
+import hashlib
+import re
+import unicodedata
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.core.errors import InputError
+
+SUFFIXES = (".txt", ".text", ".md")
+MAX_SENTENCE = 1000  # words: a text without full stops is cut, not held in memory
+_MAX_WORD = 50  # characters: longer runs of letters are encoded data, not words
+_PIECE = 1 << 16  # bytes read at once
+_BLOCK = 1000  # words: what the bootstrap draws, about a chapter
+_BLOCKS = 100  # a short corpus is cut finer, so that there is something to draw from
+_TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*|[.!?\u2026]+")
+_END = ".!?\u2026"
+_REMEDY = "give a text file, or a folder of .txt files, saved as UTF-8"
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Corpus:
+    """A text as numbers: `tokens` point into `words`, `ends` say where each sentence ends.
+
+    Examples
+    --------
+    >>> corpus = build_corpus("tiny", [["give", "alms"], ["give", "thanks"]])
+    >>> corpus.size, corpus.counts.tolist(), [list(s) for s in corpus.sentences()]
+    (4, [2, 1, 1], [['give', 'alms'], ['give', 'thanks']])
+    """
+
+    name: str
+    words: tuple[str, ...]
+    tokens: NDArray[np.int32]
+    ends: Ints
+    files: int
+    sha256: str
+
+    @property
+    def size(self) -> int:
+        """How many words the text has."""
+        return len(self.tokens)
+
+    @property
+    def counts(self) -> Ints:
+        """How often each of `words` occurs."""
+        return np.bincount(self.tokens, minlength=len(self.words))
+
+    def sentences(self, order: Sequence[int] | Ints | None = None) -> Iterator[list[str]]:
+        """Yield the sentences as words, in the order given or as they stand."""
+        starts = np.concatenate([[0], self.ends[:-1]]) if len(self.ends) else self.ends
+        for place in range(len(self.ends)) if order is None else order:
+            tokens = self.tokens[starts[place] : self.ends[place]].tolist()
+            yield [self.words[token] for token in tokens]
+
+    def blocks(self) -> Ints:
+        """Return the block of each sentence: neighbours that are drawn together.
+
+        Neighbouring sentences repeat each other, so that drawing single sentences would make
+        every interval too narrow. Blocks hold about a chapter, and at most 1 % of the text.
+        """
+        size = max(1, min(_BLOCK, self.size // _BLOCKS))
+        _, blocks = np.unique((self.ends - 1) // size, return_inverse=True)
+        return blocks
+
+    def spread(self) -> Ints:
+        """Return in how many blocks each of `words` occurs."""
+        lengths = np.diff(self.ends, prepend=0)
+        pairs = np.unique(np.repeat(self.blocks(), lengths) * len(self.words) + self.tokens)
+        return np.bincount(pairs % len(self.words), minlength=len(self.words))
+
+
+def read_corpus(path: Path, name: str) -> Corpus:
+    """Read a text file, or every text file below a folder, in the order of their names."""
+    return read_files(corpus_files(path), name)
+
+
+def read_files(files: Sequence[Path], name: str) -> Corpus:
+    """Read text files into one corpus."""
+    digest, builder = hashlib.sha256(), _Builder()
+    for path in files:
+        try:
+            with path.open("rb") as stream:
+                for sentence in _read(stream, path, digest):
+                    builder.add(sentence)
+        except OSError as error:
+            raise InputError(f"{path} cannot be read ({error.strerror})", _REMEDY) from error
+    return builder.corpus(name, len(files), digest.hexdigest())
+
+
+def build_corpus(name: str, sentences: Sequence[Sequence[str]]) -> Corpus:
+    """Make a corpus of sentences that are words already."""
+    digest, builder = hashlib.sha256(), _Builder()
+    for sentence in sentences:
+        digest.update(" ".join(sentence).encode() + b"\n")
+        builder.add(sentence)
+    return builder.corpus(name, 0, digest.hexdigest())
+
+
+def corpus_files(path: Path) -> list[Path]:
+    """Return the text files a path stands for; hidden ones are passed over."""
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise InputError(f"{path} is neither a file nor a folder", _REMEDY)
+    files = sorted(
+        found
+        for found in path.rglob("*")
+        if found.suffix.lower() in SUFFIXES
+        and not any(part.startswith(".") for part in found.relative_to(path).parts)
+        and found.is_file()
+    )
+    if not files:
+        raise InputError(f"{path} holds no text files ({', '.join(SUFFIXES)})", _REMEDY)
+    return files
+
+
+class _Builder:
+    """Collects sentences as numbers."""
+
+    def __init__(self) -> None:
+        self._index: dict[str, int] = {}
+        self._tokens = array("i")
+        self._ends = array("q")
+
+    def add(self, sentence: Sequence[str]) -> None:
+        index = self._index
+        self._tokens.extend([index.setdefault(word, len(index)) for word in sentence])
+        self._ends.append(len(self._tokens))
+
+    def corpus(self, name: str, files: int, sha256: str) -> Corpus:
+        tokens = np.frombuffer(self._tokens, np.int32) if self._tokens else np.empty(0, np.int32)
+        ends = np.frombuffer(self._ends, np.int64) if self._ends else np.empty(0, np.int64)
+        return Corpus(name, tuple(self._index), tokens, ends, files, sha256)
+
+
+def _read(stream: BinaryIO, path: Path, digest: "hashlib._Hash") -> Iterator[list[str]]:
+    """Yield the sentences of a file; a blank line ends one as a full stop does."""
+    sentence: list[str] = []
+    for text in _pieces(stream, path, digest):
+        if not text.strip() and sentence:
+            yield sentence
+            sentence = []
+        for token in _TOKEN.findall(text):
+            if token[0] not in _END:
+                if len(token) <= _MAX_WORD:
+                    sentence.append(token.replace("\u2019", "'"))
+            elif sentence:
+                yield sentence
+                sentence = []
+            if len(sentence) == MAX_SENTENCE:
+                yield sentence
+                sentence = []
+    if sentence:
+        yield sentence
+
+
+def _pieces(stream: BinaryIO, path: Path, digest: "hashlib._Hash") -> Iterator[str]:
+    """Yield lower-cased lines; a line of many bytes comes in pieces cut between words."""
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    place, kept = 1, ""
+    while True:
+        data = stream.readline(_PIECE)
+        digest.update(data)
+        try:
+            text = kept + decoder.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{path} line {place} is not valid UTF-8 (byte 0x{error.object[error.start]:02x})",
+                "save the file as UTF-8, or take it out of the folder",
+            ) from error
+        if "\x00" in text:
+            raise InputError(f"{path} line {place} holds a NUL character", _REMEDY)
+        whole = not data or data.endswith(b"\n")
+        cut = len(text) if whole else _last_space(text)
+        yield unicodedata.normalize("NFC", text[:cut]).lower()
+        kept = text[cut:]
+        place += data.endswith(b"\n")
+        if not data:
+            return
+
+
+def _last_space(text: str) -> int:
+    """Return where to cut a piece so that no word is cut; a run without spaces is let through."""
+    cut = max(text.rfind(" "), text.rfind("\t"), text.rfind("\r"))
+    return cut if cut > len(text) - 1000 else len(text)

@@ -1,0 +1,132 @@
+"""Word vectors as a table: one row a word, looked up by word. Reads and writes no file.
+
+The matrix may lie in a mapped file; only the rows asked for are copied.
+"""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import Matrix
+
+log = logging.getLogger(__name__)
+
+CASES = ("exact", "lower")
+_NAMED = 8  # missing words that an error names
+
+
+class MissingWords(InputError, LookupError):
+    """Words that the vocabulary does not hold; `words` lists them, each once, in order."""
+
+    def __init__(self, name: str, words: Sequence[str]) -> None:
+        self.words = tuple(dict.fromkeys(words))
+        shown = ", ".join(map(repr, self.words[:_NAMED]))
+        more = f" and {len(self.words) - _NAMED} more" if len(self.words) > _NAMED else ""
+        super().__init__(
+            f"{name} does not hold {shown}{more}", "ask 'word in vectors' first and leave it out"
+        )
+
+
+class TableVectors:
+    """A `WordVectors` over a matrix and its words.
+
+    A word that is missing raises `MissingWords`: no row is ever made up for it. A word that
+    stands twice has its first row; how many rows are never used is in `duplicates`.
+
+    Parameters
+    ----------
+    name, checksum
+        Which vectors these are.
+    matrix
+        One row a word, any float type; may be mapped from a file.
+    words
+        The words of the rows, in order.
+    case
+        `exact`: a word is looked up as it is written. `lower`: it is lower-cased first, and
+        only the lower-case words of the vocabulary can be found.
+
+    Examples
+    --------
+    >>> vectors = TableVectors("mine", "", np.eye(2, dtype=np.float32), ["joy", "war"])
+    >>> vectors.vectors(["war"]).tolist(), "Joy" in vectors
+    ([[0.0, 1.0]], False)
+    """
+
+    def __init__(
+        self,
+        name: str,
+        checksum: str,
+        matrix: NDArray[np.floating[Any]],
+        words: Sequence[str],
+        case: str = "exact",
+    ) -> None:
+        if case not in CASES:
+            raise InputError(f"there is no case policy '{case}'", f"use {' or '.join(CASES)}")
+        self._name, self._checksum, self._case = name, checksum, case
+        self._matrix = np.asarray(matrix)
+        self._places = dict(zip(reversed(words), range(len(words) - 1, -1, -1), strict=True))
+        self._words = tuple(dict.fromkeys(words))
+        self._duplicates = len(words) - len(self._words)
+        if case == "lower":
+            self._words = tuple(word for word in self._words if word == word.lower())
+        if self._duplicates:
+            log.warning(
+                "%s holds %d rows for words that it already has: the first of each is used",
+                name,
+                self._duplicates,
+            )
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def checksum(self) -> str:
+        return self._checksum
+
+    @property
+    def case(self) -> str:
+        return self._case
+
+    @property
+    def dimension(self) -> int:
+        return int(self._matrix.shape[1])
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The words that can be found, in the order of their rows."""
+        return self._words
+
+    @property
+    def duplicates(self) -> int:
+        return self._duplicates
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self._key(word) in self._places
+
+    def vectors(self, words: Sequence[str]) -> Matrix:
+        """Return one row of float32 per word, in the order given.
+
+        For `vectors.words` itself, the whole table is returned as it lies, without a copy where
+        the file allows it; take it as read-only.
+
+        Raises
+        ------
+        MissingWords
+            Some words are not in the vocabulary.
+        """
+        if words is self._words and len(words) == len(self._matrix):
+            return self._matrix.astype(np.float32, copy=False)
+        places = [self._places.get(self._key(word), -1) for word in words]
+        if -1 in places:
+            missing = [word for word, place in zip(words, places, strict=True) if place < 0]
+            raise MissingWords(self._name, missing)
+        rows = self._matrix[np.asarray(places, dtype=np.intp)]
+        return np.ascontiguousarray(rows, dtype=np.float32)
+
+    def _key(self, word: str) -> str:
+        return word.lower() if self._case == "lower" else word
