@@ -7,6 +7,7 @@ import pytest
 
 from moralscope.engine.encoders import load_encoder
 from moralscope.engine.store import Store
+from moralscope.engine.vectors import load_vectors
 
 
 def ensure(name: str) -> Path:
@@ -41,6 +42,11 @@ def use_lite(use_lite_folder):
 def mpnet():
     ensure("mpnet")
     return load_encoder("mpnet", cached=False)
+
+
+@pytest.fixture(scope="session")
+def word_vectors_26k():
+    return load_vectors("googlenews-26k")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ under ``positive`` and ``negative`` and, for a test, under ``x`` and ``y``.
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -63,6 +63,23 @@ class WordSets:
         )
         return replace(self, x=x, y=y, positive=positive, negative=negative)
 
+    def with_plurals(self, known: Container[str]) -> tuple["WordSets", dict[str, str]]:
+        """Let the plural or singular stand in for a word that is not known; say for which.
+
+        Examples
+        --------
+        >>> sets = WordSets("mine", ("joy",), ("war",), ("orchid", "rose"), ("caress", "fly"))
+        >>> sets.with_plurals({"joy", "war", "orchids", "rose", "flies"})[1]
+        {'orchid': 'orchids', 'fly': 'flies'}
+        """
+        words = dict.fromkeys((*self.x, *self.y, *self.positive, *self.negative))
+        forms = {word: _other_number(word, known) for word in words if word not in known}
+        stand_ins = {word: form for word, form in forms.items() if form and form not in words}
+        lists = {
+            key: tuple(stand_ins.get(word, word) for word in getattr(self, key)) for key in _LISTS
+        }
+        return replace(self, **lists), stand_ins
+
     def targets(self) -> TargetSets:
         """Return what the test needs, or say that there is nothing to test."""
         if not self.x:
@@ -70,6 +87,14 @@ class WordSets:
                 f"the word sets '{self.name}' have no target sets", "add lists under x: and y:"
             )
         return TargetSets(self.x, self.y, self.positive, self.negative)
+
+
+def _other_number(word: str, known: Container[str]) -> str | None:
+    """Return the regular plural (or, of a word in -s, the singular) that is known, if one is."""
+    forms = [f"{word}s", f"{word}es", f"{word[:-1]}ies" if word.endswith("y") else ""]
+    if word.endswith("s") and not word.endswith("ss"):
+        forms.append(word[:-1])
+    return next((form for form in forms if form and form in known), None)
 
 
 def load_word_sets(name: str) -> WordSets:

@@ -22,6 +22,7 @@ from moralscope.jobs.score import NOT_ADVICE
 JOB = "words associate"
 VECTORS = "googlenews-26k"
 ALL = "all"
+LEAVE, PLURAL = MISSING = ("leave", "plural")
 _LEVEL = 0.05
 _NAMED = 12  # words that a warning names
 
@@ -128,6 +129,7 @@ def associate_tests(
     *,
     vectors: str | WordVectors = VECTORS,
     permutations: int = PERMUTATIONS,
+    missing: str = LEAVE,
     seed: int = 0,
 ) -> RunRecord:
     """Run association tests (WEAT) beside the published effect sizes.
@@ -141,6 +143,9 @@ def associate_tests(
         `all` (Caliskan's ten), names, or files with target sets x and y.
     permutations
         Partitions to sample where there are too many for an exact p.
+    missing
+        What is done about a word out of vocabulary: `leave` it out, or let its `plural` (or
+        singular) stand in where the vectors hold that. Either way it is named.
 
     Examples
     --------
@@ -151,6 +156,13 @@ def associate_tests(
     names = CALISKAN if tests == ALL else [tests] if isinstance(tests, str) else tests
     model = load_vectors(vectors) if isinstance(vectors, str) else vectors
     chosen = [_chosen(name, model) for name in names]
+    if missing not in MISSING:
+        raise InputError(f"there is no policy '{missing}'", f"use {' or '.join(MISSING)}")
+    stand_ins: dict[str, str] = {}
+    if missing == PLURAL:
+        for place, sets in enumerate(chosen):
+            chosen[place], found = sets.with_plurals(model)
+            stand_ins |= found
     rows = [_run(model, sets, permutations, seed) for sets in chosen]
     problems = [row.problem for row in rows if row.problem]
     if len(problems) == len(rows):
@@ -165,6 +177,7 @@ def associate_tests(
             **_vector_config(model),
             "tests": [sets.name for sets in chosen],
             "permutations": permutations,
+            "missing": missing,
             "effect_size": "difference of means / population standard deviation over x and y",
             "interval": "95 % percentile bootstrap over target words; p: Clopper-Pearson",
         },
@@ -173,10 +186,12 @@ def associate_tests(
         statistics={
             "run": len(rows) - len(problems),
             "significant": sum(row.p is not None and row.p < _LEVEL for row in rows),
+            "stand_ins": stand_ins,
         },
         warnings=[
             NOT_ADVICE,
             *_duplicate_note(model),
+            *_stand_in_note(stand_ins),
             *(note for sets, row in zip(chosen, rows, strict=True) for note in _notes(sets, row)),
         ],
     )
@@ -218,7 +233,6 @@ def _vector_config(model: WordVectors) -> dict[str, Any]:
     return {
         "vectors": model.name,
         "case": getattr(model, "case", "exact"),
-        "missing_words": "left out and named, never replaced",
     }
 
 
@@ -257,6 +271,11 @@ def _own_set_note(words: Sequence[str], sets: WordSets, model: WordVectors) -> l
         f"{len(own)} words stand in the sets themselves, where their cosine is 1, "
         f"as in the papers: {_few(own)}"
     ]
+
+
+def _stand_in_note(stand_ins: Mapping[str, str]) -> list[str]:
+    pairs = [f"{form} for {word}" for word, form in stand_ins.items()]
+    return [f"another form stands in for a missing word: {_few(pairs)}"] if pairs else []
 
 
 def _duplicate_note(model: WordVectors) -> list[str]:

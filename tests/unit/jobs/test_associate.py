@@ -106,3 +106,23 @@ def test_weak_tests_are_called_weak(tmp_path):
     assert "only 3 partitions" in warnings
     assert "p cannot be below 0.33" in warnings
     assert "both as target and in a set: love" in warnings
+
+
+def test_with_plurals_standing_in_eight_of_caliskans_tests_hold(word_vectors_26k):
+    """Sign and significance (5 %) as published for word2vec; the stand-ins are named."""
+    record = associate_tests(vectors=word_vectors_26k, missing="plural")
+    agree = [
+        row.name
+        for row in record.results
+        if row.p is not None
+        and row.effect_size * row.published["word2vec"].d > 0
+        and (row.p < 0.05) == (row.published["word2vec"].p < 0.05)
+    ]
+    assert len(agree) >= 8
+    assert record.statistics["stand_ins"]["orchid"] == "orchids"
+    assert any("orchids for orchid" in line for line in record.warnings)
+
+
+def test_an_unknown_policy_for_missing_words_is_refused():
+    with pytest.raises(InputError, match="no policy 'guess'; use leave or plural"):
+        associate_tests(vectors="scripted", missing="guess")

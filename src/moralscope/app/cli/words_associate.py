@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moralscope.app.cli.options import Json, Out, Seed
+from moralscope.app.cli.options import Json, Out, Seed, Vectors
 
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
@@ -15,15 +15,7 @@ if TYPE_CHECKING:
 
 def associate(
     words: Annotated[list[str] | None, typer.Argument(help="Words to score.")] = None,
-    vectors: Annotated[
-        str,
-        typer.Option(
-            "--vectors",
-            "-v",
-            help="googlenews-26k, glove-50, scripted, or a file: word2vec, fastText .vec, GloVe "
-            "text, safetensors.",
-        ),
-    ] = "googlenews-26k",
+    vectors: Vectors = "googlenews-26k",
     file: Annotated[
         Path | None,
         typer.Option("--file", "-f", metavar="FILE", help="One word a line; - reads stdin."),
@@ -47,6 +39,14 @@ def associate(
     case: Annotated[
         str, typer.Option("--case", help="exact, or lower: look words up in lower case.")
     ] = "exact",
+    missing: Annotated[
+        str,
+        typer.Option(
+            "--missing",
+            help="Words of a test that the vectors lack: leave them out, or let the plural "
+            "stand in (named in the record).",
+        ),
+    ] = "leave",
     permutations: Annotated[
         int,
         typer.Option("--permutations", min=100, help="Partitions to sample if p is not exact."),
@@ -79,7 +79,9 @@ def associate(
         return
     names = [name.strip() for name in (tests or "").split(",") if name.strip()]
     chosen = "all" if names == ["all"] else names
-    record = associate_tests(chosen, vectors=model, permutations=permutations, seed=seed)
+    record = associate_tests(
+        chosen, vectors=model, permutations=permutations, missing=missing, seed=seed
+    )
     emit(record, json=json, path=out, show=_show_tests)
 
 
