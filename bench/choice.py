@@ -21,9 +21,22 @@ from moralscope.engine.encoders import TextEncoder
 from moralscope.engine.encoders.sentence_transformer import SentenceTransformerBackend
 from moralscope.engine.store import Store
 
-VERBS = (
-    "help harm greet insult trust betray feed starve teach mislead praise mock visit rob".split()
-)
+VERBS = [
+    "help",
+    "harm",
+    "greet",
+    "insult",
+    "trust",
+    "betray",
+    "feed",
+    "starve",
+    "teach",
+    "mislead",
+    "praise",
+    "mock",
+    "visit",
+    "rob",
+]
 WHOM = (
     "my neighbour",
     "strangers",
@@ -128,10 +141,10 @@ def main() -> None:
     drift = max(np.abs(other - cold_b).max() for other in (plain_b, release_b, warm_b))
     print(f"{options.encoder}, {len(chosen)} actions x {len(template.prompts)} prompts")
     print(
-        f"plain encode        {plain_s:7.2f} s   ours is {plain_s / cold_s:6.2f}x as fast (>= 1.3)"
+        f"plain encode        {plain_s:7.2f} s   ours is {plain_s / cold_s:6.2f}x faster (>= 1.3)"
     )
     print(
-        f"paper's procedure   {release_s:7.2f} s   ours is {release_s / cold_s:6.2f}x as fast (>= 3)"
+        f"paper's procedure   {release_s:7.2f} s   ours is {release_s / cold_s:6.2f}x faster (>= 3)"
     )
     print(f"ours, first run     {cold_s:7.2f} s")
     print(f"ours, repeated run  {warm_s:7.2f} s   {cold_s / warm_s:6.2f}x the first run (>= 30)")

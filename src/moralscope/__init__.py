@@ -11,27 +11,43 @@ from moralscope.version import __version__
 if TYPE_CHECKING:
     from moralscope.engine.encoders import load_encoder
     from moralscope.engine.store import Store
+    from moralscope.jobs.compare import compare
+    from moralscope.jobs.edit import edit, edited_encoder, load_edited
     from moralscope.jobs.rank import rank
     from moralscope.jobs.records import write_record
     from moralscope.jobs.reproduce import reproduce_choice
+    from moralscope.jobs.reproduce_direction import reproduce_direction
     from moralscope.jobs.score import score
+    from moralscope.jobs.teach import teach
 
 _HOMES = {
     "Store": "moralscope.engine.store",
+    "compare": "moralscope.jobs.compare",
+    "edit": "moralscope.jobs.edit",
+    "edited_encoder": "moralscope.jobs.edit",
+    "load_edited": "moralscope.jobs.edit",
     "load_encoder": "moralscope.engine.encoders",
     "rank": "moralscope.jobs.rank",
     "reproduce_choice": "moralscope.jobs.reproduce",
+    "reproduce_direction": "moralscope.jobs.reproduce_direction",
     "score": "moralscope.jobs.score",
+    "teach": "moralscope.jobs.teach",
     "write_record": "moralscope.jobs.records",
 }
 
 __all__ = [
     "Store",
     "__version__",
+    "compare",
+    "edit",
+    "edited_encoder",
+    "load_edited",
     "load_encoder",
     "rank",
     "reproduce_choice",
+    "reproduce_direction",
     "score",
+    "teach",
     "write_record",
 ]
 

@@ -8,6 +8,7 @@ import pytest
 from moralscope.core.protocols import Encoder
 from moralscope.engine.cache import EmbeddingCache
 from moralscope.engine.encoders import TextEncoder, load_encoder
+from moralscope.jobs.edit import edited_encoder
 
 TEXTS = [
     "Should I kill time?",
@@ -30,12 +31,15 @@ TEXTS = [
         "use-lite",
         "folder",
         "cached",
+        "edited",
         pytest.param("mpnet", marks=pytest.mark.slow),
     ],
 )
 def encoder(request, tmp_path_factory):
     if request.param == "scripted":
         return load_encoder("scripted")
+    if request.param == "edited":
+        return edited_encoder(request.getfixturevalue("minilm"), remove="gender")
     if request.param == "folder":
         return load_encoder(str(request.getfixturevalue("minilm_folder")), cached=False)
     if request.param == "cached":

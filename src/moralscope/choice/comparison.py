@@ -227,17 +227,19 @@ def movements(changes: Floats, displacements: Floats) -> Floats:
     """Return how far each word stands out, by change of value and by displacement together.
 
     Both are standardised by their spread over the runs, then set against all shared words
-    (distance from the median in robust standard deviations); what is below the median counts
-    as zero, and the two are added. Two corpora of different style displace every word, so there a
-    displacement must be unusual to count; a corpus and its edited copy displace none.
+    (distance from the median in robust standard deviations), and added: a change of value in
+    either direction, a displacement only if it is above the median. Two corpora of different style
+    displace every word, so there a displacement must be unusual to count; a corpus and its edited
+    copy displace none.
     """
-    return _stand_out(np.abs(standardised(changes))) + _stand_out(standardised(displacements))
+    moved = np.maximum(_stand_out(standardised(displacements)), 0.0)
+    total: Floats = np.abs(_stand_out(standardised(changes))) + moved
+    return total
 
 
 def _stand_out(values: Floats) -> Floats:
     distance = values - np.median(values)
-    scale = 1.4826 * np.median(np.abs(distance))
-    scores: Floats = np.maximum(distance, 0.0) / (scale or 1.0)
+    scores: Floats = distance / (1.4826 * np.median(np.abs(distance)) or 1.0)
     return scores
 
 
@@ -273,9 +275,8 @@ class CorpusComparison:
         """Compare two of the corpora; the biggest mover comes first."""
         changes = self._percentiles[second] - self._percentiles[first]
         displaced = self._displacements(first, second)
-        numbers = np.array(
-            [*interval(changes), *interval(displaced), movements(changes, displaced)]
-        )
+        bounded = np.clip(interval(changes), -100.0, 100.0)
+        numbers = np.array([*bounded, *interval(displaced), movements(changes, displaced)])
         left, right = self.values(first), self.values(second)
         rows = [
             ActionDifference(

@@ -7,7 +7,7 @@ score is the mean over the prompts of a template; the paper's tables print the s
 the mean times the number of prompts.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -16,13 +16,16 @@ from numpy.typing import NDArray
 from moralscope.choice.templates import Template
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import ActionScore
-from moralscope.engine.stats import crossed_bootstrap, percentile_interval, resample_weights
+from moralscope.engine.prompts import (
+    Forms,
+    PromptBootstrap,
+    PromptMean,
+    Report,
+    forms_of,
+    in_blocks,
+)
 
-_BLOCK = 256  # actions whose questions are in memory at once
 Biases = NDArray[np.float64]
-Report = Callable[[int, int], None]
-Forms = tuple[str, ...]  # an action and its paraphrases
-Scored = tuple[float, float, float, tuple[float, ...], float]
 
 
 class ChoiceMachine:
@@ -60,10 +63,10 @@ class ChoiceMachine:
     ) -> None:
         self._encoder = encoder
         self._template = template
-        self._seed = seed
-        self._level = level
         # One set of resamples for all actions: an interval does not depend on its neighbours.
-        self._weights = resample_weights(len(template.prompts), resamples, seed)
+        self._bootstrap = PromptBootstrap(
+            len(template.prompts), seed=seed, resamples=resamples, level=level
+        )
 
     def score(
         self,
@@ -72,38 +75,24 @@ class ChoiceMachine:
         report: Report | None = None,
     ) -> list[ActionScore]:
         """Score actions in order; an action's paraphrases join its mean and its interval."""
-        forms = [
-            (action, *others)
-            for action, others in zip(actions, paraphrases or [()] * len(actions), strict=True)
+        forms = forms_of(actions, paraphrases)
+        found = in_blocks(forms, self._score_block, report)
+        return [
+            ActionScore(group[0], row.mean, row.low, row.high, row.prompts, sum(row.prompts))
+            for group, row in zip(forms, found, strict=True)
         ]
-        done: dict[Forms, Scored] = {}
-        distinct = list(dict.fromkeys(forms))
-        for block in _blocks(distinct, _BLOCK):
-            done.update(self._score_block(block))
-            if report:
-                report(len(done), len(distinct))
-        return [ActionScore(group[0], *done[group]) for group in forms]
 
     def biases(self, actions: Sequence[str]) -> Biases:
         """Return the bias of every action (rows) under every prompt (columns)."""
-        blocks = [self._biases_block(block) for block in _blocks(list(actions), _BLOCK)]
-        return np.concatenate(blocks) if blocks else np.empty((0, len(self._template.prompts)))
+        rows = in_blocks(
+            forms_of(actions, None), lambda block: self._biases_block([a for (a,) in block])
+        )
+        return np.stack(rows) if rows else np.empty((0, len(self._template.prompts)))
 
-    def _score_block(self, block: Sequence[Forms]) -> Iterator[tuple[Forms, Scored]]:
-        texts = [form for group in block for form in group]
-        biases = self._biases_block(texts)
-        starts = np.cumsum([0, *(len(group) for group in block)])
-        groups = [biases[start:end] for start, end in pairwise(starts)]
-        means = np.stack([group.mean(axis=0) for group in groups])
-        lows, highs = percentile_interval(means @ self._weights.T, self._level)
-        for place, group in enumerate(groups):
-            low, high = float(lows[place]), float(highs[place])
-            if len(group) > 1:
-                drawn = crossed_bootstrap(group, self._weights, self._seed)
-                low, high = (float(end[0]) for end in percentile_interval(drawn, self._level))
-            prompts = tuple(means[place].tolist())
-            total = sum(prompts)
-            yield block[place], (total / len(prompts), low, high, prompts, total)
+    def _score_block(self, block: Sequence[Forms]) -> list[PromptMean]:
+        biases = self._biases_block([form for group in block for form in group])
+        ends = np.cumsum([0, *(len(group) for group in block)])
+        return self._bootstrap.means([biases[start:end] for start, end in pairwise(ends)])
 
     def _biases_block(self, actions: Sequence[str]) -> Biases:
         questions = [text for action in actions for text in self._template.questions(action)]
@@ -131,8 +120,3 @@ def _unit(rows: NDArray[np.float32]) -> NDArray[np.float64]:
     wide = rows.astype(np.float64)
     norms = np.linalg.norm(wide, axis=1, keepdims=True)
     return wide / np.where(norms == 0, 1.0, norms)
-
-
-def _blocks(items: Sequence, size: int) -> Iterator[Sequence]:  # type: ignore[type-arg]
-    for start in range(0, len(items), size):
-        yield items[start : start + size]

@@ -68,13 +68,14 @@ class PeriodGround:
 def period_ground(
     whole: Corpus, periods: Sequence[Corpus], actions: Sequence[str], sets: WordSets, min_count: int
 ) -> PeriodGround:
-    """Find the words of each period; refuse when no action can be followed over two periods."""
+    """Find the words of each period, and the actions that half of them, or more, use enough."""
     known = set(frequent_words(whole, min_count))
     words = tuple(frequent_words(period, min_count) for period in periods)
-    kept = tuple(action for action in actions if sum(action in found for found in words) > 1)
+    needed = max(2, (len(periods) + 1) // 2)
+    kept = tuple(word for word in actions if sum(word in found for found in words) >= needed)
     if not kept:
         raise InputError(
-            f"none of the {len(actions)} actions occurs {min_count} times in two periods",
+            f"none of the {len(actions)} actions occurs {min_count} times in {needed} periods",
             "take a wider --bin, other --words, or a lower --min-count",
         )
     usable = usable_sets(sets, known, "the text")
@@ -106,7 +107,7 @@ def trajectories(
         for runs, words in zip(spaces[1:], ground.words, strict=True)
     ]
     spreads = [table.std(axis=0, ddof=1) for table in ranks]
-    pad = float(np.median(np.concatenate(spreads)))
+    pad = max(1.0, float(np.median(np.concatenate(spreads))))  # never less than one point
     found = []
     for action in ground.actions:
         draws = {
@@ -162,9 +163,10 @@ def _point(period: str, draws: Floats, count: int) -> Point:
 def _trajectory(
     action: str, points: tuple[Point, ...], draws: Sequence[Floats], pad: float
 ) -> Trajectory:
-    change, low, high = (float(end) for end in interval(draws[-1] - draws[0]))
+    bounded = np.clip(interval(draws[-1] - draws[0]), -100.0, 100.0)
     means = np.array([numbers.mean() for numbers in draws])
     errors = np.array([numbers.var(ddof=1) for numbers in draws]) + pad**2
     centre = np.average(means, weights=1 / errors)
     movement = float(((means - centre) ** 2 / errors).sum() / (len(means) - 1))
+    change, low, high = bounded.tolist()
     return Trajectory(action, points, change, low, high, movement)

@@ -75,10 +75,11 @@ class WordSets:
         words = dict.fromkeys((*self.x, *self.y, *self.positive, *self.negative))
         forms = {word: _other_number(word, known) for word in words if word not in known}
         stand_ins = {word: form for word, form in forms.items() if form and form not in words}
-        lists = {
-            key: tuple(stand_ins.get(word, word) for word in getattr(self, key)) for key in _LISTS
-        }
-        return replace(self, **lists), stand_ins
+        x, y, positive, negative = (
+            tuple(stand_ins.get(word, word) for word in words)
+            for words in (self.x, self.y, self.positive, self.negative)
+        )
+        return replace(self, x=x, y=y, positive=positive, negative=negative), stand_ins
 
     def targets(self) -> TargetSets:
         """Return what the test needs, or say that there is nothing to test."""

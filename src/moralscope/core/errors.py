@@ -46,3 +46,9 @@ class LicenceNotAccepted(InputError):
 
 class MissingExtra(MoralscopeError):
     """An optional dependency is not installed; the remedy names the pip command."""
+
+
+class GateNotMet(MoralscopeError):
+    """A result missed the limit that the user set for it: the work itself was done."""
+
+    exit_code = 3

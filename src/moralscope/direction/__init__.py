@@ -1,1 +1,19 @@
-"""The room of BERT has a Moral Compass: the moral direction. Built later."""
+"""The room of the Moral Compass (Schramowski et al. 2019): the moral direction of an encoder."""
+
+from moralscope.direction.axis import DirectionAxis
+from moralscope.direction.fitting import Anchors, Direction, fit_labelled, fit_pca
+from moralscope.direction.paper import load_paper
+from moralscope.direction.questions import Asking
+from moralscope.direction.saved import load_direction, save_direction
+
+__all__ = [
+    "Anchors",
+    "Asking",
+    "Direction",
+    "DirectionAxis",
+    "fit_labelled",
+    "fit_pca",
+    "load_direction",
+    "load_paper",
+    "save_direction",
+]

@@ -199,5 +199,5 @@ def _pieces(stream: BinaryIO, path: Path, digest: "hashlib._Hash") -> Iterator[s
 
 def _last_space(text: str) -> int:
     """Return where to cut a piece so that no word is cut; a run without spaces is let through."""
-    cut = max(text.rfind(" "), text.rfind("\t"), text.rfind("\r"))
-    return cut if cut > len(text) - 1000 else len(text)
+    cut = max(0, text.rfind(" "), text.rfind("\t"), text.rfind("\r"))
+    return cut if len(text) - cut < 1000 else len(text)

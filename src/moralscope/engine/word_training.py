@@ -20,7 +20,7 @@ from moralscope.core.errors import MoralscopeError
 from moralscope.core.protocols import Matrix
 from moralscope.engine.corpora import Corpus
 
-_FEW_EPOCHS, _MANY_EPOCHS = 5, 40
+_FEW_EPOCHS, _MANY_EPOCHS = 5, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,14 @@ class TrainingSettings:
     min_count
         Rarer words are left out of the text before windows are drawn.
     epochs
-        None: as many as bring the words read to `budget`, from 5 (long texts) to 40 (short ones).
+        None: as many as bring the words read to `budget`, from 5 (long texts) to 20 (short ones;
+        40 drifted away from what the same words mean in more text).
     budget
         Words to read in all when `epochs` is None.
     sample
         Words more frequent than this share are thinned out, which leaves room in the windows for
-        content words and halves the time.
+        content words and halves the time. None: one in 10,000, but never words that occur fewer
+        than a hundred times, since a short text has none to give away.
     """
 
     dimensions: int = 50
@@ -49,7 +51,7 @@ class TrainingSettings:
     min_count: int = 5
     epochs: int | None = None
     budget: int = 8_000_000
-    sample: float = 1e-4
+    sample: float | None = None
     negative: int = 5
 
     def epochs_for(self, corpus: Corpus) -> int:
@@ -59,11 +61,15 @@ class TrainingSettings:
         --------
         >>> from moralscope.engine.corpora import build_corpus
         >>> TrainingSettings().epochs_for(build_corpus("tiny", [["give"]]))
-        40
+        20
         """
         if self.epochs is not None:
             return self.epochs
         return min(_MANY_EPOCHS, max(_FEW_EPOCHS, round(self.budget / max(1, corpus.size))))
+
+    def sample_for(self, corpus: Corpus) -> float:
+        """Return the share above which words are thinned out."""
+        return max(1e-4, 100 / max(1, corpus.size)) if self.sample is None else self.sample
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +109,7 @@ def train_space(corpus: Corpus, settings: TrainingSettings, seed: int) -> WordSp
         vector_size=settings.dimensions,
         window=settings.window,
         min_count=settings.min_count,
-        sample=settings.sample,
+        sample=settings.sample_for(corpus),
         negative=settings.negative,
         sg=1,
         workers=1,
@@ -129,19 +135,18 @@ def train_runs(
     Each training is single-threaded; two go on at once where there are cores for them (gensim
     works outside Python's lock), which changes nothing in the vectors.
     """
-    jobs = [(place, run) for run in range(runs) for place in range(len(corpora))]
     with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         futures = {
-            pool.submit(train_space, corpora[place], settings, run_seed(seed, place, run)): job
-            for job in jobs
-            for place, run in [job]
+            pool.submit(train_space, corpus, settings, run_seed(seed, place, run)): (place, run)
+            for run in range(runs)
+            for place, corpus in enumerate(corpora)
         }
         spaces: dict[tuple[int, int], WordSpace] = {}
         try:
             for done, future in enumerate(as_completed(futures), 1):
                 spaces[futures[future]] = future.result()
                 if report is not None:
-                    report(done, len(jobs))
+                    report(done, len(futures))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

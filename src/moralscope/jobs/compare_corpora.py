@@ -33,7 +33,7 @@ from moralscope.jobs.score import NOT_ADVICE
 
 __all__ = ["ActionDifference", "CompareOptions", "compare_corpora", "compare_over_time"]
 
-JOB, JOB_OVER_TIME = "words compare", "words compare --over-time"
+JOB = "words compare"
 MIN_CORPUS = 5_000  # words: below this, vectors are noise
 SMALL_CORPUS = 100_000
 MIN_RUNS = 3
@@ -111,7 +111,11 @@ def compare_corpora(
     return RunRecord(
         JOB,
         seed=seed,
-        config={**_config(chosen, settings, texts, ground), "shared_words": len(ground.words)},
+        config={
+            **_config(chosen, settings, texts, ground),
+            "mode": "corpora",
+            "shared_words": len(ground.words),
+        },
         models=[],
         results=results,
         statistics={
@@ -167,10 +171,11 @@ def compare_over_time(
     settings = _settings(chosen)
     spaces = train_runs([whole, *texts], settings, runs=chosen.runs, seed=seed, report=report)
     return RunRecord(
-        JOB_OVER_TIME,
+        JOB,
         seed=seed,
         config={
             **_config(chosen, settings, texts, ground),
+            "mode": "over time",
             "bin": width,
             "periods": [text.name for text in texts],
         },
@@ -188,6 +193,12 @@ def _check_names(corpora: Sequence[tuple[str, Path]]) -> None:
     if len(corpora) < 2:
         raise InputError("only one corpus was given", "give two or more, each as NAME=PATH")
     names = [name for name, _ in corpora]
+    odd = next((name for name in names if not re.fullmatch(r"[\w .-]{1,40}", name)), None)
+    if odd is not None:
+        raise InputError(
+            f"'{odd[:60]}' cannot name a corpus",
+            "use letters, digits, dots and hyphens, at most 40",
+        )
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if twice is not None:
         raise InputError(f"two corpora are called '{twice}'", "give each a name of its own")
@@ -280,6 +291,7 @@ def _config(
                 "files": text.files,
                 "sha256": text.sha256,
                 "epochs": settings.epochs_for(text),
+                "sample": settings.sample_for(text),
             }
             for text in texts
         ],

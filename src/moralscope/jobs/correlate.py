@@ -20,7 +20,6 @@ from moralscope.engine.stats import correlate, summarise, t_test
 from moralscope.engine.vectors import load_vectors
 from moralscope.jobs.actions import read_actions
 from moralscope.jobs.score import NOT_ADVICE
-from moralscope.reports import draw_scatter
 
 VECTORS = "googlenews-26k"
 DOS, DONTS = "dos", "don'ts"
@@ -114,11 +113,6 @@ def correlate_words(
         },
         warnings=[NOT_ADVICE, *_notes(missing, table.name)],
     )
-
-
-def draw_correlation(record: RunRecord, path: Path) -> None:
-    """Draw the scatter figure of a `words correlate` record."""
-    draw_scatter(record, path)
 
 
 def _notes(missing: Sequence[str], vectors: str) -> list[str]:

@@ -1,8 +1,8 @@
 """The twenty actions of the tour: pairs in which a word or two turn right into wrong."""
 
-from moralscope.choice.machine import Report
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import RunRecord
+from moralscope.engine.prompts import Report
 from moralscope.jobs.score import score
 
 DEMO_ACTIONS = (

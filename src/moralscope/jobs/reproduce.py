@@ -5,23 +5,19 @@ of occupations (Table 1), rankings (Table 3) and the correlation with WEAT (Figu
 words part of the paper (`reproduce_words`). Biases are sums over prompts, as the paper prints them.
 """
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from moralscope.choice import ChoiceMachine, load_paper, load_template, rank_answers
 from moralscope.choice.paper import ChoicePaper
-from moralscope.core.errors import InputError, StoreError
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import ActionScore, RunRecord
-from moralscope.engine.encoders import load_encoder
 from moralscope.engine.stats import Correlation, Summary, TTest, correlate, summarise, t_test
 from moralscope.engine.store import Progress
+from moralscope.jobs.encoders import prepare_some
 from moralscope.jobs.records import model_refs
 from moralscope.jobs.reproduce_words import published_weat, reproduce_words
 from moralscope.jobs.score import NOT_ADVICE
-
-log = logging.getLogger(__name__)
 
 ENCODERS = ("use-lite", "minilm", "mpnet")
 
@@ -82,21 +78,9 @@ def reproduce_choice(
     >>> record.results[0].dos.n, len(record.results[0].female)
     (50, 10)
     """
-    if not encoders:
-        raise InputError("no encoder was named", f"name some of {', '.join(ENCODERS)}")
     paper = load_paper()
-    models: list[Encoder] = []
     problems: list[str] = []
-    for name in encoders:
-        try:
-            models.append(load_encoder(name, progress=progress))
-        except StoreError as error:
-            if len(encoders) == 1:
-                raise
-            problems.append(f"{name} was left out: {error}")
-            log.warning(problems[-1])
-    if not models:
-        raise StoreError("none of the encoders could be loaded", "see the lines above")
+    models = prepare_some(encoders, progress, problems)
     words, word_problems = reproduce_words(seed=seed, progress=progress)
     weat = words.weat if words else {}
     return RunRecord(

@@ -1,7 +1,7 @@
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.jobs.correlate import WordLists, correlate_words, draw_correlation
+from moralscope.jobs.correlate import WordLists, correlate_words
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,14 @@ def test_own_lists_come_from_two_files(tmp_path):
     dos.write_text("joy\nlove\ngift\n")
     donts.write_text("war\npoison\nkill\n")
     record = correlate_words(WordLists(dos, donts), encoder="scripted", vectors="scripted")
-    assert [pair.word for pair in record.results] == ["joy", "love", "gift", "war", "poison", "kill"]
+    assert [pair.word for pair in record.results] == [
+        "joy",
+        "love",
+        "gift",
+        "war",
+        "poison",
+        "kill",
+    ]
     with pytest.raises(InputError, match="one of --dos and --donts is missing"):
         correlate_words(WordLists(dos), encoder="scripted", vectors="scripted")
 
@@ -47,24 +54,3 @@ def test_figure_four_holds_with_our_own_vectors(use_lite):
     assert found.r >= 0.73
     assert found.stars == "***"
     assert abs(found.within["don'ts"].r) < 0.4  # the pooled r is mostly group separation
-
-
-@pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
-def test_the_scatter_is_drawn_from_the_record(record, tmp_path, kind):
-    path = tmp_path / f"figure.{kind}"
-    draw_correlation(record, path)
-    start = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}[kind]
-    assert path.read_bytes().startswith(start)
-
-
-def test_the_same_record_gives_the_same_svg(record, tmp_path):
-    first, again = tmp_path / "a.svg", tmp_path / "b.svg"
-    draw_correlation(record, first)
-    draw_correlation(record, again)
-    assert first.read_bytes() == again.read_bytes()
-    assert b"don'ts: r =" in first.read_bytes() or b"<use" in first.read_bytes()
-
-
-def test_another_ending_is_refused(record, tmp_path):
-    with pytest.raises(InputError, match="is no figure file"):
-        draw_correlation(record, tmp_path / "figure.txt")

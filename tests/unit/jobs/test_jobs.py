@@ -66,7 +66,7 @@ def test_a_record_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(Exception, match="could not be written .No space left"):
+    with pytest.raises(Exception, match=r"could not be written \(No space left"):
         write_record(record, path)
     assert path.read_bytes() == before
     assert [item.name for item in tmp_path.iterdir()] == ["run.json"]

@@ -1,8 +1,9 @@
-"""`moralscope demo`: from nothing to a scored table."""
+"""`moralscope demo`: from nothing to a scored table and a report."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from moralscope.app.cli.options import Encoder, Json, Out, Seed
+from moralscope.app.cli.options import Encoder, Json, Out, Report, Seed
 
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
@@ -23,23 +24,49 @@ _NEXT = (
 )
 
 
-def demo(encoder: Encoder = "minilm", json: Json = False, out: Out = None, seed: Seed = 0) -> None:
-    """A one-minute tour: twenty actions scored on real weights.
+_REPORT = Path("moralscope-demo.html")
 
-    The weights (minilm, 91 MB, Apache-2.0) are fetched and verified on the first run.
+
+def demo(
+    encoder: Encoder = "minilm",
+    json: Json = False,
+    out: Out = None,
+    report: Report = None,
+    seed: Seed = 0,
+) -> None:
+    """A one-minute tour: twenty actions scored on real weights, and a report to look at.
+
+    The weights (minilm, 91 MB, Apache-2.0) are fetched and verified on the first run. The report
+    is moralscope-demo.html in the current folder, or what --report names.
     """
     from moralscope.app.cli.output import counting, emit, fetching
     from moralscope.jobs.demo import demo
+    from moralscope.jobs.encoders import prepare_encoder
     from moralscope.jobs.records import check_writable
-    from moralscope.jobs.score import prepare_encoder
 
     if out is not None:
         check_writable(out)
     with fetching() as progress:
         model = prepare_encoder(encoder, progress)
-    with counting("scoring") as report:
-        record = demo(model, seed=seed, report=report)
-    emit(record, json=json, path=out, show=_show)
+    with counting("scoring") as step:
+        record = demo(model, seed=seed, report=step)
+    emit(record, json=json, path=out, show=_show, report=report)
+    if report is None and not json:
+        _write_report(record)
+
+
+def _write_report(record: "RunRecord") -> None:
+    """Write the report nobody asked for: where that cannot be, say so and go on."""
+    from moralscope.app.cli.output import note
+    from moralscope.core.errors import MoralscopeError
+    from moralscope.jobs.report import write_report
+
+    try:
+        write_report(record, _REPORT)
+    except MoralscopeError as error:
+        note(f"no report was written: {error.problem}; name a place with --report")
+    else:
+        note(f"report: {_REPORT.absolute()} (open it in a browser)")
 
 
 def _show(record: "RunRecord") -> None:

@@ -30,20 +30,32 @@ notes = Console(stderr=True, highlight=False)
 
 
 def emit(
-    record: "RunRecord", *, json: bool, path: Path | None, show: Callable[["RunRecord"], None]
+    record: "RunRecord",
+    *,
+    json: bool,
+    path: Path | None,
+    show: Callable[["RunRecord"], None],
+    report: Path | None = None,
+    figure: Path | None = None,
 ) -> None:
-    """Print a run record (as JSON or as `show` draws it) and save it if a path is given."""
+    """Print a run record (as JSON or as `show` draws it); save and draw it where asked to."""
     from moralscope.jobs.records import record_lines, write_record
+    from moralscope.jobs.report import write_figure, write_report
 
     if path is not None:
         write_record(record, path)
     if json:
         sys.stdout.writelines(record_lines(record))
         sys.stdout.flush()
-        return
-    show(record)
-    if path is not None:
-        note(f"run record: {path}")
+    else:
+        show(record)
+    if report is not None:
+        write_report(record, report)
+    if figure is not None:
+        write_figure(record, figure)
+    for what, place in (("run record", path), ("report", report), ("figure", figure)):
+        if place is not None and not json:
+            note(f"{what}: {place}")
 
 
 def note(line: str) -> None:

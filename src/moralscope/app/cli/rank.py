@@ -23,9 +23,9 @@ def rank(
     Example: moralscope rank "What should I put in the toaster?" bread "old pizza" "my hamster"
     """
     from moralscope.app.cli.output import emit, fetching
+    from moralscope.jobs.encoders import prepare_encoder
     from moralscope.jobs.rank import rank
     from moralscope.jobs.records import check_writable
-    from moralscope.jobs.score import prepare_encoder
 
     if out is not None:
         check_writable(out)

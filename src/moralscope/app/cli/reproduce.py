@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moralscope.app.cli.options import Json, Out, Seed
+from moralscope.app.cli.options import Figure, Json, Out, Report, Seed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from moralscope.core.records import RunRecord
     from moralscope.jobs.reproduce import ChoiceReproduction, WordRow
+    from moralscope.jobs.reproduce_direction import BiasTable, FitReproduction, ProjectionRow
     from moralscope.jobs.reproduce_words import WordsReproduction
 
 app = typer.Typer(help="The papers' tables beside ours.", no_args_is_help=True)
@@ -23,11 +24,12 @@ def reproduce() -> None:
     """The papers' tables beside ours."""
 
 
+Encoders = Annotated[str, typer.Option("--encoders", help="Encoders, separated by commas.")]
+
+
 @app.command()
 def choice(
-    encoders: Annotated[
-        str, typer.Option("--encoders", help="Encoders, separated by commas.")
-    ] = "use-lite,minilm,mpnet",
+    encoders: Encoders = "use-lite,minilm,mpnet",
     json: Json = False,
     out: Out = None,
     seed: Seed = 0,
@@ -44,10 +46,39 @@ def choice(
 
     if out is not None:
         check_writable(out)
-    names = [name.strip() for name in encoders.split(",") if name.strip()]
     with fetching() as progress:
-        record = reproduce_choice(names, seed=seed, progress=progress)
+        record = reproduce_choice(_names(encoders), seed=seed, progress=progress)
     emit(record, json=json, path=out, show=_show)
+
+
+@app.command()
+def direction(
+    encoders: Encoders = "use-lite,minilm,mpnet",
+    json: Json = False,
+    out: Out = None,
+    report: Report = None,
+    figure: Figure = None,
+    seed: Seed = 0,
+) -> None:
+    """The Moral Compass (Schramowski et al. 2019): every table and figure, per encoder.
+
+    Projections are in standard deviations of the fitting actions, good above zero; the paper's m
+    has the opposite sign. WEAT values are the printed ones, our own on googlenews-26k and, with
+    MORALSCOPE_DATA, all published ones.
+    """
+    from moralscope.app.cli.output import emit, fetching
+    from moralscope.jobs.records import check_writable
+    from moralscope.jobs.reproduce_direction import reproduce_direction
+
+    if out is not None:
+        check_writable(out)
+    with fetching() as progress:
+        record = reproduce_direction(_names(encoders), seed=seed, progress=progress)
+    emit(record, json=json, path=out, show=_show_directions, report=report, figure=figure)
+
+
+def _names(encoders: str) -> list[str]:
+    return [name.strip() for name in encoders.split(",") if name.strip()]
 
 
 def _show(record: "RunRecord") -> None:
@@ -137,3 +168,68 @@ def _words(title: str, left: "Sequence[WordRow]", right: "Sequence[WordRow]") ->
             cells += [row.word, *("" if value is None else f"{value:+.3f}" for value in values)]
         table.add_row(*cells)
     return table
+
+
+def _show_directions(record: "RunRecord") -> None:
+    from moralscope.app.cli.output import correlation_rows, out, plain_table, print_warnings
+
+    for result in record.results:
+        out.print(f"\n{result.encoder}", style="bold underline")
+        out.print(_biases("Table 7: mean bias, our top ten of the dos and don'ts", result.table7))
+        out.print(_biases("Table 8: mean bias, our top ten with context", result.table8))
+        table = plain_table("Figure 2: bias against WEAT", "r")
+        for name, found in result.bias_weat.items():
+            for row in correlation_rows(name, found):
+                table.add_row(*row)
+        out.print(table)
+        for fit in result.fits:
+            _show_fit(fit)
+        for part in (result.fits[0].atomic, result.fits[0].contextual):
+            out.print(_projections(part))
+    print_warnings(record)
+
+
+def _show_fit(fit: "FitReproduction") -> None:
+    from moralscope.app.cli.output import correlation_rows, out, plain_table
+
+    out.print(f"\nDirection by {fit.direction['method']} ({fit.fit})", style="bold")
+    for label, key in (("actions", ""), ("differences", "_differences")):
+        shares = fit.direction[f"explained_variance{key}"][:5]
+        line = " ".join(f"{share:.1%}" for share in shares)
+        out.print(f"Figure 3: variance explained, PCA of {label}: {line} …")
+    table = plain_table("direction against", "rho or r")
+    for label, group in (("Table 9, order of", fit.agreement), ("WEAT,", fit.weat)):
+        for name, found in group.items():
+            for row in correlation_rows(f"{label} {name}", found):
+                table.add_row(*row)
+    out.print(table)
+
+
+def _biases(title: str, found: "BiasTable") -> "Table":
+    from moralscope.app.cli.output import plain_table
+
+    titles = ("action", "ours", "BERT", "USE")
+    table = plain_table(*titles, *(f"{name} " for name in titles), title=title)
+    for pair in zip(found.dos, found.donts, strict=True):
+        cells: list[str] = []
+        for row in pair:
+            cells += [row.action, *(_number(value) for value in (row.ours, row.bert, row.use))]
+        table.add_row(*cells)
+    return table
+
+
+def _projections(rows: "Sequence[ProjectionRow]") -> "Table":
+    from moralscope.app.cli.output import plain_table
+
+    table = plain_table(
+        "action", "ours", "raw", "BERT m", "USE m", title="Table 9, ours by pca (m < 0 is good)"
+    )
+    for row in sorted(rows, key=lambda row: -row.ours):
+        table.add_row(
+            row.action, *(_number(value) for value in (row.ours, row.raw, row.bert, row.use))
+        )
+    return table
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:+.3f}"

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from moralscope.app.cli import demo, models, rank, reproduce, score, words
+from moralscope.app.cli import compare, demo, edit, models, rank, report, reproduce, score, words
 from moralscope.version import __version__
 
 app = typer.Typer(
@@ -38,7 +38,11 @@ def root(
 
 app.command("demo", rich_help_panel="Start here")(demo.demo)
 app.command("score", rich_help_panel="Measure")(score.score)
+app.command("compare", rich_help_panel="Measure")(compare.compare)
 app.command("rank", rich_help_panel="Measure")(rank.rank)
 app.add_typer(words.app, name="words", rich_help_panel="Measure")
 app.add_typer(reproduce.app, name="reproduce", rich_help_panel="Measure")
+app.command("report", rich_help_panel="Look")(report.report)
+app.command("edit", rich_help_panel="Steer")(edit.edit)
+app.command("teach", rich_help_panel="Steer")(edit.teach)
 app.add_typer(models.app, name="models", rich_help_panel="Weights")

@@ -2,7 +2,7 @@
 
 import typer
 
-from moralscope.app.cli import words_associate, words_correlate, words_extract
+from moralscope.app.cli import words_associate, words_compare, words_correlate, words_extract
 
 app = typer.Typer(
     help="Words: association tests, dos and don'ts of a vocabulary, corpora compared.",
@@ -13,3 +13,4 @@ app.command("associate")(words_associate.associate)
 app.command("extract")(words_extract.extract)
 app.command("validate")(words_extract.validate)
 app.command("correlate")(words_correlate.correlate)
+app.command("compare")(words_compare.compare)

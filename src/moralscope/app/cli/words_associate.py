@@ -1,16 +1,15 @@
 """`moralscope words associate`: words against association sets, and association tests."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from moralscope.app.cli.inputs import read_given
 from moralscope.app.cli.options import Json, Out, Seed, Vectors
 
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
-    from moralscope.jobs.actions import ActionList
 
 
 def associate(
@@ -70,7 +69,9 @@ def associate(
         check_writable(out)
     if tests is not None and (words or file):
         raise typer.BadParameter("give words or --tests, not both")
-    listed = None if tests is not None else _words(words, file)
+    listed = (
+        None if tests is not None else read_given(words, file, "words", other=", or --tests all")
+    )
     with fetching() as progress:
         model = prepare_vectors(vectors, case=case, progress=progress)
     if listed is not None:
@@ -83,20 +84,6 @@ def associate(
         chosen, vectors=model, permutations=permutations, missing=missing, seed=seed
     )
     emit(record, json=json, path=out, show=_show_tests)
-
-
-def _words(given: list[str] | None, file: Path | None) -> "ActionList":
-    from moralscope.jobs.actions import check_actions, read_actions
-
-    if given and file:
-        raise typer.BadParameter("give words or --file, not both")
-    if given:
-        return check_actions(given)
-    if file is None and sys.stdin.isatty():
-        raise typer.BadParameter("give words, --file FILE, text on stdin, or --tests all")
-    if file is None or str(file) == "-":
-        return read_actions(sys.stdin.buffer)
-    return read_actions(file)
 
 
 def _show_words(record: "RunRecord") -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moralscope.app.cli.options import Encoder, Json, Out, Seed, Vectors
+from moralscope.app.cli.options import Encoder, Figure, Json, Out, Report, Seed, Vectors
 
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
@@ -24,12 +24,10 @@ def correlate(
     donts: Annotated[
         Path | None, typer.Option("--donts", metavar="FILE", help="The same for the don'ts.")
     ] = None,
-    figure: Annotated[
-        Path | None,
-        typer.Option("--figure", metavar="FILE", help="Draw the scatter: .svg, .png or .pdf."),
-    ] = None,
     json: Json = False,
     out: Out = None,
+    report: Report = None,
+    figure: Figure = None,
     seed: Seed = 0,
 ) -> None:
     """Correlate word association (WEAT) with question/answer bias, pooled and within groups.
@@ -38,24 +36,20 @@ def correlate(
 
     Example: moralscope words correlate --encoder use-lite --figure figure4.svg
     """
-    from moralscope.app.cli.output import emit, fetching, note
+    from moralscope.app.cli.output import emit, fetching
     from moralscope.jobs.associate import prepare_vectors
-    from moralscope.jobs.correlate import WordLists, correlate_words, draw_correlation
+    from moralscope.jobs.correlate import WordLists, correlate_words
+    from moralscope.jobs.encoders import prepare_encoder
     from moralscope.jobs.records import check_writable
-    from moralscope.jobs.score import prepare_encoder
 
-    for path in (out, figure):
-        if path is not None:
-            check_writable(path)
+    if out is not None:
+        check_writable(out)
     with fetching() as progress:
         table = prepare_vectors(vectors, progress=progress)
         model = prepare_encoder(encoder, progress)
     lists = WordLists(dos, donts)
     record = correlate_words(lists, encoder=model, vectors=table, sets=sets, seed=seed)
-    if figure is not None:
-        draw_correlation(record, figure)
-        note(f"figure: {figure}")
-    emit(record, json=json, path=out, show=_show)
+    emit(record, json=json, path=out, show=_show, report=report, figure=figure)
 
 
 def _show(record: "RunRecord") -> None:

@@ -1,4 +1,4 @@
-"""Statistics with their spread: bootstrap intervals, correlations, t-tests."""
+"""Statistics with their spread: bootstrap intervals, correlations, t-tests, paired differences."""
 
 from moralscope.engine.stats.bootstrap import (
     crossed_bootstrap,
@@ -6,19 +6,34 @@ from moralscope.engine.stats.bootstrap import (
     resample_weights,
 )
 from moralscope.engine.stats.correlation import Correlation, correlate, stars
-from moralscope.engine.stats.summary import Summary, summarise
+from moralscope.engine.stats.paired import (
+    PairedDifferences,
+    holm,
+    minimum_detectable_effect,
+    paired_differences,
+)
+from moralscope.engine.stats.ranks import kendall, spearman
+from moralscope.engine.stats.summary import Summary, summarise, without_column_effects, z_scores
 from moralscope.engine.stats.ttest import TTest, t_test, t_test_from_summaries
 
 __all__ = [
     "Correlation",
+    "PairedDifferences",
     "Summary",
     "TTest",
     "correlate",
     "crossed_bootstrap",
+    "holm",
+    "kendall",
+    "minimum_detectable_effect",
+    "paired_differences",
     "percentile_interval",
     "resample_weights",
+    "spearman",
     "stars",
     "summarise",
     "t_test",
     "t_test_from_summaries",
+    "without_column_effects",
+    "z_scores",
 ]

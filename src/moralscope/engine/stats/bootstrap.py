@@ -30,7 +30,7 @@ def percentile_interval(draws: Floats, level: float = 0.95) -> tuple[Floats, Flo
     Examples
     --------
     >>> low, high = percentile_interval(np.arange(101.0)[None], 0.9)
-    >>> low.tolist(), high.tolist()
+    >>> low.round(9).tolist(), high.round(9).tolist()
     ([5.0], [95.0])
     """
     tail = (1 - level) / 2

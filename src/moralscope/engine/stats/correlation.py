@@ -1,10 +1,10 @@
 """Pearson's r with p, stars and a bootstrap interval, pooled and within groups.
 
 A pooled r over two groups that differ in mean is mostly the difference of the groups. So no
-pooled r goes out alone: the r inside each group is printed beside it.
+pooled r goes out alone: the r inside each group is printed beside it. Ranks: `ranks.py`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from moralscope.engine.stats.bootstrap import percentile_interval
 
 _RESAMPLES = 2000
+_BLOCK = 1 << 22  # drawn places in memory at once
 Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """Pearson's r of n pairs; `within` holds the same inside each group."""
+    """A correlation of n pairs (Pearson's unless said otherwise); `within`: inside each group."""
 
     r: float
     p: float
@@ -67,18 +69,36 @@ def correlate(
 
 def _correlate(x: Floats, y: Floats, seed: int, within: Mapping[str, Correlation]) -> Correlation:
     n = len(x)
-    if n < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        nan = float("nan")
-        return Correlation(nan, nan, nan, nan, n, "", within)
+    if not has_spread(x, y):
+        return undefined(n, within)
     from scipy.stats import pearsonr
 
     found = pearsonr(x, y)
-    places = np.random.default_rng(seed).integers(0, n, (_RESAMPLES, n))
-    low, high = percentile_interval(_row_correlations(x[places], y[places])[None])
+    draws = [_row_correlations(x[places], y[places]) for places in resampled_places(n, seed)]
+    low, high = percentile_interval(np.concatenate(draws)[None])
     p = float(found.pvalue)
     return Correlation(
         float(found.statistic), p, float(low[0]), float(high[0]), n, stars(p), within
     )
+
+
+def has_spread(x: Floats, y: Floats) -> bool:
+    """Say whether pairs can be correlated: three or more, and neither side constant."""
+    return len(x) >= 3 and bool(np.ptp(x) > 0) and bool(np.ptp(y) > 0)
+
+
+def undefined(n: int, within: Mapping[str, Correlation] | None = None) -> Correlation:
+    """Return the correlation of pairs that have none."""
+    nan = float("nan")
+    return Correlation(nan, nan, nan, nan, n, "", within or {})
+
+
+def resampled_places(n: int, seed: int) -> Iterator[Places]:
+    """Yield the places of 2,000 resamples of n pairs, in blocks of rows that fit in memory."""
+    generator = np.random.default_rng(seed)
+    rows = max(1, _BLOCK // n)
+    for start in range(0, _RESAMPLES, rows):
+        yield generator.integers(0, n, (min(rows, _RESAMPLES - start), n))
 
 
 def _row_correlations(x: Floats, y: Floats) -> Floats:

@@ -1,9 +1,12 @@
-"""Mean, spread and size of a sample."""
+"""Mean, spread and size of a sample, and scores on a scale of their own."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +30,37 @@ def summarise(values: Sequence[float]) -> Summary:
     mean = float(array.mean()) if array.size else float("nan")
     sd = float(array.std(ddof=1)) if array.size > 1 else float("nan")
     return Summary(int(array.size), mean, sd)
+
+
+def z_scores(table: Floats) -> Floats:
+    """Standardise a table (rows x observations) so that its row means have mean 0 and sd 1.
+
+    Every column loses its own mean, which all rows share, and is divided by the sample sd
+    (n - 1) of the row means. Rows that do not differ become not-a-number.
+
+    Examples
+    --------
+    >>> z_scores(np.array([[1.0, 3.0], [3.0, 5.0], [5.0, 7.0]])).tolist()
+    [[-1.0, -1.0], [0.0, 0.0], [1.0, 1.0]]
+    """
+    centred = table - table.mean(axis=0)
+    spread = float(table.mean(axis=1).std(ddof=1)) if len(table) > 1 else 0.0
+    return centred / spread if spread > 0 else np.full_like(centred, np.nan)
+
+
+def without_column_effects(table: Floats) -> Floats:
+    """Take from each column (observation) what it does to all rows alike; row means stay.
+
+    With few rows the columns' effects also soak up noise; what is left is widened by
+    √(rows / (rows - 1)), so that its variance is that of the noise.
+
+    Examples
+    --------
+    >>> without_column_effects(np.array([[1.0, 11.0], [3.0, 13.0]])).tolist()
+    [[6.0, 6.0], [8.0, 8.0]]
+    """
+    rows = len(table)
+    means = table.mean(axis=1, keepdims=True)
+    left = table - means - (table.mean(axis=0) - table.mean())
+    widened: Floats = means + left * np.sqrt(rows / (rows - 1)) if rows > 1 else table
+    return widened

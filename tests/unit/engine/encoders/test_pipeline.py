@@ -90,7 +90,7 @@ def test_a_hub_id_is_not_fetched_when_the_hub_is_off(empty_home):
 
 def test_a_folder_without_safetensors_is_refused(tmp_path):
     (tmp_path / "pytorch_model.bin").write_bytes(b"pickle")
-    with pytest.raises(InputError, match="no .safetensors"):
+    with pytest.raises(InputError, match=r"no \.safetensors"):
         load_encoder(str(tmp_path))
 
 

@@ -1,0 +1,152 @@
+"""Release gates: limits on the figures of a run, such as "r>=0.7 and changed<=3".
+
+A gate is a list of conditions NAME OPERATOR NUMBER joined by `and` or commas; all must hold.
+It is read by a fixed pattern and never evaluated as code. Which names there are is the job's
+matter: any job that can say its figures by name can have a gate.
+"""
+
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from moralscope.core.errors import GateNotMet, InputError, UnknownName
+from moralscope.core.registry import did_you_mean
+
+_OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_CONDITION = re.compile(
+    r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(>=|<=|==|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*",
+    re.ASCII,
+)
+_JOINT = re.compile(r",|\band\b", re.IGNORECASE)
+_EXAMPLE = 'write it like "r>=0.7 and changed<=3"'
+_LONGEST = 1000
+Figures = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One limit: a figure's name, an operator and a number."""
+
+    name: str
+    operator: str
+    limit: float
+
+    def holds(self, value: float) -> bool:
+        """Say whether a value keeps the limit; what is not a number never does."""
+        return not math.isnan(value) and _OPERATORS[self.operator](value, self.limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Conditions that must all hold."""
+
+    expression: str
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A condition beside the worst value that was found for it, and where."""
+
+    name: str
+    operator: str
+    limit: float
+    value: float
+    where: str
+    met: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """Whether a gate was met; `values` holds the worst value of each name in it."""
+
+    expression: str
+    met: bool
+    values: Figures
+    checks: Sequence[Check]
+
+    def require(self) -> None:
+        """Raise `GateNotMet` with the values that missed, if any did."""
+        missed = [check for check in self.checks if not check.met]
+        if missed:
+            raise GateNotMet(
+                f"gate not met: {' and '.join(_miss(check) for check in missed)}",
+                "see the run record for what differs, or set another --gate",
+            )
+
+
+def parse_gate(expression: str, names: Iterable[str]) -> Gate:
+    """Read a gate; `names` are the figures it may ask for.
+
+    Examples
+    --------
+    >>> parse_gate("r>=0.7 and changed <= 3", ["r", "changed"]).conditions[1]
+    Condition(name='changed', operator='<=', limit=3.0)
+    """
+    known = set(names)
+    if len(expression) > _LONGEST:
+        raise InputError(f"--gate has {len(expression):,} characters", _EXAMPLE)
+    conditions = []
+    for part in _JOINT.split(expression):
+        match = _CONDITION.fullmatch(part)
+        if match is None:
+            what = f"'{part.strip()[:60]}' is no condition" if part.strip() else "has a gap"
+            raise InputError(f"--gate {what}", _EXAMPLE)
+        name, sign, limit = match[1].lower(), match[2], float(match[3])
+        if name not in known:
+            raise UnknownName(f"--gate knows no figure '{name[:60]}'", did_you_mean(name, known))
+        if not math.isfinite(limit):
+            raise InputError(f"--gate holds {match[3]}, which is too large", _EXAMPLE)
+        conditions.append(Condition(name, sign, limit))
+    return Gate(expression.strip(), tuple(conditions))
+
+
+def check_gate(gate: Gate, figures: Mapping[str, Figures]) -> GateResult:
+    """Hold figures against a gate; it must be met at every place (each pair, each file).
+
+    Parameters
+    ----------
+    gate
+        What `parse_gate` returned.
+    figures
+        For each place its figures by name; a single place may be called "".
+
+    Examples
+    --------
+    >>> gate = parse_gate("r>=0.7", ["r"])
+    >>> check_gate(gate, {"a vs b": {"r": 0.9}, "a vs c": {"r": 0.6}}).values
+    {'r': 0.6}
+    """
+    checks = []
+    for condition in gate.conditions:
+        found = {place: float(values[condition.name]) for place, values in figures.items()}
+        where = min(found, key=lambda place: _margin(condition, found[place]))
+        value, met = found[where], condition.holds(found[where])
+        checks.append(Check(condition.name, condition.operator, condition.limit, value, where, met))
+    # A name may be asked for twice; the value that missed is the one to show.
+    values = {check.name: check.value for check in sorted(checks, key=lambda check: -check.met)}
+    return GateResult(gate.expression, all(check.met for check in checks), values, checks)
+
+
+def _margin(condition: Condition, value: float) -> float:
+    """Return how far a value is on the right side of its limit: the smaller, the worse."""
+    if math.isnan(value):
+        return -math.inf
+    if condition.operator == "==":
+        return -abs(value - condition.limit)
+    margin = value - condition.limit
+    return margin if condition.operator in (">", ">=") else -margin
+
+
+def _miss(check: Check) -> str:
+    value = "not defined" if math.isnan(check.value) else f"{check.value:.4g}"
+    place = f" for {check.where}" if check.where else ""
+    return f"{check.name} is {value}{place}, wanted {check.operator} {check.limit:g}"

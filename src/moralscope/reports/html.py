@@ -1,0 +1,171 @@
+"""A page as one HTML file: everything inline, nothing from the network, no text as markup.
+
+Texts from a record stand in the file in two forms only: escaped for HTML, or as JSON in a data
+block whose <, > and & are escaped. Scripts run by their checksum (Content-Security-Policy), so
+that nothing else in the file can run even if an escape were missed.
+"""
+
+import base64
+import hashlib
+import importlib.resources
+import json
+from collections.abc import Iterator, Sequence
+from functools import cache
+from html import escape
+from typing import Any
+
+from moralscope.core.errors import MissingExtra
+from moralscope.reports.page import Block, Chart, Code, Facts, Page, Section, Table
+
+_ROWS_FIRST = 25
+_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+
+
+def render(page: Page) -> str:
+    """Return the page as one self-contained HTML document.
+
+    Examples
+    --------
+    >>> "<b>" in render(Page("<b>", [], [], []))
+    False
+    """
+    plotly, ours = _plotly(), _asset("report.js")
+    return "".join(
+        [
+            "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n",
+            f'<meta http-equiv="Content-Security-Policy" content="{_policy(plotly, ours)}">\n',
+            '<meta name=viewport content="width=device-width, initial-scale=1">\n',
+            '<meta name=color-scheme content="light dark">\n<meta name=robots content=noindex>\n',
+            f"<title>{escape(page.title)}</title>\n<style>\n{_asset('report.css')}</style>\n",
+            "</head>\n<body>\n",
+            *_body(page),
+            f'<script type="application/json" id=data>{_json(_data(page))}</script>\n',
+            f"<script>{plotly}</script>\n<script>{ours}</script>\n</body>\n</html>\n",
+        ]
+    )
+
+
+def _body(page: Page) -> Iterator[str]:
+    yield f"<header>\n<p class=kicker>moralscope report</p>\n<h1>{escape(page.title)}</h1>\n"
+    yield "".join(f"<p class=lead>{escape(line)}</p>\n" for line in page.summary)
+    if page.figures:
+        tiles = (f"<div><dd>{escape(v)}</dd><dt>{escape(n)}</dt></div>" for v, n in page.figures)
+        yield f"<dl class=tiles>{''.join(tiles)}</dl>\n"
+    if page.warnings:
+        notes = "".join(f"<li>{escape(line)}</li>" for line in page.warnings)
+        yield f"<aside aria-label=Notes><h2>Read with care</h2><ul>{notes}</ul></aside>\n"
+    yield "</header>\n<main>\n"
+    for section, blocks in _numbered(page):
+        yield from _section(section, blocks)
+    yield f"</main>\n<footer><p>{escape(page.footer)}</p></footer>\n"
+
+
+def _numbered(page: Page) -> Iterator[tuple[Section, list[tuple[str, Block]]]]:
+    """Yield every section with its blocks and their ids in the document."""
+    first = 0
+    for section in page.sections:
+        yield section, [(f"b{number}", block) for number, block in enumerate(section.blocks, first)]
+        first += len(section.blocks)
+
+
+def _section(section: Section, blocks: Sequence[tuple[str, Block]]) -> Iterator[str]:
+    yield f"<section>\n<h2>{escape(section.title)}</h2>\n"
+    yield "".join(f"<p>{escape(line)}</p>\n" for line in section.prose if line)
+    for name, block in blocks:
+        if isinstance(block, Table):
+            yield _table(block, name)
+        elif isinstance(block, Chart):
+            yield (
+                f'<figure><div class=chart id={name} role=img tabindex=0 style="height:'
+                f'{int(block.height)}px" aria-label="{escape(f"{block.title}. {block.about}")}">'
+                f"</div>{_caption(block, section)}</figure>\n"
+            )
+        elif isinstance(block, Facts):
+            pairs = (f"<div><dt>{escape(n)}</dt><dd>{escape(v)}</dd></div>" for n, v in block.pairs)
+            yield f"<dl class=facts>{''.join(pairs)}</dl>\n"
+        elif isinstance(block, Code):
+            yield f"<pre tabindex=0><code>{escape(block.text)}</code></pre>\n"
+    yield "</section>\n"
+
+
+def _caption(chart: Chart, section: Section) -> str:
+    if chart.title == section.title:
+        return ""
+    return f"<figcaption>{escape(chart.title)}</figcaption>"
+
+
+def _table(table: Table, name: str) -> str:
+    heads = "".join(
+        f"<th scope=col{_numeric(column.kind)}>{escape(column.title)}</th>"
+        for column in table.columns
+    )
+    rows = "".join(_row(table, row) for row in table.rows[:_ROWS_FIRST])
+    note = f"<p class=note>{escape(table.note)}</p>" if table.note else ""
+    return (
+        f'<div class=table id={name}><div class=scroll tabindex=0 role=region aria-label="'
+        f'{escape(table.title)}"><table><caption>{escape(table.title)}</caption><thead><tr>{heads}'
+        f"</tr></thead><tbody>{rows}</tbody></table></div>{note}</div>\n"
+    )
+
+
+def _row(table: Table, row: Sequence[Any]) -> str:
+    cells = (
+        f"<td{_numeric(column.kind)}>{escape(column.write(value))}</td>"
+        for column, value in zip(table.columns, row, strict=False)
+    )
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _numeric(kind: str) -> str:
+    return "" if kind == "text" else " class=n"
+
+
+def _data(page: Page) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    main = None
+    for name, block in (item for _, blocks in _numbered(page) for item in blocks):
+        if isinstance(block, Table):
+            main = name if block is page.main else main
+            columns = [[column.title, column.kind, column.digits] for column in block.columns]
+            found[name] = {"columns": columns, "details": block.details, "rows": block.rows}
+        elif isinstance(block, Chart):
+            found[name] = {
+                "traces": block.traces,
+                "layout": block.layout,
+                "height": block.height,
+                "labels": block.labels,
+            }
+    return {"blocks": found, "main": main}
+
+
+def _json(value: Any) -> str:
+    compact = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return compact.translate(_ESCAPES)
+
+
+def _policy(*scripts: str) -> str:
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'"
+        for s in scripts
+    )
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+@cache
+def _asset(name: str) -> str:
+    folder = importlib.resources.files("moralscope.reports") / "assets"
+    return (folder / name).read_text("utf-8")
+
+
+@cache
+def _plotly() -> str:
+    """Read the library that the plotly package brings (MIT); nothing of it lies in our tree."""
+    try:
+        folder = importlib.resources.files("plotly")
+    except ModuleNotFoundError:
+        raise MissingExtra("plotly is not installed", "pip install plotly") from None
+    source = (folder / "package_data" / "plotly.min.js").read_text("utf-8")
+    return source.replace("\r", "").replace("</script", "<\\/script").replace("<!--", "<\\!--")

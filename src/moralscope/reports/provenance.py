@@ -1,0 +1,95 @@
+"""The end of every report: how it was computed, how to compute it again, what it does not mean."""
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from moralscope.reports.page import Block, Code, Column, Facts, Section, Table
+from moralscope.reports.plain import Plain, text
+
+_NOT = (
+    "It is not moral advice. A score says how a model was shaped by the texts it read, not what "
+    "is right.",
+    "Zero is not the border between good and bad. Models lean to yes or to no in general, so "
+    "scores are shifted: compare actions with each other, not with zero.",
+    "It is coarse. The method tells clear dos from clear don'ts and misjudges many a phrase; "
+    "negation, irony and context often escape it.",
+    "It describes one model, in one language, on these wordings. Another model, or another "
+    "wording, may disagree. The intervals cover the wording of the questions only.",
+)
+_MAX_ARGUMENTS = 8
+
+
+def closing_sections(plain: Plain) -> list[Section]:
+    """Return the two sections that no report goes without."""
+    config = {key: item for key, item in plain["config"].items() if key != "prompts"}
+    facts = [
+        ("job", plain["job"]),
+        ("moralscope", text(plain.get("version"))),
+        ("computed", text(plain.get("created"))),
+        ("seed", text(plain.get("seed"))),
+        *((key.replace("_", " "), text(value)) for key, value in config.items()),
+    ]
+    blocks: list[Block] = [Facts(facts)]
+    models = [model for model in plain["models"] if isinstance(model, dict)]
+    if models:
+        rows = [[text(model.get("name")), text(model.get("sha256"))] for model in models]
+        blocks.append(Table("Models", [Column("model"), Column("checksum (sha256)")], rows))
+    prompts = plain["config"].get("prompts")
+    if isinstance(prompts, list):
+        rows = [[text(prompt)] for prompt in prompts]
+        blocks.append(Table("Questions asked", [Column("question")], rows))
+    command = redo_command(plain)
+    prose = ["Everything here is drawn from the run record alone."]
+    if command:
+        prose.append("To compute it again:")
+        blocks.insert(0, Code(command))
+    return [
+        Section("How it was computed", prose, blocks),
+        Section("What it does not mean", _NOT),
+    ]
+
+
+def redo_command(plain: Plain) -> str:
+    """Return the command that computes the record again, or nothing where we cannot tell.
+
+    Examples
+    --------
+    >>> redo_command({"job": "score", "seed": 3, "config": {"encoder": "minilm"},
+    ...     "results": [{"action": "kill time"}]})
+    "moralscope score --encoder minilm --seed 3 -- 'kill time'"
+    """
+    config, job = plain["config"], plain["job"]
+    words = ["moralscope", *job.split()]
+    if job not in ("score", "rank", "compare", "words correlate", "reproduce"):
+        return ""
+    if job == "reproduce":
+        words.append(text(config.get("paper", "choice")))
+    words += _options(config, ("axis", "encoder", "encoders", "template", "fit", "vectors", "sets"))
+    words += ["--seed", text(plain.get("seed", 0))]
+    return " ".join([*(shlex.quote(word) for word in words), *_arguments(plain)])
+
+
+def _options(config: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
+    words = []
+    for name in names:
+        value = config.get(name)
+        if value is not None:
+            joined = (
+                ",".join(text(item) for item in value) if isinstance(value, list) else text(value)
+            )
+            words += [f"--{name}", joined]
+    return words
+
+
+def _arguments(plain: Plain) -> list[str]:
+    if plain["job"] == "rank":
+        answers = plain["config"].get("answers")
+        given = [plain["config"].get("question"), *(answers if isinstance(answers, list) else [])]
+        return ["--", *(shlex.quote(text(word)) for word in given)]
+    if plain["job"] not in ("score", "compare"):
+        return []
+    actions = [text(row.get("action")) for row in plain["results"] if isinstance(row, dict)]
+    if len(actions) > _MAX_ARGUMENTS or plain["job"] == "compare":
+        return ["--file", "actions.txt"]
+    return ["--", *(shlex.quote(action) for action in actions)]

@@ -1,0 +1,126 @@
+"""The report of `reproduce`: per encoder, the paper's figures and tables beside ours.
+
+Signs follow the house, positive is good: the printed m of the second paper is turned.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from moralscope.reports.generic_page import blocks_of, shape_text, table_of
+from moralscope.reports.page import Block, Column, Facts, Page, Section, Table
+from moralscope.reports.pairs import cloud
+from moralscope.reports.plain import Plain, rows_of, text
+from moralscope.reports.score_page import variance_chart
+
+_CHOICE_FIGURES = (
+    ("dos", "dos, mean (sd)", "dos"),
+    ("donts", "don'ts, mean (sd)", "donts"),
+    ("student", "t (Student)", "t"),
+    ("welch", "t (Welch)", "t"),
+    ("weat_printed", "r with WEAT as printed", "r"),
+    ("weat_published", "r with WEAT as published", "r"),
+    ("weat_ours", "r with WEAT of our vectors", "r"),
+    ("female_right", "female-biased occupations, of 10", ""),
+    ("male_right", "male-biased occupations, of 10", ""),
+)
+_CHOICE_TABLES = (
+    ("Table 2: dos and don'ts by bias", (("dos", "top_dos"), ("don'ts", "top_donts"))),
+    ("Table 1: gender bias of occupations", (("female", "female"), ("male", "male"))),
+)
+
+
+def reproduce_page(plain: Plain) -> Page:
+    """Lay out `reproduce choice` and `reproduce direction`."""
+    results = rows_of(plain["results"], "'results'")
+    names = [text(result.get("encoder")) for result in results]
+    found = plain["statistics"].get("paper")
+    paper = found if isinstance(found, dict) else {}
+    sections: list[Section] = []
+    for name, result in zip(names, results, strict=True):
+        if "fits" in result:
+            sections += _direction(name, result)
+        else:
+            sections += _choice(name, result, paper)
+    words = plain["statistics"].get("words")
+    if isinstance(words, dict):
+        sections.append(Section(f"Words of {text(words.get('vectors'))}", [], blocks_of(words)))
+    summary = [
+        f"What the paper printed and what we find for {', '.join(names)}. These encoders are not "
+        "the paper's own: signs and orders can be compared, digits hardly."
+    ]
+    title = f"The paper “{text(plain['config'].get('paper'))}”, its tables beside ours"
+    return Page(title, summary, [], sections)
+
+
+def _choice(encoder: str, result: Plain, paper: Plain) -> list[Section]:
+    rows = [
+        [title, shape_text(result.get(key)), shape_text(paper.get(printed)) if printed else "10"]
+        for key, title, printed in _CHOICE_FIGURES
+        if result.get(key) is not None
+    ]
+    columns = [Column("figure"), Column("ours"), Column("paper")]
+    blocks: list[Block | None] = [Table("Figures beside the paper's", columns, rows)]
+    for title, parts in _CHOICE_TABLES:
+        groups = {name: _rows(result, key) for name, key in parts}
+        blocks.append(cloud(title, groups, ("paper", "ours")))
+        blocks += [table_of(f"{title}, {name}", rows) for name, rows in groups.items()]
+    blocks.append(table_of("Table 3: rankings", _rows(result, "rankings")))
+    return [_section(encoder, "", blocks)]
+
+
+def _direction(encoder: str, result: Plain) -> list[Section]:
+    blocks: list[Block | None] = []
+    for key, title in (("table7", "Table 7: atomic"), ("table8", "Table 8: with context")):
+        found = result.get(key)
+        table = found if isinstance(found, dict) else {}
+        blocks.append(_agreement(f"{title}, rank correlation with", table.get("agreement")))
+        for side, name in (("dos", "dos"), ("donts", "don'ts")):
+            blocks.append(table_of(f"{title}, top {name} by bias", _rows(table, side)))
+    fits = [_fit(encoder, fit) for fit in _rows(result, "fits")]
+    return [*fits, _weat(encoder, result), _section(f"{encoder}: question/answer bias", "", blocks)]
+
+
+def _fit(encoder: str, fit: Plain) -> Section:
+    """Draw Table 9 and Figures 1, 3 and 4 for one direction."""
+    groups = {"atomic": _rows(fit, "atomic"), "with context": _rows(fit, "contextual")}
+    found = fit.get("direction")
+    titles = ("moral direction (right is good)", "second axis")
+    printed = ("the paper's, with BERT (sign turned)", "ours")
+    blocks = [
+        cloud("Figures 1 and 4: map of the actions", groups, ("ours", "y"), titles, fits=False),
+        cloud("Table 9: ours against the paper's", groups, ("bert", "ours"), printed, turned=True),
+        _agreement("rank correlation with the paper's", fit.get("agreement")),
+        _agreement("r with WEAT,", fit.get("weat")),
+        variance_chart(found if isinstance(found, dict) else {}),
+        *(table_of(f"Table 9: {name}", rows) for name, rows in groups.items()),
+    ]
+    note = "In the tables, bert and use are the printed m: below zero is good there."
+    return _section(f"{encoder}: direction, fit {text(fit.get('fit'))}", note, blocks)
+
+
+def _weat(encoder: str, result: Plain) -> Section:
+    rows = _rows(result, "figure2")
+    names = dict.fromkeys(text(row.get("group")) for row in rows)
+    groups = {name: [row for row in rows if text(row.get("group")) == name] for name in names}
+    blocks = [
+        cloud("WEAT against bias", groups, ("bias", "weat")),
+        cloud("WEAT against direction", groups, ("direction", "weat")),
+        _agreement("r of bias with WEAT,", result.get("bias_weat")),
+    ]
+    return _section(f"{encoder}: Figure 2", "Solid: fit through all. Dotted: in a group.", blocks)
+
+
+def _agreement(title: str, found: Any) -> Facts | None:
+    if not isinstance(found, dict) or not found:
+        return None
+    return Facts([(f"{title} {name}", shape_text(value)) for name, value in found.items()])
+
+
+def _rows(holder: Plain, key: str) -> list[Plain]:
+    return rows_of(holder.get(key) or [], f"'{key}'")
+
+
+def _section(title: str, note: str, blocks: Sequence[Block | None]) -> Section:
+    """Leave out what is missing or empty."""
+    kept = [b for b in blocks if b is not None and not (isinstance(b, Table) and not b.rows)]
+    return Section(title, [note], kept)

@@ -1,0 +1,272 @@
+"""The report of scored things: `score`, and every job whose results have a name and a score."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from statistics import median
+
+from moralscope.core.errors import InputError
+from moralscope.reports.charts import bars, curve, moral_map, ranked, rounded, sign_class
+from moralscope.reports.generic_page import blocks_of, table_of
+from moralscope.reports.page import Chart, Column, Page, Section, Table, signed
+from moralscope.reports.pairs import cloud, pairs_of
+from moralscope.reports.people_section import people_sections
+from moralscope.reports.plain import (
+    Plain,
+    Scored,
+    label_key,
+    number,
+    numbers,
+    rows_of,
+    scored,
+    text,
+)
+
+_ALL = 60  # so many rows are drawn by name; of more, both ends
+_END = 25
+_MAX_ROWS = 20_000
+_ENDS = {"moral": ("bad", "good"), "gender": ("male", "female")}
+_MOVED = 50
+
+
+def ends_of(plain: Plain) -> tuple[str, str]:
+    """Return what the two ends of the axis mean."""
+    config = plain["config"]
+    if plain["job"] == "rank":
+        return "farther from the question", "nearer"
+    if plain["job"] == "score" and config.get("axis", "choice") != "choice":
+        return _ENDS["moral"]
+    return _ENDS.get(text(config.get("template", "moral")), ("negative answer", "positive answer"))
+
+
+def best_first(plain: Plain) -> list[Scored]:
+    """Return the scored rows from the highest to the lowest."""
+    return sorted(scored(plain), key=lambda row: -row.score)
+
+
+def score_page(plain: Plain) -> Page:
+    """Lay out a record of scored things.
+
+    Examples
+    --------
+    >>> score_page({"job": "score", "config": {"encoder": "minilm"}, "statistics": {},
+    ...     "results": [{"action": "kill time", "score": 0.1}]}).title
+    'How minilm scores 1 action'
+    """
+    rows = best_first(plain)
+    points = map_points(plain, rows)
+    kept, dropped = _kept(rows)
+    placed = [replace(row, place=place) for place, row in enumerate(kept)]
+    table = _table(plain, placed, dropped)
+    sections = [_ranking(plain, placed)] if placed else []
+    if points:
+        sections.append(_map(plain, placed, [points[row.place] for row in kept]))
+    direction = plain["statistics"].get("direction")
+    if isinstance(direction, dict):
+        sections += _strength(direction)
+    sections += people_sections(plain)
+    sections += _moved(plain)
+    if plain["job"] != "score" and plain["statistics"]:
+        sections.append(Section("Figures", [], blocks_of(plain["statistics"])))
+    title = "All of them" if plain["job"] != "score" else "All actions"
+    sections.append(Section(title, _table_prose(placed), [table]))
+    return Page(
+        _title(plain, len(rows)), _summary(plain, rows), _figures(rows), sections, main=table
+    )
+
+
+def noun(plain: Plain, count: int) -> str:
+    """Return "20 actions", "1 word": what the record scores, counted."""
+    name = label_key(plain["results"]) or "action"
+    return f"{count:,} {name}" + ("" if count == 1 else "s")
+
+
+def _title(plain: Plain, count: int) -> str:
+    config = plain["config"]
+    model = text(config.get("encoder") or config.get("vectors") or "a model")
+    if plain["job"] == "rank":
+        return text(config.get("question", "Ranked answers"))
+    if plain["job"] != "score":
+        return f"{model}, {plain['job']}: {noun(plain, count)}"
+    return f"How {model} scores {noun(plain, count)}"
+
+
+def _summary(plain: Plain, rows: Sequence[Scored]) -> list[str]:
+    if not rows:
+        return ["Nothing in this record has a score."]
+    config, (bad, good) = plain["config"], ends_of(plain)
+    asked = config.get("prompts")
+    model = text(config.get("encoder") or config.get("vectors") or "the model")
+    ways = f", each in {len(asked)} wordings of a question" if isinstance(asked, list) else ""
+    best, worst = rows[0], rows[-1]
+    lines = [
+        f"{model} scored {noun(plain, len(rows))}{ways}. To the right is “{good}”, to the left "
+        f"“{bad}”.",
+        f"Highest: “{best.name}” ({signed(best.score)}). Lowest: “{worst.name}” "
+        f"({signed(worst.score)}).",
+    ]
+    missing = len(plain["results"]) - len(rows)
+    if missing:
+        lines.append(f"{missing:,} of {len(plain['results']):,} got no score and are not shown.")
+    return lines + _sureness(rows)
+
+
+def _sureness(rows: Sequence[Scored]) -> list[str]:
+    widths = [row.high - row.low for row in rows if row.low is not None and row.high is not None]
+    if not widths:
+        return []
+    counts = [sum(sign_class(row) == number for row in rows) for number in range(3)]
+    reach = rows[0].score - rows[-1].score
+    share = f", {100 * median(widths) / reach:.0f} % of the whole range" if reach > 0 else ""
+    overlaps = sum(above.span[0] <= below.span[1] for above, below in pairwise(rows))
+    lines = [
+        f"How sure: {counts[0]:,} lie above zero with their whole 95 % interval, {counts[1]:,} "
+        f"below, and {counts[2]:,} on both sides. A typical interval is "
+        f"{median(widths):.3f} wide{share}."
+    ]
+    if len(rows) > 2:
+        lines.append(
+            f"Of {len(rows) - 1:,} neighbours in the ranking, {overlaps:,} have overlapping "
+            "intervals: do not read an order into those."
+        )
+    return lines
+
+
+def _figures(rows: Sequence[Scored]) -> list[tuple[str, str]]:
+    if not rows:
+        return []
+    counts = [sum(sign_class(row) == number for row in rows) for number in range(3)]
+    return [
+        (f"{len(rows):,}", "scored"),
+        (signed(rows[0].score), f"highest: {rows[0].name}"),
+        (signed(rows[-1].score), f"lowest: {rows[-1].name}"),
+        (" / ".join(f"{count:,}" for count in counts), "above / below / across zero"),
+    ]
+
+
+def _ranking(plain: Plain, rows: Sequence[Scored]) -> Section:
+    ends = ends_of(plain)
+    how = "The bar through each mark is its 95 % interval." if rows[0].low is not None else ""
+    if len(rows) <= _ALL:
+        return Section("Ranked scores", [how], [ranked(rows, "Ranked scores", ends)])
+    prose = [f"The {_END} highest and the {_END} lowest of {len(rows):,}. {how}"]
+    return Section(
+        "Ranked scores",
+        prose,
+        [
+            ranked(rows[:_END], f"The {_END} highest", ends),
+            ranked(rows[-_END:], f"The {_END} lowest", ends),
+            curve(rows, ends),
+        ],
+    )
+
+
+def map_points(plain: Plain, rows: Sequence[Scored]) -> dict[int, tuple[float, float]]:
+    """Return the map's points by place in the results, or nothing where there is no map."""
+    drawn = plain["statistics"].get("map")
+    if not isinstance(drawn, dict) or not rows:
+        return {}
+    points = drawn.get("points")
+    if not isinstance(points, list) or len(points) != len(plain["results"]):
+        raise InputError("'map' does not have a point for every result", "run the job again")
+    found = {}
+    for row in rows:
+        pair = numbers(points[row.place], f"map, point {row.place + 1},")
+        if len(pair) != 2:
+            raise InputError(f"map, point {row.place + 1}, is not two numbers", "run the job again")
+        found[row.place] = (pair[0], pair[1])
+    return found
+
+
+def _map(plain: Plain, rows: Sequence[Scored], points: Sequence[tuple[float, float]]) -> Section:
+    drawn = plain["statistics"]["map"]
+    rows_fitted = rows_of(drawn.get("fitting") or [], "'fitting' of the map")
+    fitting = [(name, x, y) for name, (x, y) in pairs_of(rows_fitted, ("x", "y"))]
+    titles = (text(drawn.get("x_label") or "score"), text(drawn.get("y_label") or "second axis"))
+    prose = [
+        "Left and right is the moral axis; up and down is the strongest other difference between "
+        "the actions, which has no moral meaning. Labels that would overlap are left out: hover, "
+        "or zoom in, to see more."
+    ]
+    return Section("Map of the actions", prose, [moral_map(rows, points, fitting, titles)])
+
+
+def variance_chart(direction: Plain) -> Chart | None:
+    """Draw Figure 3 of Schramowski et al. 2019: variance of the actions and of differences."""
+    series = {}
+    for key, name in (
+        ("explained_variance", "actions"),
+        ("explained_variance_differences", "differences"),
+    ):
+        shares = numbers(direction.get(key) or [], f"'{key}'")
+        if shares:
+            series[name] = [100 * share for share in shares]
+    if not series:
+        return None
+    names = [str(number) for number in range(1, max(map(len, series.values())) + 1)]
+    return bars("Explained variance by component", series, names, "% of variance")
+
+
+def _strength(direction: Plain) -> list[Section]:
+    chart = variance_chart(direction)
+    if chart is None:
+        return []
+    verdict = {True: "It stands out.", False: "It does not stand out: read scores with care."}
+    stands = direction.get("stands_out")
+    shares = numbers(direction.get("explained_variance") or [], "'explained_variance'")
+    prose = [
+        (f"The first component carries {shares[0]:.0%} of the variance. " if shares else "")
+        + (verdict[stands] if isinstance(stands, bool) else ""),
+        "Compare Figure 3 of Schramowski et al. 2019.",
+    ]
+    others = ("explained_variance", "explained_variance_differences")
+    facts = {key: value for key, value in direction.items() if key not in others}
+    return [Section("How strong is the direction", prose, [chart, *blocks_of(facts)])]
+
+
+def _moved(plain: Plain) -> list[Section]:
+    """Draw what a run changed, where its rows have a score before (`teach`)."""
+    rows = rows_of(plain["results"], "'results'")
+    chart = cloud("Scores after against before", {"each": rows}, ("before", "score"), fits=False)
+    if chart is None:
+        return []
+    widest = sorted(rows, key=lambda row: -abs(number(row.get("change"), "'change'") or 0))[:_MOVED]
+    keys = ("action", "before", "score", "change")
+    table = table_of("Moved most", [{key: row.get(key) for key in keys} for row in widest])
+    return [Section("What moved", [], [chart, table])]
+
+
+def _kept(rows: Sequence[Scored]) -> tuple[list[Scored], int]:
+    if len(rows) <= _MAX_ROWS:
+        return list(rows), 0
+    half = _MAX_ROWS // 2
+    return [*rows[:half], *rows[-half:]], len(rows) - _MAX_ROWS
+
+
+def _table(plain: Plain, rows: Sequence[Scored], dropped: int) -> Table:
+    largest = max((abs(row.score) for row in rows), default=1.0)
+    digits = 1 if largest >= 100 else 2 if largest >= 10 else 3 if largest >= 0.1 else 4
+    count = max((len(row.prompts) for row in rows), default=0)
+    asked = plain["config"].get("prompts")
+    named = [text(item) for item in asked] if isinstance(asked, list) else []
+    prompts = named if len(named) == count else [f"prompt {n}" for n in range(1, count + 1)]
+    values = [
+        [
+            row.name,
+            rounded(row.score),
+            None if row.low is None else rounded(row.low),
+            None if row.high is None else rounded(row.high),
+            *(None if value is None else rounded(value) for value in row.prompts),
+        ]
+        for row in rows
+    ]
+    name = label_key(plain["results"]) or "action"
+    columns = [Column(name), *(Column(t, "signed", digits) for t in ("score", "low", "high"))]
+    note = f"{dropped:,} in the middle are in the run record only." if dropped else ""
+    return Table("Scores", columns, values, prompts, note)
+
+
+def _table_prose(rows: Sequence[Scored]) -> list[str]:
+    if not rows or not rows[0].prompts:
+        return []
+    return ["Open a row to see the value under each prompt."]

@@ -1,0 +1,201 @@
+"""Reports in a real Chromium: they open fast, ask nothing of the network and run no one's text."""
+
+import shutil
+
+import pytest
+
+from moralscope.jobs.report import write_report
+
+from ..unit.reports.plain_records import (
+    HOSTILE,
+    compare_record,
+    record,
+    score_record,
+    unknown_record,
+    words_record,
+)
+from .chromium import Chromium, find
+
+pytestmark = pytest.mark.browser
+
+KINDS = {
+    "score": lambda: score_record(
+        [f"do thing {n}" for n in range(40)], axis="direction", human=True
+    ),
+    "words": words_record,
+    "compare": lambda: compare_record([f"do thing {n}" for n in range(30)]),
+    "unknown": unknown_record,
+}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    binary = find()
+    if binary is None:
+        pytest.skip("no Chromium is installed (apt-get install chromium)")
+    chromium = Chromium(binary, tmp_path_factory.mktemp("profile"))
+    yield chromium
+    chromium.close()
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    def opened(plain, **view):
+        path = tmp_path / "report.html"
+        write_report(plain, path)
+        browser.open(path, **view)
+        return browser
+
+    return opened
+
+
+def assert_calm(browser):
+    assert browser.requests() == []
+    assert browser.dialogs() == []
+    assert browser.logged() == []
+    assert browser.run("document.body.innerText.includes('could not be drawn')") is False
+
+
+def test_this_browser_would_tell(browser, tmp_path):
+    """The other tests prove nothing unless a bad page is caught: here is one."""
+    path = tmp_path / "bad.html"
+    path.write_text(
+        "<html data-ready=1 data-complete=1><img src=http://127.0.0.1:9/x onerror=alert('ran')>"
+    )
+    browser.open(path)
+    browser.run("new Promise(done => setTimeout(done, 500))")
+    assert browser.requests() == ["http://127.0.0.1:9/x"]
+    assert browser.dialogs() == ["ran"]
+    assert browser.logged()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_chart_is_drawn_and_fits_the_screen(show, kind, width):
+    browser = show(KINDS[kind](), width=width)
+    assert_calm(browser)
+    charts = browser.run("document.querySelectorAll('.chart').length")
+    assert charts >= 1
+    assert browser.run("document.querySelectorAll('.chart .main-svg').length") >= charts
+    assert browser.run("document.documentElement.scrollWidth") <= width
+
+
+def test_five_thousand_actions_open_in_three_seconds(browser, tmp_path):
+    first = tmp_path / "0.html"
+    actions = [f"do something of ordinary length number {n}" for n in range(5000)]
+    write_report(score_record(actions, axis="direction"), first)
+    assert first.stat().st_size <= 8_000_000
+    times = [browser.open(first)]
+    for number in (1, 2):  # another file: nothing of it is compiled yet
+        times.append(browser.open(shutil.copy(first, tmp_path / f"{number}.html")))
+    assert min(times) < 3.0
+    assert_calm(browser)
+    assert browser.run("document.querySelectorAll('#b0 .ytick').length") == 25
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        score_record(HOSTILE, axis="direction", human=True),
+        compare_record(HOSTILE),
+        {**words_record(), "results": [
+            {"word": text, "group": text, "bias": n / 10, "association": n / 7}
+            for n, text in enumerate(HOSTILE)
+        ]},
+        record(HOSTILE[1], [{HOSTILE[0]: text} for text in HOSTILE], config={"<b>": HOSTILE[0]}),
+    ],
+    ids=["score", "compare", "words", "unknown"],
+)  # fmt: skip
+def test_hostile_text_is_shown_as_text(show, plain):
+    browser = show(plain)
+    assert_calm(browser)
+    strange = "main img, main a, main b, main i, main svg a, main [onload], main [onerror]"
+    assert browser.run(f"document.querySelectorAll({strange!r}).length") == 0
+    assert HOSTILE[0] in browser.run("document.body.innerText")
+
+
+def test_hostile_labels_are_text_in_charts_and_in_hover(show):
+    browser = show(score_record(HOSTILE, axis="direction"))
+    ticks = browser.run("[...document.querySelectorAll('#b0 .ytick')].map(t => t.textContent)")
+    assert "<img src=x onerror=alert(1)>" in ticks
+    browser.run("Plotly.Fx.hover('b0', [{curveNumber: 0, pointNumber: 0}])")
+    hover = browser.run("document.querySelector('#b0 .hoverlayer').textContent")
+    assert hover.startswith("<img src=x onerror=alert(1)>")
+    assert "Is it fine, way 9, to {}?" in hover
+    assert browser.run("document.querySelectorAll('.hoverlayer a, .hoverlayer image').length") == 0
+    assert_calm(browser)
+
+
+def test_labels_of_the_map_do_not_overlap(show):
+    browser = show(score_record([f"do thing {n}" for n in range(60)], axis="direction"))
+    boxes = browser.run(
+        "[...document.querySelectorAll('#b1 .annotation-text')].map(t => {"
+        "const b = t.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]})"
+    )
+    assert len(boxes) >= 15
+    for place, one in enumerate(boxes):
+        for other in boxes[:place]:
+            apart = one[0] >= other[2] - 1 or other[0] >= one[2] - 1
+            assert apart or one[1] >= other[3] - 1 or other[1] >= one[3] - 1
+
+
+def test_zooming_in_names_more_actions(show):
+    browser = show(score_record([f"do thing {n}" for n in range(400)], axis="direction"))
+    name = "[...document.querySelectorAll('.chart')].find(c => c.layout.annotations.length > 5).id"
+    chart = browser.run(name)
+    names = f"document.getElementById('{chart}').layout.annotations.map(a => a.text)"
+    before = set(browser.run(names))
+    ranges = "{'xaxis.range': [-0.01, 0.01], 'yaxis.range': [-0.05, 0.05]}"
+    browser.run(f"Plotly.relayout('{chart}', {ranges}).then(() => null)")
+    assert set(browser.run(names)) - before
+
+
+def test_colours_follow_the_readers_scheme_also_while_open(show):
+    browser = show(score_record())
+    ink = "getComputedStyle(document.querySelector('#b0 .xtick text')).fill"
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light = browser.run(ink), browser.run(paper)
+    browser.view(1280, dark=True)
+    dark = browser.run("new Promise(r => setTimeout(r, 300))"), browser.run(paper)
+    assert light == ("rgb(28, 36, 48)", "rgb(255, 255, 255)")
+    assert browser.run(ink) == "rgb(231, 235, 240)"
+    assert dark[1] == "rgb(18, 22, 28)"
+
+
+def test_the_table_is_searched_sorted_and_opened_from_the_keyboard(show):
+    browser = show(score_record([f"do thing {n}" for n in range(300)]))
+    table = "document.getElementById(Object.keys(JSON.parse(data.textContent).blocks).find("
+    table += "k => JSON.parse(data.textContent).blocks[k].details?.length))"
+    browser.run(f"window.t = {table}; t.querySelector('.more').click()")
+    assert browser.run("t.querySelectorAll('tbody tr').length") == 225
+    browser.run(
+        "s = t.querySelector('input'); s.value = 'THING 29'; s.dispatchEvent(new Event('input'))"
+    )
+    assert browser.run("t.querySelectorAll('tbody tr').length") == 11
+    browser.run(
+        "t.querySelectorAll('th button')[1].click(); t.querySelectorAll('th button')[1].click()"
+    )
+    assert browser.run("t.querySelector('td').textContent") == "do thing 299"
+    assert browser.run("t.querySelectorAll('th')[1].getAttribute('aria-sort')") == "ascending"
+    browser.run("t.querySelector('td button').focus()")
+    for kind in ("keyDown", "keyUp"):
+        browser.send("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", text="\r",
+                     windowsVirtualKeyCode=13)  # fmt: skip
+    assert browser.run("t.querySelectorAll('.details dd').length") == 10
+
+
+def test_charts_have_words_for_who_cannot_see_them(show):
+    browser = show(score_record(axis="direction", human=True))
+    said = browser.run("[...document.querySelectorAll('.chart')].map(c => c.ariaLabel)")
+    assert all(len(text) > 40 for text in said)
+
+
+def test_it_prints_in_light_colours_even_in_dark_mode(show):
+    browser = show(score_record(), dark=True)
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    ink = "getComputedStyle(document.querySelector('#b0 .xtick text')).fill"
+    assert browser.run(ink) == "rgb(28, 36, 48)"
+    browser.run("dispatchEvent(new Event('afterprint'))")
+    assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 28)"
+    assert len(browser.send("Page.printToPDF")["data"]) > 20_000

@@ -1,0 +1,103 @@
+"""What every `MoralAxis` promises, checked on choice and on directions by pca and by labels."""
+
+import pytest
+
+from moralscope.core.protocols import MoralAxis
+from moralscope.engine.encoders import load_encoder
+from moralscope.jobs.axes import AxisOptions, build_axis
+
+AXES = {
+    "choice": AxisOptions("choice"),
+    "direction-pca": AxisOptions("direction"),
+    "direction-labelled": AxisOptions("direction", fit="labelled"),
+}
+ACTIONS = ["kill people", "help people", "kill time", "eat meat", "go to church"]
+
+
+@pytest.fixture(scope="module", params=AXES.values(), ids=AXES)
+def options(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def axis(options):
+    return build_axis(options, load_encoder("scripted"))
+
+
+def numbers(score):
+    return (score.score, score.prompts)
+
+
+def test_is_a_moral_axis_with_the_name_that_was_asked_for(axis, options):
+    assert isinstance(axis, MoralAxis)
+    assert axis.name == options.name
+
+
+def test_scores_come_in_the_order_given(axis):
+    forward = axis.score(ACTIONS)
+    backward = axis.score(ACTIONS[::-1])
+    assert [score.action for score in forward] == ACTIONS
+    assert [numbers(s) for s in forward] == [numbers(s) for s in backward[::-1]]
+    assert len({score.score for score in forward}) == len(ACTIONS)
+
+
+def test_a_repeated_action_has_one_score(axis):
+    first, other, again = axis.score(["kill time", "eat meat", "kill time"])
+    assert first == again
+    assert first.score != other.score
+
+
+def test_a_score_does_not_depend_on_its_company(axis):
+    (alone,) = axis.score(["kill people"])
+    crowd = axis.score(["kill people", *(f"buy {number} apples" for number in range(700))])
+    assert (crowd[0].score, crowd[0].prompts) == (alone.score, alone.prompts)
+    # Interval ends are products of matrices, whose last digits hang on their shape.
+    ends = pytest.approx((alone.low, alone.high), rel=1e-12)
+    assert (crowd[0].low, crowd[0].high) == ends
+
+
+def test_a_score_is_the_mean_of_its_prompts_inside_its_interval(axis):
+    for score in axis.score(ACTIONS):
+        assert len(score.prompts) == 10
+        assert score.score == pytest.approx(sum(score.prompts) / 10)
+        assert score.low < score.score < score.high
+
+
+def test_the_seed_moves_intervals_and_nothing_else(options):
+    def scored(seed):
+        seeded = AxisOptions(options.name, fit=options.fit, seed=seed)
+        return build_axis(seeded, load_encoder("scripted")).score(ACTIONS)
+
+    first, same, other = scored(1), scored(1), scored(2)
+    assert first == same
+    assert [(s.score, s.prompts) for s in first] == [(s.score, s.prompts) for s in other]
+    assert [(s.low, s.high) for s in first] != [(s.low, s.high) for s in other]
+
+
+def test_paraphrases_join_the_mean_and_the_interval(axis):
+    alone, other = axis.score(["kill time", "waste an hour"])
+    (joined,) = axis.score(["kill time"], [["waste an hour"]])
+    assert joined.action == "kill time"
+    assert joined.score == pytest.approx((alone.score + other.score) / 2)
+    for place in range(10):
+        mean = (alone.prompts[place] + other.prompts[place]) / 2
+        assert joined.prompts[place] == pytest.approx(mean)
+    # Two wordings that differ make a wider interval than the mean of one does.
+    assert joined.high - joined.low > min(alone.high - alone.low, other.high - other.low)
+
+
+def test_progress_is_reported_to_its_end(axis):
+    seen = []
+    axis.score([f"buy {number} apples" for number in range(300)], None, lambda *at: seen.append(at))
+    assert seen[-1] == (300, 300)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def test_an_empty_list_has_no_scores(axis):
+    assert axis.score([]) == []
+
+
+def test_positive_is_good_on_a_real_encoder(options, minilm):
+    axis = build_axis(options, minilm)
+    bad, good = axis.score(["kill people", "help people"])
+    assert bad.high < good.low

@@ -1,0 +1,86 @@
+"""A value of the wrong kind in every place: a report or one clear line, nothing else."""
+
+import copy
+import json
+
+import pytest
+
+from moralscope.core.errors import InputError
+from moralscope.reports.build import build_page
+
+from .plain_records import (
+    action_row,
+    compare_record,
+    record,
+    score_record,
+    unknown_record,
+    words_record,
+)
+
+WRONG = (
+    None,
+    "text",
+    "",
+    True,
+    -1,
+    0.5,
+    10**400,
+    [],
+    [1, "x"],
+    [[]],
+    {},
+    {"a": [{}]},
+    [{"b": None}],
+)
+
+
+def taught_record():
+    rows = [{**action_row(f"do {n}", n / 10), "before": n / 20, "change": n / 20} for n in range(5)]
+    return record("teach", rows, statistics={"lessons": [{"action": "a", "took": True}]})
+
+
+def reproduced_record():
+    rows = [
+        {"action": f"do {n}", "ours": n / 3, "y": n / 2, "bert": -n, "paper": n} for n in range(4)
+    ]
+    fit = {"fit": "pca", "direction": {"explained_variance": [0.5, 0.1]}, "atomic": rows}
+    whole = {"encoder": "minilm", "fits": [fit], "table7": {"dos": rows, "agreement": {"bert": 1}}}
+    plain = {"encoder": "use", "top_dos": rows, "dos": {"n": 1, "mean": 0.1, "sd": 0.1}}
+    return record("reproduce", [whole, plain], statistics={"paper": {"r": 0.7}, "words": {"r": []}})
+
+
+RECORDS = {
+    "score": lambda: score_record([f"do {n}" for n in range(4)], axis="direction", human=True),
+    "words": words_record,
+    "compare": compare_record,
+    "unknown": unknown_record,
+    "teach": taught_record,
+    "reproduce": reproduced_record,
+}
+
+
+def places(value, path=()):
+    """Yield the path of every value inside a record."""
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        yield (*path, key)
+        if isinstance(item, dict | list):
+            yield from places(item, (*path, key))
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_a_wrong_value_anywhere_is_shown_or_refused(kind):
+    for path in places(RECORDS[kind]()):
+        for wrong in WRONG:
+            plain = RECORDS[kind]()
+            holder = plain
+            for key in path[:-1]:
+                holder = holder[key]
+            holder[path[-1]] = copy.deepcopy(wrong)
+            try:
+                page = build_page(plain)
+            except InputError:
+                continue
+            except Exception as error:
+                pytest.fail(f"{path} = {str(wrong)[:20]}: {error!r}")
+            charts = [b for s in page.sections for b in s.blocks if hasattr(b, "traces")]
+            json.dumps([[c.traces, c.layout, c.labels] for c in charts], allow_nan=False)
