@@ -13,10 +13,10 @@ from moralscope.jobs.demo import demo
 
 
 def main() -> None:
-    """Score the demo's actions with mpnet and save the table as it looks in a terminal."""
+    """Score the demo's actions and save the table as it looks in a terminal."""
     console = Console(record=True, width=84)
-    console.print("$ moralscope demo --encoder mpnet", style="bold")
-    console.print(score_table(demo("mpnet").results))
+    console.print("$ moralscope demo", style="bold")
+    console.print(score_table(demo().results))
     drawn = console.export_svg(title="moralscope")
     # No reader of the README asked for fonts from elsewhere: the viewer's own monospace serves.
     drawn = re.sub(r"@font-face\s*\{[^}]*\}", "", drawn)

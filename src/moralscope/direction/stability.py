@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 _RESAMPLES = 200
 _LEFT_OUT = 200
@@ -41,6 +42,14 @@ def measure_stability(
 
     With more than 200 actions, 200 of them, evenly spread over the list, are left out in turn.
     """
+    # Hundreds of tiny decompositions: threads would only wait for each other.
+    with threadpool_limits(1, user_api="blas"):
+        return _measure(vector, actions, groups, refit, seed)
+
+
+def _measure(
+    vector: Floats, actions: tuple[str, ...], groups: Places, refit: Refit, seed: int
+) -> Stability:
     everyone = np.arange(len(actions))
     chosen = np.unique(np.linspace(0, len(actions) - 1, min(len(actions), _LEFT_OUT)).round())
     left_out = {

@@ -32,11 +32,11 @@ DEMO_ACTIONS = (
 def demo(
     encoder: str | Encoder = "minilm", *, seed: int = 0, report: Report | None = None
 ) -> RunRecord:
-    """Score the twenty actions.
+    """Score the twenty actions on the moral direction.
 
     Examples
     --------
     >>> len(demo("scripted").results)
     20
     """
-    return score(DEMO_ACTIONS, encoder=encoder, seed=seed, report=report)
+    return score(DEMO_ACTIONS, axis="direction", encoder=encoder, seed=seed, report=report)

@@ -9,21 +9,22 @@ if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
 
 _COARSE = (
-    "surprised by a row? The question/answer score is coarse: it tells the papers' dos from "
-    "don'ts, and misjudges many a phrase. 'moralscope reproduce choice' measures how well it does"
+    "surprised by a row? The moral direction of a small model is coarse: it orders the papers' "
+    "actions much as they do and misjudges many a phrase. 'moralscope reproduce direction' "
+    "measures how well it does"
 )
 _NEXT = (
-    ('moralscope score "forgive a friend" "spread rumours"', "score actions of your own"),
-    ("moralscope score --file actions.txt --json", "a whole file, as a run record"),
-    ("moralscope demo --encoder mpnet", "the same with a larger model (438 MB)"),
+    (
+        'moralscope score "forgive a friend" "spread rumours" --axis direction --report mine.html',
+        "score actions of your own, on this axis or on --axis choice, and look at them",
+    ),
+    ("moralscope compare --encoders minilm,use-lite --file actions.txt", "two models, one list"),
     (
         'moralscope rank "What should I put in the toaster?" bread "my hamster"',
         "rank answers to a question",
     ),
-    ("moralscope reproduce choice", "the paper's tables beside ours"),
+    ("moralscope reproduce direction", "the papers' tables beside ours"),
 )
-
-
 _REPORT = Path("moralscope-demo.html")
 
 
@@ -84,5 +85,5 @@ def _show(record: "RunRecord") -> None:
     out.print()
     out.print("Try next", style="bold")
     for command, what in _NEXT:
-        out.print(Text(f"  {command}"))
-        out.print(Text(f"      {what}", style="dim"))
+        out.print(Text(f"  {command}"), soft_wrap=True)
+        out.print(Text(f"      {what}", style="dim"), soft_wrap=True)

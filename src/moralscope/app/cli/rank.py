@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moralscope.app.cli.options import Encoder, Json, Out, Seed
+from moralscope.app.cli.options import Encoder, Figure, Json, Out, Report, Seed
 
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
@@ -16,6 +16,8 @@ def rank(
     encoder: Encoder = "minilm",
     json: Json = False,
     out: Out = None,
+    report: Report = None,
+    figure: Figure = None,
     seed: Seed = 0,
 ) -> None:
     """Rank candidate answers to a question by cosine similarity.
@@ -31,7 +33,14 @@ def rank(
         check_writable(out)
     with fetching() as progress:
         model = prepare_encoder(encoder, progress)
-    emit(rank(question, answers, encoder=model, seed=seed), json=json, path=out, show=_show)
+    emit(
+        rank(question, answers, encoder=model, seed=seed),
+        json=json,
+        path=out,
+        show=_show,
+        report=report,
+        figure=figure,
+    )
 
 
 def _show(record: "RunRecord") -> None:

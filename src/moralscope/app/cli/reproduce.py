@@ -32,6 +32,7 @@ def choice(
     encoders: Encoders = "use-lite,minilm,mpnet",
     json: Json = False,
     out: Out = None,
+    report: Report = None,
     seed: Seed = 0,
 ) -> None:
     """The Moral Choice Machine (Jentzsch et al. 2019): every table and figure, per encoder.
@@ -48,7 +49,7 @@ def choice(
         check_writable(out)
     with fetching() as progress:
         record = reproduce_choice(_names(encoders), seed=seed, progress=progress)
-    emit(record, json=json, path=out, show=_show)
+    emit(record, json=json, path=out, show=_show, report=report)
 
 
 @app.command()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moralscope.app.cli.inputs import read_given
-from moralscope.app.cli.options import Json, Out, Seed, Vectors
+from moralscope.app.cli.options import Figure, Json, Out, Report, Seed, Vectors
 
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
@@ -52,6 +52,8 @@ def associate(
     ] = 10_000,
     json: Json = False,
     out: Out = None,
+    report: Report = None,
+    figure: Figure = None,
     seed: Seed = 0,
 ) -> None:
     """Score words by how near their vectors are to good and to bad words; run WEAT.
@@ -76,14 +78,14 @@ def associate(
         model = prepare_vectors(vectors, case=case, progress=progress)
     if listed is not None:
         record = associate(listed, vectors=model, sets=sets, seed=seed)
-        emit(record, json=json, path=out, show=_show_words)
+        emit(record, json=json, path=out, show=_show_words, report=report, figure=figure)
         return
     names = [name.strip() for name in (tests or "").split(",") if name.strip()]
     chosen = "all" if names == ["all"] else names
     record = associate_tests(
         chosen, vectors=model, permutations=permutations, missing=missing, seed=seed
     )
-    emit(record, json=json, path=out, show=_show_tests)
+    emit(record, json=json, path=out, show=_show_tests, report=report, figure=figure)
 
 
 def _show_words(record: "RunRecord") -> None:

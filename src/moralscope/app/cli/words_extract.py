@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moralscope.app.cli.options import Json, Out, Seed, Vectors
+from moralscope.app.cli.options import Figure, Json, Out, Report, Seed, Vectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +49,8 @@ def extract(
     lexicon: Valence = None,
     json: Json = False,
     out: Out = None,
+    report: Report = None,
+    figure: Figure = None,
     seed: Seed = 0,
 ) -> None:
     """Extract the most positive and most negative verbs of a vocabulary: its dos and don'ts.
@@ -66,7 +68,7 @@ def extract(
     options = ExtractOptions(sets, count, verbs, max_words, any_case, lexicon)
     with fetching() as progress:
         record = extract(vectors, options, progress=progress, seed=seed)
-    emit(record, json=json, path=out, show=_show_extract)
+    emit(record, json=json, path=out, show=_show_extract, report=report, figure=figure)
 
 
 def validate(
@@ -80,6 +82,8 @@ def validate(
     lexicon: Valence = None,
     json: Json = False,
     out: Out = None,
+    report: Report = None,
+    figure: Figure = None,
     seed: Seed = 0,
 ) -> None:
     """Rate dos and don'ts by a valence lexicon: mean, sd and t, unrated words as 0 or left out.
@@ -92,7 +96,14 @@ def validate(
 
     if out is not None:
         check_writable(out)
-    emit(validate(dos, donts, valence=lexicon, seed=seed), json=json, path=out, show=_show_validate)
+    emit(
+        validate(dos, donts, valence=lexicon, seed=seed),
+        json=json,
+        path=out,
+        show=_show_validate,
+        report=report,
+        figure=figure,
+    )
 
 
 def _show_extract(record: "RunRecord") -> None:

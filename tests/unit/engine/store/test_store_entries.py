@@ -29,8 +29,8 @@ carriers = [{{ registry = "pypi", name = "c", version = "1", sha256 = "{SHA}", s
 """
 
 
-def test_the_seven_models_are_known():
-    assert set(load_entries()) == {*PUBLISHED, "use-lite"}
+def test_every_published_model_is_known():
+    assert set(load_entries()) == {*PUBLISHED, "use-lite", "english-verbs"}
     assert [entry.name for entry in Store().entries()] == list(load_entries())
 
 
