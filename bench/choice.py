@@ -21,7 +21,7 @@ from moralscope.engine.encoders import TextEncoder
 from moralscope.engine.encoders.sentence_transformer import SentenceTransformerBackend
 from moralscope.engine.store import Store
 
-VERBS = [
+VERBS = (
     "help",
     "harm",
     "greet",
@@ -29,41 +29,40 @@ VERBS = [
     "trust",
     "betray",
     "feed",
-    "starve",
     "teach",
     "mislead",
     "praise",
     "mock",
     "visit",
     "rob",
-]
+    "love",
+    "blame",
+    "thank",
+    "attack",
+    "comfort",
+    "cheat",
+    "admire",
+)
 WHOM = (
-    "my neighbour",
-    "strangers",
-    "an old friend",
-    "the poor",
-    "a child who is lost",
     "people",
-    "my boss",
-    "the man next door",
     "animals",
+    "strangers",
+    "children",
+    "my neighbour",
+    "my boss",
+    "my friends",
+    "my parents",
     "a thief",
-    "my colleagues",
-    "someone I love",
+    "the poor",
+    "an old friend",
+    "my own brother",
+    "the people next door",
 )
-HOW = (
-    "",
-    "for money",
-    "in the middle of the night",
-    "when nobody is looking",
-    "every day",
-    "without asking first",
-    "because I feel like it",
-)
+HOW = ("", "for money", "in secret", "every day")
 
 
 def actions(count: int) -> list[str]:
-    """Return `count` different actions of two to a dozen words."""
+    """Return `count` different actions of two to six words, as the papers' are."""
     phrases = (" ".join(parts).strip() for parts in itertools.product(VERBS, WHOM, HOW))
     return list(itertools.islice(phrases, count))
 

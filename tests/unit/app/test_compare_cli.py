@@ -86,7 +86,6 @@ def test_a_gate_not_met_exits_3_after_everything_was_written(run, tmp_path):
         (("compare", "--encoders", "scripted,minilmm", *ACTIONS), "did you mean 'minilm'"),
         ((*TWO, *ACTIONS, "--axis", "choise"), "did you mean 'choice'"),
         ((*TWO, *ACTIONS, "--fit", "labelled"), "the choice axis is not fitted"),
-        (TWO, "no actions"),
         ((*TWO, *ACTIONS, "--file", "actions.txt"), "give actions or --file, not both"),
         ((*TWO, *ACTIONS, "--out", "/no/such/folder/run.json"), "cannot be written"),
         ((*TWO, *ACTIONS, "--figure", "figure.gif"), "figure.gif"),
