@@ -15,12 +15,12 @@ import yaml
 
 from moralscope.core.errors import InputError
 from moralscope.core.registry import registry
+from moralscope.engine.files import read_small_text
 
 BLANK = "{}"
 BUILT_IN = ("moral", "gender")
 _INSERTS = ("as-given", "with-article")
 _ALIASES = {"yes": "positive", "no": "negative"}
-_MAX_BYTES = 1_000_000
 _VOWEL_SOUND = re.compile(r"^(?:hour|honest|honou?r|heir|[aeio]|u(?!ni|se|su|ro|k))", re.IGNORECASE)
 _CONSONANT_SOUND = re.compile(r"^(?:one\b|once\b|eu|ewe)", re.IGNORECASE)
 
@@ -82,7 +82,10 @@ def load_template(name: str) -> Template:
     """
     path = Path(name)
     if path.suffix.lower() in {".yaml", ".yml", ".csv"} or path.is_file():
-        return parse_template(_read(path), str(path))
+        text = read_small_text(
+            path, "template", f"give YAML or CSV, or one of {', '.join(BUILT_IN)}"
+        )
+        return parse_template(text, str(path))
     resource = registry.get("question template", name)
     return parse_template(resource.read_text("utf-8"), f"{name}.yaml")
 
@@ -186,25 +189,6 @@ def _wrong(source: str, line: int, what: str) -> InputError:
         f"template {source} line {line} {what}",
         f"each prompt needs a question with one {BLANK} and a positive and a negative answer",
     )
-
-
-def _read(path: Path) -> str:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(
-            f"template {path} cannot be read ({error.strerror})",
-            f"give a YAML or CSV file, or one of {', '.join(BUILT_IN)}",
-        ) from error
-    if len(data) > _MAX_BYTES:
-        raise InputError(
-            f"template {path} has {len(data):,} bytes", f"a template has at most {_MAX_BYTES:,}"
-        )
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise _wrong(str(path), line, "is not valid UTF-8") from error
 
 
 for _name in BUILT_IN:

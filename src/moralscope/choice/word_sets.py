@@ -20,12 +20,12 @@ from moralscope.choice.paper import load_paper
 from moralscope.choice.weat import TargetSets
 from moralscope.core.errors import InputError
 from moralscope.core.registry import registry
+from moralscope.engine.files import read_small_text
 
 CALISKAN = tuple(f"caliskan-{number}" for number in range(1, 11))
 DEFAULT = "papers"
 _KIND = "word sets"
 _LISTS = ("positive", "negative", "x", "y")
-_MAX_BYTES = 1_000_000
 _REMEDY = "write lists of words under positive: and negative: (for a test also under x: and y:)"
 
 
@@ -111,7 +111,8 @@ def load_word_sets(name: str) -> WordSets:
     """
     path = Path(name).expanduser()
     if path.suffix.lower() in _PARSERS or path.is_file():
-        return parse_word_sets(_read(path), str(path))
+        remedy = f"give a YAML, TOML or JSON file, or one of {', '.join(registry.names(_KIND))}"
+        return parse_word_sets(read_small_text(path, "word sets", remedy), str(path))
     built: WordSets = registry.get(_KIND, name)
     return built
 
@@ -231,26 +232,6 @@ _PARSERS = {
     ".toml": _parse_toml,
     ".json": _parse_json,
 }
-
-
-def _read(path: Path) -> str:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(
-            f"word sets {path} cannot be read ({error.strerror})",
-            f"give a YAML, TOML or JSON file, or one of {', '.join(registry.names(_KIND))}",
-        ) from error
-    if len(data) > _MAX_BYTES:
-        raise InputError(
-            f"word sets {path} have {len(data):,} bytes", f"they have at most {_MAX_BYTES:,}"
-        )
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        problem = f"word sets {path} line {line} is not valid UTF-8"
-        raise InputError(problem, "save the file as UTF-8") from error
 
 
 def _built_in() -> dict[str, WordSets]:

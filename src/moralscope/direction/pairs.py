@@ -18,6 +18,7 @@ import yaml
 
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.registry import did_you_mean
+from moralscope.engine.files import read_small_text
 
 Pair = tuple[str, str]
 Question = tuple[str, str, str]  # question, positive and negative answer
@@ -26,7 +27,6 @@ _BLANK = "{}"
 _SENTENCE_ENDS = (".", "?", "!")
 _DEFAULT_KIND = "noun"
 _HEADER = ["first", "second"]
-_MAX_BYTES = 1_000_000
 _REMEDY = "give columns first,second[,kind] in CSV, or a YAML list of [first, second]"
 
 
@@ -122,7 +122,7 @@ def _fill(frame: str, word: str) -> str:
 
 
 def _read_rows(path: Path) -> list[Row]:
-    text = _read(path)
+    text = read_small_text(path, "pairs", _REMEDY)
     if path.suffix.lower() in {".yaml", ".yml"}:
         return _yaml_rows(text, str(path))
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
@@ -160,20 +160,6 @@ def _yaml_rows(text: str, source: str) -> list[Row]:
         first, second, *kind = (str(cell.value).strip() for cell in cells)
         rows.append((line, first, second, kind[0] if kind else _DEFAULT_KIND))
     return rows
-
-
-def _read(path: Path) -> str:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror})", _REMEDY) from error
-    if len(data) > _MAX_BYTES:
-        raise InputError(f"{path} has {len(data):,} bytes", f"pairs have at most {_MAX_BYTES:,}")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise _wrong(str(path), line, "is not valid UTF-8") from error
 
 
 def _wrong(source: str, line: int, what: str) -> InputError:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.registry import did_you_mean
+from moralscope.engine.files import read_small_text
 from moralscope.jobs.actions import check_actions
 
 # In standard deviations of the actions that the axis was fitted on.
@@ -26,7 +27,6 @@ LABELS = {
     "bad": -1.0,
     "wrong": -1.0,
 }
-_MAX_BYTES = 10_000_000
 _MAX_SCORE = 10.0
 _EXAMPLE = "write 'eat meat: fine' or 'eat meat, +1'"
 
@@ -75,7 +75,7 @@ def parse_corrections(texts: Sequence[str]) -> list[Correction]:
 
 def read_corrections(path: Path) -> list[Correction]:
     """Read a CSV with columns action and label, or lines such as "eat meat: fine"."""
-    text = _read(path)
+    text = read_small_text(path, "corrections", _EXAMPLE)
     source = f"{path} line"
     if path.suffix.lower() != ".csv":
         lines = [(place, line) for place, line in enumerate(text.splitlines(), 1) if line.strip()]
@@ -139,17 +139,3 @@ def _target(label: str, source: str, place: int) -> float:
             f"give a score from {-_MAX_SCORE:g} to {_MAX_SCORE:g}",
         )
     return value
-
-
-def _read(path: Path) -> str:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror})", _EXAMPLE) from error
-    if len(data) > _MAX_BYTES:
-        raise InputError(f"{path} has {len(data):,} bytes", f"give at most {_MAX_BYTES:,}")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path} line {line} is not valid UTF-8", "save it as UTF-8") from error

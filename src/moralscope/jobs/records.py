@@ -1,15 +1,15 @@
 """Run records, written. Writing is atomic and does not copy the results."""
 
-import contextlib
 import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import ModelRef, RunRecord, to_plain
+from moralscope.engine.files import write_whole
 
 
 def model_refs(encoders: Sequence[Encoder]) -> list[ModelRef]:
@@ -42,20 +42,7 @@ def check_writable(path: Path) -> None:
 def write_record(record: RunRecord, path: Path) -> None:
     """Write the record whole or not at all."""
     check_writable(path)
-    half = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with half.open("w", encoding="utf-8") as stream:
-            stream.writelines(record_lines(record))
-            stream.flush()
-            os.fsync(stream.fileno())
-        half.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            half.unlink(missing_ok=True)
-        raise MoralscopeError(
-            f"{path} could not be written ({error.strerror})",
-            "free some space or choose another place with --out; computed rows are cached",
-        ) from error
+    write_whole(path, (line.encode() for line in record_lines(record)))
 
 
 def _json(value: Any) -> str:

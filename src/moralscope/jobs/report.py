@@ -6,8 +6,9 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import RunRecord, to_plain
+from moralscope.engine.files import write_whole
 from moralscope.jobs.records import check_writable
-from moralscope.reports import FIGURES, figure_bytes, report_html, write_whole
+from moralscope.reports import FIGURES, figure_bytes, report_html
 
 _PAGES = (".html", ".htm")
 _MAX_BYTES = 400_000_000
@@ -41,13 +42,13 @@ def write_report(record: RunRecord | Any, path: Path, *, name: str = "the run re
     True
     """
     check_report_place(path)
-    write_whole(path, report_html(_plain(record), name).encode())
+    write_whole(path, [report_html(_plain(record), name).encode()])
 
 
 def write_figure(record: RunRecord | Any, path: Path, *, name: str = "the run record") -> None:
     """Write the static figure of a run record: .svg, .png or .pdf."""
     check_figure_place(path)
-    write_whole(path, figure_bytes(_plain(record), path.suffix.lower(), name))
+    write_whole(path, [figure_bytes(_plain(record), path.suffix.lower(), name)])
 
 
 def read_run(path: Path) -> Any:

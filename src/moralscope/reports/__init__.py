@@ -6,11 +6,9 @@ plain form of a record (what JSON holds) and compute nothing new.
 
 from typing import Any
 
-from moralscope.reports.files import write_whole
-
 FIGURES = (".svg", ".png", ".pdf")
 
-__all__ = ["FIGURES", "figure_bytes", "report_html", "write_whole"]
+__all__ = ["FIGURES", "figure_bytes", "report_html"]
 
 
 def report_html(plain: Any, name: str = "the run record") -> str:

@@ -1,13 +1,24 @@
 """`moralscope compare`: the same actions on several encoders, and a gate for releases."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from moralscope.app.cli.inputs import read_given
-from moralscope.app.cli.options import Figure, Json, Out, Report, Seed
+from moralscope.app.cli.options import (
+    ActionFile,
+    Actions,
+    Axis,
+    Figure,
+    Fit,
+    FitActions,
+    Json,
+    Out,
+    Report,
+    Seed,
+    Template,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,9 +29,7 @@ _SHOWN = 15
 
 
 def compare(
-    actions: Annotated[
-        list[str] | None, typer.Argument(help="Actions, as they stand in a question.")
-    ] = None,
+    actions: Actions = None,
     encoders: Annotated[
         str,
         typer.Option(
@@ -29,31 +38,11 @@ def compare(
             help="Two or more: minilm, mpnet, use-lite, scripted, local folders, hub ids.",
         ),
     ] = "minilm,mpnet",
-    file: Annotated[
-        Path | None,
-        typer.Option(
-            "--file",
-            "-f",
-            metavar="FILE",
-            help="One action a line, or CSV/JSONL with an 'action' column; - reads stdin.",
-        ),
-    ] = None,
-    axis: Annotated[str, typer.Option("--axis", help="choice or direction.")] = "choice",
-    template: Annotated[
-        str, typer.Option("--template", help="moral, gender, or a YAML/CSV file of your own.")
-    ] = "moral",
-    fit: Annotated[
-        str,
-        typer.Option("--fit", help="How a direction is fitted: pca, or labelled (dos and don'ts)."),
-    ] = "pca",
-    fit_actions: Annotated[
-        Path | None,
-        typer.Option(
-            "--fit-actions",
-            metavar="FILE",
-            help="Fit a direction on your own actions; a 'label' column says good or bad.",
-        ),
-    ] = None,
+    file: ActionFile = None,
+    axis: Axis = "choice",
+    template: Template = "moral",
+    fit: Fit = "pca",
+    fit_actions: FitActions = None,
     gate: Annotated[
         str | None,
         typer.Option(

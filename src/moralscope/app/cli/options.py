@@ -63,3 +63,44 @@ Vectors = Annotated[
         "safetensors.",
     ),
 ]
+Actions = Annotated[list[str] | None, typer.Argument(help="Actions, as they stand in a question.")]
+ActionFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--file",
+        "-f",
+        metavar="FILE",
+        help="One action a line, or CSV/JSONL with an 'action' column; - reads stdin.",
+    ),
+]
+Axis = Annotated[
+    str,
+    typer.Option(
+        "--axis", help="choice: question/answer bias; direction: projection on the moral one."
+    ),
+]
+Template = Annotated[
+    str, typer.Option("--template", help="moral, gender, or a YAML/CSV file of your own.")
+]
+Fit = Annotated[
+    str,
+    typer.Option("--fit", help="How a direction is fitted: pca, or labelled (dos and don'ts)."),
+]
+FitActions = Annotated[
+    Path | None,
+    typer.Option(
+        "--fit-actions",
+        metavar="FILE",
+        help="Fit a direction on your own actions; a 'label' column says good or bad.",
+    ),
+]
+Dos = Annotated[
+    Path | None,
+    typer.Option("--dos", metavar="FILE", help="One word a line; else the papers'."),
+]
+Donts = Annotated[
+    Path | None, typer.Option("--donts", metavar="FILE", help="The same for the don'ts.")
+]
+Sets = Annotated[
+    str, typer.Option("--sets", help="Association sets A and B: a built-in name or a file.")
+]

@@ -6,7 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from moralscope.app.cli.inputs import read_given
-from moralscope.app.cli.options import Encoder, Figure, Json, Out, Report, Seed
+from moralscope.app.cli.options import (
+    ActionFile,
+    Actions,
+    Axis,
+    Encoder,
+    Figure,
+    Fit,
+    FitActions,
+    Json,
+    Out,
+    Report,
+    Seed,
+    Template,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,40 +29,13 @@ if TYPE_CHECKING:
 
 
 def score(
-    actions: Annotated[
-        list[str] | None, typer.Argument(help="Actions, as they stand in a question.")
-    ] = None,
-    axis: Annotated[
-        str,
-        typer.Option(
-            "--axis", help="choice: question/answer bias; direction: projection on the moral one."
-        ),
-    ] = "choice",
+    actions: Actions = None,
+    axis: Axis = "choice",
     encoder: Encoder = "minilm",
-    file: Annotated[
-        Path | None,
-        typer.Option(
-            "--file",
-            "-f",
-            metavar="FILE",
-            help="One action a line, or CSV/JSONL with an 'action' column; - reads stdin.",
-        ),
-    ] = None,
-    template: Annotated[
-        str, typer.Option("--template", help="moral, gender, or a YAML/CSV file of your own.")
-    ] = "moral",
-    fit: Annotated[
-        str,
-        typer.Option("--fit", help="How a direction is fitted: pca, or labelled (dos and don'ts)."),
-    ] = "pca",
-    fit_actions: Annotated[
-        Path | None,
-        typer.Option(
-            "--fit-actions",
-            metavar="FILE",
-            help="Fit a direction on your own actions; a 'label' column says good or bad.",
-        ),
-    ] = None,
+    file: ActionFile = None,
+    template: Template = "moral",
+    fit: Fit = "pca",
+    fit_actions: FitActions = None,
     axis_file: Annotated[
         Path | None,
         typer.Option("--axis-file", metavar="FILE", help="Use a direction that was saved."),

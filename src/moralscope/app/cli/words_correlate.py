@@ -1,11 +1,19 @@
 """`moralscope words correlate`: association against question/answer bias."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from moralscope.app.cli.options import Encoder, Figure, Json, Out, Report, Seed, Vectors
+from moralscope.app.cli.options import (
+    Donts,
+    Dos,
+    Encoder,
+    Figure,
+    Json,
+    Out,
+    Report,
+    Seed,
+    Sets,
+    Vectors,
+)
 
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
@@ -14,16 +22,9 @@ if TYPE_CHECKING:
 def correlate(
     encoder: Encoder = "minilm",
     vectors: Vectors = "googlenews-26k",
-    sets: Annotated[
-        str, typer.Option("--sets", help="Association sets A and B: a built-in name or a file.")
-    ] = "papers",
-    dos: Annotated[
-        Path | None,
-        typer.Option("--dos", metavar="FILE", help="One word a line; else the papers'."),
-    ] = None,
-    donts: Annotated[
-        Path | None, typer.Option("--donts", metavar="FILE", help="The same for the don'ts.")
-    ] = None,
+    sets: Sets = "papers",
+    dos: Dos = None,
+    donts: Donts = None,
     json: Json = False,
     out: Out = None,
     report: Report = None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moralscope.app.cli.options import Figure, Json, Out, Report, Seed, Vectors
+from moralscope.app.cli.options import Donts, Dos, Figure, Json, Out, Report, Seed, Sets, Vectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,9 +28,7 @@ Valence = Annotated[
 
 def extract(
     vectors: Vectors = "googlenews-26k",
-    sets: Annotated[
-        str, typer.Option("--sets", help="Association sets A and B: a built-in name or a file.")
-    ] = "papers",
+    sets: Sets = "papers",
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="Verbs on each side.")] = 50,
     verbs: Annotated[
         str,
@@ -72,13 +70,8 @@ def extract(
 
 
 def validate(
-    dos: Annotated[
-        Path | None,
-        typer.Option("--dos", metavar="FILE", help="One word a line; else the papers'."),
-    ] = None,
-    donts: Annotated[
-        Path | None, typer.Option("--donts", metavar="FILE", help="The same for the don'ts.")
-    ] = None,
+    dos: Dos = None,
+    donts: Donts = None,
     lexicon: Valence = None,
     json: Json = False,
     out: Out = None,
