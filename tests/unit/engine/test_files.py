@@ -22,7 +22,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
 
 
 def test_what_cannot_be_read_is_one_line(tmp_path):
-    with pytest.raises(InputError, match="pairs .* cannot be read"):
+    with pytest.raises(InputError, match=r"pairs .* cannot be read"):
         read_small_text(tmp_path / "none", "pairs", "give a file")
     path = tmp_path / "file"
     path.write_bytes(b"ok\n\xff\n")
