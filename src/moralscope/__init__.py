@@ -11,10 +11,15 @@ from moralscope.version import __version__
 if TYPE_CHECKING:
     from moralscope.engine.encoders import load_encoder
     from moralscope.engine.store import Store
+    from moralscope.jobs.associate import associate, associate_tests
     from moralscope.jobs.compare import compare
+    from moralscope.jobs.compare_corpora import compare_corpora
+    from moralscope.jobs.correlate import correlate_words
     from moralscope.jobs.edit import edit, edited_encoder, load_edited
+    from moralscope.jobs.extract import extract
     from moralscope.jobs.rank import rank
     from moralscope.jobs.records import write_record
+    from moralscope.jobs.report import write_report
     from moralscope.jobs.reproduce import reproduce_choice
     from moralscope.jobs.reproduce_direction import reproduce_direction
     from moralscope.jobs.score import score
@@ -22,9 +27,14 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Store": "moralscope.engine.store",
+    "associate": "moralscope.jobs.associate",
+    "associate_tests": "moralscope.jobs.associate",
     "compare": "moralscope.jobs.compare",
+    "compare_corpora": "moralscope.jobs.compare_corpora",
+    "correlate_words": "moralscope.jobs.correlate",
     "edit": "moralscope.jobs.edit",
     "edited_encoder": "moralscope.jobs.edit",
+    "extract": "moralscope.jobs.extract",
     "load_edited": "moralscope.jobs.edit",
     "load_encoder": "moralscope.engine.encoders",
     "rank": "moralscope.jobs.rank",
@@ -33,14 +43,20 @@ _HOMES = {
     "score": "moralscope.jobs.score",
     "teach": "moralscope.jobs.teach",
     "write_record": "moralscope.jobs.records",
+    "write_report": "moralscope.jobs.report",
 }
 
 __all__ = [
     "Store",
     "__version__",
+    "associate",
+    "associate_tests",
     "compare",
+    "compare_corpora",
+    "correlate_words",
     "edit",
     "edited_encoder",
+    "extract",
     "load_edited",
     "load_encoder",
     "rank",
@@ -49,6 +65,7 @@ __all__ = [
     "score",
     "teach",
     "write_record",
+    "write_report",
 ]
 
 
