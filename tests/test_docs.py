@@ -18,8 +18,9 @@ SET_UP = re.compile(r"^pip install -c constraints\.txt \S+ && ")
 def blocks(language):
     for page in PAGES:
         for number, (kind, text) in enumerate(BLOCK.findall(page.read_text("utf-8"))):
-            if kind == language:
-                yield pytest.param(text, id=f"{page.name}-{number}")
+            if kind == language:  # each block loads a model: only the README's are fast enough
+                marks = () if page.name == "README.md" else pytest.mark.slow
+                yield pytest.param(text, id=f"{page.name}-{number}", marks=marks)
 
 
 def environment():
