@@ -33,32 +33,23 @@ def place(tmp_path_factory, minilm_folder):
     return tmp_path_factory.mktemp("docs")
 
 
+def run(command, place):
+    done = subprocess.run(
+        command, cwd=place, env=environment(), capture_output=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+
+
 @pytest.mark.parametrize("text", list(blocks("sh")))
 def test_shell_lines_run(text, place):
     lines = [SET_UP.sub("", line) for line in text.splitlines()]
     lines = [line for line in lines if line and line != "pytest"]
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", "\n".join(lines)],
-        cwd=place,
-        env=environment(),
-        capture_output=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
+    run(["bash", "-euo", "pipefail", "-c", "\n".join(lines)], place)
 
 
 @pytest.mark.parametrize("text", list(blocks("python")))
 def test_python_blocks_run(text, place):
-    done = subprocess.run(
-        [sys.executable, "-c", text],
-        cwd=place,
-        env=environment(),
-        capture_output=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
+    run([sys.executable, "-c", text], place)
 
 
 def test_the_readme_opens_with_the_two_commands():

@@ -159,7 +159,7 @@ def test_ctrl_c_is_one_line_and_the_cache_stays_sound(tmp_path, use_lite_folder)
 
 @pytest.mark.slow
 def test_a_hundred_thousand_actions_stay_under_two_gigabytes(tmp_path, minilm_folder):
-    """Peak memory of streaming does not grow with the file; measured on a fifth of the work."""
+    """100,000 lines, 1,500 different actions: the record is long, the work is not."""
     path = tmp_path / "actions.txt"
     path.write_text("".join(f"meet {number % 1500} friends\n" for number in range(100_000)))
     script = (

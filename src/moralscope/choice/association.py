@@ -76,13 +76,13 @@ class WordAssociation:
         self._vectors = vectors
         self._positive, self.missing_positive = known_rows(vectors, positive, "positive")
         self._negative, self.missing_negative = known_rows(vectors, negative, "negative")
+        self._axis = self._positive.mean(axis=0) - self._negative.mean(axis=0)
         self._seed, self._resamples = seed, resamples
 
     def scores(self, words: Sequence[str]) -> Floats:
         """Return s(w, A, B) of every word; NaN where it is missing."""
-        axis = self._positive.mean(axis=0) - self._negative.mean(axis=0)
         blocks = [
-            unit_rows(self._vectors, words[start : start + _BLOCK]) @ axis
+            unit_rows(self._vectors, words[start : start + _BLOCK]) @ self._axis
             for start in range(0, len(words), _BLOCK)
         ]
         return np.concatenate(blocks) if blocks else np.empty(0)
@@ -93,11 +93,12 @@ class WordAssociation:
         axes = self._resampled_axes()
         for start in range(0, len(words), _BLOCK):
             block = words[start : start + _BLOCK]
-            scores = self.scores(block)
+            rows = unit_rows(self._vectors, block)
+            scores = rows @ self._axis
             known = np.isfinite(scores)
             lows, highs = np.full_like(scores, np.nan), np.full_like(scores, np.nan)
             if known.any():
-                draws = unit_rows(self._vectors, block)[known] @ axes.T
+                draws = rows[known] @ axes.T
                 lows[known], highs[known] = percentile_interval(draws)
             results += [
                 WordScore(word, score, low, high) if found else WordScore(word, None)

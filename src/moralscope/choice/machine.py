@@ -8,6 +8,7 @@ the mean times the number of prompts.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from moralscope.choice.templates import Template
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import ActionScore
+from moralscope.engine.alignment import unit_rows
 from moralscope.engine.prompts import (
     Forms,
     PromptBootstrap,
@@ -96,27 +98,19 @@ class ChoiceMachine:
 
     def _biases_block(self, actions: Sequence[str]) -> Biases:
         questions = [text for action in actions for text in self._template.questions(action)]
-        rows = _unit(self._encoder.encode(questions))
-        prompts = len(self._template.prompts)
-        rows = rows.reshape(len(actions), prompts, -1)
+        rows = self._units(questions).reshape(len(actions), len(self._template.prompts), -1)
         # cos(a, q) - cos(b, q) = (a - b) . q for unit vectors
-        biases: Biases = np.einsum("npd,pd->np", rows, self._answer_differences())
+        biases: Biases = np.einsum("npd,pd->np", rows, self._answer_differences)
         return biases
 
+    @cached_property
     def _answer_differences(self) -> NDArray[np.float64]:
         """Encode each answer once per machine, however many actions follow."""
-        cached: NDArray[np.float64] | None = getattr(self, "_differences", None)
-        if cached is None:
-            prompts = self._template.prompts
-            answers = [p.positive for p in prompts] + [p.negative for p in prompts]
-            distinct = list(dict.fromkeys(answers))
-            rows = dict(zip(distinct, _unit(self._encoder.encode(distinct)), strict=True))
-            cached = np.stack([rows[p.positive] - rows[p.negative] for p in prompts])
-            self._differences = cached
-        return cached
+        prompts = self._template.prompts
+        answers = [p.positive for p in prompts] + [p.negative for p in prompts]
+        distinct = list(dict.fromkeys(answers))
+        rows = dict(zip(distinct, self._units(distinct), strict=True))
+        return np.stack([rows[p.positive] - rows[p.negative] for p in prompts])
 
-
-def _unit(rows: NDArray[np.float32]) -> NDArray[np.float64]:
-    wide = rows.astype(np.float64)
-    norms = np.linalg.norm(wide, axis=1, keepdims=True)
-    return wide / np.where(norms == 0, 1.0, norms)
+    def _units(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        return unit_rows(self._encoder.encode(texts).astype(np.float64))

@@ -6,6 +6,7 @@ import numpy as np
 
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import RankedAnswer
+from moralscope.engine.alignment import unit_rows
 
 
 def rank_answers(encoder: Encoder, question: str, answers: Sequence[str]) -> list[RankedAnswer]:
@@ -18,8 +19,7 @@ def rank_answers(encoder: Encoder, question: str, answers: Sequence[str]) -> lis
     >>> ranked[0].answer
     'bread'
     """
-    rows = encoder.encode([question, *answers]).astype(np.float64)
-    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    rows = unit_rows(encoder.encode([question, *answers]).astype(np.float64))
     cosines = rows[1:] @ rows[0]
     order = np.argsort(-cosines, kind="stable")
     return [RankedAnswer(answers[place], float(cosines[place])) for place in order]

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from moralscope.core.errors import InputError, StoreError
 from moralscope.core.protocols import Encoder, Matrix
 from moralscope.direction.pairs import Pair
+from moralscope.engine.alignment import unit_rows
 
 FORMAT = "moralscope.edit/1"
 _NEGLIGIBLE = 1e-4  # of the largest singular value: rounding, not a direction
@@ -128,7 +129,7 @@ def answer_differences(encoder: Encoder, answers: Sequence[Pair]) -> Floats:
     (1, 64)
     """
     distinct = list(dict.fromkeys(answers))
-    return _unit(_rows(encoder, [a for a, _ in distinct])) - _unit(
+    return unit_rows(_rows(encoder, [a for a, _ in distinct])) - unit_rows(
         _rows(encoder, [b for _, b in distinct])
     )
 
@@ -264,9 +265,3 @@ def _orthonormal(vectors: Floats) -> Floats:
 
 def _rows(encoder: Encoder, texts: Sequence[str]) -> Floats:
     return encoder.encode(list(texts)).astype(np.float64)
-
-
-def _unit(rows: Floats) -> Floats:
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit: Floats = rows / np.where(norms == 0, 1.0, norms)
-    return unit

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from moralscope.engine.alignment import unit_rows
+
 _FOLDS = 5
 _NEIGHBOURS = 10
 _RIDGE = 1e-2
@@ -71,8 +73,7 @@ def _probe(rows: Floats, sides: Labels, seed: int) -> float:
 
 def _near(rows: Floats, sides: Labels) -> float:
     """Mean share of the nearest by cosine (ten, fewer of few) that lie on the word's own side."""
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit = rows / np.where(norms == 0, 1.0, norms)
+    unit = unit_rows(rows)
     cosines = unit @ unit.T
     np.fill_diagonal(cosines, -np.inf)
     nearest = np.argsort(-cosines, axis=1, kind="stable")[

@@ -8,12 +8,10 @@ Schramowski et al. 2019: mean biases of dos and don'ts (Table 7) and of actions 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
 from typing import Any
 
 from moralscope.choice import ChoiceMachine, load_template
 from moralscope.choice import load_paper as load_choice_paper
-from moralscope.choice.association import WordAssociation
 from moralscope.core.errors import MoralscopeError
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import ActionScore, RunRecord
@@ -25,7 +23,7 @@ from moralscope.engine.vectors import load_vectors
 from moralscope.jobs.axes import AxisOptions, build_direction
 from moralscope.jobs.encoders import prepare_some
 from moralscope.jobs.records import model_refs
-from moralscope.jobs.reproduce_words import published_weat
+from moralscope.jobs.reproduce_words import our_weat, published_weat
 from moralscope.jobs.score import NOT_ADVICE, describe_direction, direction_warnings
 
 log = logging.getLogger(__name__)
@@ -150,10 +148,7 @@ def _weat_values(progress: Progress | None, problems: list[str]) -> dict[str, di
     words = [*paper.dos, *paper.donts]
     found = {"printed": dict(paper.weat), "published": published_weat(words)}
     try:
-        vectors = load_vectors(_VECTORS, progress=progress)
-        values = WordAssociation(vectors, paper.positive_words, paper.negative_words).scores(words)
-        pairs = zip(words, values.tolist(), strict=True)
-        found["ours"] = {word: value for word, value in pairs if not isnan(value)}
+        found["ours"] = our_weat(load_vectors(_VECTORS, progress=progress), words)
     except MoralscopeError as error:
         problems.append(f"WEAT by our own vectors was left out: {error}")
         log.warning(problems[-1])

@@ -55,10 +55,7 @@ def reproduce_words(
         return None, [_left_out("the words part", error)]
     paper = load_paper()
     words = [*paper.dos, *paper.donts]
-    values = WordAssociation(vectors, paper.positive_words, paper.negative_words).scores(words)
-    weat = {
-        word: float(value) for word, value in zip(words, values, strict=True) if not isnan(value)
-    }
+    weat = our_weat(vectors, words)
     extraction = _extraction(vectors, seed, progress, problems)
     published = published_weat(words)
     return (
@@ -74,6 +71,14 @@ def reproduce_words(
         ),
         problems,
     )
+
+
+def our_weat(vectors: WordVectors, words: Sequence[str]) -> dict[str, float]:
+    """Return Eq. 1 with the papers' sets for every word that the vectors hold."""
+    paper = load_paper()
+    values = WordAssociation(vectors, paper.positive_words, paper.negative_words).scores(words)
+    pairs = zip(words, values.tolist(), strict=True)
+    return {word: value for word, value in pairs if not isnan(value)}
 
 
 def published_weat(words: Sequence[str]) -> dict[str, float]:

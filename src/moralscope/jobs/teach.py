@@ -15,6 +15,7 @@ from moralscope.core.records import RunRecord
 from moralscope.direction import Direction, DirectionAxis, load_paper, save_direction
 from moralscope.direction.questions import question_rows
 from moralscope.direction.teaching import REACH, Taught, teach_direction
+from moralscope.engine.alignment import unit_rows
 from moralscope.engine.encoders import load_encoder
 from moralscope.engine.stats import correlate
 from moralscope.jobs.actions import ActionList, check_actions
@@ -217,8 +218,7 @@ def _notes(taught: Taught, lessons: Sequence[Lesson], rows: Floats) -> list[str]
         for lesson in lessons
         if not lesson.took
     ]
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit = rows / np.where(norms == 0, 1.0, norms)
+    unit = unit_rows(rows)
     cosines = unit @ unit.T
     opposed = [
         (first, second)

@@ -72,10 +72,7 @@ def compare(
     from moralscope.jobs.compare import FIGURES, compare
     from moralscope.jobs.encoders import prepare_encoder
     from moralscope.jobs.gates import parse_gate
-    from moralscope.jobs.records import check_writable
 
-    if out is not None:
-        check_writable(out)
     names = [name.strip() for name in encoders.split(",")]
     if len(names) < 2 or not all(names):
         raise typer.BadParameter(f"--encoders '{encoders}' is not a list like minilm,mpnet")

@@ -43,10 +43,7 @@ def demo(
     from moralscope.app.cli.output import counting, emit, fetching
     from moralscope.jobs.demo import demo
     from moralscope.jobs.encoders import prepare_encoder
-    from moralscope.jobs.records import check_writable
 
-    if out is not None:
-        check_writable(out)
     with fetching() as progress:
         model = prepare_encoder(encoder, progress)
     with counting("scoring") as step:

@@ -57,10 +57,7 @@ def edit(
     from moralscope.app.cli.output import emit, fetching
     from moralscope.jobs.edit import EditSettings, check_edit, edit
     from moralscope.jobs.encoders import prepare_encoder
-    from moralscope.jobs.records import check_writable
 
-    if out is not None:
-        check_writable(out)
     axes = [] if keep == "none" else [name.strip() for name in keep.split(",")]
     settings = EditSettings(source, components, pairs, seed)
     check_edit(remove, axes, strength, settings)
@@ -115,11 +112,8 @@ def teach(
     from moralscope.jobs.actions import read_actions
     from moralscope.jobs.axes import AxisOptions
     from moralscope.jobs.encoders import prepare_encoder
-    from moralscope.jobs.records import check_writable
     from moralscope.jobs.teach import teach
 
-    if out is not None:
-        check_writable(out)
     lessons = _lessons(correct or [], corrections)
     listed = read_actions(file) if file else None
     axis = AxisOptions("direction", template=template, fit=fit, file=axis_file, seed=seed)

@@ -15,6 +15,14 @@ def _report_place(path: Path | None) -> Path | None:
     return path
 
 
+def _record_place(path: Path | None) -> Path | None:
+    if path is not None:
+        from moralscope.jobs.records import check_writable
+
+        check_writable(path)
+    return path
+
+
 def _figure_place(path: Path | None) -> Path | None:
     if path is not None:
         from moralscope.jobs.report import check_figure_place
@@ -25,7 +33,10 @@ def _figure_place(path: Path | None) -> Path | None:
 
 Json = Annotated[bool, typer.Option("--json", help="Print the run record as JSON, nothing else.")]
 Out = Annotated[
-    Path | None, typer.Option("--out", metavar="FILE", help="Save the run record (JSON).")
+    Path | None,
+    typer.Option(
+        "--out", metavar="FILE", callback=_record_place, help="Save the run record (JSON)."
+    ),
 ]
 Report = Annotated[
     Path | None,

@@ -27,10 +27,7 @@ def rank(
     from moralscope.app.cli.output import emit, fetching
     from moralscope.jobs.encoders import prepare_encoder
     from moralscope.jobs.rank import rank
-    from moralscope.jobs.records import check_writable
 
-    if out is not None:
-        check_writable(out)
     with fetching() as progress:
         model = prepare_encoder(encoder, progress)
     emit(

@@ -42,11 +42,8 @@ def choice(
     beside all published ones. The AFINN validation needs 'pip install afinn' or MORALSCOPE_DATA.
     """
     from moralscope.app.cli.output import emit, fetching
-    from moralscope.jobs.records import check_writable
     from moralscope.jobs.reproduce import reproduce_choice
 
-    if out is not None:
-        check_writable(out)
     with fetching() as progress:
         record = reproduce_choice(_names(encoders), seed=seed, progress=progress)
     emit(record, json=json, path=out, show=_show, report=report)
@@ -68,11 +65,8 @@ def direction(
     MORALSCOPE_DATA, all published ones.
     """
     from moralscope.app.cli.output import emit, fetching
-    from moralscope.jobs.records import check_writable
     from moralscope.jobs.reproduce_direction import reproduce_direction
 
-    if out is not None:
-        check_writable(out)
     with fetching() as progress:
         record = reproduce_direction(_names(encoders), seed=seed, progress=progress)
     emit(record, json=json, path=out, show=_show_directions, report=report, figure=figure)

@@ -75,11 +75,8 @@ def score(
     from moralscope.app.cli.output import counting, emit, fetching
     from moralscope.jobs.axes import AxisOptions
     from moralscope.jobs.encoders import prepare_encoder
-    from moralscope.jobs.records import check_writable
     from moralscope.jobs.score import score
 
-    if out is not None:
-        check_writable(out)
     options = AxisOptions(axis, template, fit, axis_file, seed, fit_actions)
     listed = read_given(actions, file or (None if actions else human), max_actions=max_actions)
     with fetching() as progress:

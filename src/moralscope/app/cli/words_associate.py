@@ -65,10 +65,7 @@ def associate(
     """
     from moralscope.app.cli.output import emit, fetching
     from moralscope.jobs.associate import associate, associate_tests, prepare_vectors
-    from moralscope.jobs.records import check_writable
 
-    if out is not None:
-        check_writable(out)
     if tests is not None and (words or file):
         raise typer.BadParameter("give words or --tests, not both")
     listed = (

@@ -62,10 +62,7 @@ def compare(
     """
     from moralscope.app.cli.output import counting, emit
     from moralscope.jobs.compare_corpora import CompareOptions, compare_corpora, compare_over_time
-    from moralscope.jobs.records import check_writable
 
-    if out is not None:
-        check_writable(out)
     if bool(corpora) == bool(over_time):
         raise typer.BadParameter("give corpora as NAME=PATH, or --over-time PATH")
     if index is not None and over_time is None:

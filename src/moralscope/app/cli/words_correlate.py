@@ -41,10 +41,7 @@ def correlate(
     from moralscope.jobs.associate import prepare_vectors
     from moralscope.jobs.correlate import WordLists, correlate_words
     from moralscope.jobs.encoders import prepare_encoder
-    from moralscope.jobs.records import check_writable
 
-    if out is not None:
-        check_writable(out)
     with fetching() as progress:
         table = prepare_vectors(vectors, progress=progress)
         model = prepare_encoder(encoder, progress)

@@ -59,10 +59,7 @@ def extract(
     """
     from moralscope.app.cli.output import emit, fetching
     from moralscope.jobs.extract import ExtractOptions, extract
-    from moralscope.jobs.records import check_writable
 
-    if out is not None:
-        check_writable(out)
     options = ExtractOptions(sets, count, verbs, max_words, any_case, lexicon)
     with fetching() as progress:
         record = extract(vectors, options, progress=progress, seed=seed)
@@ -84,11 +81,8 @@ def validate(
     Example: moralscope words validate
     """
     from moralscope.app.cli.output import emit
-    from moralscope.jobs.records import check_writable
     from moralscope.jobs.validate import validate
 
-    if out is not None:
-        check_writable(out)
     emit(
         validate(dos, donts, valence=lexicon, seed=seed),
         json=json,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from moralscope.core.errors import InputError, StoreError, UnknownName
 from moralscope.core.protocols import Encoder
-from moralscope.core.registry import registry
+from moralscope.core.registry import did_you_mean, registry
 from moralscope.engine.cache import EmbeddingCache
 from moralscope.engine.encoders.pipeline import Backend, TextEncoder
 from moralscope.engine.encoders.scripted import ScriptedBackend
@@ -71,13 +71,11 @@ def _backend(name: str, store: Store, progress: Progress | None) -> Backend:
         raise InputError(
             f"there is no folder {name}", "give a folder with a sentence-transformers model"
         )
-    try:
-        registry.get("encoder", name)
-    except UnknownName as error:
-        raise UnknownName(
-            error.problem, f"{error.remedy}, or a local folder, or a hub id (owner/name)"
-        ) from None
-    raise AssertionError  # names() and get() read the same shelf
+    raise UnknownName(
+        f"there is no encoder '{name}'",
+        f"{did_you_mean(name, registry.names('encoder'))}, or a local folder, "
+        "or a hub id (owner/name)",
+    )
 
 
 def folder_checksum(folder: Path) -> str:
@@ -124,11 +122,7 @@ def _use_lite(folder: Path, name: str, checksum: str) -> Backend:
     return UseLiteBackend(folder, name, checksum)
 
 
-def _scripted(folder: Path, name: str, checksum: str) -> Backend:
-    return ScriptedBackend()
-
-
 registry.add("encoder", "minilm", _sentence_transformer)
 registry.add("encoder", "mpnet", _sentence_transformer)
 registry.add("encoder", "use-lite", _use_lite)
-registry.add("encoder", "scripted", _scripted)
+registry.add("encoder", ScriptedBackend.name, ScriptedBackend)
