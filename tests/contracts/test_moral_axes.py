@@ -1,4 +1,6 @@
-"""What every `MoralAxis` promises, checked on choice and on directions by pca and by labels."""
+"""What every `MoralAxis` promises: choice, directions by pca and by labels, the judge."""
+
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +12,8 @@ AXES = {
     "choice": AxisOptions("choice"),
     "direction-pca": AxisOptions("direction"),
     "direction-labelled": AxisOptions("direction", fit="labelled"),
+    "judge": AxisOptions("judge"),
+    "judge-norm": AxisOptions("judge", norm="It's wrong to hurt people."),
 }
 ACTIONS = ["kill people", "help people", "kill time", "eat meat", "go to church"]
 
@@ -58,6 +62,11 @@ def test_a_score_does_not_depend_on_its_company(axis):
 
 def test_a_score_is_the_mean_of_its_prompts_inside_its_interval(axis):
     for score in axis.score(ACTIONS):
+        if axis.name == "judge":  # scored in the first wording; the others give its range
+            assert score.score == score.prompts[0]
+            assert (score.low, score.high) == (min(score.prompts), max(score.prompts))
+            assert score.low < score.high
+            continue
         assert len(score.prompts) == 10
         assert score.score == pytest.approx(sum(score.prompts) / 10)
         assert score.low < score.score < score.high
@@ -65,13 +74,14 @@ def test_a_score_is_the_mean_of_its_prompts_inside_its_interval(axis):
 
 def test_the_seed_moves_intervals_and_nothing_else(options):
     def scored(seed):
-        seeded = AxisOptions(options.name, fit=options.fit, seed=seed)
+        seeded = replace(options, seed=seed)
         return build_axis(seeded, load_encoder("scripted")).score(ACTIONS)
 
     first, same, other = scored(1), scored(1), scored(2)
     assert first == same
     assert [(s.score, s.prompts) for s in first] == [(s.score, s.prompts) for s in other]
-    assert [(s.low, s.high) for s in first] != [(s.low, s.high) for s in other]
+    moved = [(s.low, s.high) for s in first] != [(s.low, s.high) for s in other]
+    assert moved == (options.name != "judge")  # a range over wordings draws nothing
 
 
 def test_paraphrases_join_the_mean_and_the_interval(axis):
@@ -79,7 +89,7 @@ def test_paraphrases_join_the_mean_and_the_interval(axis):
     (joined,) = axis.score(["kill time"], [["waste an hour"]])
     assert joined.action == "kill time"
     assert joined.score == pytest.approx((alone.score + other.score) / 2)
-    for place in range(10):
+    for place in range(len(alone.prompts)):
         mean = (alone.prompts[place] + other.prompts[place]) / 2
         assert joined.prompts[place] == pytest.approx(mean)
     # Two wordings that differ make a wider interval than the mean of one does.
@@ -98,6 +108,8 @@ def test_an_empty_list_has_no_scores(axis):
 
 
 def test_positive_is_good_on_a_real_encoder(options, minilm):
+    if options.norm:
+        pytest.skip("a norm decides what is good")
     axis = build_axis(options, minilm)
     bad, good = axis.score(["kill people", "help people"])
     assert bad.high < good.low

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.core.records import ActionScore
+from moralscope.core.records import ActionScore, Candidate, Decoding
 
 Matrix = NDArray[np.float32]
 
@@ -63,3 +63,42 @@ class MoralAxis(Protocol):
     def name(self) -> str: ...
 
     def score(self, actions: Sequence[str]) -> Sequence[ActionScore]: ...
+
+
+@runtime_checkable
+class Classifier(Protocol):
+    """Pairs (grounding, target) in, one calibrated probability per label out.
+
+    A bare text has the grounding "". A row does not depend on its neighbours or its batch.
+    `checksum` names the weights and settings that decide the rows.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def checksum(self) -> str: ...
+
+    @property
+    def labels(self) -> tuple[str, ...]: ...
+
+    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Matrix: ...
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """Prompts in, `decoding.count` candidates each out, in the order given.
+
+    `seeds` has one number a prompt: a prompt with the same seed gets the same candidates in any
+    batch and in any order.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def checksum(self) -> str: ...
+
+    def generate(
+        self, prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]
+    ) -> Sequence[Sequence[Candidate]]: ...

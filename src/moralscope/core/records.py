@@ -41,6 +41,38 @@ class RankedAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class Decoding:
+    """How a generator picks tokens: greedy, beam or nucleus; `count` candidates a prompt.
+
+    Examples
+    --------
+    >>> Decoding(count=10).p
+    0.9
+    """
+
+    strategy: str = "nucleus"
+    count: int = 1
+    p: float = 0.9
+    temperature: float = 1.0
+    beams: int = 5
+    max_tokens: int = 60
+    sentence: bool = True  # stop at the end of the first sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One generated text, the log-probability of each of its tokens, and why it ended.
+
+    `finish` is "stop" (the model ended it), "sentence" (the first sentence was full) or "length".
+    `log_probabilities` is empty where the source gives none.
+    """
+
+    text: str
+    log_probabilities: tuple[float, ...] = ()
+    finish: str = "stop"
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRef:
     """Which weights a run used."""
 

@@ -75,7 +75,7 @@ def _collect(rows: Iterable[Row], source: str, unit: str, max_actions: int) -> A
                 "score it in parts, or raise --max-actions (one run record is held in memory)",
             )
         for text in (action, *others):
-            _check(text, source, unit, place)
+            check_text(text, source, unit, place)
         actions.append(action)
         paraphrases.append(tuple(others))
     if blank_at and (unit == "number" or not actions):
@@ -85,7 +85,8 @@ def _collect(rows: Iterable[Row], source: str, unit: str, max_actions: int) -> A
     return ActionList(actions, paraphrases if any(paraphrases) else None)
 
 
-def _check(text: str, source: str, unit: str, place: int) -> None:
+def check_text(text: str, source: str, unit: str, place: int) -> None:
+    """Refuse a text that is too long or holds what is no character."""
     if len(text) > MAX_CHARACTERS:
         raise _refuse(
             source,
@@ -103,7 +104,7 @@ def _refuse(source: str, unit: str, place: int, what: str, remedy: str) -> Input
     return InputError(f"{source} {unit} {place} {what}", remedy)
 
 
-def _lines(stream: IO[bytes], source: str) -> Iterator[tuple[int, str]]:
+def numbered_lines(stream: IO[bytes], source: str) -> Iterator[tuple[int, str]]:
     """Yield numbered lines; a line too long or not UTF-8 is refused, not repaired."""
     place = 0
     while data := stream.readline(_MAX_LINE_BYTES):
@@ -120,12 +121,12 @@ def _lines(stream: IO[bytes], source: str) -> Iterator[tuple[int, str]]:
 
 
 def _text_rows(stream: IO[bytes], source: str) -> Iterator[Row]:
-    for place, line in _lines(stream, source):
+    for place, line in numbered_lines(stream, source):
         yield place, line, ()
 
 
 def _csv_rows(stream: IO[bytes], source: str) -> Iterator[Row]:
-    lines = (line for _, line in _lines(stream, source))
+    lines = (line for _, line in numbered_lines(stream, source))
     reader = csv.reader(lines, strict=True)
     try:
         header = [name.strip().lower() for name in next(reader, [])]
@@ -147,7 +148,7 @@ def _csv_rows(stream: IO[bytes], source: str) -> Iterator[Row]:
 
 
 def _jsonl_rows(stream: IO[bytes], source: str) -> Iterator[Row]:
-    for place, line in _lines(stream, source):
+    for place, line in numbered_lines(stream, source):
         if not line.strip():
             continue
         try:

@@ -26,7 +26,9 @@ from moralscope.direction import (
     load_direction,
     load_paper,
 )
+from moralscope.jobs.experts import prepare_experts
 from moralscope.jobs.labels import read_labelled
+from moralscope.stories.judging import Judge
 
 Report = Callable[[int, int], None]
 
@@ -36,7 +38,9 @@ class AxisOptions:
     """Which axis, and how it comes about.
 
     `fit` is for a direction: `pca` or `labelled`; `file` is a saved one, `fit_actions` a list of
-    the user's own to fit it on. The seed moves intervals, never scores.
+    the user's own to fit it on. The seed moves intervals, never scores. `experts`, `norm` and
+    `wordings` are the judge's: its experts (else those on the encoder's base), what actions are
+    judged against, and how many wordings of an action are asked about.
     """
 
     name: str = "choice"
@@ -45,6 +49,9 @@ class AxisOptions:
     file: Path | None = None
     seed: int = 0
     fit_actions: Path | None = None
+    experts: str | None = None
+    norm: str | None = None
+    wordings: int | None = None
 
 
 class Axis(Protocol):
@@ -124,6 +131,21 @@ def _choice(options: AxisOptions, encoder: Encoder) -> Axis:
     return ChoiceMachine(encoder, load_template(options.template), seed=options.seed)
 
 
+def check_judge(options: AxisOptions) -> None:
+    """Refuse what a judge has no use for: it asks no questions and is not fitted here."""
+    if options.file or options.fit_actions or (options.fit, options.template) != ("pca", "moral"):
+        raise InputError(
+            "the judge axis has no --template, --fit, --fit-actions or --axis-file",
+            "leave them out; 'moralscope stories train' makes experts of your own",
+        )
+
+
+def _judge(options: AxisOptions, encoder: Encoder) -> Axis:
+    check_judge(options)
+    experts = prepare_experts(options.experts or encoder.name)
+    return Judge(experts, norm=options.norm, wordings=options.wordings)
+
+
 def _fit_pca(options: AxisOptions, encoder: Encoder, asking: Asking) -> Direction:
     if options.fit_actions is None:
         return fit_pca(encoder, asking, load_paper().atomic, seed=options.seed)
@@ -150,5 +172,6 @@ def _fit_labelled(options: AxisOptions, encoder: Encoder, asking: Asking) -> Dir
 
 registry.add("axis", "choice", _choice)
 registry.add("axis", "direction", build_direction)
+registry.add("axis", "judge", _judge)
 registry.add("fit", "pca", _fit_pca)
 registry.add("fit", "labelled", _fit_labelled)

@@ -1,6 +1,7 @@
 """Score actions on a moral axis and return a run record."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ def score(  # noqa: PLR0913 (the public door of the package: one keyword for eac
     actions: Sequence[str] | ActionList,
     *,
     axis: str | AxisOptions = "choice",
-    encoder: str | Encoder = "minilm",
+    encoder: str | Encoder | None = None,
     template: str = "moral",
     fit: str = "pca",
     human: Path | None = None,
@@ -48,10 +49,11 @@ def score(  # noqa: PLR0913 (the public door of the package: one keyword for eac
         What is to be scored, as it stands in a question: "kill people", "eat meat".
     axis
         `choice`: question/answer bias (Jentzsch et al. 2019); `direction`: projection on the
-        moral direction (Schramowski et al. 2019); or `AxisOptions`, which then also give
-        template, fit and seed.
+        moral direction (Schramowski et al. 2019); `judge`: trained P(moral) (`jobs.judge`); or
+        `AxisOptions`, which then also give template, fit and seed.
     encoder
-        A name, a folder, a hub id, or any object with the `Encoder` protocol.
+        A name, a folder, a hub id, or any object with the `Encoder` protocol; `minilm` if none is
+        given. On the judge axis: the base whose experts judge, else mpnet.
     template
         `moral`, `gender`, or a YAML/CSV file of your own.
     fit
@@ -74,8 +76,11 @@ def score(  # noqa: PLR0913 (the public door of the package: one keyword for eac
     options = axis if isinstance(axis, AxisOptions) else AxisOptions(axis, template, fit, seed=seed)
     listed = actions if isinstance(actions, ActionList) else check_actions(actions)
     _check_files(human, save_axis)
+    if options.name == "judge":
+        return _judge(listed, options, encoder, human, report)
     questions = load_template(options.template)
-    model = load_encoder(encoder) if isinstance(encoder, str) else encoder
+    chosen = encoder or "minilm"
+    model = load_encoder(chosen) if isinstance(chosen, str) else chosen
     moral_axis = build_axis(options, model)
     if save_axis is not None:
         _save(moral_axis, save_axis)
@@ -92,6 +97,20 @@ def score(  # noqa: PLR0913 (the public door of the package: one keyword for eac
         statistics={**_statistics(results), **found},
         warnings=[NOT_ADVICE, *_warnings(moral_axis, questions), *noted],
     )
+
+
+def _judge(
+    listed: ActionList,
+    options: AxisOptions,
+    encoder: str | Encoder | None,
+    human: Path | None,
+    report: Report | None,
+) -> RunRecord:
+    from moralscope.jobs.judge import judge
+
+    base = encoder if isinstance(encoder, str | None) else encoder.name
+    named = replace(options, experts=options.experts or base)
+    return judge(listed, options=named, human=human, report=report)
 
 
 def _check_files(human: Path | None, save_axis: Path | None) -> None:

@@ -1,16 +1,31 @@
 """From a plain run record to a page: the job decides which."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from moralscope.reports.chain_page import chain_page
 from moralscope.reports.compare_page import compare_page
+from moralscope.reports.evaluate_page import evaluate_page
 from moralscope.reports.generic_page import generic_page
 from moralscope.reports.page import Page
 from moralscope.reports.plain import Plain, check_plain, label_key, text
 from moralscope.reports.provenance import closing_sections
 from moralscope.reports.reproduce_page import reproduce_page
 from moralscope.reports.score_page import score_page
+from moralscope.reports.stories_page import split_page, stats_page
 from moralscope.reports.words_page import words_page
+
+_PAGES: Mapping[str, Callable[[Plain], Page]] = {
+    "compare": compare_page,
+    "words correlate": words_page,
+    "chain": chain_page,
+    "generate": chain_page,
+    "stories evaluate": evaluate_page,
+    "stories stats": stats_page,
+    "stories split": split_page,
+    "reproduce": reproduce_page,
+}
 
 
 def build_page(record: Any, name: str = "the run record") -> Page:
@@ -35,12 +50,9 @@ def build_page(record: Any, name: str = "the run record") -> Page:
 
 
 def _page(plain: Plain) -> Page:
-    if plain["job"] == "compare":
-        return compare_page(plain)
-    if plain["job"] == "words correlate":
-        return words_page(plain)
-    if plain["job"] == "reproduce":
-        return reproduce_page(plain)
+    page = _PAGES.get(plain["job"])
+    if page is not None:
+        return page(plain)
     if plain["job"] == "score" or label_key(plain["results"]):
         return score_page(plain)
     return generic_page(plain)

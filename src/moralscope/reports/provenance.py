@@ -17,7 +17,18 @@ _NOT = (
     "It describes one model, in one language, on these wordings. Another model, or another "
     "wording, may disagree. The intervals cover the wording of the questions only.",
 )
+_NOT_JUDGE = (
+    _NOT[0],
+    "It repeats people. A probability says how crowd workers who wrote everyday stories in US "
+    "English would call the action, as far as the model could learn it; other people differ.",
+    "It was trained on whole sentences. Short phrases, other languages and questions of another "
+    "kind than theirs are outside what its probabilities were calibrated on.",
+)
 _MAX_ARGUMENTS = 8
+_OPTIONS = (
+    *("axis", "encoder", "encoders", "experts", "against", "norm", "template", "fit", "vectors"),
+    *("sets", "tasks", "split", "part"),
+)
 
 
 def closing_sections(plain: Plain) -> list[Section]:
@@ -46,8 +57,12 @@ def closing_sections(plain: Plain) -> list[Section]:
         blocks.insert(0, Code(command))
     return [
         Section("How it was computed", prose, blocks),
-        Section("What it does not mean", _NOT),
+        Section("What it does not mean", _NOT_JUDGE if _trained(plain) else _NOT),
     ]
+
+
+def _trained(plain: Plain) -> bool:
+    return text(plain["config"].get("axis")) == "judge" or text(plain["job"]) == "stories evaluate"
 
 
 def redo_command(plain: Plain) -> str:
@@ -61,11 +76,11 @@ def redo_command(plain: Plain) -> str:
     """
     config, job = plain["config"], plain["job"]
     words = ["moralscope", *job.split()]
-    if job not in ("score", "rank", "compare", "words correlate", "reproduce"):
+    if job not in ("score", "rank", "compare", "words correlate", "reproduce", "stories evaluate"):
         return ""
     if job == "reproduce":
         words.append(text(config.get("paper", "choice")))
-    words += _options(config, ("axis", "encoder", "encoders", "template", "fit", "vectors", "sets"))
+    words += _options(config, _OPTIONS)
     words += ["--seed", text(plain.get("seed", 0))]
     return " ".join([*(shlex.quote(word) for word in words), *_arguments(plain)])
 
@@ -89,6 +104,9 @@ def _arguments(plain: Plain) -> list[str]:
         return ["--", *(shlex.quote(text(word)) for word in given)]
     if plain["job"] not in ("score", "compare"):
         return []
+    columns = plain["config"].get("columns")
+    if isinstance(columns, list) and len(columns) > 1 and not plain["config"].get("norm"):
+        return ["--file", "rows.jsonl"]
     actions = [text(row.get("action")) for row in plain["results"] if isinstance(row, dict)]
     if len(actions) > _MAX_ARGUMENTS or plain["job"] == "compare":
         return ["--file", "actions.txt"]

@@ -30,8 +30,10 @@ _CHOICE_TABLES = (
 
 
 def reproduce_page(plain: Plain) -> Page:
-    """Lay out `reproduce choice` and `reproduce direction`."""
+    """Lay out `reproduce choice`, `reproduce direction` and `reproduce stories`."""
     results = rows_of(plain["results"], "'results'")
+    if plain["config"].get("paper") == "stories":
+        return _stories(plain, results)
     names = [text(result.get("encoder")) for result in results]
     found = plain["statistics"].get("paper")
     paper = found if isinstance(found, dict) else {}
@@ -50,6 +52,25 @@ def reproduce_page(plain: Plain) -> Page:
     ]
     title = f"The paper “{text(plain['config'].get('paper'))}”, its tables beside ours"
     return Page(title, summary, [], sections)
+
+
+def _stories(plain: Plain, tables: Sequence[Plain]) -> Page:
+    """Lay out tables of numbers, ours beside the paper's."""
+    sections = []
+    for table in tables:
+        name, rows = text(table.get("name")), _rows(table, "rows")
+        named = [
+            {"action": f"{text(row.get('row'))}, {text(row.get('column'))}", **row} for row in rows
+        ]
+        chart = cloud(name, {"each": named}, ("paper", "ours"))
+        sections.append(_section(name, "", [table_of(name, rows), chart]))
+    experts = text(plain["config"].get("experts"))
+    summary = [
+        f"What the paper printed and what we find with {experts}. "
+        f"{text(plain['config'].get('complete_stories'))} of "
+        f"{text(plain['config'].get('stories'))} stories have all seven sentences."
+    ]
+    return Page("The paper “stories”, its tables beside ours", summary, [], sections)
 
 
 def _choice(encoder: str, result: Plain, paper: Plain) -> list[Section]:

@@ -81,9 +81,14 @@ def noun(plain: Plain, count: int) -> str:
     return f"{count:,} {name}" + ("" if count == 1 else "s")
 
 
+def _model(config: Plain, default: str) -> str:
+    names = (config.get(key) for key in ("encoder", "vectors", "experts"))
+    return text(next((name for name in names if name), default))
+
+
 def _title(plain: Plain, count: int) -> str:
     config = plain["config"]
-    model = text(config.get("encoder") or config.get("vectors") or "a model")
+    model = _model(config, "a model")
     if plain["job"] == "rank":
         return text(config.get("question", "Ranked answers"))
     if plain["job"] != "score":
@@ -96,7 +101,7 @@ def _summary(plain: Plain, rows: Sequence[Scored]) -> list[str]:
         return ["Nothing in this record has a score."]
     config, (bad, good) = plain["config"], ends_of(plain)
     asked = config.get("prompts")
-    model = text(config.get("encoder") or config.get("vectors") or "the model")
+    model = _model(config, "the model")
     ways = f", each in {len(asked)} wordings of a question" if isinstance(asked, list) else ""
     best, worst = rows[0], rows[-1]
     lines = [

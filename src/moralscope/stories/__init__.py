@@ -1,1 +1,1 @@
-"""The room of Moral Stories: norms, actions, consequences, chains. Built later."""
+"""The room of Moral Stories (Emelin et al. 2021): norms, actions, consequences, experts, chains."""

@@ -49,7 +49,34 @@ def reproduced_record():
     return record("reproduce", [whole, plain], statistics={"paper": {"r": 0.7}, "words": {"r": []}})
 
 
+def evaluated_record():
+    span = {"value": 0.8, "low": 0.7, "high": 0.9}
+    bins = [{"low": 0.5, "high": 1.0, "n": 4, "confidence": 0.8, "accuracy": 0.75}]
+    cell = {
+        "task": "action+norm",
+        "split": "all",
+        "seen": 2,
+        "measured": {"accuracy": span, "f1": span, "ece": 0.1, "reliability": bins},
+        "confusion": {"labels": ["breaks", "keeps"], "counts": [[3, 1], [0, 4]]},
+        "calibration": {"temperature": 1.1},
+        "against": {"difference": span, "p": 0.1, "only_first": 1, "only_second": 2},
+        "reversed": [{"variant": 0, "accuracy": span, "original": span, "coverage": 0.9}],
+        "swapped": {"rejected": span},
+        "shortcut": {"accuracy": span, "for_positive": [{"word": "glad"}]},
+        "mistakes": [{"id": "1", "grounding": "g", "target": "t", "probability": 0.1}],
+    }
+    return record("stories evaluate", [cell], config={"experts": "mpnet", "against": "minilm"})
+
+
+def stories_record():
+    rows = [{"row": "action", "column": f"F1, {n}", "ours": n / 3, "paper": n} for n in range(4)]
+    found = record("reproduce", [{"name": "Table 2: actions", "rows": rows}])
+    return {**found, "config": {"paper": "stories", "experts": ["mpnet"]}}
+
+
 RECORDS = {
+    "evaluate": evaluated_record,
+    "stories": stories_record,
     "score": lambda: score_record([f"do {n}" for n in range(4)], axis="direction", human=True),
     "words": words_record,
     "compare": compare_record,

@@ -87,7 +87,9 @@ ActionFile = Annotated[
 Axis = Annotated[
     str,
     typer.Option(
-        "--axis", help="choice: question/answer bias; direction: projection on the moral one."
+        "--axis",
+        help="choice: question/answer bias; direction: projection on the moral one; judge: trained "
+        "P(moral).",
     ),
 ]
 Template = Annotated[

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,13 +78,16 @@ def clean(text: str) -> Text:
     return Text("".join(char if char.isprintable() else "�" for char in text))
 
 
-def score_table(scores: Sequence["ActionScore"]) -> Table:
+def score_table(scores: Sequence["ActionScore"], interval: str = "95 % interval") -> Table:
     """Draw scores, best first, as bars around zero; the middle of a long list is left out."""
     table = Table(box=None, pad_edge=False)
+    verdicts = any(getattr(row, "verdict", None) for row in scores)
     table.add_column("action", overflow="fold", max_width=44)
     table.add_column("bad".rjust(_BAR) + " good", no_wrap=True)
     table.add_column("score", justify="right", no_wrap=True)
-    table.add_column("95 % interval", justify="right", no_wrap=True)
+    table.add_column(interval, justify="right", no_wrap=True)
+    if verdicts:
+        table.add_column("verdict", no_wrap=True)
     ordered = sorted(scores, key=lambda row: -row.score)
     scale = max((abs(row.score) for row in ordered), default=0.0) or 1.0
     hidden = len(ordered) - 2 * _SHOWN
@@ -96,7 +100,8 @@ def score_table(scores: Sequence["ActionScore"]) -> Table:
             clean(row.action),
             _bar(row.score / scale),
             Text(f"{row.score:+.3f}", style=GOOD if row.score > 0 else BAD),
-            Text(f"{row.low:+.3f} … {row.high:+.3f}", style="dim"),
+            Text("" if isnan(row.low) else f"{row.low:+.3f} … {row.high:+.3f}", style="dim"),
+            *([getattr(row, "verdict", None) or ""] if verdicts else []),
         )
     return table
 
@@ -140,6 +145,33 @@ def counting(what: str) -> Iterator[Callable[[int, int], None]]:
     ) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def training_bar() -> Iterator[Callable[[Any], None]]:
+    """Show step, loss, dev and time left on stderr while training, when stderr is a terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(
+        *columns,
+        TextColumn("{task.fields[left]}"),
+        console=notes,
+        transient=True,
+        disable=not notes.is_terminal,
+    ) as bar:
+        task = bar.add_task("training", total=None, left="")
+
+        def report(moment: Any) -> None:
+            minutes, seconds = divmod(int(moment.seconds_left), 60)
+            dev = f" dev {moment.dev['score']:.3f}" if moment.dev else ""
+            bar.update(
+                task,
+                completed=moment.step,
+                total=moment.steps,
+                description=f"epoch {moment.epoch} loss {moment.loss:.3f}{dev}",
+                left=f"{minutes}:{seconds:02d} left",
+            )
+
+        yield report
 
 
 @contextmanager

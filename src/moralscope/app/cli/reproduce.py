@@ -1,5 +1,6 @@
 """`moralscope reproduce`: the papers' tables beside ours."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -70,6 +71,73 @@ def direction(
     with fetching() as progress:
         record = reproduce_direction(_names(encoders), seed=seed, progress=progress)
     emit(record, json=json, path=out, show=_show_directions, report=report, figure=figure)
+
+
+@app.command()
+def stories(
+    experts: Annotated[
+        str,
+        typer.Option(
+            "--experts",
+            help="mpnet, minilm, scripted or folders of 'stories train', by commas: each split is "
+            "measured with the set trained on it, else with the first.",
+        ),
+    ] = "mpnet",
+    tasks: Annotated[
+        str | None, typer.Option("--tasks", help="Rows of the task table, by commas; else all.")
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--stories", metavar="FILE", help="Your own, as JSONL; else MORALSCOPE_DATA."),
+    ] = None,
+    encoder: Annotated[
+        str, typer.Option("--encoder", help="For the splits of Table 1; 'none' leaves them out.")
+    ] = "minilm",
+    max_stories: Annotated[
+        int | None,
+        typer.Option("--max-stories", min=2, help="Measure on so many, drawn by the seed."),
+    ] = None,
+    json: Json = False,
+    out: Out = None,
+    report: Report = None,
+    seed: Seed = 0,
+) -> None:
+    """Moral Stories (Emelin et al. 2021): data, splits and classification beside the paper's.
+
+    With mpnet on two cores all cells take about an hour; --max-stories 200 takes minutes.
+    """
+    from moralscope.app.cli.output import counting, emit, fetching
+    from moralscope.jobs.encoders import prepare_encoder
+    from moralscope.jobs.experts import prepare_experts
+    from moralscope.jobs.reproduce_stories import reproduce_stories
+    from moralscope.jobs.stories_data import load_stories
+    from moralscope.jobs.stories_evaluate import EvaluateOptions
+
+    options = EvaluateOptions(_names(tasks or ""), max_stories=max_stories, seed=seed)
+    listed = load_stories(file)
+    with fetching() as progress:
+        sets = [prepare_experts(name, progress=progress) for name in _names(experts)]
+        model = None if encoder == "none" else prepare_encoder(encoder, progress)
+    if not sets:
+        raise typer.BadParameter("name some experts")
+    with counting("evaluating") as progressed:
+        record = reproduce_stories(listed, sets, options, encoder=model, report=progressed)
+    emit(record, json=json, path=out, show=_show_stories, report=report)
+
+
+def _show_stories(record: "RunRecord") -> None:
+    from moralscope.app.cli.output import out, plain_table, print_warnings
+
+    for found in record.results:
+        table = plain_table("", "column", "ours", "interval", "paper", title=found.name)
+        digits = 0 if all(row.ours is None or row.ours > 100 for row in found.rows) else 3
+        for row in found.rows:
+            spread = "" if row.low is None else f"{row.low:.2f} … {row.high:.2f}"
+            values = ["" if v is None else f"{v:,.{digits}f}" for v in (row.ours, row.paper)]
+            table.add_row(row.row, row.column, values[0], spread, values[1])
+        out.print(table)
+        out.print()
+    print_warnings(record)
 
 
 def _names(encoders: str) -> list[str]:

@@ -4,7 +4,19 @@ from typing import Annotated
 
 import typer
 
-from moralscope.app.cli import compare, demo, edit, models, rank, report, reproduce, score, words
+from moralscope.app.cli import (
+    compare,
+    data,
+    demo,
+    edit,
+    models,
+    rank,
+    report,
+    reproduce,
+    score,
+    stories,
+    words,
+)
 from moralscope.version import __version__
 
 app = typer.Typer(
@@ -42,7 +54,9 @@ app.command("compare", rich_help_panel="Measure")(compare.compare)
 app.command("rank", rich_help_panel="Measure")(rank.rank)
 app.add_typer(words.app, name="words", rich_help_panel="Measure")
 app.add_typer(reproduce.app, name="reproduce", rich_help_panel="Measure")
+app.add_typer(stories.app, name="stories", rich_help_panel="Train and generate")
 app.command("report", rich_help_panel="Look")(report.report)
 app.command("edit", rich_help_panel="Steer")(edit.edit)
 app.command("teach", rich_help_panel="Steer")(edit.teach)
 app.add_typer(models.app, name="models", rich_help_panel="Weights")
+app.add_typer(data.app, name="data", rich_help_panel="Weights")

@@ -10,7 +10,6 @@ from moralscope.app.cli.options import (
     ActionFile,
     Actions,
     Axis,
-    Encoder,
     Figure,
     Fit,
     FitActions,
@@ -25,13 +24,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from moralscope.core.records import RunRecord
+    from moralscope.jobs.axes import AxisOptions
     from moralscope.jobs.people import HumanAgreement
 
 
 def score(
     actions: Actions = None,
     axis: Axis = "choice",
-    encoder: Encoder = "minilm",
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder",
+            "-e",
+            show_default="minilm",
+            help="minilm, mpnet, use-lite, scripted, a local folder, or a hub id (owner/name).",
+        ),
+    ] = None,
     file: ActionFile = None,
     template: Template = "moral",
     fit: Fit = "pca",
@@ -53,6 +61,28 @@ def score(
             "actions of your own, those of this file are scored.",
         ),
     ] = None,
+    experts: Annotated[
+        str | None,
+        typer.Option(
+            "--experts",
+            show_default="mpnet",
+            help="Judge axis: mpnet, minilm, scripted, or a folder of 'stories train'.",
+        ),
+    ] = None,
+    norm: Annotated[
+        str | None,
+        typer.Option("--norm", help="Judge axis: judge actions against this norm."),
+    ] = None,
+    wordings: Annotated[
+        int | None,
+        typer.Option(
+            "--wordings",
+            min=1,
+            max=4,
+            show_default="4, of more than 256 actions 1",
+            help="Judge axis: wordings of an action that the interval ranges over.",
+        ),
+    ] = None,
     max_actions: Annotated[
         int, typer.Option("--max-actions", min=1, help="Refuse longer input.")
     ] = 200_000,
@@ -70,6 +100,9 @@ def score(
     actions that it was fitted on. Intervals are bootstraps over the prompts. Positive is good,
     negative is bad.
 
+    On the judge axis trained experts say P(moral), and the score is 2 P - 1; --file then takes CSV
+    or JSONL rows with 'action' and any of norm, situation, intention, consequence.
+
     Example: moralscope score "kill people" "kill time" --encoder mpnet
     """
     from moralscope.app.cli.output import counting, emit, fetching
@@ -77,10 +110,18 @@ def score(
     from moralscope.jobs.encoders import prepare_encoder
     from moralscope.jobs.score import score
 
-    options = AxisOptions(axis, template, fit, axis_file, seed, fit_actions)
+    options = AxisOptions(
+        axis, template, fit, axis_file, seed, fit_actions, experts, norm, wordings
+    )
+    if axis == "judge":
+        record = _judge(actions, file, options, encoder, (human, save_axis, max_actions))
+        emit(record, json=json, path=out, show=_show, report=report, figure=figure)
+        return
+    if experts or norm or wordings:
+        raise typer.BadParameter("--experts, --norm and --wordings belong to --axis judge")
     listed = read_given(actions, file or (None if actions else human), max_actions=max_actions)
     with fetching() as progress:
-        model = prepare_encoder(encoder, progress)
+        model = prepare_encoder(encoder or "minilm", progress)
     with counting("scoring") as progressed:
         record = score(
             listed,
@@ -93,10 +134,59 @@ def score(
     emit(record, json=json, path=out, show=_show, report=report, figure=figure)
 
 
+def _judge(
+    actions: list[str] | None,
+    file: Path | None,
+    options: "AxisOptions",
+    encoder: str | None,
+    rest: tuple[Path | None, Path | None, int],
+) -> "RunRecord":
+    from dataclasses import replace
+
+    from moralscope.app.cli.output import counting, fetching
+    from moralscope.jobs.experts import prepare_experts
+    from moralscope.jobs.judge import EXPERTS, check_options, judge
+    from moralscope.jobs.judge_rows import SUFFIXES, read_rows
+    from moralscope.jobs.ratings import read_ratings
+
+    human, save_axis, max_actions = rest
+    if save_axis is not None:
+        raise typer.BadParameter("--save-axis saves a direction, and the judge has none")
+    check_options(options)
+    if human is not None:
+        read_ratings(human)
+    given: Any
+    if file is not None and not actions and file.suffix.lower() in SUFFIXES:
+        given = read_rows(file, max_actions)
+    else:
+        given = read_given(actions, file or (None if actions else human), max_actions=max_actions)
+    named = replace(options, experts=options.experts or encoder or EXPERTS)
+    with fetching() as progress:
+        experts = prepare_experts(str(named.experts), progress=progress)
+    with counting("judging") as progressed:
+        return judge(given, options=named, experts=experts, human=human, report=progressed)
+
+
+def _show_judged(record: "RunRecord") -> None:
+    from moralscope.app.cli.output import clean, out, print_warnings, score_table
+
+    config = record.config
+    out.print(f"judge axis, {config['experts']}", style="bold")
+    if "norm" in config:
+        out.print(clean(f"norm: {config['norm']}"))
+    out.print(score_table(record.results, "range over wordings"))
+    if "human" in record.statistics:
+        _show_people(record.statistics["human"])
+    print_warnings(record)
+
+
 def _show(record: "RunRecord") -> None:
     from moralscope.app.cli.output import out, print_warnings, score_table
 
     config = record.config
+    if config["axis"] == "judge":
+        _show_judged(record)
+        return
     axis = f"{config['axis']} ({config['fit']})" if "fit" in config else config["axis"]
     out.print(f"{axis} axis, {config['template']} template, {config['encoder']}", style="bold")
     out.print(score_table(record.results))

@@ -9,17 +9,17 @@ from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
-from moralscope.core.errors import InputError, StoreError, UnknownName
+from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.protocols import Encoder
 from moralscope.core.registry import did_you_mean, registry
 from moralscope.engine.cache import EmbeddingCache
 from moralscope.engine.encoders.pipeline import Backend, TextEncoder
 from moralscope.engine.encoders.scripted import ScriptedBackend
+from moralscope.engine.hub import NEEDED, hub_folder, is_hub_id
 from moralscope.engine.store import Progress, Store, sha256_of
 
 log = logging.getLogger(__name__)
 
-_NEEDED = ("*.json", "*.txt", "*.model", "*.safetensors")
 Build = Callable[[Path, str, str], Backend]
 
 
@@ -64,8 +64,8 @@ def _backend(name: str, store: Store, progress: Progress | None) -> Backend:
     path = Path(name).expanduser()
     if path.is_dir():
         return _sentence_transformer(path, path.resolve().name, folder_checksum(path))
-    if name.count("/") == 1 and not name.startswith((".", "/", "~")):
-        folder = _hub_folder(name, store)
+    if is_hub_id(name):
+        folder = hub_folder(name, store, f"use one of {', '.join(registry.names('encoder'))}")
         return _sentence_transformer(folder, name, folder_checksum(folder))
     if "/" in name:
         raise InputError(
@@ -80,7 +80,7 @@ def _backend(name: str, store: Store, progress: Progress | None) -> Backend:
 
 def folder_checksum(folder: Path) -> str:
     """Return one checksum over every file of a model folder that can decide a row."""
-    paths = sorted({path for pattern in _NEEDED for path in folder.rglob(pattern)})
+    paths = sorted({path for pattern in NEEDED for path in folder.rglob(pattern)})
     if not any(path.suffix == ".safetensors" for path in paths):
         raise InputError(
             f"{folder} holds no .safetensors weights",
@@ -90,24 +90,6 @@ def folder_checksum(folder: Path) -> str:
     for path in paths:
         digest.update(f"{path.relative_to(folder).as_posix()} {sha256_of(path)}\n".encode())
     return digest.hexdigest()
-
-
-def _hub_folder(name: str, store: Store) -> Path:
-    if not store.hub_allowed:
-        raise StoreError(
-            f"'{name}' is a hub id and the hub is switched off",
-            "unset MORALSCOPE_OFFLINE, MORALSCOPE_HUB and HF_HUB_OFFLINE, or give a local folder",
-        )
-    from huggingface_hub import snapshot_download
-
-    try:
-        return Path(snapshot_download(name, allow_patterns=list(_NEEDED)))
-    except Exception as error:  # the hub client raises many kinds; each means the same to a user
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
-        raise StoreError(
-            f"'{name}' could not be fetched from the hub ({reason})",
-            f"check the id and the network, or use one of {', '.join(registry.names('encoder'))}",
-        ) from error
 
 
 def _sentence_transformer(folder: Path, name: str, checksum: str) -> Backend:

@@ -16,10 +16,10 @@ import numpy as np
 
 from moralscope.core.errors import StoreError
 from moralscope.core.protocols import Matrix
+from moralscope.engine.packing import speed_up
 
 _TOKENS_PER_CORE = 1024  # measured best on two cores; larger batches leave the CPU's cache
 _GPU_BATCH_TOKENS = 65536
-_PACKED = {"bert", "distilbert", "mpnet", "roberta", "xlm-roberta"}  # where packing was checked
 
 
 class SentenceTransformerBackend:
@@ -93,7 +93,8 @@ def _load(folder: Path, name: str) -> Any:
             "give a folder with config.json, tokenizer files and model.safetensors",
         ) from error
     model.eval()
-    _speed_up(model)
+    config = getattr(getattr(model[0], "auto_model", None), "config", None)
+    speed_up(model, getattr(config, "model_type", ""))
     return model
 
 
@@ -103,38 +104,6 @@ def _batch_tokens(model: Any) -> int:
     if model.device.type == "cuda":
         return _GPU_BATCH_TOKENS
     return _TOKENS_PER_CORE * min(int(torch.get_num_threads()), 16)
-
-
-def _speed_up(model: Any) -> None:
-    """Get the same numbers with less work: GELU in place, weights laid out once."""
-    import torch
-    from torch.nn.functional import gelu
-    from transformers.activations import GELUActivation
-
-    for module in model.modules():
-        if type(module) is GELUActivation and module.act is gelu:
-            module.act = torch._C._nn.gelu_
-    kind = getattr(getattr(model[0], "auto_model", None), "config", None)
-    on_cpu = model.device.type == "cpu" and torch.backends.mkldnn.is_available()
-    if on_cpu and getattr(kind, "model_type", "") in _PACKED:
-        with contextlib.suppress(AttributeError, RuntimeError):  # another build of torch
-            _pack(model)
-
-
-def _pack(model: Any) -> None:
-    """Let oneDNN order each weight matrix once instead of at every product."""
-    import torch
-
-    reorder = torch.ops.mkldnn._reorder_linear_weight
-    multiply = torch.ops.mkldnn._linear_pointwise
-
-    def packed(layer: Any) -> Any:
-        weight, bias = reorder(layer.weight.detach(), None), layer.bias
-        return lambda hidden: multiply(hidden, weight, bias, "none", [], "")
-
-    plain = [m for m in model.modules() if type(m) is torch.nn.Linear and m.bias is not None]
-    for layer, forward in [(layer, packed(layer)) for layer in plain]:
-        layer.forward = forward
 
 
 def _fast_tokenizer(model: Any) -> Any | None:

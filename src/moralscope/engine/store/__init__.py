@@ -1,10 +1,11 @@
 """The model store: real weights on this machine, every file pinned by its checksum.
 
 Knows where models come from and whether their files are the right ones; loads none of them.
-What it knows is data, in ``models.toml``.
+What it knows is data, in ``models.toml``; data sets that users bring have cards in ``data.toml``.
 """
 
 from moralscope.engine.store._catalogue import load_entries
+from moralscope.engine.store._data import DataCard, data_card, load_data_cards
 from moralscope.engine.store._entries import Carrier, ModelEntry, PinnedFile
 from moralscope.engine.store._files import sha256_of
 from moralscope.engine.store._progress import Progress
@@ -13,11 +14,14 @@ from moralscope.engine.store._store import Store
 
 __all__ = [
     "Carrier",
+    "DataCard",
     "ModelEntry",
     "PinnedFile",
     "Progress",
     "Store",
+    "data_card",
     "home_folder",
+    "load_data_cards",
     "load_entries",
     "sha256_of",
 ]

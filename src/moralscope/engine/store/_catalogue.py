@@ -39,13 +39,13 @@ def _entry(name: str, table: dict[str, Any]) -> ModelEntry:
     for key in ("files", "carriers"):
         if not table.get(key):
             raise _refusal(where, f"has no {key}")
-    values["files"] = tuple(_record(PinnedFile, row, f"{where} files") for row in table["files"])
+    values["files"] = tuple(record_of(PinnedFile, row, f"{where} files") for row in table["files"])
     values["carriers"] = tuple(
-        _record(Carrier, row, f"{where} carriers") for row in table["carriers"]
+        record_of(Carrier, row, f"{where} carriers") for row in table["carriers"]
     )
     if "joined_zip" in table:
-        values["joined_zip"] = _record(PinnedFile, table["joined_zip"], f"{where} joined_zip")
-    entry = _record(ModelEntry, values, where)
+        values["joined_zip"] = record_of(PinnedFile, table["joined_zip"], f"{where} joined_zip")
+    entry = record_of(ModelEntry, values, where)
     if entry.kind not in KINDS:
         raise _refusal(where, f"kind '{entry.kind}' is none of {', '.join(KINDS)}")
     if entry.hub and not entry.revision:
@@ -57,7 +57,7 @@ def _entry(name: str, table: dict[str, Any]) -> ModelEntry:
     return entry
 
 
-def _record(record: type[Record], table: Mapping[str, Any], where: str) -> Record:
+def record_of(record: type[Record], table: Mapping[str, Any], where: str) -> Record:
     """Make a record from a table after looking at every key and value."""
     known = {field.name: field for field in fields(record)}
     hints = get_type_hints(record)

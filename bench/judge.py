@@ -1,0 +1,47 @@
+"""Judging actions against encoding them: the same base, the same texts, one wording each.
+
+    python bench/judge.py [mpnet] [1000]
+
+Prints the median of several runs of each, in turn, and the ratio (wanted: at most 1.3).
+"""
+
+import statistics
+import sys
+import time
+
+from moralscope.engine.encoders import load_encoder
+from moralscope.jobs.axes import AxisOptions
+from moralscope.jobs.experts import prepare_experts
+from moralscope.jobs.judge import judge
+
+VERBS = ("help", "kill", "greet", "lie to", "pay", "ignore", "thank", "rob", "visit", "trust")
+NOUNS = ("people", "a friend", "my boss", "the old man next door", "strangers on the bus")
+RUNS = 5
+
+
+def actions(count: int) -> list[str]:
+    return [
+        f"{VERBS[n % 10]} {NOUNS[n // 10 % 5]} {('on', 'for')[n % 2]} day {n}" for n in range(count)
+    ]
+
+
+def main() -> None:
+    name = sys.argv[1] if len(sys.argv) > 1 else "mpnet"
+    texts = actions(int(sys.argv[2]) if len(sys.argv) > 2 else 1000)
+    encoder, experts = load_encoder(name, cached=False), prepare_experts(name)
+    options = AxisOptions("judge")
+    took: dict[str, list[float]] = {"encode": [], "judge": []}
+    for _ in range(RUNS + 1):
+        start = time.perf_counter()
+        encoder.encode(texts)
+        middle = time.perf_counter()
+        judge(texts, options=options, experts=experts)
+        took["encode"].append(middle - start)
+        took["judge"].append(time.perf_counter() - middle)
+    encode, judged = (statistics.median(took[key][1:]) for key in ("encode", "judge"))
+    print(f"{name}, {len(texts):,} actions: encode {encode:.2f} s, judge {judged:.2f} s, "
+          f"ratio {judged / encode:.2f}")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Experts ready to use: the adapter merged into its base, every task in one network.
+
+`Experts.expert(task)` is a `Classifier`; all of one set share weights, tokenizer and lock.
+"""
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.protocols import Classifier, Matrix
+from moralscope.core.records import ModelRef
+from moralscope.core.registry import did_you_mean
+from moralscope.engine.adapters import load_adapter
+from moralscope.engine.classifiers.learning import batch_tokens, run_network
+from moralscope.engine.classifiers.module import Pair, Slices, build_network, load_body, tokenise
+from moralscope.engine.classifiers.saved import (
+    ADAPTER,
+    HEAD,
+    check_base,
+    folder_sha256,
+    read_settings,
+)
+from moralscope.engine.packing import speed_up
+
+
+class Experts:
+    """A set of experts on one base, from a folder that `save_experts` wrote."""
+
+    def __init__(self, folder: Path, base: Path | None, base_sha256: str, name: str) -> None:
+        self.settings = read_settings(folder)
+        own = folder / "model"
+        if not own.is_dir():
+            check_base(self.settings, folder, base_sha256)
+        self._slices = Slices(self.settings.tasks)
+        body_folder = own if own.is_dir() else base
+        if body_folder is None:
+            raise InputError(f"{folder} needs its base '{self.settings.base}'", "give its folder")
+        self._network, self._tokenizer = _network(folder, body_folder, self._slices.width, name)
+        self._batch_tokens = batch_tokens(self._network)
+        self._lock = threading.Lock()
+        self.ref = ModelRef(name, folder_sha256(folder))
+
+    @property
+    def card(self) -> Mapping[str, Any]:
+        """What the experts were trained on and how well they did."""
+        return self.settings.card
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks there is an expert for."""
+        return tuple(self.settings.tasks)
+
+    def expert(self, task: str) -> Classifier:
+        """Return the expert for one task."""
+        if task not in self.settings.tasks:
+            raise UnknownName(
+                f"'{self.ref.name}' has no expert for '{task}'",
+                did_you_mean(task, self.settings.tasks),
+            )
+        return _Expert(self, task)
+
+    def logits(self, pairs: Sequence[Pair]) -> Matrix:
+        """Return the raw columns of every task; equal pairs are computed once."""
+        places: dict[Pair, int] = {}
+        inverse = [places.setdefault(pair, len(places)) for pair in pairs]
+        with self._lock:
+            rows = tokenise(self._tokenizer, list(places), self.settings.max_length)
+            padding = self._tokenizer.pad_token_id
+            logits = run_network(self._network, rows, padding, self._batch_tokens)
+        return logits[inverse]
+
+
+class _Expert:
+    """One task of a set: a `Classifier`."""
+
+    def __init__(self, experts: Experts, task: str) -> None:
+        self._experts = experts
+        self._columns = Slices(experts.settings.tasks).of(task)
+        self._temperature = float(experts.settings.temperatures.get(task, 1.0))
+        self.name = f"{experts.ref.name}/{task}"
+        self.checksum = experts.ref.sha256
+        self.labels = experts.settings.tasks[task]
+
+    def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
+        """Return calibrated probabilities, one row a pair, columns as `labels`."""
+        scaled = self._experts.logits(pairs)[:, self._columns] / self._temperature
+        scaled = np.exp(scaled - scaled.max(axis=1, keepdims=True, initial=-np.inf))
+        return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
+
+
+def _network(folder: Path, base: Path, width: int, name: str) -> tuple[Any, Any]:
+    import torch
+    from safetensors.torch import load_file
+
+    body, tokenizer = load_body(base, name)
+    try:
+        if (folder / ADAPTER).is_file():
+            body = load_adapter(body, folder)
+        network = build_network(body, width)
+        network.head.load_state_dict(load_file(folder / HEAD))
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        line = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
+        raise InputError(
+            f"the experts in {folder} cannot be loaded ({line})", "train them again"
+        ) from error
+    network.to("cuda" if torch.cuda.is_available() else "cpu").eval().requires_grad_(False)
+    speed_up(body, getattr(body.config, "model_type", ""))
+    return network, tokenizer

@@ -1,0 +1,59 @@
+"""Experts without weights: probabilities that depend on the texts alone, for tests and docs."""
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+
+import numpy as np
+
+from moralscope.core.errors import UnknownName
+from moralscope.core.protocols import Classifier, Matrix
+from moralscope.core.records import ModelRef
+from moralscope.core.registry import did_you_mean
+
+
+class ScriptedClassifier:
+    """A `Classifier` whose probabilities are a hash of the pair."""
+
+    def __init__(self, task: str, labels: Sequence[str]) -> None:
+        self.name = "scripted"
+        self.labels = tuple(labels)
+        self.task = task
+        self.checksum = sha256(f"scripted {task} {self.labels}".encode()).hexdigest()
+
+    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Matrix:
+        """Return one row a pair.
+
+        Examples
+        --------
+        >>> rows = ScriptedClassifier("action", ["bad", "good"]).probabilities([("", "lie")])
+        >>> rows.shape, round(float(rows.sum()), 3)
+        ((1, 2), 1.0)
+        """
+        rows = np.empty((len(pairs), len(self.labels)), dtype=np.float32)
+        for place, (grounding, target) in enumerate(pairs):
+            digest = sha256(f"{self.task}\0{grounding}\0{target}".encode()).digest()
+            rows[place] = np.frombuffer(digest[: len(self.labels)], dtype=np.uint8)
+        rows += 1
+        return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+
+
+class ScriptedExperts:
+    """Every task it is given, without weights."""
+
+    def __init__(self, tasks: Mapping[str, Sequence[str]]) -> None:
+        self._tasks = dict(tasks)
+        self.ref = ModelRef("scripted", sha256(repr(sorted(self._tasks)).encode()).hexdigest())
+        self.card: Mapping[str, object] = {"base": "scripted"}
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks there is an expert for."""
+        return tuple(self._tasks)
+
+    def expert(self, task: str) -> Classifier:
+        """Return the expert for one task."""
+        if task not in self._tasks:
+            raise UnknownName(
+                f"'scripted' has no expert for '{task}'", did_you_mean(task, self._tasks)
+            )
+        return ScriptedClassifier(task, self._tasks[task])

@@ -1,0 +1,84 @@
+"""Make a generator: put an adapter (or all weights) of a language model through the loop."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from moralscope.engine.adapters import AdapterShape, load_adapter, with_adapter
+from moralscope.engine.classifiers.saved import save_adapter
+from moralscope.engine.files import write_whole
+from moralscope.engine.training import History, Schedule, train
+from moralscope.engine.training.loop import Report
+from moralscope.engine.training.texts import TextLearner, TextLesson
+
+SCHEMA = "moralscope.generator/1"
+
+
+@dataclass(frozen=True, slots=True)
+class TextMaking:
+    """What to train and how; `start` is an adapter to go on from, `limits` tokens in and out."""
+
+    base: Path
+    markers: tuple[str, ...]
+    schedule: Schedule = field(default_factory=Schedule)
+    adapter: AdapterShape | None = field(default_factory=AdapterShape)
+    start: Path | None = None
+    limits: tuple[int, int] = (200, 60)
+
+
+def make_generator(
+    making: TextMaking,
+    lessons: Sequence[TextLesson],
+    dev: Sequence[TextLesson],
+    checkpoint: Path | None = None,
+    report: Report | None = None,
+) -> tuple[TextLearner, History]:
+    """Train and return the learner with its best weights, and what happened."""
+    import torch
+
+    torch.manual_seed(making.schedule.seed)
+    model, tokenizer = _load(making.base)
+    tokenizer.add_tokens(list(making.markers), special_tokens=True)
+    model.resize_token_embeddings(len(tokenizer))
+    if making.start:
+        model = load_adapter(model, making.start, trainable=True)
+    elif making.adapter:
+        ids = tokenizer.convert_tokens_to_ids(list(making.markers))
+        model = with_adapter(model, making.adapter, ids)
+    model.to("cuda" if torch.cuda.is_available() else "cpu")
+    learner = TextLearner(model, tokenizer, lessons, dev, *making.limits)
+    history = train(learner, making.schedule, checkpoint, report)
+    model.eval()
+    return learner, history
+
+
+def save_generator(
+    folder: Path, learner: TextLearner, facts: Mapping[str, Any], readme: str
+) -> None:
+    """Write an adapter in peft's layout, or the whole model, with its facts and card."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if hasattr(learner.module, "peft_config"):
+        save_adapter(folder, learner.module)
+    else:
+        learner.module.save_pretrained(folder, safe_serialization=True)
+        learner.tokenizer.save_pretrained(folder)
+    write_whole(folder / "README.md", [readme.encode()])
+    text = json.dumps({"schema": SCHEMA, **facts}, indent=1)
+    write_whole(folder / "expert.json", [text.encode()])
+
+
+def _load(folder: Path) -> tuple[Any, Any]:
+    from transformers import (
+        AutoConfig,
+        AutoModelForCausalLM,
+        AutoModelForSeq2SeqLM,
+        AutoTokenizer,
+    )
+
+    config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+    model = kind.from_pretrained(folder, local_files_only=True, use_safetensors=True)
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    return model.float(), tokenizer

@@ -1,0 +1,120 @@
+"""Calibration of class probabilities: how far they can be taken at their word, and one mending.
+
+Expected calibration error and reliability bins by confidence, negative log-likelihood, and the
+temperature that lowers it (Guo et al. 2017, "On Calibration of Modern Neural Networks"). Trains
+nothing else.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+BINS = 15  # as in Guo et al. 2017
+_TINY = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
+    """Samples whose confidence lies in (low, high]: their mean confidence and share of hits."""
+
+    low: float
+    high: float
+    n: int
+    confidence: float
+    accuracy: float
+
+
+def reliability_bins(probabilities: Floats, labels: Ints, bins: int = BINS) -> list[ReliabilityBin]:
+    """Sort samples by confidence, max_k p_k, into bins of equal width; empty ones are left out.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.9, 0.1], [0.8, 0.2]])
+    >>> [(each.n, each.accuracy) for each in reliability_bins(rows, np.array([0, 1]), bins=2)]
+    [(2, 0.5)]
+    """
+    confidence = probabilities.max(axis=1)
+    hits = probabilities.argmax(axis=1) == labels
+    edges = np.linspace(0, 1, bins + 1)
+    places = np.clip(np.searchsorted(edges, confidence, side="left") - 1, 0, bins - 1)
+    found = []
+    for place in range(bins):
+        inside = places == place
+        if inside.any():
+            found.append(
+                ReliabilityBin(
+                    float(edges[place]),
+                    float(edges[place + 1]),
+                    int(inside.sum()),
+                    float(confidence[inside].mean()),
+                    float(hits[inside].mean()),
+                )
+            )
+    return found
+
+
+def expected_calibration_error(probabilities: Floats, labels: Ints, bins: int = BINS) -> float:
+    """Return the mean gap between confidence and accuracy, weighted by the bins' samples.
+
+        ECE = sum_b (n_b / n) |accuracy(b) - confidence(b)|            (Guo et al. 2017, Eq. 3)
+
+    Examples
+    --------
+    >>> rows = np.array([[0.9, 0.1], [0.8, 0.2]])
+    >>> round(expected_calibration_error(rows, np.array([0, 1]), bins=2), 3)
+    0.35
+    """
+    found = reliability_bins(probabilities, labels, bins)
+    return sum(each.n * abs(each.accuracy - each.confidence) for each in found) / len(labels)
+
+
+def negative_log_likelihood(probabilities: Floats, labels: Ints) -> float:
+    """Return the mean of -log p of the right label (natural logarithm).
+
+    Examples
+    --------
+    >>> round(negative_log_likelihood(np.array([[0.5, 0.5]]), np.array([1])), 4)
+    0.6931
+    """
+    right = probabilities[np.arange(len(labels)), labels]
+    return float(-np.log(np.maximum(right, _TINY)).mean())
+
+
+def at_temperature(probabilities: Floats, temperature: float) -> Floats:
+    """Return softmax(log p / T): what the logits behind p give at temperature T.
+
+    Examples
+    --------
+    >>> at_temperature(np.array([[0.8, 0.2]]), 2.0).round(3).tolist()
+    [[0.667, 0.333]]
+    """
+    logits = np.log(np.maximum(probabilities, _TINY)) / temperature
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    scaled: Floats = powers / powers.sum(axis=1, keepdims=True)
+    return scaled
+
+
+def fit_temperature(probabilities: Floats, labels: Ints) -> float:
+    """Return the T > 0 that minimises the negative log-likelihood of held-out samples.
+
+    It is searched within 0.05 ... 20, on a logarithmic scale, so that it is always positive; the
+    order of the labels, and with it accuracy, stays as it is.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.99, 0.01]] * 4)
+    >>> round(float(at_temperature(rows, fit_temperature(rows, np.array([0, 0, 0, 1])))[0, 0]), 2)
+    0.75
+    """
+    from scipy.optimize import minimize_scalar
+
+    def loss(logarithm: float) -> float:
+        scaled = at_temperature(probabilities, float(np.exp(logarithm)))
+        return negative_log_likelihood(scaled, labels)
+
+    found = minimize_scalar(loss, bounds=(np.log(0.05), np.log(20.0)), method="bounded")
+    return float(np.exp(found.x))

@@ -1,0 +1,61 @@
+"""A training run on disk: one safetensors file, written whole, refused when it is of another run."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.errors import InputError
+from moralscope.engine.files import write_whole
+
+_SCHEMA = "moralscope.checkpoint/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Everything a run needs to go on: weights, the best so far, the optimizer's moments."""
+
+    key: Mapping[str, Any]
+    step: int
+    history: Mapping[str, Any]
+    weights: Mapping[str, Any]
+    best: Mapping[str, Any]
+    moments: Mapping[str, Any]
+
+
+def write_checkpoint(path: Path, state: Checkpoint) -> None:
+    """Put the run on disk in place of the one before."""
+    from safetensors.torch import save
+
+    tensors = {
+        f"{part}/{name}": value.detach().cpu().contiguous()
+        for part in ("weights", "best", "moments")
+        for name, value in getattr(state, part).items()
+    }
+    about = json.dumps({"key": state.key, "step": state.step, "history": state.history})
+    write_whole(path, [save(tensors, {"schema": _SCHEMA, "about": about})])
+
+
+def read_checkpoint(path: Path, key: Mapping[str, Any]) -> Checkpoint | None:
+    """Return the run, None when there is none; one of other settings or data is refused."""
+    if not path.is_file():
+        return None
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            about = json.loads((file.metadata() or {})["about"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, KeyError, ValueError) as error:
+        raise InputError(f"{path} is no checkpoint of ours", "delete it to start again") from error
+    if about["key"] != json.loads(json.dumps(dict(key))):
+        raise InputError(
+            f"{path} belongs to a run with other settings or data",
+            "give the same settings to resume, or delete it to start again",
+        )
+    parts: dict[str, dict[str, Any]] = {"weights": {}, "best": {}, "moments": {}}
+    for name, value in tensors.items():
+        part, _, rest = name.partition("/")
+        parts[part][rest] = value
+    return Checkpoint(about["key"], about["step"], about["history"], **parts)

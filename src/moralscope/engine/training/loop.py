@@ -1,0 +1,285 @@
+"""The one training loop: shuffles, steps, looks at dev, stops early, and survives being killed.
+
+It knows nothing of what is learnt: a `Learner` gives the loss of some examples and the figures on
+dev. The order of examples, dropout and the learning rate are functions of (seed, step), so a run
+that is resumed goes on as if it had never been stopped.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from moralscope.core.errors import MoralscopeError
+from moralscope.engine.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+
+_POOL = 50  # batches whose examples are sorted by length together, so that little is padded
+_REPORT_STEPS = 10
+_SAVE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How long and how fast to learn. `patience` is in looks at dev, of which an epoch has one."""
+
+    epochs: int = 4
+    learning_rate: float = 4e-4
+    batch_size: int = 64
+    accumulate: int = 1
+    warmup: float = 0.06
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    adam_epsilon: float = 1e-8
+    patience: int = 2
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Where a run stands, for a progress bar."""
+
+    step: int
+    steps: int
+    epoch: int
+    loss: float
+    dev: Mapping[str, float]
+    seconds_left: float
+    looked: bool = False  # whether dev was looked at just now
+
+
+@dataclass
+class History:
+    """What a run did: one entry a look at dev, and which of them was best."""
+
+    looks: list[dict[str, float]] = field(default_factory=list)
+    best: int = -1
+    stopped_early: bool = False
+    steps: int = 0
+    seconds: float = 0.0
+    examples_per_second: float = 0.0
+
+
+class Learner(Protocol):
+    """What the loop asks of a model and its data. `score` of `dev()` decides: higher is better."""
+
+    module: Any
+
+    @property
+    def lengths(self) -> Sequence[int]: ...
+
+    def loss(self, places: Sequence[int]) -> Any: ...
+
+    def dev(self) -> Mapping[str, float]: ...
+
+
+Report = Callable[[Moment], None]
+
+
+def train(
+    learner: Learner,
+    schedule: Schedule,
+    checkpoint: Path | None = None,
+    report: Report | None = None,
+) -> History:
+    """Train until the schedule ends or dev stops getting better; leave the best weights in place.
+
+    With a `checkpoint` file the run resumes from it when it is there and of the same schedule and
+    data, and keeps it up to date; it is the caller's to delete.
+    """
+    run = _Run(learner, schedule, checkpoint, report)
+    try:
+        return run.go()
+    except RuntimeError as error:
+        if not _device_failed(error):
+            raise
+        kept = f"resumes from step {run.saved_step}" if checkpoint else "starts again"
+        line = str(error).strip().splitlines()[0][:160]
+        raise MoralscopeError(
+            f"the device stopped in step {run.step} ({line})",
+            f"free its memory or take a smaller --batch; the same command {kept}",
+        ) from error
+
+
+def batches(lengths: Sequence[int], batch_size: int, seed: int, epoch: int) -> list[Sequence[int]]:
+    """Shuffle examples into batches of like length; every example comes once.
+
+    Examples
+    --------
+    >>> sorted(place for batch in batches([5, 1, 5, 1], 2, 0, 0) for place in batch)
+    [0, 1, 2, 3]
+    """
+    rng = np.random.default_rng((seed, epoch))
+    order = rng.permutation(len(lengths))
+    sizes = np.asarray(lengths)
+    cut: list[Sequence[int]] = []
+    for start in range(0, len(order), _POOL * batch_size):
+        pool = order[start : start + _POOL * batch_size]
+        pool = pool[np.argsort(sizes[pool], kind="stable")]
+        cut.extend(pool[at : at + batch_size].tolist() for at in range(0, len(pool), batch_size))
+    return [cut[place] for place in rng.permutation(len(cut))]
+
+
+def rate(step: int, steps: int, warmup: float) -> float:
+    """Return the share of the learning rate at a step: linear up, then linear down.
+
+    Examples
+    --------
+    >>> [round(rate(step, 10, 0.2), 2) for step in (0, 1, 2, 9)]
+    [0.5, 1.0, 1.0, 0.12]
+    """
+    rising = max(1, round(steps * warmup)) if warmup else 0
+    if step < rising:
+        return (step + 1) / rising
+    return (steps - step) / max(1, steps - rising)
+
+
+class _Run:
+    def __init__(
+        self, learner: Learner, schedule: Schedule, path: Path | None, report: Report | None
+    ) -> None:
+        import torch
+
+        self.torch = torch
+        self.learner, self.schedule, self.path, self.report = learner, schedule, path, report
+        self.weights = {n: p for n, p in learner.module.named_parameters() if p.requires_grad}
+        first = next(iter(self.weights.values()))
+        self.optimizer = torch.optim.AdamW(
+            [
+                {"params": [p for p in self.weights.values() if p.ndim > 1]},
+                {"params": [p for p in self.weights.values() if p.ndim <= 1], "weight_decay": 0.0},
+            ],
+            lr=schedule.learning_rate,
+            eps=schedule.adam_epsilon,
+            weight_decay=schedule.weight_decay,
+            fused=first.device.type == "cuda",
+        )
+        size = schedule.batch_size * schedule.accumulate
+        self.steps_an_epoch = math.ceil(len(learner.lengths) / size)
+        self.steps = self.steps_an_epoch * schedule.epochs
+        self.step = self.saved_step = 0
+        self.history = History()
+        self.best: dict[str, Any] = {}
+        self.loss = math.nan
+        self.dev: Mapping[str, float] = {}
+
+    def go(self) -> History:
+        self._resume()
+        started, first, saved = time.monotonic(), self.step, time.monotonic()
+        while self.step < self.steps and not self.history.stopped_early:
+            epoch = self.step // self.steps_an_epoch
+            plan = self._epoch(epoch)
+            total = None
+            for batch in plan[self.step - epoch * self.steps_an_epoch :]:
+                value = self._step(batch)
+                total = value if total is None else total * 0.95 + value * 0.05
+                if self.step % _REPORT_STEPS == 0:
+                    self.loss = float(total)
+                    self._tell(started, first)
+                if self.path and time.monotonic() - saved > _SAVE_SECONDS:
+                    self._save()
+                    saved = time.monotonic()
+            self.loss = float(total) if total is not None else math.nan
+            self._look(epoch)
+            self._tell(started, first, looked=True)
+            if self.path:
+                self._save()
+        with self.torch.no_grad():
+            for name, value in self.best.items():
+                self.weights[name].copy_(value)
+        seconds = time.monotonic() - started
+        size = self.schedule.batch_size * self.schedule.accumulate
+        self.history.steps, self.history.seconds = self.step, round(seconds, 1)
+        self.history.examples_per_second = round((self.step - first) * size / max(seconds, 1e-9), 1)
+        return self.history
+
+    def _epoch(self, epoch: int) -> list[list[Sequence[int]]]:
+        each = batches(self.learner.lengths, self.schedule.batch_size, self.schedule.seed, epoch)
+        many = self.schedule.accumulate
+        return [each[at : at + many] for at in range(0, len(each), many)][: self.steps_an_epoch]
+
+    def _step(self, parts: Sequence[Sequence[int]]) -> Any:
+        self.learner.module.train()
+        self.torch.manual_seed(self.schedule.seed * 1_000_003 + self.step)
+        total = 0.0
+        for places in parts:
+            loss = self.learner.loss(places) / len(parts)
+            loss.backward()
+            total = total + loss.detach()
+        self.torch.nn.utils.clip_grad_norm_(self.weights.values(), self.schedule.clip)
+        share = rate(self.step, self.steps, self.schedule.warmup)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.schedule.learning_rate * share
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.step += 1
+        return total
+
+    def _look(self, epoch: int) -> None:
+        self.learner.module.eval()
+        with self.torch.inference_mode():
+            self.dev = dict(self.learner.dev())
+        looks, best = self.history.looks, self.history.best
+        looks.append({"epoch": epoch + 1, "loss": self.loss, **self.dev})
+        if best < 0 or self.dev["score"] > looks[best]["score"]:
+            self.history.best = len(looks) - 1
+            self.best = {name: value.detach().clone() for name, value in self.weights.items()}
+        elif len(looks) - 1 - best >= self.schedule.patience:
+            self.history.stopped_early = True
+
+    def _tell(self, started: float, first: int, *, looked: bool = False) -> None:
+        if self.report:
+            spent = (time.monotonic() - started) / max(1, self.step - first)
+            left = spent * (self.steps - self.step)
+            epoch = (self.step - 1) // self.steps_an_epoch + 1
+            self.report(Moment(self.step, self.steps, epoch, self.loss, self.dev, left, looked))
+
+    def _key(self) -> dict[str, Any]:
+        return {
+            **asdict(self.schedule),
+            "examples": len(self.learner.lengths),
+            "tokens": int(sum(self.learner.lengths)),
+        }
+
+    def _save(self) -> None:
+        if self.path is None:
+            return
+        state = self.optimizer.state
+        moments = {
+            f"{kind}.{name}": state[weight][kind]
+            for name, weight in self.weights.items()
+            if weight in state
+            for kind in ("exp_avg", "exp_avg_sq", "step")
+        }
+        write_checkpoint(
+            self.path,
+            Checkpoint(
+                self._key(), self.step, asdict(self.history), self.weights, self.best, moments
+            ),
+        )
+        self.saved_step = self.step
+
+    def _resume(self) -> None:
+        found = read_checkpoint(self.path, self._key()) if self.path else None
+        if found is None:
+            return
+        with self.torch.no_grad():
+            for name, weight in self.weights.items():
+                weight.copy_(found.weights[name])
+        for name, weight in self.weights.items():
+            self.optimizer.state[weight] = {
+                kind: found.moments[f"{kind}.{name}"].to(weight.device)
+                for kind in ("exp_avg", "exp_avg_sq", "step")
+            }
+        device = next(iter(self.weights.values())).device
+        self.best = {name: value.to(device) for name, value in found.best.items()}
+        self.step = self.saved_step = found.step
+        self.history = History(**found.history)
+
+
+def _device_failed(error: RuntimeError) -> bool:
+    text = f"{type(error).__name__} {error}".lower()
+    return any(word in text for word in ("cuda", "out of memory", "accelerator", "device-side"))

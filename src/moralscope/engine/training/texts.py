@@ -1,0 +1,125 @@
+"""What the training loop learns when it makes a generator: prompt in, sentence out.
+
+Causal models learn the sentence after the prompt; encoder-decoders get the prompt on one side. Only
+the tokens of the sentence (and its end) count in the loss. Everything is tokenised once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from moralscope.engine.classifiers.learning import safe_precision
+from moralscope.engine.encoders.pipeline import like_length_batches
+
+_IGNORED = -100
+_DEV_TOKENS = 16384
+
+
+@dataclass(frozen=True, slots=True)
+class TextLesson:
+    """A prompt, the sentence to learn, and the group that dev figures are told by."""
+
+    prompt: str
+    target: str
+    group: str
+
+
+@dataclass
+class TextLearner:
+    """A `Learner` over a language model; `score` on dev is minus the mean loss of groups."""
+
+    module: Any
+    tokenizer: Any
+    lessons: Sequence[TextLesson]
+    dev_lessons: Sequence[TextLesson]
+    max_input: int = 160
+    max_output: int = 60
+
+    def __post_init__(self) -> None:
+        self._seq2seq = bool(getattr(self.module.config, "is_encoder_decoder", False))
+        self._rows = self._tokenised(self.lessons)
+        self._dev_rows = self._tokenised(self.dev_lessons)
+        self._lengths = [len(prompt) + len(target) for prompt, target in self._rows]
+
+    @property
+    def lengths(self) -> Sequence[int]:
+        """How many tokens each lesson has."""
+        return self._lengths
+
+    def loss(self, places: Sequence[int]) -> Any:
+        """Return the mean loss of the sentences' tokens."""
+        batch = self._batch([self._rows[place] for place in places])
+        with safe_precision(self._device):
+            return self.module(**batch).loss
+
+    def dev(self) -> dict[str, float]:
+        """Return the mean loss a token by group, and minus their mean as `score`."""
+        found: dict[str, list[tuple[float, int]]] = {}
+        lengths = [len(prompt) + len(target) for prompt, target in self._dev_rows]
+        for places in like_length_batches(lengths, _DEV_TOKENS):
+            rows = [self._dev_rows[place] for place in places]
+            for place, loss in zip(places, self._losses(rows), strict=True):
+                group = self.dev_lessons[place].group
+                found.setdefault(group, []).append((loss, len(self._dev_rows[place][1])))
+        figures = {
+            group: sum(loss for loss, _ in rows) / sum(size for _, size in rows)
+            for group, rows in found.items()
+        }
+        return {"score": -float(np.mean(list(figures.values()))), **figures}
+
+    @property
+    def _device(self) -> Any:
+        return next(self.module.parameters()).device
+
+    def _tokenised(self, lessons: Sequence[TextLesson]) -> list[tuple[list[int], list[int]]]:
+        if not lessons:
+            return []
+        prompts = self.tokenizer([row.prompt for row in lessons])["input_ids"]
+        space = "" if self._seq2seq else " "
+        plain = {"add_special_tokens": False}
+        targets = self.tokenizer([space + row.target for row in lessons], **plain)["input_ids"]
+        end = self.tokenizer.eos_token_id
+        return [
+            (prompt[-self.max_input :], [*target[: self.max_output], end])
+            for prompt, target in zip(prompts, targets, strict=True)
+        ]
+
+    def _batch(self, rows: Sequence[tuple[list[int], list[int]]]) -> dict[str, Any]:
+        if self._seq2seq:
+            inputs = [prompt for prompt, _ in rows]
+            labels = [target for _, target in rows]
+        else:
+            inputs = [prompt + target for prompt, target in rows]
+            labels = [[_IGNORED] * len(prompt) + target for prompt, target in rows]
+        padding = self.tokenizer.pad_token_id
+        if padding is None:
+            padding = self.tokenizer.eos_token_id
+        return {
+            "input_ids": self._tensor(inputs, padding),
+            "attention_mask": self._tensor([[1] * len(row) for row in inputs], 0),
+            "labels": self._tensor(labels, _IGNORED),
+        }
+
+    def _tensor(self, rows: Sequence[list[int]], padding: int) -> Any:
+        import torch
+
+        longest = max(len(row) for row in rows)
+        full = torch.tensor([[*row, *[padding] * (longest - len(row))] for row in rows])
+        return full.to(self._device, non_blocking=True)
+
+    def _losses(self, rows: Sequence[tuple[list[int], list[int]]]) -> list[float]:
+        """Return the summed loss of each row's sentence."""
+        import torch
+
+        batch = self._batch(rows)
+        labels = batch.pop("labels") if not self._seq2seq else batch["labels"]
+        with safe_precision(self._device):
+            logits = self.module(**batch).logits
+        if not self._seq2seq:
+            logits, labels = logits[:, :-1], labels[:, 1:]
+        each = torch.nn.functional.cross_entropy(
+            logits.float().flatten(0, 1), labels.flatten(), ignore_index=_IGNORED, reduction="none"
+        )
+        return [float(value) for value in each.view(labels.shape).sum(1)]

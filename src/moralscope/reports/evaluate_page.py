@@ -1,0 +1,273 @@
+"""The report of `stories evaluate`: grid, norm sensitivity, calibration, confusion, mistakes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from moralscope.reports.charts import rounded
+from moralscope.reports.page import NOTHING, Block, Chart, Column, Page, Section, Table
+from moralscope.reports.plain import Plain, number, rows_of, text
+
+_COLOURS = ("good", "bad", "third", "fourth", "muted", "ink")
+_GRID = (
+    Column("setting"),
+    Column("split"),
+    Column("accuracy", "number"),
+    Column("low", "number"),
+    Column("high", "number"),
+    Column("paper", "number", 2),
+    Column("F1", "number"),
+    Column("paper's F1", "number", 2),
+    Column("macro F1", "number"),
+    Column("ECE", "number"),
+    Column("T on dev", "number", 2),
+    Column("stories", "whole"),
+    Column("seen, left out", "whole"),
+)
+_NORMS = (
+    Column("setting"),
+    Column("split"),
+    Column("wording", "whole"),
+    Column("reversed", "number"),
+    Column("low", "number"),
+    Column("high", "number"),
+    Column("as written", "number"),
+    Column("share reversed", "number", 2),
+    Column("swapped: does not concern", "number"),
+)
+_PAIRED = (
+    Column("setting"),
+    Column("split"),
+    Column("difference", "signed"),
+    Column("low", "signed"),
+    Column("high", "signed"),
+    Column("only this right", "whole"),
+    Column("only the other", "whole"),
+    Column("p (McNemar)", "number", 4),
+)
+_WORDS = (
+    Column("setting"),
+    Column("split"),
+    Column("bag of words", "number"),
+    Column("expert", "number"),
+    Column("words for"),
+    Column("words against"),
+)
+_MISTAKES = (
+    Column("setting"),
+    Column("split"),
+    Column("story"),
+    Column("grounding"),
+    Column("sentence"),
+    Column("right"),
+    Column("called"),
+    Column("P of the right label", "number"),
+)
+
+
+def evaluate_page(plain: Plain) -> Page:
+    """Lay out a record of `stories evaluate`."""
+    cells = rows_of(plain["results"], "'results'")
+    config = plain["config"]
+    expert, part = text(config.get("experts")), text(config.get("part"))
+    sections = [
+        Section(
+            "Accuracy and F1",
+            ["Intervals are 95 % bootstraps over stories. F1 is that of the positive class."],
+            [Table("Grid, beside the paper's", _GRID, [_grid_row(cell) for cell in cells])],
+        ),
+        *_optional(
+            "Does it read the norm?",
+            "The norm is reversed and the right answer with it; or it is swapped for one of "
+            "another story, which does not concern the action. One half is chance.",
+            Table("Norm sensitivity", _NORMS, [row for cell in cells for row in _norm_rows(cell)]),
+        ),
+        *_calibration(cells),
+        Section("What is taken for what", [], [_confusion(cell) for cell in cells]),
+        *_optional(
+            f"Against {text(config.get('against'))}",
+            "A positive difference: these experts are right more often.",
+            Table("Paired tests", _PAIRED, list(_paired_rows(cells))),
+        ),
+        *_optional(
+            "What single words reach",
+            "A bag of words, trained on the same split. Where it comes near the expert, the "
+            "expert may read words and no norm.",
+            Table("Lexical shortcuts", _WORDS, list(_word_rows(cells))),
+        ),
+        *_optional(
+            "Surest mistakes",
+            "The wrong decisions that the expert was surest of.",
+            Table("Mistakes", _MISTAKES, list(_mistake_rows(cells))),
+        ),
+    ]
+    summary = [
+        f"{expert} on the {part} part, {len(cells)} settings; {text(config.get('stories'))} "
+        f"stories were read, {text(config.get('complete_stories'))} with all seven sentences."
+    ]
+    return Page(f"Moral Stories experts: {expert}", summary, _tiles(cells), sections)
+
+
+def _optional(title: str, prose: str, table: Table) -> list[Section]:
+    return [Section(title, [prose], [table])] if table.rows else []
+
+
+def _part(holder: Plain, key: str) -> Plain:
+    found = holder.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _value(holder: Plain, *keys: str) -> float | None:
+    *path, last = keys
+    for key in path:
+        holder = _part(holder, key)
+    return number(holder.get(last), f"'{last}'")
+
+
+def _named(cell: Plain) -> list[Any]:
+    return [text(cell.get("task")), text(cell.get("split"))]
+
+
+def _tiles(cells: Sequence[Plain]) -> list[tuple[str, str]]:
+    found = []
+    for cell in cells:
+        value = _value(cell, "measured", "accuracy", "value")
+        if value is not None and cell.get("split") in ("norm_distance", "all"):
+            found.append((f"{value:.3f}", text(cell.get("task"))))
+    return found[:6]
+
+
+def _grid_row(cell: Plain) -> list[Any]:
+    return [
+        *_named(cell),
+        *(_value(cell, "measured", "accuracy", end) for end in ("value", "low", "high")),
+        _value(cell, "paper_accuracy"),
+        _value(cell, "measured", "f1", "value"),
+        _value(cell, "paper_f1"),
+        _value(cell, "measured", "f1_macro", "value"),
+        _value(cell, "measured", "ece"),
+        _value(cell, "calibration", "temperature"),
+        _value(cell, "measured", "stories"),
+        _value(cell, "seen"),
+    ]
+
+
+def _norm_rows(cell: Plain) -> Iterable[list[Any]]:
+    for found in rows_of(cell.get("reversed") or [], "'reversed'"):
+        variant = _value(found, "variant") or 0
+        yield [
+            *_named(cell),
+            variant + 1,
+            *(_value(found, "accuracy", end) for end in ("value", "low", "high")),
+            _value(found, "original", "value"),
+            _value(found, "coverage"),
+            None if variant else _value(cell, "swapped", "rejected", "value"),
+        ]
+
+
+def _paired_rows(cells: Sequence[Plain]) -> Iterable[list[Any]]:
+    for cell in cells:
+        found = _part(cell, "against")
+        if found:
+            yield [
+                *_named(cell),
+                *(_value(found, "difference", end) for end in ("value", "low", "high")),
+                _value(found, "only_second"),
+                _value(found, "only_first"),
+                _value(found, "p"),
+            ]
+
+
+def _word_rows(cells: Sequence[Plain]) -> Iterable[list[Any]]:
+    for cell in cells:
+        found = _part(cell, "shortcut")
+        if found:
+            sides = (
+                rows_of(found.get(key) or [], f"'{key}'")
+                for key in ("for_positive", "for_negative")
+            )
+            yield [
+                *_named(cell),
+                _value(found, "accuracy", "value"),
+                _value(cell, "measured", "accuracy", "value"),
+                *(", ".join(text(each.get("word")) for each in side) or NOTHING for side in sides),
+            ]
+
+
+def _mistake_rows(cells: Sequence[Plain]) -> Iterable[list[Any]]:
+    for cell in cells:
+        for found in rows_of(cell.get("mistakes") or [], "'mistakes'"):
+            texts = ("id", "grounding", "target", "right", "called")
+            yield [
+                *_named(cell),
+                *(text(found.get(key)) for key in texts),
+                _value(found, "probability"),
+            ]
+
+
+def _calibration(cells: Sequence[Plain]) -> list[Section]:
+    """Draw a reliability diagram for each split: accuracy against confidence, a line a task."""
+    blocks: list[Block] = []
+    for split in dict.fromkeys(text(cell.get("split")) for cell in cells):
+        chosen = [cell for cell in cells if text(cell.get("split")) == split]
+        traces = [trace for place, cell in enumerate(chosen) if (trace := _line(cell, place))]
+        if traces:
+            about = f"Share of right decisions against confidence on {split}, {len(traces)} lines."
+            layout = {
+                "xaxis": {"title": "confidence"},
+                "yaxis": {"title": "share of right decisions"},
+            }
+            blocks.append(
+                Chart(f"Reliability, {split}", about, [_diagonal(), *traces], layout, height=420)
+            )
+    prose = "On the dotted line a probability can be taken at its word; below it, it is too sure."
+    return [Section("Calibration", [prose], blocks)] if blocks else []
+
+
+def _line(cell: Plain, place: int) -> dict[str, Any] | None:
+    bins = rows_of(_part(cell, "measured").get("reliability") or [], "'reliability'")
+    points = [
+        (_value(each, "confidence"), _value(each, "accuracy"), each.get("n")) for each in bins
+    ]
+    known = [(x, y, n) for x, y, n in points if x is not None and y is not None]
+    if not known:
+        return None
+    name = text(cell.get("task"))
+    colour = _COLOURS[place % len(_COLOURS)]
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": name,
+        "x": [rounded(x) for x, _, _ in known],
+        "y": [rounded(y) for _, y, _ in known],
+        "hovertext": [f"{name}: {y:.2f} right at {x:.2f}, {text(n)} samples" for x, y, n in known],
+        "line": {"color": colour, "width": 2},
+        "marker": {"color": colour, "size": 7},
+    }
+
+
+def _diagonal() -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "as sure as right",
+        "hover": False,
+        "x": [0.5, 1.0],
+        "y": [0.5, 1.0],
+        "line": {"color": "muted", "dash": "dot", "width": 1.5},
+    }
+
+
+def _confusion(cell: Plain) -> Table:
+    found = _part(cell, "confusion")
+    named, counts = found.get("labels"), found.get("counts")
+    labels = [text(label) for label in named] if isinstance(named, list) else []
+    rows = counts if isinstance(counts, list) else []
+    return Table(
+        f"{text(cell.get('task'))}, {text(cell.get('split'))}: rows are right, columns called",
+        [Column("right"), *(Column(label, "whole") for label in labels)],
+        [
+            [label, *(number(value, "'counts'") for value in row)]
+            for label, row in zip(labels, rows, strict=False)
+            if isinstance(row, list)
+        ],
+    )

@@ -1,0 +1,161 @@
+"""The reports of `stories stats` and `stories split`: what stories are made of, how they part."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from moralscope.reports.page import Block, Chart, Column, Facts, Page, Section, Table
+from moralscope.reports.plain import Plain, number, rows_of, text
+
+_LOOKS = (("good", ""), ("third", "/"), ("bad", "x"))
+
+
+def stats_page(plain: Plain) -> Page:
+    """Lay out counts, lengths, topics, duplicates and frequent norms (Tables 7 and 13)."""
+    found = plain["statistics"]
+    rows = rows_of(plain["results"], "'results'")
+    stories, complete = text(found.get("stories")), text(found.get("complete"))
+    columns = [
+        Column("sentence"),
+        Column("stories", "whole"),
+        Column("missing", "whole"),
+        Column("mean tokens", "number", 2),
+        Column("paper", "number", 2),
+        Column("different", "whole"),
+        Column("repeated", "whole"),
+    ]
+    keys = ("present", "missing", "tokens", "paper", "different", "repeated")
+    cells = [
+        [
+            text(row.get("name")).replace("_", " "),
+            *(number(row.get(key), f"results, row {place + 1},") for key in keys),
+        ]
+        for place, row in enumerate(rows)
+    ]
+    table = Table("Sentences", columns, cells, note=f"A token is {_config(plain, 'token')}.")
+    sections = [Section("Sentences", ["Beside Table 7 of Emelin et al. 2021."], [table])]
+    sections += _topics(found)
+    sections.append(Section("Duplicates and frequent norms", _NORMS, _repeats(found)))
+    parts = _rows(found, "official_parts")
+    if parts:
+        sections.append(Section("Official membership", [], [_table("Parts", parts)]))
+    summary = [f"{stories} stories, {complete} of them with all seven sentences."]
+    tiles = [(stories, "stories"), (complete, "complete")]
+    return Page("Moral stories: what they are made of", summary, tiles, sections)
+
+
+_NORMS = ("Norms count as one when they have the same content words and the same negation.",)
+
+
+def split_page(plain: Plain) -> Page:
+    """Lay out the splits, their metrics beside Table 1, and the leaks between their parts."""
+    found = plain["statistics"]
+    parts = rows_of(found.get("parts", []), "'parts'")
+    blocks: list[Block] = [*_charts(parts), _table("Parts", parts)]
+    sections = [Section("Splits", _SPLITS, blocks)]
+    sections.append(Section("Leaks", _LEAKS, [_table("Twins", _rows(found, "leaks"))]))
+    biased = found.get("biased_lemmas")
+    for kind, rows in biased.items() if isinstance(biased, Mapping) else ():
+        title = f"Biased lemmas of {kind}s"
+        sections.append(Section(title, [], [_table(title, rows_of(rows, title))]))
+    members = rows_of(plain["results"], "'results'")
+    count = f"{len(members):,}"
+    clusters = text(found.get("norm_clusters"))
+    summary = [
+        f"{count} stories shared out by norm distance, lexical bias and minimal pairs: the test "
+        "part holds what the train part is least like.",
+    ]
+    tiles = [(count, "stories"), (clusters, "norm clusters")]
+    return Page("Moral stories: adversarial splits", summary, tiles, sections)
+
+
+_SPLITS = (
+    "mean: the split's own metric over the part; paper: Table 1 of Emelin et al. 2021; official: "
+    "the same metric over the membership that the data gives, and how many stories agree.",
+)
+_LEAKS = (
+    "Held-out stories that have a twin in another part. Exact twins differ in case and "
+    "punctuation at most; near ones count the exact ones too.",
+)
+
+
+def _topics(found: Mapping[str, Any]) -> list[Section]:
+    topics = _rows(found, "topics")
+    if not topics:
+        return []
+    given = found.get("paper_topics")
+    paper = given if isinstance(given, Mapping) else {}
+    columns = [
+        Column("topic"),
+        Column("share of stories", "number", 2),
+        Column("nearest of Table 13"),
+        Column("words in common", "whole"),
+    ]
+    cells = []
+    for place, topic in enumerate(topics):
+        where = f"topics, row {place + 1},"
+        name = text(topic.get("nearest"))
+        near = f"{name}: {text(paper.get(name))}"
+        shared = number(topic.get("shared"), where)
+        cells.append([text(topic.get("words")), number(topic.get("share"), where), near, shared])
+    prose = ["Latent Dirichlet allocation over lemmas, without function words and first names."]
+    return [Section("Topics", prose, [Table("Topics", columns, cells)])]
+
+
+def _repeats(found: Mapping[str, Any]) -> list[Block]:
+    twice = found.get("duplicates")
+    blocks: list[Block] = []
+    if isinstance(twice, Mapping):
+        blocks.append(Facts([(key.replace("_", " "), text(item)) for key, item in twice.items()]))
+    return [*blocks, _table("Most frequent norms", _rows(found, "frequent_norms"))]
+
+
+def _charts(rows: Sequence[Plain]) -> list[Chart]:
+    """Draw ours and the paper's mean per part, one chart a split."""
+    names: dict[str, list[Plain]] = {}
+    for row in rows:
+        names.setdefault(f"{text(row.get('split'))}, {text(row.get('kind'))}", []).append(row)
+    charts = []
+    for name, chosen in names.items():
+        parts = [text(row.get("part")) for row in chosen]
+        series = (("ours", "mean"), ("paper", "paper"), ("official membership", "official_mean"))
+        traces = [
+            {
+                "type": "bar",
+                "name": title,
+                "x": parts,
+                "y": [number(row.get(key), f"'parts', {key},") for row in chosen],
+                "marker": {"color": colour, "pattern": {"shape": shape}},
+            }
+            for (title, key), (colour, shape) in zip(series, _LOOKS, strict=True)
+        ]
+        layout = {"xaxis": {"title": "", "type": "category"}, "yaxis": {"title": "mean metric"}}
+        title = name.replace("_", " ")
+        about = "Bars: the mean metric of train, dev and test."
+        charts.append(Chart(title, about, traces, layout, height=280))
+    return charts
+
+
+def _table(title: str, rows: Sequence[Plain]) -> Table:
+    """Lay out flat rows: numbers to the right, everything else as text."""
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    columns = [Column(key.replace("_", " "), *_kind(rows, key)) for key in keys]
+    return Table(title, columns, [[_cell(row.get(key)) for key in keys] for row in rows])
+
+
+def _kind(rows: Sequence[Plain], key: str) -> tuple[str, int]:
+    values = [row.get(key) for row in rows if row.get(key) is not None]
+    if any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
+        return "text", 0
+    return ("whole", 0) if all(isinstance(value, int) for value in values) else ("number", 2)
+
+
+def _cell(value: Any) -> Any:
+    return value if value is None or isinstance(value, int | float) else text(value)
+
+
+def _rows(found: Mapping[str, Any], key: str) -> list[Plain]:
+    return rows_of(found.get(key) or [], f"'{key}'")
+
+
+def _config(plain: Plain, key: str) -> str:
+    return text(plain["config"].get(key))

@@ -1,0 +1,194 @@
+"""The journal of a long run: finished blocks on disk, one line each, safe against a kill.
+
+The first line holds the run's settings; a journal is continued with the same settings only. A
+last line that was cut off in the middle is dropped and its block is run again. Results are read
+back from the file one block at a time, so that a long run does not fill the memory.
+"""
+
+import json
+import os
+import tempfile
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, overload
+
+from filelock import FileLock, Timeout
+
+from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.core.records import to_plain
+
+SCHEMA = "moralscope.journal/1"
+
+
+def journal_path(out: Path) -> Path:
+    """Return where the journal of a run record lies: beside it.
+
+    Examples
+    --------
+    >>> journal_path(Path("run.json")).name
+    'run.json.journal'
+    """
+    return out.with_name(f"{out.name}.journal")
+
+
+class Journal(Sequence[dict[str, Any]]):
+    """Results in the order they were appended, on disk; a sequence of plain mappings.
+
+    Examples
+    --------
+    >>> journal = Journal(None, {"seed": 0})
+    >>> journal.append({"results": [{"id": "1"}, {"id": "2"}]})
+    >>> len(journal), journal[1]["id"]
+    (2, '2')
+    """
+
+    def __init__(
+        self, path: Path | None, settings: Mapping[str, Any], *, fresh: bool = False
+    ) -> None:
+        self.path = path
+        self.notes: list[dict[str, Any]] = []  # what blocks hold beside their results
+        self._starts: list[int] = []  # place of each block's first result
+        self._offsets: list[int] = []  # place of each block in the file
+        self._count = 0
+        self._read: tuple[int, list[dict[str, Any]]] | None = None
+        self._settings = json.loads(json.dumps(to_plain(settings)))
+        self._lock = _locked(path)
+        self._file = _opened(path, fresh)
+        try:
+            if not self._load():
+                self._write(json.dumps({"schema": SCHEMA, "settings": self._settings}))
+        except BaseException:
+            self.close()
+            raise
+
+    def append(self, block: Mapping[str, Any]) -> None:
+        """Add a block with its `results`; it is on the disk when this returns."""
+        plain = to_plain(block)
+        offset = self._write(json.dumps(plain, allow_nan=False))
+        self._note(plain, offset)
+
+    def close(self, *, remove: bool = False) -> None:
+        """Let go of the file; remove it when the run record has been written."""
+        self._file.close()
+        if remove and self.path is not None:
+            self.path.unlink(missing_ok=True)
+        if self._lock is not None:
+            self._lock.release()
+            if remove:
+                Path(self._lock.lock_file).unlink(missing_ok=True)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, place: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        if isinstance(place, slice):
+            return [self[at] for at in range(*place.indices(self._count))]
+        at = place + self._count if place < 0 else place
+        if not 0 <= at < self._count:
+            raise IndexError(place)
+        block = bisect_right(self._starts, at) - 1
+        if self._read is None or self._read[0] != block:
+            self._file.seek(self._offsets[block])
+            self._read = (block, json.loads(self._file.readline())["results"])
+        return self._read[1][at - self._starts[block]]
+
+    def _load(self) -> bool:
+        """Take over what an earlier run left; drop everything from the first broken line on."""
+        head = self._file.readline()
+        if not head.endswith(b"\n"):  # nothing, or not even the first line was finished
+            self._cut(0)
+            return False
+        self._check(_parsed(head))
+        offset = self._file.tell()
+        for line in iter(self._file.readline, b""):
+            block = _parsed(line) if line.endswith(b"\n") else None
+            if block is None or not isinstance(block.get("results"), list):
+                break
+            self._note(block, offset)
+            offset = self._file.tell()
+        self._cut(offset)
+        return True
+
+    def _check(self, head: Mapping[str, Any] | None) -> None:
+        before = head.get("settings") if head and head.get("schema") == SCHEMA else None
+        if not isinstance(before, dict):
+            raise InputError(f"{self.path} is no journal of a chain", "choose another --out")
+        keys = dict.fromkeys([*before, *self._settings])
+        other = [key for key in keys if before.get(key) != self._settings.get(key)]
+        if other:
+            raise InputError(
+                f"{self.path} belongs to a run with other settings ({_differences(before, other)})",
+                "repeat them, choose another --out, or start anew with --no-resume",
+            )
+
+    def _note(self, block: Mapping[str, Any], offset: int) -> None:
+        self._starts.append(self._count)
+        self._offsets.append(offset)
+        self._count += len(block["results"])
+        self.notes.append({key: value for key, value in block.items() if key != "results"})
+
+    def _cut(self, offset: int) -> None:
+        self._file.truncate(offset)
+
+    def _write(self, line: str) -> int:
+        try:
+            offset = self._file.seek(0, os.SEEK_END)
+            self._file.write(line.encode() + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise MoralscopeError(
+                f"{self.path or 'a temporary file'} could not be written ({error.strerror})",
+                "free some space and run the same command again: finished stories are kept",
+            ) from error
+        return offset
+
+
+def _opened(path: Path | None, fresh: bool) -> IO[bytes]:
+    if path is None:
+        return tempfile.TemporaryFile()
+    try:
+        return path.open("w+b" if fresh or not path.exists() else "r+b")
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be opened ({error.strerror})", "choose another --out"
+        ) from error
+
+
+def _locked(path: Path | None) -> FileLock | None:
+    if path is None:
+        return None
+    lock = FileLock(f"{path}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise InputError(
+            f"another run is writing {path}", "wait for it or choose another --out"
+        ) from None
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be locked ({error.strerror})", "choose another --out"
+        ) from error
+    return lock
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _differences(before: Mapping[str, Any], keys: Sequence[str]) -> str:
+    """Name what differs; a value that is short is told."""
+    told = [
+        f"{key} {before[key]}" if isinstance(before.get(key), str | int | float) else key
+        for key in keys
+    ]
+    return ", ".join(item if len(item) < 80 else item.split()[0] for item in told)

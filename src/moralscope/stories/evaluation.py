@@ -1,0 +1,387 @@
+"""How well an expert does on a task: accuracy, F1, calibration, norm sensitivity, paired tests.
+
+Samples of one story hang together (they share norm and context), so every interval is a bootstrap
+over stories, never over samples. Figures of the paper are binary: where an expert has a third label
+("does not concern"), P(label 1) is p[1] / (p[0] + p[1]). Neither reads files nor trains.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.core.protocols import Classifier
+from moralscope.engine.stats import percentile_interval, resample_weights
+from moralscope.engine.stats.calibration import (
+    ReliabilityBin,
+    expected_calibration_error,
+    negative_log_likelihood,
+    reliability_bins,
+)
+from moralscope.stories.story import MoralStory
+from moralscope.stories.tasks import ClassificationTask, Sample, samples
+
+RESAMPLES = 1000
+THIRD = "does not concern"
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Report = Callable[[int, int], None]
+Reverse = Callable[[str], str | None]
+_BLOCK = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """An expert's probabilities on samples, one row each, columns as its labels."""
+
+    labels: tuple[str, ...]
+    samples: Sequence[Sample]
+    probabilities: Floats
+
+    @property
+    def truth(self) -> NDArray[np.int64]:
+        """The right label of each sample."""
+        return np.array([sample.label for sample in self.samples], dtype=np.int64)
+
+    @property
+    def binary(self) -> Floats:
+        """Probabilities of labels 0 and 1 alone, the third dropped."""
+        kept = self.probabilities[:, :2]
+        rows: Floats = kept / kept.sum(axis=1, keepdims=True)
+        return rows
+
+    @property
+    def positive(self) -> Flags:
+        """Whether label 1 is called."""
+        rows: Flags = self.binary[:, 1] > 0.5
+        return rows
+
+    @property
+    def right(self) -> Flags:
+        """Whether the binary decision is right."""
+        rows: Flags = self.positive == (self.truth == 1)
+        return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure with its 95 % interval over stories.
+
+    Examples
+    --------
+    >>> Figure(0.8, 0.7, 0.9).value
+    0.8
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Figures of one expert on one part. The paper's F1 is `f1`, that of the positive class."""
+
+    stories: int
+    samples: int
+    accuracy: Figure
+    f1: Figure
+    f1_macro: Figure
+    ece: float
+    nll: float
+    reliability: Sequence[ReliabilityBin]
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTest:
+    """Two experts on the same samples; `difference` is second less first accuracy."""
+
+    samples: int
+    only_first: int
+    only_second: int
+    p: float
+    difference: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Reversed:
+    """Accuracy with reversed norms and labels, beside the same samples as they were written.
+
+    `coverage` is the share of samples whose norm could be reversed in this wording.
+    """
+
+    variant: int
+    samples: int
+    coverage: float
+    accuracy: Figure
+    original: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Swapped:
+    """Share called "does not concern" under the norm of another story, and under its own."""
+
+    samples: int
+    rejected: Figure
+    rejected_own: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Counts: a row for each right label, a column for each called one (the most probable)."""
+
+    labels: tuple[str, ...]
+    counts: Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A sample called wrongly, with the probability that the expert gave to the right label."""
+
+    id: str
+    grounding: str
+    target: str
+    right: str
+    called: str
+    probability: float
+
+
+def predict(
+    classifier: Classifier, rows: Sequence[Sample], report: Report | None = None
+) -> Predictions:
+    """Ask an expert about samples.
+
+    Examples
+    --------
+    >>> from moralscope.engine.classifiers.scripted import ScriptedClassifier
+    >>> sample = Sample("1", "action", "", "Jo smiles.", 1, "moral")
+    >>> predict(ScriptedClassifier("action", ["immoral", "moral"]), [sample]).binary.shape
+    (1, 2)
+    """
+    found = [np.empty((0, len(classifier.labels)))]
+    for start in range(0, len(rows), _BLOCK):
+        block = [(row.grounding, row.target) for row in rows[start : start + _BLOCK]]
+        found.append(classifier.probabilities(block).astype(np.float64))
+        if report:
+            report(min(start + _BLOCK, len(rows)), len(rows))
+    return Predictions(classifier.labels, rows, np.concatenate(found))
+
+
+def measure(found: Predictions, *, seed: int = 0) -> Measured:
+    """Return accuracy, both F1 and calibration of binary decisions.
+
+    Examples
+    --------
+    >>> rows = [Sample(name, "t", "", "x", label, "moral") for name, label in (("1", 1), ("2", 0))]
+    >>> sure = Predictions(("no", "yes"), rows, np.array([[0.1, 0.9], [0.2, 0.8]]))
+    >>> result = measure(sure)
+    >>> result.accuracy.value, round(result.f1.value, 3), round(result.f1_macro.value, 3)
+    (0.5, 0.667, 0.333)
+    """
+    stories, table = _by_story(found)
+    truth, called = found.truth == 1, found.positive
+    cells = [truth & called, ~truth & called, truth & ~called, ~truth & ~called]
+    counts = np.stack([_sum_by(stories, cell, len(table)) for cell in cells])
+    accuracy, f1, f1_macro = _bootstrap(counts, _accuracy_and_f1, seed)
+    return Measured(
+        len(table),
+        len(found.samples),
+        accuracy,
+        f1,
+        f1_macro,
+        ece=expected_calibration_error(found.binary, found.truth),
+        nll=negative_log_likelihood(found.binary, found.truth),
+        reliability=reliability_bins(found.binary, found.truth),
+    )
+
+
+def paired(first: Predictions, second: Predictions, *, seed: int = 0) -> PairedTest:
+    """Compare two experts on the same samples: exact McNemar test and a bootstrap over stories.
+
+    McNemar's test (1947) asks whether the samples that only one of them gets right are split
+    evenly; exact by the binomial distribution.
+
+    Examples
+    --------
+    >>> rows = [Sample(str(n), "t", "", "x", 1, "moral") for n in range(6)]
+    >>> good = Predictions(("no", "yes"), rows, np.tile([0.1, 0.9], (6, 1)))
+    >>> bad = Predictions(("no", "yes"), rows, np.tile([0.9, 0.1], (6, 1)))
+    >>> test = paired(bad, good)
+    >>> test.only_second, round(test.p, 4), test.difference.value
+    (6, 0.0312, 1.0)
+    """
+    from scipy.stats import binomtest
+
+    if list(first.samples) != list(second.samples):
+        raise ValueError("a paired test needs the same samples in the same order")
+    only_first = int((first.right & ~second.right).sum())
+    only_second = int((second.right & ~first.right).sum())
+    apart = only_first + only_second
+    stories, table = _by_story(first)
+    gain = second.right.astype(float) - first.right.astype(float)
+    counts = np.stack([_sum_by(stories, values, len(table)) for values in (gain, gain * 0 + 1)])
+    (difference,) = _bootstrap(counts, lambda drawn: drawn[:1] / drawn[1:], seed)
+    p = float(binomtest(only_first, apart).pvalue) if apart else 1.0
+    return PairedTest(len(first.samples), only_first, only_second, p, difference)
+
+
+def reads_norm(task: ClassificationTask) -> bool:
+    """Tell whether the label of a task hangs on its norm, so that a reversed norm turns it.
+
+    Examples
+    --------
+    >>> from moralscope.stories.tasks import classification_tasks
+    >>> [name for name, task in classification_tasks().items() if reads_norm(task)]
+    ['action+norm', 'action+context']
+    """
+    return THIRD in task.labels and "norm" in task.grounding
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """An expert on the samples of some stories: what reversed and swapped norms start from."""
+
+    classifier: Classifier
+    task: ClassificationTask
+    stories: Sequence[MoralStory]
+    found: Predictions
+
+
+def examine(
+    classifier: Classifier,
+    task: ClassificationTask,
+    stories: Sequence[MoralStory],
+    report: Report | None = None,
+) -> Examined:
+    """Ask an expert about every complete sample of the stories."""
+    rows = list(samples(task, stories))
+    return Examined(classifier, task, stories, predict(classifier, rows, report))
+
+
+def reversed_norms(
+    examined: Examined, reverse: Reverse, *, variant: int = 0, seed: int = 0
+) -> Reversed | None:
+    """Measure with reversed norms and labels; None when `reverse` can turn none of the norms."""
+    stories = [replace(s, norm=reverse(s.norm)) for s in examined.stories if s.norm]
+    places, turned = _changed(examined, stories)
+    if not places:
+        return None
+    flipped = [replace(sample, label=1 - sample.label) for sample in turned]
+    new = measure(predict(examined.classifier, flipped), seed=seed)
+    plain = measure(_chosen(examined.found, places), seed=seed)
+    share = len(places) / len(examined.found.samples)
+    return Reversed(variant, len(places), share, new.accuracy, plain.accuracy)
+
+
+def swapped_norms(
+    examined: Examined, norms: Mapping[str, str], *, seed: int = 0
+) -> tuple[Swapped, Confusion] | None:
+    """Measure under norms of other stories (by story ID): they do not concern the action.
+
+    The confusion holds the samples under their own norms and under the others'. None when no norm
+    of these stories is swapped.
+    """
+    stories = [replace(story, norm=norms.get(story.id)) for story in examined.stories]
+    places, turned = _changed(examined, stories)
+    if not places:
+        return None
+    third = examined.task.labels.index(THIRD)
+    own = _chosen(examined.found, places)
+    other = predict(examined.classifier, [replace(sample, label=third) for sample in turned])
+    rates = [
+        _share(part, part.probabilities.argmax(axis=1) == third, seed) for part in (other, own)
+    ]
+    return Swapped(len(places), *rates), confusion(own, other)
+
+
+def confusion(*parts: Predictions) -> Confusion:
+    """Count right and called labels over all labels that the expert has.
+
+    Examples
+    --------
+    >>> rows = [Sample("1", "t", "", "x", 1, "moral")]
+    >>> confusion(Predictions(("no", "yes"), rows, np.array([[0.9, 0.1]]))).counts
+    [[0, 0], [1, 0]]
+    """
+    labels = parts[0].labels
+    counts = np.zeros((len(labels), len(labels)), dtype=int)
+    for part in parts:
+        np.add.at(counts, (part.truth, part.probabilities.argmax(axis=1)), 1)
+    return Confusion(labels, counts.tolist())
+
+
+def worst(found: Predictions, limit: int = 50) -> list[Mistake]:
+    """Return the wrong binary decisions that the expert was surest of, the worst first."""
+    truth = found.truth
+    sure = found.binary[np.arange(len(truth)), truth]
+    wrong = [place for place in np.argsort(sure, kind="stable").tolist() if not found.right[place]]
+    return [
+        Mistake(
+            found.samples[place].id,
+            found.samples[place].grounding,
+            found.samples[place].target,
+            found.labels[int(truth[place])],
+            found.labels[1 - int(truth[place])],
+            float(sure[place]),
+        )
+        for place in wrong[:limit]
+    ]
+
+
+def _changed(examined: Examined, stories: Sequence[MoralStory]) -> tuple[list[int], list[Sample]]:
+    """Return the samples that changed stories still have, and their places among the originals."""
+    changed = {(s.id, s.target, s.label): s for s in samples(examined.task, stories)}
+    keys = [(s.id, s.target, s.label) for s in examined.found.samples]
+    places = [place for place, key in enumerate(keys) if key in changed]
+    return places, [changed[keys[place]] for place in places]
+
+
+def _chosen(found: Predictions, places: Sequence[int]) -> Predictions:
+    rows = [found.samples[place] for place in places]
+    return Predictions(found.labels, rows, found.probabilities[list(places)])
+
+
+def _by_story(found: Predictions) -> tuple[NDArray[np.int64], list[str]]:
+    """Return each sample's story as a number, and the stories."""
+    table = {sample.id: 0 for sample in found.samples}
+    numbers = {name: place for place, name in enumerate(table)}
+    return np.array([numbers[sample.id] for sample in found.samples], dtype=np.int64), list(table)
+
+
+def _sum_by(stories: NDArray[np.int64], values: NDArray[np.generic], count: int) -> Floats:
+    sums: Floats = np.bincount(stories, values.astype(float), count).astype(np.float64)
+    return sums
+
+
+def _share(found: Predictions, flags: Flags, seed: int) -> Figure:
+    stories, table = _by_story(found)
+    counts = np.stack([_sum_by(stories, v, len(table)) for v in (flags, np.ones(len(flags)))])
+    (figure,) = _bootstrap(counts, lambda drawn: drawn[:1] / drawn[1:], seed)
+    return figure
+
+
+def _bootstrap(counts: Floats, figures: Callable[[Floats], Floats], seed: int) -> list[Figure]:
+    """Resample stories: `counts` is (kinds, stories), `figures` maps (kinds, draws) to rows."""
+    weights = resample_weights(counts.shape[1], RESAMPLES, seed)
+    values = figures(counts.sum(axis=1, keepdims=True))[:, 0]
+    lows, highs = percentile_interval(figures(counts @ weights.T * counts.shape[1]))
+    return [
+        Figure(value, low, high)
+        for value, low, high in zip(values.tolist(), lows.tolist(), highs.tolist(), strict=True)
+    ]
+
+
+def _accuracy_and_f1(counts: Floats) -> Floats:
+    """Return accuracy, F1 of label 1 and the mean of both labels' F1 (rows) of each draw."""
+    true_yes, false_yes, false_no, true_no = counts
+    accuracy = (true_yes + true_no) / counts.sum(axis=0)
+    yes, no = _f1(true_yes, false_yes + false_no), _f1(true_no, false_yes + false_no)
+    return np.stack([accuracy, yes, (yes + no) / 2])
+
+
+def _f1(hits: Floats, misses: Floats) -> Floats:
+    """F1 = 2 TP / (2 TP + FP + FN); 0 where there is nothing to find."""
+    whole = 2 * hits + misses
+    rows: Floats = np.divide(2 * hits, whole, out=np.zeros_like(whole), where=whole > 0)
+    return rows

@@ -1,0 +1,141 @@
+"""English verb forms by rule: base form, -ing form, third person. It knows no meaning.
+
+The rules cover regular spelling; `data/reversal.toml` lists the verbs that leave them. A word that
+is no verb is inflected all the same: the caller knows where a verb stands.
+"""
+
+import re
+import tomllib
+from functools import cache
+from importlib import resources
+from typing import Any
+
+_NO_E = re.compile(
+    # stems of two or more syllables that end as bases do: listen, offer, visit, favor, cancel
+    r"[aeiouy].*(en|on|er|it|el|et|ip|op|or|al|ow|om|id)$|(w|x|y|h|o|ee|i)$"
+)
+_TAKES_E = re.compile(
+    r"([^s]s|z|v|u|c|dg|[aeiou]g|rg|lg|[bdfgkptz]l|[^aeiouy]sl|ns|rs|ps|ls|lv|rv|nc|rc)$"
+)
+_TWO_VOWELS = re.compile(r"[aeiou]{2}[bdfklmnprt]$")
+_IRREGULAR = {"is": "be", "are": "be", "am": "be", "has": "have", "dies": "die", "ties": "tie"}
+_ONE_SYLLABLE = re.compile(r"(?:[^aeiouy]*|[^aeiou]*qu)[aeiouy][^aeiouywxh]")
+_CONSONANTS = re.compile(r"[^aeiou]{2}$")
+
+
+@cache
+def tables() -> dict[str, Any]:
+    """Return the rewriter's tables (`data/reversal.toml`)."""
+    text = resources.files("moralscope.stories").joinpath("data/reversal.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
+def base_of_gerund(word: str) -> str:
+    """Return the base form of an -ing form.
+
+    Examples
+    --------
+    >>> [base_of_gerund(w) for w in ("stealing", "making", "hitting", "lying", "arguing")]
+    ['steal', 'make', 'hit', 'lie', 'argue']
+    """
+    lower = word.lower()
+    known: dict[str, str] = tables()["gerunds"]
+    if lower in known:
+        return known[lower]
+    head, dash, last = lower.rpartition("-")
+    if dash:
+        return f"{head}-{base_of_gerund(last)}"
+    stem = lower.removesuffix("ing")
+    if len(stem) < len("do") or stem in _bare():
+        return stem if stem in _bare() else lower
+    if stem[-1] == stem[-2] and stem[-1] not in "aeiouszf":
+        return stem if stem[-1] == "l" and stem[:-1] not in _doubling() else stem[:-1]
+    return stem + "e" if _lost_e(stem) else stem
+
+
+def gerund_of_base(word: str) -> str:
+    """Return the -ing form of a base form.
+
+    Examples
+    --------
+    >>> [gerund_of_base(w) for w in ("steal", "make", "hit", "lie", "see", "admit", "be")]
+    ['stealing', 'making', 'hitting', 'lying', 'seeing', 'admitting', 'being']
+    """
+    lower = word.lower()
+    head, dash, last = lower.rpartition("-")
+    if dash and last:
+        return f"{head}-{gerund_of_base(last)}"
+    if lower in ("be", "singe", "dye", "eye"):
+        return lower + "ing"
+    if lower.endswith("ie"):
+        return lower[:-2] + "ying"
+    if lower.endswith("ic"):
+        return lower + "king"
+    if lower.endswith("e") and not lower.endswith(("ee", "oe", "ye")):
+        return lower[:-1] + "ing"
+    return lower + lower[-1] + "ing" if _doubles(lower) else lower + "ing"
+
+
+def base_of_finite(word: str) -> str:
+    """Return the base form of a verb in the present tense.
+
+    Examples
+    --------
+    >>> [base_of_finite(w) for w in ("listens", "tries", "goes", "watches", "is", "takes")]
+    ['listen', 'try', 'go', 'watch', 'be', 'take']
+    """
+    lower = word.lower()
+    if lower in _IRREGULAR:
+        return _IRREGULAR[lower]
+    if lower.endswith("ies") and len(lower) > 4:
+        return lower[:-3] + "y"
+    if lower.endswith("es") and lower[:-2] in _bare():
+        return lower[:-2]
+    if re.search(r"(ss|sh|ch|x|zz|o)es$", lower) and not lower.endswith("aches"):
+        return lower[:-2]
+    if lower.endswith("s") and not lower.endswith("ss"):
+        return lower[:-1]
+    return lower
+
+
+def third_person(word: str) -> str:
+    """Return the form that follows "she".
+
+    Examples
+    --------
+    >>> [third_person(w) for w in ("help", "try", "watch", "have", "play")]
+    ['helps', 'tries', 'watches', 'has', 'plays']
+    """
+    known = {"be": "is", "have": "has"}
+    if word in known:
+        return known[word]
+    if re.search(r"[^aeiou]y$", word):
+        return word[:-1] + "ies"
+    return word + ("es" if re.search(r"(?:s|x|z|ch|sh|o)$", word) else "s")
+
+
+def _lost_e(stem: str) -> bool:
+    if stem in _silent() or _TAKES_E.search(stem):
+        return True
+    return not (_NO_E.search(stem) or _CONSONANTS.search(stem) or _TWO_VOWELS.search(stem))
+
+
+def _doubles(word: str) -> bool:
+    if word in _doubling():
+        return True
+    return bool(_ONE_SYLLABLE.fullmatch(word))
+
+
+@cache
+def _doubling() -> frozenset[str]:
+    return frozenset(tables()["verbs"]["doubling"])
+
+
+@cache
+def _silent() -> frozenset[str]:
+    return frozenset(word[:-1] for word in tables()["verbs"]["silent_e"])
+
+
+@cache
+def _bare() -> frozenset[str]:
+    return frozenset(tables()["verbs"]["no_e"])

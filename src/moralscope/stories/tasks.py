@@ -1,0 +1,248 @@
+"""The task table: which sentences go in, in which form, and what comes out.
+
+The rows are data (`data/tasks.toml`); this module reads them and turns stories into samples and
+prompts. It trains nothing.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, TypeVar
+
+from moralscope.core.errors import InputError
+from moralscope.core.registry import did_you_mean
+from moralscope.stories.story import ORIENTATIONS, MoralStory
+
+T = TypeVar("T")
+_FIELD = re.compile(r"{([a-z_]+)}")
+_MARKER = re.compile(r"<\|[A-Z_]+\|>")
+DRAFT_LABELS = {"plausible": "CSQ_PL", "implausible": "CSQ_IMPL"}
+
+
+@dataclass(frozen=True, slots=True)
+class ClassificationTask:
+    """A row of the table: grounding and target in, one of `labels` out."""
+
+    name: str
+    grounding: tuple[str, ...]
+    target: str
+    labels: tuple[str, ...]
+    metric: str
+    split: str
+    paper: str
+
+    def pair(self, row: Mapping[str, str | None]) -> tuple[str, str] | None:
+        """Return (grounding, target) as the expert reads them, or None when a sentence is missing.
+
+        Examples
+        --------
+        >>> classification_task("action+norm").pair({"norm": "Be kind.", "action": "Jo spits."})
+        ('Be kind.', 'Jo spits.')
+        """
+        sentences = [row.get(name) for name in (*self.grounding, self.target)]
+        if not all(sentences):
+            return None
+        *grounding, target = [str(sentence).strip() for sentence in sentences]
+        return " ".join(grounding), target
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationTask:
+    """A row of Table 18: a prompt with markers in, one sentence out."""
+
+    name: str
+    input: str
+    target: str
+    per: str
+    metrics: tuple[str, ...]
+    paper: str
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The sentences (and `draft`) that the prompt holds, in order."""
+        return tuple(_FIELD.findall(self.input))
+
+    def prompt(self, row: Mapping[str, str | None]) -> str | None:
+        """Fill the row into the format, or return None when a sentence is missing.
+
+        `row["orientation"]` (moral, immoral) and `row["label"]` of a draft choose markers.
+
+        Examples
+        --------
+        >>> task = generation_task("consequence|action")
+        >>> task.prompt({"action": "Jo spits."})
+        '<|ACT|> Jo spits. <|CSQ|>'
+        """
+        text = self.input
+        if "{M}" in text:
+            text = text.replace("{M}", "M" if row.get("orientation") == "moral" else "I")
+        if "{PL}" in text:
+            text = text.replace("{PL}", DRAFT_LABELS[row.get("label") or "plausible"])
+        if not all(row.get(name) for name in self.needs):
+            return None
+        return _FIELD.sub(lambda found: _harmless(str(row[found[1]])), text)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One labelled pair of a classification task."""
+
+    id: str
+    task: str
+    grounding: str
+    target: str
+    label: int
+    orientation: str
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationSample:
+    """One prompt of a generation task and the sentence people wrote."""
+
+    id: str
+    task: str
+    prompt: str
+    reference: str
+    orientation: str | None
+
+
+def classification_task(name: str) -> ClassificationTask:
+    """Return a row of the table by name."""
+    return _by_name(classification_tasks(), name)
+
+
+def generation_task(name: str) -> GenerationTask:
+    """Return a row of the table by name."""
+    return _by_name(generation_tasks(), name)
+
+
+@cache
+def classification_tasks() -> Mapping[str, ClassificationTask]:
+    """Every classification task, by name.
+
+    Examples
+    --------
+    >>> classification_tasks()["action+context"].grounding
+    ('norm', 'situation', 'intention')
+    """
+    rows = _table()["classification"]
+    return {
+        name: ClassificationTask(
+            name,
+            tuple(row["grounding"]),
+            row["target"],
+            tuple(row["labels"]),
+            row["metric"],
+            row["split"],
+            row["paper"],
+        )
+        for name, row in rows.items()
+    }
+
+
+@cache
+def generation_tasks() -> Mapping[str, GenerationTask]:
+    """Every generation task, by name.
+
+    Examples
+    --------
+    >>> list(generation_tasks())[2]
+    'consequence|action'
+    """
+    rows = _table()["generation"]
+    return {
+        name: GenerationTask(
+            name, row["input"], row["target"], row["per"], tuple(row["metrics"]), row["paper"]
+        )
+        for name, row in rows.items()
+    }
+
+
+def markers() -> tuple[str, ...]:
+    """Every marker that a prompt can hold, as added to a generator's vocabulary.
+
+    Examples
+    --------
+    >>> markers()[:3]
+    ('<|ACT|>', '<|CSQ_IMPL|>', '<|CSQ_PL|>')
+    """
+    found = {f"<|{label}|>" for label in DRAFT_LABELS.values()}
+    for task in generation_tasks().values():
+        for letter in "MI":
+            found.update(_MARKER.findall(task.input.replace("{M}", letter)))
+    return tuple(sorted(found))
+
+
+def path_row(story: MoralStory, orientation: str) -> dict[str, str | None]:
+    """Return one path of a story as the row that `pair` and `prompt` read."""
+    return {
+        "norm": story.norm,
+        "situation": story.situation,
+        "intention": story.intention,
+        "action": story.action(orientation),
+        "consequence": story.consequence(orientation),
+        "moral_action": story.moral_action,
+        "immoral_action": story.immoral_action,
+        "moral_consequence": story.moral_consequence,
+        "immoral_consequence": story.immoral_consequence,
+        "orientation": orientation,
+    }
+
+
+def samples(task: ClassificationTask, stories: Iterable[MoralStory]) -> Iterator[Sample]:
+    """Yield the labelled pairs of complete stories, two a story, or four for consequences.
+
+    A negative of a consequence task gives an action the consequence of the other path (3.3).
+    """
+    for story in stories:
+        for orientation in ORIENTATIONS:
+            row = path_row(story, orientation)
+            if task.target != "consequence":
+                yield from _sample(task, story, row, ORIENTATIONS[::-1].index(orientation))
+                continue
+            yield from _sample(task, story, row, 1)
+            other = ORIENTATIONS[1 - ORIENTATIONS.index(orientation)]
+            yield from _sample(task, story, {**row, "consequence": story.consequence(other)}, 0)
+
+
+def generation_samples(
+    task: GenerationTask, stories: Iterable[MoralStory]
+) -> Iterator[GenerationSample]:
+    """Yield prompts with references; the refinement task needs drafts and is not made here."""
+    if "draft" in task.needs:
+        raise InputError(f"'{task.name}' needs drafts", "make them with a generator first")
+    for story in stories:
+        for orientation in ORIENTATIONS if task.per == "orientation" else ORIENTATIONS[:1]:
+            row = path_row(story, orientation)
+            prompt, reference = task.prompt(row), row[task.target]
+            if prompt and reference:
+                side = orientation if task.per == "orientation" else None
+                yield GenerationSample(story.id, task.name, prompt, reference.strip(), side)
+
+
+def _sample(
+    task: ClassificationTask, story: MoralStory, row: Mapping[str, str | None], label: int
+) -> Iterator[Sample]:
+    pair = task.pair(row)
+    if pair:
+        yield Sample(story.id, task.name, *pair, label, str(row["orientation"]))
+
+
+def _harmless(sentence: str) -> str:
+    """Keep a text from posing as markers of ours."""
+    return " ".join(_MARKER.sub(" ", sentence).split())
+
+
+def _by_name(table: Mapping[str, T], name: str) -> T:
+    if name not in table:
+        raise InputError(f"there is no task '{name}'", did_you_mean(name, table))
+    return table[name]
+
+
+@cache
+def _table() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
+    text = resources.files("moralscope.stories").joinpath("data/tasks.toml").read_text("utf-8")
+    return tomllib.loads(text)
