@@ -11,6 +11,7 @@ import argparse
 import random
 import time
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -20,7 +21,8 @@ from moralscope.engine.classifiers.learning import Lesson, PairLearner
 from moralscope.engine.classifiers.module import Slices, build_network, load_body
 from moralscope.engine.training import Schedule, train
 
-WORDS = "the a friend asks to keep promise when money work family and then says no yes".split()
+TEXT = "the a friend asks to keep promise when money work family and then says no yes"
+WORDS = TEXT.split()
 
 
 def synthetic(count: int) -> list[Lesson]:
@@ -33,7 +35,7 @@ def synthetic(count: int) -> list[Lesson]:
     return rows
 
 
-def network(folder: Path):
+def network(folder: Path) -> tuple[torch.nn.Module, Any]:
     torch.manual_seed(0)
     body, tokenizer = load_body(folder, "base")
     made = build_network(with_adapter(body, AdapterShape(16)), 2)

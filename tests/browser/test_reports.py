@@ -14,9 +14,30 @@ from ..unit.reports.plain_records import (
     unknown_record,
     words_record,
 )
+from ..unit.reports.test_chain_page import chain_record, row
 from .chromium import Chromium, find
 
 pytestmark = pytest.mark.browser
+
+
+def evaluate_record(task="action+context+consequence", texts=("Jo waits.",)):
+    found = {"value": 0.75, "low": 0.5, "high": 0.9}
+    bins = [{"confidence": 0.6 + n / 10, "accuracy": 0.5 + n / 10, "n": 9} for n in range(4)]
+    measured = {"accuracy": found, "f1": found, "ece": 0.1, "stories": 20, "reliability": bins}
+    mistakes = [
+        {"id": text, "grounding": text, "target": text, "right": "moral", "called": "immoral",
+         "probability": 0.01} for text in texts
+    ]  # fmt: skip
+    cell = {
+        "task": task,
+        "split": "norm_distance",
+        "measured": measured,
+        "reversed": [{"variant": 0, "accuracy": found, "original": found, "coverage": 1.0}],
+        "confusion": {"labels": ["immoral", "moral"], "counts": [[9, 1], [2, 8]]},
+        "mistakes": mistakes,
+    }
+    return record("stories evaluate", [cell] * 3, config={"experts": task, "part": "test"})
+
 
 KINDS = {
     "score": lambda: score_record(
@@ -25,6 +46,7 @@ KINDS = {
     "words": words_record,
     "compare": lambda: compare_record([f"do thing {n}" for n in range(30)]),
     "unknown": unknown_record,
+    "evaluate": evaluate_record,
 }
 
 
@@ -102,9 +124,11 @@ def test_five_thousand_actions_open_in_three_seconds(browser, tmp_path):
             {"word": text, "group": text, "bias": n / 10, "association": n / 7}
             for n, text in enumerate(HOSTILE)
         ]},
+        chain_record([row(text, choice=text, norm=text) for text in HOSTILE]),
+        evaluate_record(HOSTILE[0], HOSTILE),
         record(HOSTILE[1], [{HOSTILE[0]: text} for text in HOSTILE], config={"<b>": HOSTILE[0]}),
     ],
-    ids=["score", "compare", "words", "unknown"],
+    ids=["score", "compare", "words", "chain", "evaluate", "unknown"],
 )  # fmt: skip
 def test_hostile_text_is_shown_as_text(show, plain):
     browser = show(plain)
@@ -112,6 +136,32 @@ def test_hostile_text_is_shown_as_text(show, plain):
     strange = "main img, main a, main b, main i, main svg a, main [onload], main [onerror]"
     assert browser.run(f"document.querySelectorAll({strange!r}).length") == 0
     assert HOSTILE[0] in browser.run("document.body.innerText")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_tables_of_a_chain_break_between_words_and_fit_the_screen(show, width):
+    long = "x" * 3000
+    browser = show(chain_record([row(target="immoral"), row("2" * 40, choice=long)]), width=width)
+    assert_calm(browser)
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    broken = (
+        "(() => { const cell = [...document.querySelectorAll('td')].find("
+        "c => c.textContent === 'immoral'); const range = document.createRange();"
+        "range.selectNodeContents(cell); return range.getClientRects().length })()"
+    )
+    assert browser.run(broken) == 1
+    widest = "Math.max(...[...document.querySelectorAll('td')].map(c => c.offsetWidth))"
+    assert browser.run(widest) < 1000
+
+
+def test_a_mistake_is_opened_to_see_what_was_read(show):
+    browser = show(evaluate_record(texts=["Jo <b>waits</b>."]))
+    browser.run(
+        "[...document.querySelectorAll('.table')].at(-2).querySelector('td button').click()"
+    )
+    told = browser.run("document.querySelector('.details').innerText")
+    assert "Jo <b>waits</b>." in told
+    assert "norm distance" in told
 
 
 def test_hostile_labels_are_text_in_charts_and_in_hover(show):

@@ -5,12 +5,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from moralscope.core.errors import InputError
+
 _HEADS = ("pooler", "lm_head", "score", "classifier")  # linear layers that adapters leave alone
 
 
 @dataclass(frozen=True, slots=True)
 class AdapterShape:
-    """Rank, scale (alpha = 2·rank unless given) and dropout of an adapter on every linear layer."""
+    """Rank, scale (alpha = 2·rank unless given) and dropout of an adapter on every linear layer.
+
+    Examples
+    --------
+    >>> AdapterShape(8).rank
+    8
+    """
 
     rank: int = 16
     alpha: int | None = None
@@ -27,12 +35,14 @@ def with_adapter(body: Any, shape: AdapterShape, new_tokens: Sequence[int] = ())
         for name, module in body.named_modules()
         if isinstance(module, torch.nn.Linear) and not any(part in name for part in _HEADS)
     ]
+    if not names:
+        raise InputError("this base has no linear layers to adapt", "train every weight (--full)")
     config = LoraConfig(
         r=shape.rank,
         lora_alpha=shape.alpha or 2 * shape.rank,
         lora_dropout=shape.dropout,
         target_modules=sorted({name.rsplit(".", 1)[-1] for name in names}),
-        exclude_modules=[name for name in ("pooler.dense",) if _has(body, name)] or None,
+        exclude_modules=["pooler.dense"] if _has(body, "pooler.dense") else None,
         trainable_token_indices=list(new_tokens) or None,
     )
     return get_peft_model(body, config)

@@ -7,7 +7,7 @@ _PACKED = {"bert", "distilbert", "mpnet", "roberta", "xlm-roberta"}  # where pac
 
 
 def speed_up(model: Any, kind: str) -> None:
-    """Rearrange a frozen model of `kind` (its config's model_type) for inference; CPU gains most."""
+    """Rearrange a frozen model of `kind` (its config's model_type); a CPU gains most."""
     import torch
     from torch.nn.functional import gelu
     from transformers.activations import GELUActivation

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from moralscope.engine.training import History, Schedule
+from moralscope.engine.training import Schedule
 
 if TYPE_CHECKING:
     from moralscope.jobs.stories_train import TrainOptions
@@ -13,23 +14,26 @@ DATA = {
     "moral-stories": "Moral Stories (Emelin et al. 2021), MIT, github.com/demelin/moral_stories",
     "ethics": "ETHICS (Hendrycks et al. 2021), MIT, github.com/hendrycks/ethics",
 }
-_TEXT = """# {title}
+_ACCURACY = """accuracy; "reversed": the norm reversed as by `moralscope stories reverse`, and
+  the right answer with it; "swapped": an unrelated norm, right answer "does not concern\""""
+_LOSS = "loss a token of what people wrote; lower is better"
+_TEXT = """# Moral Stories {kind} on {base}
 
-Experts of moralscope on `{base}`: {tasks}.
+Trained by moralscope on `{base}`: {tasks}.
 
-- **Base:** {base}. The adapter works on these weights only (`expert.json` has their sha256).
-- **Data:** {data}. Trained on the *train* part of the `{split}` split only; dev chose the epoch and
-  the temperature. Situation, intention and consequences are at hand for 6,912 of the 12,000 stories.
+- **Base:** {base}. An adapter works on these weights only (`expert.json` has their sha256).
+- **Data:** {data}.
+  Trained on the *train* part of the `{split}` split only{limit}; dev chose the epoch.
 - **Licence:** Apache-2.0 (the base and the data keep theirs).
 - **Made by:** `{command}`
-- **Figures** (accuracy; "reversed": the norm reversed by `moralscope stories reverse`, and the right
-  answer with it; "swapped": an unrelated norm, right answer "does not concern"):
+- **Figures** ({figures}):
 
 {table}
 
-Descriptive, never authoritative: the experts reproduce the judgments of US crowd workers of 2020
+Descriptive, never authoritative: Moral Stories holds the judgments of US crowd workers of 2020
 about short, everyday stories in English.
 """
+_PLURAL = {"all": "every classification task", "texts": "every generation task"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,35 +48,47 @@ def expert_card(
     options: "TrainOptions",
     base: str,
     schedule: Schedule,
-    history: History,
     figures: Mapping[str, Mapping[str, float]],
+    own: Path | None = None,
 ) -> Card:
-    """Describe what was trained; nothing of this machine goes into the text."""
-    data = [DATA["moral-stories"], *([DATA["ethics"]] if options.ethics else [])]
+    """Describe what was trained; `own` is the file of stories that was named instead of the data.
+
+    The text names folders and files of this machine without their place.
+    """
+    texts = options.task == "texts" or "|" in options.task
+    short = Path(base).name if Path(base).is_dir() else base
+    data = [f"stories of {own.name}" if own else DATA["moral-stories"]]
+    data += [DATA["ethics"]] if options.ethics else []
+    command = _command(options, schedule, short, own)
     facts = {
-        "base": base,
+        "base": short,
         "data": data,
-        "trained_on": {"split": options.split, "part": "train"},
+        "trained_on": {"split": options.split, "part": "train", "limit": options.limit},
         "licence": "Apache-2.0",
-        "epochs": history.looks[history.best]["epoch"],
+        "epochs": figures["dev"]["epoch"],
         "seed": schedule.seed,
         "metrics": {part: _rounded(rows) for part, rows in figures.items()},
-        "command": _command(options, schedule, base),
+        "command": command,
     }
     text = _TEXT.format(
-        title=f"Moral Stories experts on {base}",
-        base=base,
-        tasks="every classification task" if options.task == "all" else options.task,
+        kind="generator" if texts else "experts",
+        base=short,
+        tasks=_PLURAL.get(options.task, options.task),
         data=" and ".join(data),
         split=options.split,
-        command=facts["command"],
+        limit=f", its first {options.limit} stories" if options.limit else "",
+        command=command,
+        figures=_LOSS if texts else _ACCURACY,
         table=_table(figures),
     )
     return Card(facts, text)
 
 
-def _command(options: "TrainOptions", schedule: Schedule, base: str) -> str:
-    words = [f"moralscope stories train {options.task} --split {options.split} --base {base}"]
+def _command(options: "TrainOptions", schedule: Schedule, base: str, own: Path | None) -> str:
+    """Return the command that does the same again: what it leaves out is a default."""
+    task = f"'{options.task}'" if "|" in options.task else options.task
+    words = [f"moralscope stories train {task} --split {options.split} --base {base}"]
+    words += [f"--stories {own.name}"] if own else []
     if options.paper:
         words.append("--paper")
     else:
@@ -80,9 +96,15 @@ def _command(options: "TrainOptions", schedule: Schedule, base: str) -> str:
     words.append(f"--epochs {schedule.epochs} --learning-rate {schedule.learning_rate}")
     words.append(f"--batch {schedule.batch_size} --max-length {options.max_length}")
     words.append(f"--patience {schedule.patience} --seed {schedule.seed}")
-    words += ["--no-contrast"] if not options.contrast else []
-    words += ["--no-behaviours"] if not options.behaviours else []
+    for name in ("contrast", "behaviours"):
+        value = getattr(options, name)
+        if value is not None and value == options.paper:  # not what the other options mean
+            words.append(f"--{name}" if value else f"--no-{name}")
+    words += [f"--limit {options.limit}"] if options.limit else []
+    words += [f"--start {options.start.name}"] if options.start else []
+    words += [f"--drafts {options.drafts.name}"] if options.drafts else []
     words += ["--ethics"] if options.ethics else []
+    words += ["--test"] if options.test else []
     return " ".join(words)
 
 
@@ -95,6 +117,7 @@ def _table(figures: Mapping[str, Mapping[str, float]]) -> str:
     groups = [name for name in figures["dev"] if name not in {"epoch", "loss", "score"}]
     lines = [f"| task | {' | '.join(parts)} |", "|---" * (len(parts) + 1) + "|"]
     for group in groups:
-        values = " | ".join(f"{figures[part][group]:.3f}" for part in parts)
-        lines.append(f"| {group} | {values} |")
+        values = (figures[part].get(group) for part in parts)
+        cells = " | ".join("—" if value is None else f"{value:.3f}" for value in values)
+        lines.append(f"| {group} | {cells} |")
     return "\n".join(lines)

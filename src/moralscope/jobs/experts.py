@@ -53,7 +53,8 @@ def prepare_experts(name: str, *, progress: Progress | None = None) -> ExpertSet
             "'moralscope stories train' wrote",
         )
     settings = read_settings(path)
-    if (path / "model").is_dir():
-        return Experts(path, None, "", name)
+    label = path.resolve().name  # of the shipped ones: stories-mpnet, stories-minilm
+    if (path / "model").is_dir():  # every weight was trained: no base is needed
+        return Experts(path, None, "", label)
     base, checksum = resolve_base(settings.base, Store(), progress)
-    return Experts(path, base, checksum, path.name if name not in SHIPPED else f"stories-{name}")
+    return Experts(path, base, checksum, label)

@@ -149,7 +149,8 @@ def _notes(axis: Judge, rows: Sequence[dict[str, str]], ignored: Sequence[str]) 
         lines.append(f"columns that were not read: {', '.join(name[:60] for name in ignored[:20])}")
     idle = Counter(name for row in rows for name in unused(row, best_task(row, axis.experts.tasks)))
     lines += [
-        f"'{name}' of {count:,} rows was not read: no expert takes it with what else they have"
+        f"'{name}' of {count:,} row{'s' * (count > 1)} was not read: no expert takes it with the "
+        "row's other columns"
         for name, count in idle.items()
     ]
     return lines

@@ -1,16 +1,17 @@
 """`reproduce stories`: the tables of Emelin et al. 2021 beside ours.
 
-Data and splits (Tables 1, 7, 10) and classification (Tables 2, 3, 8, 9). Tables on generation come
-from saved texts (`jobs.stories_score_texts`) and are handed in as `generation`.
+Data and splits (Tables 1, 7, 10), classification (Tables 2, 3, 8, 9) and generated texts (Tables 4
+to 6 and 15 to 17, `reproduce_texts`). It generates nothing: texts come from saved runs.
 """
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import RunRecord
 from moralscope.jobs.experts import ExpertSet
+from moralscope.jobs.reproduce_texts import PaperRow, PaperTable, TextTables, text_tables
 from moralscope.jobs.score import NOT_ADVICE
 from moralscope.jobs.stories_evaluate import Evaluated, EvaluateOptions, evaluate
 from moralscope.jobs.stories_split import SAMPLES, stories_split
@@ -32,33 +33,13 @@ _OTHER_MODEL = (
 Report = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class PaperRow:
-    """One number of a table: ours with its interval, where it has one, beside the paper's."""
-
-    row: str
-    column: str
-    ours: float | None
-    low: float | None
-    high: float | None
-    paper: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class PaperTable:
-    """A table of the paper beside ours."""
-
-    name: str
-    rows: Sequence[PaperRow]
-
-
 def reproduce_stories(
     file: StoryFile,
     experts: Sequence[ExpertSet],
     options: EvaluateOptions | None = None,
     *,
     encoder: Encoder | None = None,
-    generation: Sequence[PaperTable] = (),
+    texts: TextTables | None = None,
     report: Report | None = None,
 ) -> RunRecord:
     """Compute the tables.
@@ -74,13 +55,14 @@ def reproduce_stories(
         Tasks, `max_stories` and seed of the evaluation.
     encoder
         For the splits of Table 1; without one they are left out.
-    generation
-        Tables 4 to 6 and 15 to 17, where texts were generated.
+    texts
+        Tables on generated texts, from `text_tables`; by default the paper's figures alone.
     report
         Called with (done, total) of the evaluation.
     """
     chosen = replace(options or EvaluateOptions(), reversed=False, calibrate=False)
-    warnings: list[str] = []
+    texts = texts or text_tables()
+    warnings: list[str] = [*texts.warnings]
     tables = [*_data_tables(file, encoder, chosen.seed, warnings), *_sizes(file)]
     cells: list[Evaluated] = []
     for place, (part, split) in enumerate((p, s) for p in ("test", "dev") for s in SPLITS):
@@ -102,9 +84,11 @@ def reproduce_stories(
             "stories": len(file.stories),
             "complete_stories": len(file.complete),
             "max_stories": chosen.max_stories,
+            "runs": texts.runs,
+            "judge": texts.judge.name if texts.judge else None,
         },
-        models=[each.ref for each in experts],
-        results=sorted([*tables, *generation], key=lambda table: _number(table.name)),
+        models=[*(each.ref for each in experts), *([texts.judge] if texts.judge else [])],
+        results=sorted([*tables, *texts.tables], key=lambda table: _number(table.name)),
         statistics={"cells": [replace(cell, mistakes=()) for cell in cells]},
         warnings=list(dict.fromkeys([NOT_ADVICE, _OTHER_MODEL, *warnings])),
     )

@@ -198,6 +198,10 @@ def _cells(
                 cells.append(cell)
             else:
                 empty.append(f"{task.name}, {split}: no complete story to measure on was left")
+    if not cells and options.part == "all":
+        raise InputError(
+            "no story is complete for these tasks", "give stories with the sentences that they read"
+        )
     if not cells:
         raise InputError(
             f"no story is complete for these tasks and in the {options.part} part of "

@@ -5,6 +5,7 @@ test are computed only when asked for, once.
 """
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import ModelRef, RunRecord
+from moralscope.core.registry import did_you_mean
 from moralscope.engine.adapters import AdapterShape
 from moralscope.engine.classifiers.bases import resolve_base
 from moralscope.engine.classifiers.learning import Lesson, PairLearner
@@ -22,10 +24,10 @@ from moralscope.engine.classifiers.saved import ExpertSettings, folder_sha256, s
 from moralscope.engine.data import data_file
 from moralscope.engine.stats.calibration import fit_temperature
 from moralscope.engine.store import Progress, Store
-from moralscope.engine.training import History, Schedule
-from moralscope.engine.training import Moment as Moment
+from moralscope.engine.training import History, Moment, Schedule
 from moralscope.jobs.expert_cards import expert_card
 from moralscope.jobs.stories_data import load_stories
+from moralscope.jobs.train_folders import CHECKPOINT, named_base, training_folder
 from moralscope.stories.auxiliary import TASKS as ETHICS_TASKS
 from moralscope.stories.auxiliary import ethics_lessons
 from moralscope.stories.lessons import (
@@ -45,12 +47,21 @@ from moralscope.stories.tasks import (
     generation_tasks,
 )
 
+__all__ = ["Moment", "Report", "TrainOptions", "train_experts", "train_task"]
+
 ALL, TEXTS = "all", "texts"
-CHECKPOINT = "training.safetensors"
 DEFAULT = Schedule(epochs=4, learning_rate=4e-4, batch_size=64)
-PAPER = Schedule(epochs=4, learning_rate=1e-5, batch_size=16, warmup=0.0, patience=4)
-PAPER_LENGTH = 100
-GRID = {"learning_rate": (1e-5, 3e-5, 5e-5), "epochs": (3, 4), "batch_size": (8, 16)}
+# Appendix B and Table 14 (the setting of most rows); what they leave open is transformers' default.
+PAPER = Schedule(
+    epochs=4, learning_rate=1e-5, batch_size=16, warmup=0.0, weight_decay=0.0, patience=4
+)
+LENGTH, PAPER_LENGTH = 128, 100
+# Footnote 4.
+GRID: dict[str, Any] = {
+    "learning_rate": (1e-5, 3e-5, 5e-5),
+    "epochs": (3, 4),
+    "batch_size": (8, 16),
+}
 Report = Callable[[Moment], None]
 
 
@@ -58,8 +69,15 @@ Report = Callable[[Moment], None]
 class TrainOptions:
     """What to train on what. `rank` None trains every weight of the base.
 
-    `base_is` names the store's entry whose weights the base folder holds (a copy elsewhere);
-    `schedule` holds what differs from the defaults, or from the paper's settings with `paper`.
+    `paper` gives the paper's settings: every weight, its schedule and length, its pairs alone.
+    `contrast`, `behaviours` and `max_length` None mean what `paper` says, or else ours. `schedule`
+    holds what differs from the defaults or from the paper. `base_is` names the store's entry whose
+    weights the base folder holds (a copy elsewhere).
+
+    Examples
+    --------
+    >>> TrainOptions(paper=True).adapter is None, TrainOptions(rank=8).adapter.rank
+    (True, 8)
     """
 
     task: str = ALL
@@ -69,9 +87,9 @@ class TrainOptions:
     rank: int | None = 16
     paper: bool = False
     grid: bool = False
-    max_length: int = 128
-    contrast: bool = True
-    behaviours: bool = True
+    max_length: int | None = None
+    contrast: bool | None = None
+    behaviours: bool | None = None
     ethics: bool = False
     test: bool = False
     limit: int | None = None
@@ -79,6 +97,29 @@ class TrainOptions:
     drafts: Path | None = None
     schedule: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
+
+    @property
+    def adapter(self) -> AdapterShape | None:
+        """The adapter's shape; None trains every weight, as the paper does."""
+        return None if self.rank is None or self.paper else AdapterShape(self.rank)
+
+    def schedule_from(self, ours: Schedule, paper: Schedule) -> Schedule:
+        """Return the schedule that these options mean."""
+        return replace(paper if self.paper else ours, seed=self.seed, **self.schedule)
+
+
+@dataclass(frozen=True, slots=True)
+class _Best:
+    """The best point of the grid, or the only one; `grid` has the dev score of every point."""
+
+    learner: PairLearner
+    history: History
+    schedule: Schedule
+    grid: Sequence[Mapping[str, float]] = ()
+
+    @property
+    def look(self) -> dict[str, float]:
+        return self.history.looks[self.history.best]
 
 
 def train_task(
@@ -88,7 +129,18 @@ def train_task(
     report: Report | None = None,
     progress: Progress | None = None,
 ) -> RunRecord:
-    """Train what the task's name means: classification experts, or a generator."""
+    """Train what the task's name means: classification experts, or a generator.
+
+    Raises
+    ------
+    InputError
+        A name that means nothing, stories without the sentences, or a folder of other things.
+    """
+    known = [ALL, TEXTS, *classification_tasks(), *generation_tasks()]
+    if options.task not in known:
+        raise InputError(f"there is no task '{options.task}'", did_you_mean(options.task, known))
+    if not float(options.schedule.get("learning_rate", 1.0)) > 0:
+        raise InputError("a learning rate is more than 0", "4e-4 is usual for an adapter")
     if options.task == TEXTS or options.task in generation_tasks():
         from moralscope.jobs.stories_train_texts import train_texts
 
@@ -104,46 +156,56 @@ def train_experts(
     progress: Progress | None = None,
 ) -> RunRecord:
     """Train, choose on dev, write the experts to `out`, and say how well they do."""
+    if options.drafts or options.start:
+        raise InputError("--drafts and --start are for texts", f"leave them out for {options.task}")
+    options = _settled(options)
     tasks = _tasks(options.task)
-    name = options.base or "mpnet"
-    base, base_sha256 = resolve_base(name, Store(), progress)
-    if options.base_is:
-        name, base_sha256 = options.base_is, Store().entry(options.base_is).sha256
     parts = _parts(tasks, load_stories(stories).stories, options)
     lessons = _lessons(tasks, parts, options)
-    dev = [row for task in tasks for row in _dev(task, parts[task.name]["dev"], options)]
-    out.mkdir(parents=True, exist_ok=True)
-    learner, history, schedule = _best(options, base, lessons, dev, tasks, out, report)
-    temperatures = {task.name: _temperature(learner, task.name) for task in tasks}
-    figures = {"dev": history.looks[history.best]}
-    slices = keep_tasks(learner.module, learner.slices, [task.name for task in tasks])
-    if options.test:
-        test = [row for task in tasks for row in _dev(task, parts[task.name]["test"], options)]
-        final = PairLearner(learner.module, learner.tokenizer, slices, [], test, _length(options))
-        figures["test"] = final.dev()
-    card = expert_card(options, name, schedule, history, figures)
-    settings = ExpertSettings(
-        name,
-        base_sha256,
-        slices.labels,
-        _length(options),
-        temperatures,
-        card.facts,
-    )
-    save_experts(out, learner.module, settings, learner.tokenizer, card.text)
-    (out / CHECKPOINT).unlink(missing_ok=True)
+    name = options.base or "mpnet"
+    base, base_sha256 = resolve_base(name, Store(), progress)
+    name, base_sha256 = named_base(name, base, base_sha256, options.base_is)
+    labels = {task.name: task.labels for task in tasks} | (ETHICS_TASKS if options.ethics else {})
+    making = Making(base, labels, adapter=options.adapter, max_length=options.max_length or LENGTH)
+    with training_folder(out):
+        dev = _part_lessons(tasks, parts, "dev", options)
+        best = _best(options, making, (lessons, dev), out, report)
+        temperatures = _temperatures(best.learner, tasks)
+        slices = keep_tasks(best.learner.module, best.learner.slices, [task.name for task in tasks])
+        figures: dict[str, Mapping[str, float]] = {"dev": best.look}
+        if options.test:
+            test = _part_lessons(tasks, parts, "test", options)
+            learner = replace(best.learner, slices=slices, lessons=[], dev_lessons=test)
+            figures["test"] = learner.dev()
+        card = expert_card(options, name, best.schedule, figures, own=stories)
+        settings = ExpertSettings(
+            name, base_sha256, slices.labels, making.max_length, temperatures, card.facts
+        )
+        save_experts(out, best.learner.module, settings, best.learner.tokenizer, card.text)
     return RunRecord(
         job="train",
-        seed=schedule.seed,
-        config={**describe(options), "schedule": asdict(schedule), "out": str(out)},
+        seed=options.seed,
+        config={**describe(options), "schedule": asdict(best.schedule), "out": str(out)},
         models=[ModelRef(name, base_sha256), ModelRef(out.name, folder_sha256(out))],
-        results=history.looks,
+        results=best.history.looks,
         statistics={
-            "lessons": _counts(lessons),
+            "lessons": dict(Counter(row.task for row in lessons)),
             "figures": figures,
             "temperatures": temperatures,
-            "history": asdict(history),
+            "history": asdict(best.history),
+            **({"grid": list(best.grid)} if options.grid else {}),
         },
+    )
+
+
+def _settled(options: TrainOptions) -> TrainOptions:
+    """Return the options with nothing left open."""
+    ours = not options.paper
+    return replace(
+        options,
+        contrast=ours if options.contrast is None else options.contrast,
+        behaviours=ours if options.behaviours is None else options.behaviours,
+        max_length=options.max_length or (LENGTH if ours else PAPER_LENGTH),
     )
 
 
@@ -170,7 +232,7 @@ def _parts(
             ][: options.limit]
             for part in ("train", "dev", "test")
         }
-        for part in ("train", "dev"):
+        for part in ("train", "dev", *(("test",) if options.test else ())):
             if not official_lessons(task, parts[part]):
                 raise InputError(
                     f"no story of the {part} part has every sentence that '{task.name}' needs "
@@ -187,101 +249,89 @@ def _lessons(
     options: TrainOptions,
 ) -> list[Lesson]:
     lessons: list[Lesson] = []
-    seed = options.seed
     for task in tasks:
         train = parts[task.name]["train"]
         lessons += official_lessons(task, train)
         if options.contrast and len(task.labels) > UNRELATED:
-            lessons += contrast_lessons(task, train, Contrast(), seed)
+            lessons += contrast_lessons(task, train, Contrast(), options.seed)
         if options.behaviours and not task.grounding:
             lessons += behaviour_lessons(task, train)
-    if options.ethics:
-        folder = data_file("ethics/README.txt")
-        if folder is None:
-            raise InputError(
-                "--ethics needs the ETHICS data below MORALSCOPE_DATA",
-                "'moralscope data where ethics' says where it comes from",
-            )
-        found = ethics_lessons(folder.parent, seed)
-        lessons += found[: options.limit] if options.limit else found
-    return lessons
+    return lessons + (_ethics(options) if options.ethics else [])
 
 
-def _dev(
-    task: ClassificationTask, stories: list[MoralStory], options: TrainOptions
+def _ethics(options: TrainOptions) -> list[Lesson]:
+    folder = data_file("ethics/README.txt")
+    if folder is None:
+        raise InputError(
+            "--ethics needs the ETHICS data below MORALSCOPE_DATA",
+            "'moralscope data where ethics' says where it comes from",
+        )
+    return ethics_lessons(folder.parent, options.seed)[: options.limit]
+
+
+def _part_lessons(
+    tasks: Sequence[ClassificationTask],
+    parts: Mapping[str, Mapping[str, list[MoralStory]]],
+    part: str,
+    options: TrainOptions,
 ) -> list[Lesson]:
-    contrast = options.contrast and len(task.labels) > UNRELATED
-    return dev_lessons(task, stories, contrast, options.seed)
+    """Return the pairs of dev or test, in their groups."""
+    return [
+        row
+        for task in tasks
+        for row in dev_lessons(
+            task,
+            parts[task.name][part],
+            bool(options.contrast) and len(task.labels) > UNRELATED,
+            options.seed,
+        )
+    ]
 
 
 def _best(
     options: TrainOptions,
-    base: Path,
-    lessons: list[Lesson],
-    dev: list[Lesson],
-    tasks: Sequence[ClassificationTask],
+    making: Making,
+    lessons: tuple[Sequence[Lesson], Sequence[Lesson]],
     out: Path,
     report: Report | None,
-) -> tuple[PairLearner, History, Schedule]:
+) -> _Best:
     """Train once, or once for every point of the paper's grid, and keep the best on dev."""
-    labels = {task.name: task.labels for task in tasks}
-    if options.ethics:
-        labels |= ETHICS_TASKS
-    best: tuple[PairLearner, History, Schedule] | None = None
+    best: _Best | None = None
+    grid: list[dict[str, float]] = []
     for place, schedule in enumerate(_schedules(options)):
-        adapter = None if options.rank is None or options.paper else AdapterShape(options.rank)
-        making = Making(base, labels, schedule, adapter, _length(options))
-        checkpoint = out / (CHECKPOINT if not options.grid else f"{place:02d}-{CHECKPOINT}")
-        learner, history = make_experts(making, lessons, dev, checkpoint, report)
-        if best is None or _score(history) > _score(best[1]):
-            best = learner, history, schedule
+        checkpoint = out / (f"{place:02d}-{CHECKPOINT}" if options.grid else CHECKPOINT)
+        one = replace(making, schedule=schedule)
+        made = _Best(*make_experts(one, *lessons, checkpoint, report), schedule)
+        grid.append({**{name: getattr(schedule, name) for name in GRID}, **made.look})
+        if best is None or made.look["score"] > best.look["score"]:
+            best = made
+        del made  # a learner that is not the best leaves memory before the next is built
     if best is None:
         raise InputError("the grid is empty", "leave --grid out")
-    for left in out.glob(f"*-{CHECKPOINT}"):
-        left.unlink()
-    return best
+    return replace(best, grid=grid)
 
 
 def _schedules(options: TrainOptions) -> list[Schedule]:
-    one = replace(PAPER if options.paper else DEFAULT, seed=options.seed, **options.schedule)
+    """Return one schedule, or every point of the grid; what the user gave is not searched."""
+    one = options.schedule_from(DEFAULT, PAPER)
+    free = {name: values for name, values in GRID.items() if name not in options.schedule}
     if not options.grid:
         return [one]
-    points = itertools.product(*GRID.values())
-    return [replace(one, **_named(point)) for point in points]
+    points = itertools.product(*free.values())
+    return [replace(one, **dict(zip(free, point, strict=True))) for point in points]
 
 
-def _named(point: tuple[Any, ...]) -> dict[str, Any]:
-    return dict(zip(GRID, point, strict=True))
-
-
-def _length(options: TrainOptions) -> int:
-    return PAPER_LENGTH if options.paper else options.max_length
-
-
-def _score(history: History) -> float:
-    return history.looks[history.best]["score"]
-
-
-def _temperature(learner: PairLearner, task: str) -> float:
-    """Return the temperature that suits dev best, over all groups of the task."""
-    chosen = [
-        (logits, row.label)
-        for logits, row in zip(learner.dev_logits(), learner.dev_lessons, strict=True)
-        if row.task == task
-    ]
-    logits = np.array([row for row, _ in chosen], dtype=np.float64)
-    logits -= logits.max(axis=1, keepdims=True)
-    rows = np.exp(logits)
-    return fit_temperature(
-        rows / rows.sum(axis=1, keepdims=True), np.array([label for _, label in chosen])
-    )
-
-
-def _counts(lessons: Sequence[Lesson]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for row in lessons:
-        counts[row.task] = counts.get(row.task, 0) + 1
-    return counts
+def _temperatures(learner: PairLearner, tasks: Sequence[ClassificationTask]) -> dict[str, float]:
+    """Return the temperature that suits dev best, over all groups of each task."""
+    each = list(zip(learner.dev_logits(), learner.dev_lessons, strict=True))
+    found = {}
+    for task in tasks:
+        own = [(logits, row.label) for logits, row in each if row.task == task.name]
+        logits = np.array([row for row, _ in own], dtype=np.float64)
+        rows = np.exp(logits - logits.max(axis=1, keepdims=True))
+        labels = np.array([label for _, label in own])
+        found[task.name] = fit_temperature(rows / rows.sum(axis=1, keepdims=True), labels)
+    return found
 
 
 def describe(options: TrainOptions) -> dict[str, Any]:

@@ -40,11 +40,16 @@ def chain_page(plain: Plain) -> Page:
     if told:
         sections.append(Section("The recipe", [], told))
     beside = f", beside {', '.join(others)}" if others else ""
+    stories = len({text(row.get("id")) for row in rows})
+    shown = (
+        f"The first {_EXAMPLES} of {stories:,} stories" if stories > _EXAMPLES else "All stories"
+    )
     summary = [
-        f"{recipe}{beside}: {len(rows):,} results. The first {_EXAMPLES} stories are shown in "
-        "full, as they come; nobody picked them."
+        f"{recipe}{beside}: {len(rows):,} results. {shown} are shown in full, as they come; nobody "
+        "picked them."
     ]
-    return Page(f"Chain of experts: {recipe}", summary, _tiles(rows, found), sections)
+    kind = "Generated texts" if plain.get("job") == "generate" else "Chain of experts"
+    return Page(f"{kind}: {recipe}", summary, _tiles(rows, found), sections)
 
 
 def _others(beside: Any) -> dict[str, dict[tuple[str, str], str]]:
@@ -87,7 +92,8 @@ def _texts(
     for other, choices in others.items():
         if _key(row) in choices:
             yield f"{name} ({other})", choices[_key(row)]
-    yield f"{name} (reference)", text(row.get("reference"))
+    if row.get("reference"):
+        yield f"{name} (reference)", text(row["reference"])
 
 
 def _rest(row: Plain, kind: str) -> Iterator[tuple[str, str]]:
@@ -101,13 +107,14 @@ def _rest(row: Plain, kind: str) -> Iterator[tuple[str, str]]:
 
 
 def _choices(rows: Sequence[Plain], others: Mapping[str, Mapping[Any, str]]) -> Table:
+    references = any(row.get("reference") for row in rows)
     columns = [
         Column("story"),
         Column("target"),
         Column("choice"),
         Column("score", "number"),
         *(Column(name) for name in others),
-        Column("reference"),
+        *([Column("reference")] if references else []),
     ]
     values = [
         [
@@ -116,7 +123,7 @@ def _choices(rows: Sequence[Plain], others: Mapping[str, Mapping[Any, str]]) -> 
             text(row.get("choice")),
             _score(row, place),
             *(choices.get(_key(row)) for choices in others.values()),
-            text(row.get("reference")),
+            *([text(row.get("reference"))] if references else []),
         ]
         for place, row in enumerate(rows[:_MAX_ROWS])
     ]
@@ -176,9 +183,7 @@ def _recipe(found: Plain) -> list[Block]:
             ]
             for step in steps
         ]
-        blocks.append(
-            Table("What each step cost", [*columns, Column("seconds", "number", 1)], values)
-        )
+        blocks.append(Table("What each step cost", columns, values))
     return blocks
 
 

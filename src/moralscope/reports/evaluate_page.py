@@ -17,12 +17,14 @@ _GRID = (
     Column("paper", "number", 2),
     Column("F1", "number"),
     Column("paper's F1", "number", 2),
-    Column("macro F1", "number"),
     Column("ECE", "number"),
-    Column("T on dev", "number", 2),
     Column("stories", "whole"),
-    Column("seen, left out", "whole"),
 )
+_GRID_MORE = {
+    "macro F1": Column("", "number"),
+    "temperature fitted on dev": Column("", "number", 2),
+    "stories seen in training, left out": Column("", "whole"),
+}
 _NORMS = (
     Column("setting"),
     Column("split"),
@@ -32,7 +34,7 @@ _NORMS = (
     Column("high", "number"),
     Column("as written", "number"),
     Column("share reversed", "number", 2),
-    Column("swapped: does not concern", "number"),
+    Column("swapped", "number"),
 )
 _PAIRED = (
     Column("setting"),
@@ -54,14 +56,12 @@ _WORDS = (
 )
 _MISTAKES = (
     Column("setting"),
-    Column("split"),
-    Column("story"),
-    Column("grounding"),
     Column("sentence"),
     Column("right"),
     Column("called"),
-    Column("P of the right label", "number"),
+    Column("P(right)", "number"),
 )
+_MISTAKES_MORE = ("read before it", "story", "split")
 
 
 def evaluate_page(plain: Plain) -> Page:
@@ -73,12 +73,13 @@ def evaluate_page(plain: Plain) -> Page:
         Section(
             "Accuracy and F1",
             ["Intervals are 95 % bootstraps over stories. F1 is that of the positive class."],
-            [Table("Grid, beside the paper's", _GRID, [_grid_row(cell) for cell in cells])],
+            [_grid(cells)],
         ),
         *_optional(
             "Does it read the norm?",
             "The norm is reversed and the right answer with it; or it is swapped for one of "
-            "another story, which does not concern the action. One half is chance.",
+            "another story: 'swapped' is how often the expert says that it does not concern the "
+            "action. One half is chance for reversed norms.",
             Table("Norm sensitivity", _NORMS, [row for cell in cells for row in _norm_rows(cell)]),
         ),
         *_calibration(cells),
@@ -96,13 +97,15 @@ def evaluate_page(plain: Plain) -> Page:
         ),
         *_optional(
             "Surest mistakes",
-            "The wrong decisions that the expert was surest of.",
-            Table("Mistakes", _MISTAKES, list(_mistake_rows(cells))),
+            "The wrong decisions that the expert was surest of. Open a row to see what was read "
+            "before the sentence.",
+            Table("Mistakes", _MISTAKES, list(_mistake_rows(cells)), _MISTAKES_MORE),
         ),
     ]
+    counts = [_value(config, key) or 0 for key in ("stories", "complete_stories")]
     summary = [
-        f"{expert} on the {part} part, {len(cells)} settings; {text(config.get('stories'))} "
-        f"stories were read, {text(config.get('complete_stories'))} with all seven sentences."
+        f"{expert} on the {part} part, {len(cells)} settings; {counts[0]:,.0f} stories were read, "
+        f"{counts[1]:,.0f} with all seven sentences."
     ]
     return Page(f"Moral Stories experts: {expert}", summary, _tiles(cells), sections)
 
@@ -124,7 +127,12 @@ def _value(holder: Plain, *keys: str) -> float | None:
 
 
 def _named(cell: Plain) -> list[Any]:
-    return [text(cell.get("task")), text(cell.get("split"))]
+    return [_spaced(cell), text(cell.get("split")).replace("_", " ")]
+
+
+def _spaced(cell: Plain) -> str:
+    """Return the setting with room to break a line."""
+    return text(cell.get("task")).replace("+", " + ")
 
 
 def _tiles(cells: Sequence[Plain]) -> list[tuple[str, str]]:
@@ -132,22 +140,30 @@ def _tiles(cells: Sequence[Plain]) -> list[tuple[str, str]]:
     for cell in cells:
         value = _value(cell, "measured", "accuracy", "value")
         if value is not None and cell.get("split") in ("norm_distance", "all"):
-            found.append((f"{value:.3f}", text(cell.get("task"))))
+            found.append((f"{value:.3f}", _spaced(cell)))
     return found[:6]
 
 
+def _grid(cells: Sequence[Plain]) -> Table:
+    rows = [_grid_row(cell) for cell in cells]
+    return Table("Grid, beside the paper's", _GRID, rows, list(_GRID_MORE))
+
+
 def _grid_row(cell: Plain) -> list[Any]:
+    more = (
+        _value(cell, "measured", "f1_macro", "value"),
+        _value(cell, "calibration", "temperature"),
+        _value(cell, "seen"),
+    )
     return [
         *_named(cell),
         *(_value(cell, "measured", "accuracy", end) for end in ("value", "low", "high")),
         _value(cell, "paper_accuracy"),
         _value(cell, "measured", "f1", "value"),
         _value(cell, "paper_f1"),
-        _value(cell, "measured", "f1_macro", "value"),
         _value(cell, "measured", "ece"),
-        _value(cell, "calibration", "temperature"),
         _value(cell, "measured", "stories"),
-        _value(cell, "seen"),
+        *(column.write(value) for column, value in zip(_GRID_MORE.values(), more, strict=True)),
     ]
 
 
@@ -196,11 +212,14 @@ def _word_rows(cells: Sequence[Plain]) -> Iterable[list[Any]]:
 def _mistake_rows(cells: Sequence[Plain]) -> Iterable[list[Any]]:
     for cell in cells:
         for found in rows_of(cell.get("mistakes") or [], "'mistakes'"):
-            texts = ("id", "grounding", "target", "right", "called")
+            setting, split = _named(cell)
             yield [
-                *_named(cell),
-                *(text(found.get(key)) for key in texts),
+                setting,
+                *(text(found.get(key)) for key in ("target", "right", "called")),
                 _value(found, "probability"),
+                text(found.get("grounding") or None),
+                text(found.get("id")),
+                split,
             ]
 
 

@@ -1,7 +1,7 @@
 """The end of every report: how it was computed, how to compute it again, what it does not mean."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from moralscope.reports.page import Block, Code, Column, Facts, Section, Table
@@ -24,10 +24,32 @@ _NOT_JUDGE = (
     "It was trained on whole sentences. Short phrases, other languages and questions of another "
     "kind than theirs are outside what its probabilities were calibrated on.",
 )
+_NOT_TEXTS = (
+    "It is not moral advice. A text is what a model writes when it is given a target, moral or "
+    "immoral; a probability is what another model makes of it.",
+    "A high probability proves nothing about the text: the experts that chose it cannot grade it. "
+    "Other experts ('stories metrics --judge') and people ('stories people') can.",
+    "It repeats people. The models learnt from everyday stories that crowd workers wrote in US "
+    "English; other people differ.",
+)
+_NOT_DATA = (
+    "It is not moral advice. Norms and stories are what crowd workers wrote in US English about "
+    "everyday life; other people differ.",
+    "Counts and distances say how stories are worded, not whether they are right or complete.",
+)
+_LIMITS = {
+    "stories evaluate": _NOT_JUDGE,
+    "chain": _NOT_TEXTS,
+    "generate": _NOT_TEXTS,
+    "stories stats": _NOT_DATA,
+    "stories split": _NOT_DATA,
+}
+# Experts that are shipped are asked for by the name of their base.
+_SHIPPED = {"stories-mpnet": "mpnet", "stories-minilm": "minilm"}
 _MAX_ARGUMENTS = 8
 _OPTIONS = (
     *("axis", "encoder", "encoders", "experts", "against", "norm", "template", "fit", "vectors"),
-    *("sets", "tasks", "split", "part"),
+    *("sets", "tasks", "split", "part", "max_stories"),
 )
 
 
@@ -49,7 +71,11 @@ def closing_sections(plain: Plain) -> list[Section]:
     prompts = plain["config"].get("prompts")
     if isinstance(prompts, list):
         rows = [[text(prompt)] for prompt in prompts]
-        blocks.append(Table("Questions asked", [Column("question")], rows))
+        judged = text(config.get("axis")) == "judge"
+        title, column = (
+            ("Phrases are put as", "wording") if judged else ("Questions asked", "question")
+        )
+        blocks.append(Table(title, [Column(column)], rows))
     command = redo_command(plain)
     prose = ["Everything here is drawn from the run record alone."]
     if command:
@@ -57,12 +83,14 @@ def closing_sections(plain: Plain) -> list[Section]:
         blocks.insert(0, Code(command))
     return [
         Section("How it was computed", prose, blocks),
-        Section("What it does not mean", _NOT_JUDGE if _trained(plain) else _NOT),
+        Section("What it does not mean", _limits(plain)),
     ]
 
 
-def _trained(plain: Plain) -> bool:
-    return text(plain["config"].get("axis")) == "judge" or text(plain["job"]) == "stories evaluate"
+def _limits(plain: Plain) -> Sequence[str]:
+    config = plain["config"]
+    judged = text(config.get("axis")) == "judge" or text(config.get("paper")) == "stories"
+    return _NOT_JUDGE if judged else _LIMITS.get(text(plain["job"]), _NOT)
 
 
 def redo_command(plain: Plain) -> str:
@@ -90,10 +118,11 @@ def _options(config: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
     for name in names:
         value = config.get(name)
         if value is not None:
-            joined = (
-                ",".join(text(item) for item in value) if isinstance(value, list) else text(value)
-            )
-            words += [f"--{name}", joined]
+            names_given = [text(item) for item in (value if isinstance(value, list) else [value])]
+            words += [
+                f"--{name.replace('_', '-')}",
+                ",".join(_SHIPPED.get(each, each) for each in names_given),
+            ]
     return words
 
 

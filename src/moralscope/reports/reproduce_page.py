@@ -9,7 +9,7 @@ from typing import Any
 from moralscope.reports.generic_page import blocks_of, shape_text, table_of
 from moralscope.reports.page import Block, Column, Facts, Page, Section, Table
 from moralscope.reports.pairs import cloud
-from moralscope.reports.plain import Plain, rows_of, text
+from moralscope.reports.plain import Plain, number, rows_of, text
 from moralscope.reports.score_page import variance_chart
 
 _CHOICE_FIGURES = (
@@ -62,13 +62,15 @@ def _stories(plain: Plain, tables: Sequence[Plain]) -> Page:
         named = [
             {"action": f"{text(row.get('row'))}, {text(row.get('column'))}", **row} for row in rows
         ]
-        chart = cloud(name, {"each": named}, ("paper", "ours"))
+        chart = cloud(name, {"each": named}, ("paper", "ours"), fits=False)
         sections.append(_section(name, "", [table_of(name, rows), chart]))
     experts = text(plain["config"].get("experts"))
+    complete, stories = (
+        number(plain["config"].get(key), f"'{key}'") or 0 for key in ("complete_stories", "stories")
+    )
     summary = [
-        f"What the paper printed and what we find with {experts}. "
-        f"{text(plain['config'].get('complete_stories'))} of "
-        f"{text(plain['config'].get('stories'))} stories have all seven sentences."
+        f"What the paper printed and what we find with {experts}. {complete:,.0f} of "
+        f"{stories:,.0f} stories have all seven sentences."
     ]
     return Page("The paper “stories”, its tables beside ours", summary, [], sections)
 

@@ -1,6 +1,6 @@
 """The report of scored things: `score`, and every job whose results have a name and a score."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from statistics import median
@@ -57,7 +57,7 @@ def score_page(plain: Plain) -> Page:
     points = map_points(plain, rows)
     kept, dropped = _kept(rows)
     placed = [replace(row, place=place) for place, row in enumerate(kept)]
-    table = _table(plain, placed, dropped)
+    table = _table(plain, kept, dropped)
     sections = [_ranking(plain, placed)] if placed else []
     if points:
         sections.append(_map(plain, placed, [points[row.place] for row in kept]))
@@ -69,7 +69,7 @@ def score_page(plain: Plain) -> Page:
     if plain["job"] != "score" and plain["statistics"]:
         sections.append(Section("Figures", [], blocks_of(plain["statistics"])))
     title = "All of them" if plain["job"] != "score" else "All actions"
-    sections.append(Section(title, _table_prose(placed), [table]))
+    sections.append(Section(title, _table_prose(plain, placed), [table]))
     return Page(
         _title(plain, len(rows)), _summary(plain, rows), _figures(rows), sections, main=table
     )
@@ -84,6 +84,15 @@ def noun(plain: Plain, count: int) -> str:
 def _model(config: Plain, default: str) -> str:
     names = (config.get(key) for key in ("encoder", "vectors", "experts"))
     return text(next((name for name in names if name), default))
+
+
+def _is_judged(plain: Plain) -> bool:
+    """Tell the axis whose texts are worded in several ways and asked no question."""
+    return text(plain["config"].get("axis")) == "judge"
+
+
+def _interval(plain: Plain) -> str:
+    return "range over the wordings" if _is_judged(plain) else "95 % interval"
 
 
 def _title(plain: Plain, count: int) -> str:
@@ -102,7 +111,8 @@ def _summary(plain: Plain, rows: Sequence[Scored]) -> list[str]:
     config, (bad, good) = plain["config"], ends_of(plain)
     asked = config.get("prompts")
     model = _model(config, "the model")
-    ways = f", each in {len(asked)} wordings of a question" if isinstance(asked, list) else ""
+    ways = f", each in {len(asked)} wordings" if isinstance(asked, list) else ""
+    ways += " of a question" if ways and not _is_judged(plain) else ""
     best, worst = rows[0], rows[-1]
     lines = [
         f"{model} scored {noun(plain, len(rows))}{ways}. To the right is “{good}”, to the left "
@@ -113,10 +123,10 @@ def _summary(plain: Plain, rows: Sequence[Scored]) -> list[str]:
     missing = len(plain["results"]) - len(rows)
     if missing:
         lines.append(f"{missing:,} of {len(plain['results']):,} got no score and are not shown.")
-    return lines + _sureness(rows)
+    return lines + _sureness(rows, _interval(plain))
 
 
-def _sureness(rows: Sequence[Scored]) -> list[str]:
+def _sureness(rows: Sequence[Scored], interval: str) -> list[str]:
     widths = [row.high - row.low for row in rows if row.low is not None and row.high is not None]
     if not widths:
         return []
@@ -125,8 +135,8 @@ def _sureness(rows: Sequence[Scored]) -> list[str]:
     share = f", {100 * median(widths) / reach:.0f} % of the whole range" if reach > 0 else ""
     overlaps = sum(above.span[0] <= below.span[1] for above, below in pairwise(rows))
     lines = [
-        f"How sure: {counts[0]:,} lie above zero with their whole 95 % interval, {counts[1]:,} "
-        f"below, and {counts[2]:,} on both sides. A typical interval is "
+        f"How sure: {counts[0]:,} lie above zero with their whole {interval}, {counts[1]:,} "
+        f"below, and {counts[2]:,} on both sides. It is typically "
         f"{median(widths):.3f} wide{share}."
     ]
     if len(rows) > 2:
@@ -151,7 +161,8 @@ def _figures(rows: Sequence[Scored]) -> list[tuple[str, str]]:
 
 def _ranking(plain: Plain, rows: Sequence[Scored]) -> Section:
     ends = ends_of(plain)
-    how = "The bar through each mark is its 95 % interval." if rows[0].low is not None else ""
+    known = rows[0].low is not None
+    how = f"The bar through each mark is its {_interval(plain)}." if known else ""
     if len(rows) <= _ALL:
         return Section("Ranked scores", [how], [ranked(rows, "Ranked scores", ends)])
     prose = [f"The {_END} highest and the {_END} lowest of {len(rows):,}. {how}"]
@@ -255,23 +266,54 @@ def _table(plain: Plain, rows: Sequence[Scored], dropped: int) -> Table:
     asked = plain["config"].get("prompts")
     named = [text(item) for item in asked] if isinstance(asked, list) else []
     prompts = named if len(named) == count else [f"prompt {n}" for n in range(1, count + 1)]
+    more = _judged_columns(plain)
+    if more:  # phrases and sentences have other wordings
+        prompts = [f"wording {n}" + ", scored" * (n == 1) for n in range(1, count + 1)]
     values = [
         [
             row.name,
             rounded(row.score),
             None if row.low is None else rounded(row.low),
             None if row.high is None else rounded(row.high),
+            *_judged_cells(plain["results"][row.place], more),
             *(None if value is None else rounded(value) for value in row.prompts),
         ]
         for row in rows
     ]
     name = label_key(plain["results"]) or "action"
     columns = [Column(name), *(Column(t, "signed", digits) for t in ("score", "low", "high"))]
+    columns += more.values()
     note = f"{dropped:,} in the middle are in the run record only." if dropped else ""
     return Table("Scores", columns, values, prompts, note)
 
 
-def _table_prose(rows: Sequence[Scored]) -> list[str]:
+def _judged_columns(plain: Plain) -> dict[str, Column]:
+    """Return what only a judge says of an action: P(moral), its verdict, what it read."""
+    if not _is_judged(plain):
+        return {}
+    found = {
+        "probability": Column("P(moral)", "number"),
+        "verdict": Column("verdict"),
+        "task": Column("read"),
+    }
+    return {
+        key: column
+        for key, column in found.items()
+        if any(row.get(key) is not None for row in plain["results"])
+    }
+
+
+def _judged_cells(row: Plain, columns: Mapping[str, Column]) -> Iterator[str | float | None]:
+    for key, column in columns.items():
+        value = row.get(key)
+        if column.kind == "number":
+            yield number(value, f"'{key}'")
+        else:
+            yield text(value).replace("+", " + ")
+
+
+def _table_prose(plain: Plain, rows: Sequence[Scored]) -> list[str]:
     if not rows or not rows[0].prompts:
         return []
-    return ["Open a row to see the value under each prompt."]
+    asked = "in each wording" if _is_judged(plain) else "under each prompt"
+    return [f"Open a row to see the value {asked}."]

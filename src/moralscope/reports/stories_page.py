@@ -13,7 +13,7 @@ def stats_page(plain: Plain) -> Page:
     """Lay out counts, lengths, topics, duplicates and frequent norms (Tables 7 and 13)."""
     found = plain["statistics"]
     rows = rows_of(plain["results"], "'results'")
-    stories, complete = text(found.get("stories")), text(found.get("complete"))
+    stories, complete = (_count(found.get(key)) for key in ("stories", "complete"))
     columns = [
         Column("sentence"),
         Column("stories", "whole"),
@@ -155,6 +155,10 @@ def _cell(value: Any) -> Any:
 
 def _rows(found: Mapping[str, Any], key: str) -> list[Plain]:
     return rows_of(found.get(key) or [], f"'{key}'")
+
+
+def _count(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else text(value)
 
 
 def _config(plain: Plain, key: str) -> str:

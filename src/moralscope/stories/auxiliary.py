@@ -44,12 +44,13 @@ def _rows(path: Path, task: str, rng: random.Random) -> Iterator[tuple[str, str,
         with path.open(encoding="utf-8", newline="") as stream:
             if task == "ethics-utilitarianism":  # no header: the first is the more pleasant one
                 for better, worse in csv.reader(stream):
-                    label = rng.randrange(2)
-                    yield (worse, better, 1) if label else (better, worse, 0)
+                    yield (worse, better, 1) if rng.randrange(2) else (better, worse, 0)
                 return
             for row in csv.DictReader(stream):
+                if None in row.values():
+                    raise ValueError("a row is cut short")
                 yield _pair(task, row)
-    except (OSError, KeyError, ValueError, UnicodeDecodeError) as error:
+    except (OSError, KeyError, ValueError, TypeError, csv.Error) as error:
         raise InputError(
             f"{path} cannot be read as ETHICS ({error})", "'moralscope data where ethics' says more"
         ) from error

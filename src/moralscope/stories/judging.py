@@ -33,11 +33,13 @@ TASKS = (
     "action+consequence",
     "action",
 )
-# The first wording is the one that is scored. Phrases ("kill people") are put into forms that need
+# The first wording is the one that is scored; experts learnt sentences, so a phrase becomes one.
+# Phrases ("kill people") are put into forms that need
 # no inflection; sentences ("Sam kills people.") only get a word before them.
-PHRASE_WORDINGS = ("{}", "I {}.", "They {}.", "Someone decides to {}.")
+PHRASE_WORDINGS = ("I {}.", "{}", "They {}.", "Someone decides to {}.")
 SENTENCE_WORDINGS = ("{}", "One day, {}", "In the end, {}", "That day, {}")
 _BLOCK = 256
+_PHRASE_WORDS = 3  # a capital before more words than this starts a sentence
 Row = Mapping[str, str]
 Floats = NDArray[np.float64]
 Report = Callable[[int, int], None]
@@ -71,12 +73,12 @@ class JudgedAction(ActionScore):
 
 
 def wordings(action: str, count: int | None = None) -> list[str]:
-    """Return the action in several wordings of the same meaning, as it was given first.
+    """Return the action in several wordings of the same meaning; the first is scored.
 
     Examples
     --------
     >>> wordings("kill time")
-    ['kill time', 'I kill time.', 'They kill time.', 'Someone decides to kill time.']
+    ['I kill time.', 'kill time', 'They kill time.', 'Someone decides to kill time.']
     >>> wordings("Sam waits.", 2)
     ['Sam waits.', 'One day, Sam waits.']
     """
@@ -85,14 +87,15 @@ def wordings(action: str, count: int | None = None) -> list[str]:
 
 
 def is_sentence(action: str) -> bool:
-    """Tell a sentence ("Sam waits.") from a phrase ("kill time") by its end.
+    """Tell a sentence ("Sam waits.") from a phrase ("kill time") by its end, or by its start.
 
     Examples
     --------
-    >>> is_sentence("Sam waits."), is_sentence("kill time")
-    (True, False)
+    >>> [is_sentence(text) for text in ("Sam waits.", "Sam waits for Jo", "kill time")]
+    [True, True, False]
     """
-    return action.rstrip("\"')").endswith((".", "!", "?"))
+    named = action[:1].isupper() and len(action.split()) > _PHRASE_WORDS
+    return named or action.rstrip("\"')").endswith((".", "!", "?"))
 
 
 def best_task(row: Row, tasks: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from moralscope.stories.tasks import ClassificationTask, path_row, samples
 
 UNRELATED = 2  # the place of "does not concern"
 VARIANTS = 8
+SWAPPED_DECIDES = 0.25  # told apart easily: the official and the reversed pairs shall decide
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,15 @@ class Contrast:
 
 
 def official_lessons(task: ClassificationTask, stories: Iterable[MoralStory]) -> list[Lesson]:
-    """Return the pairs that the paper trains on."""
+    """Return the pairs that the paper trains on.
+
+    Examples
+    --------
+    >>> from moralscope.stories.tasks import classification_task
+    >>> story = MoralStory("1", moral_action="Jo smiles.", immoral_action="Jo spits.")
+    >>> [(row.pair, row.label) for row in official_lessons(classification_task("action"), [story])]
+    [(('', 'Jo smiles.'), 1), (('', 'Jo spits.'), 0)]
+    """
     return [
         Lesson(task.name, (row.grounding, row.target), row.label) for row in samples(task, stories)
     ]
@@ -65,7 +74,15 @@ def contrast_lessons(
 def behaviour_lessons(
     task: ClassificationTask, stories: Iterable[MoralStory], weight: float = 0.5
 ) -> list[Lesson]:
-    """Return what norms say of bare behaviours ("pay back a friend": good) as lessons of `task`."""
+    """Return what norms say of bare behaviours ("pay back a friend": good) as lessons of `task`.
+
+    Examples
+    --------
+    >>> from moralscope.stories.tasks import classification_task
+    >>> story = MoralStory("1", "It's rude to spit.")
+    >>> [(row.pair, row.label) for row in behaviour_lessons(classification_task("action"), [story])]
+    [(('', 'spit'), 0)]
+    """
     found: dict[str, int] = {}
     for story in stories:
         parsed = behaviour_of(story.norm or "")
@@ -77,7 +94,7 @@ def behaviour_lessons(
 def dev_lessons(
     task: ClassificationTask, stories: Sequence[MoralStory], contrast: bool, seed: int
 ) -> list[Lesson]:
-    """Return dev pairs in groups: official (two classes decide), reversed and swapped."""
+    """Return dev pairs in groups: official and reversed (two classes), and swapped (three)."""
     found = [replace(row, among=2) for row in official_lessons(task, stories)]
     if not contrast:
         return found
@@ -87,7 +104,8 @@ def dev_lessons(
         for row in _with_norm(task, story, norm, lambda label: 1 - label, 1.0):
             found.append(replace(row, group=f"{task.name} reversed", among=2))
         for row in _with_norm(task, story, swapped.get(story.id), lambda _: UNRELATED, 1.0):
-            found.append(replace(row, group=f"{task.name} swapped"))
+            group = f"{task.name} swapped"
+            found.append(replace(row, group=group, decides=SWAPPED_DECIDES))
     return found
 
 

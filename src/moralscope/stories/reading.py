@@ -4,6 +4,7 @@ Two shapes, told apart row by row: the full file has one story a line; a task fi
 (`classification/action+norm/norm_distance/dev.jsonl`) has one sample a line with a `label`, and an
 ID with one more digit, by which the samples of a story are put together again. A task file's path
 says which part of which split its stories are in. A folder is read as all the files below it.
+A story needs an ID and one sentence: a key that is not there is a missing sentence.
 """
 
 import json
@@ -26,7 +27,6 @@ POLICIES = ("stop", "skip")
 # Digit at the end of a sample's ID, and the label that goes with it: 0 and 1 are immoral and moral
 # actions; 1 to 4 pair the moral action with both consequences, then the immoral action.
 _LABELS = {"0": "0", "1": "1", "2": "0", "3": "1", "4": "0"}
-_NEEDED = ("norm", "moral_action", "immoral_action")
 _NAMED = 5
 _OLD_SPLIT_NAMES = {"norm_overlap": "norm_distance"}  # one official folder calls it so
 
@@ -167,15 +167,12 @@ def _take(
     if not isinstance(name, str) or not name.strip():
         raise _Malformed("has no text under 'ID'")
     sentences = {key: _sentence(row, key) for key in SENTENCES if key in row}
+    if not any(sentences.values()):
+        raise _Malformed(f"has none of the sentences of a story ({', '.join(SENTENCES)})")
     if "label" in row:
         _check_label(name, row["label"])
-        if not sentences:
-            raise _Malformed("has none of the sentences of a story")
         name, splits = name[:-1], _only(membership)
     else:
-        for key in _NEEDED:
-            if key not in row:
-                raise _Malformed(f"has no key '{key}'")
         if name in gathered.whole_at:
             raise _Malformed(f"repeats the ID of {gathered.whole_at[name].strip()}")
         splits = _splits(row.get("splits"))

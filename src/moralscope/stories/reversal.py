@@ -1,7 +1,7 @@
 """Rewriting norms: the opposite judgment of the same behaviour, or the same in other words.
 
 Text in, text out, by the frames of `norms.py` and the wordings of `data/reversal.toml`; no model
-is used. What cannot be read gives None, never a guess. The sentences are for training and testing
+is used. What is in no known frame gives None. The sentences are for training and testing
 judges: a reversal says the opposite of what people hold right, and is no advice.
 
 Order of the wordings of a reversal (`variant`; past the end it starts again):

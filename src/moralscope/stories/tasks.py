@@ -19,6 +19,7 @@ from moralscope.stories.story import ORIENTATIONS, MoralStory
 T = TypeVar("T")
 _FIELD = re.compile(r"{([a-z_]+)}")
 _MARKER = re.compile(r"<\|[A-Z_]+\|>")
+_SPECIAL = re.compile(r"<\|[^<>]*\|>|</?[a-z_0-9]+>")  # <|im_end|>, </s>, <pad>, <extra_id_0>
 DRAFT_LABELS = {"plausible": "CSQ_PL", "implausible": "CSQ_IMPL"}
 
 
@@ -68,7 +69,8 @@ class GenerationTask:
     def prompt(self, row: Mapping[str, str | None]) -> str | None:
         """Fill the row into the format, or return None when a sentence is missing.
 
-        `row["orientation"]` (moral, immoral) and `row["label"]` of a draft choose markers.
+        `row["orientation"]` (moral, immoral) and `row["label"]` of a draft choose markers. What
+        looks like a special token in a sentence is left out.
 
         Examples
         --------
@@ -232,8 +234,8 @@ def _sample(
 
 
 def _harmless(sentence: str) -> str:
-    """Keep a text from posing as markers of ours."""
-    return " ".join(_MARKER.sub(" ", sentence).split())
+    """Keep a text from posing as markers of ours, or as special tokens of a model."""
+    return " ".join(_SPECIAL.sub(" ", sentence).split())
 
 
 def _by_name(table: Mapping[str, T], name: str) -> T:

@@ -16,7 +16,14 @@ Drafts = Mapping[tuple[str, str], Sequence[tuple[str, str]]]  # (id, target) →
 
 
 def text_lessons(task: GenerationTask, stories: Iterable[MoralStory]) -> list[TextLesson]:
-    """Return the prompts of one task with the sentences people wrote."""
+    """Return the prompts of one task with the sentences people wrote.
+
+    Examples
+    --------
+    >>> story = MoralStory("1", moral_action="Jo smiles.", moral_consequence="Al is glad.")
+    >>> text_lessons(generation_task("consequence|action"), [story])[0].prompt
+    '<|ACT|> Jo smiles. <|CSQ|>'
+    """
     return [
         TextLesson(row.prompt, row.reference, task.name)
         for row in generation_samples(task, stories)

@@ -30,6 +30,11 @@ def one_error_line(done, code):
     return lines[0]
 
 
+def test_the_paragraphs_of_a_help_flow():
+    done = moralscope("stories", "evaluate", "--help", env={"COLUMNS": "300"})
+    assert "Intervals are bootstraps over stories. With mpnet" in done.stdout.decode()
+
+
 def test_help_is_fast_and_names_the_commands():
     times = []
     for _ in range(3):

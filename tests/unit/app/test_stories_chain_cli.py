@@ -63,6 +63,17 @@ def one_line(run):
     return call
 
 
+def test_stories_need_only_the_sentences_that_the_recipe_reads(run, tmp_path):
+    path = tmp_path / "short.jsonl"
+    short = {key: story("a")[key] for key in ("ID", "norm", "situation", "intention")}
+    path.write_text(json.dumps(short) + "\n")
+    code, out, err = run(
+        "stories", "chain", "action-ranking", "--stories", path, "--json", *SCRIPTED
+    )
+    assert code == 0, err
+    assert [row["target"] for row in json.loads(out)["results"]] == ["moral", "immoral"]
+
+
 @pytest.mark.parametrize("recipe", FIVE)
 def test_the_contract(run, file, recipe):
     code, out, _ = run("stories", "chain", recipe, "--stories", file, "--json", *SCRIPTED)
@@ -119,6 +130,8 @@ def test_one_storys_path_is_a_tree(run, file, tmp_path):
     for text in ("b moral", "b immoral", "propose actions", "rank best refined action", "●"):
         assert text in out
     assert "a moral" not in out
+    # Once for each of three rankings and for each of two conditions, for both targets.
+    assert out.count("●") == 10
     saved = tmp_path / "run.json"
     first = run(*words, "--out", saved)
     assert len(json.loads(saved.read_text())["results"]) == 4

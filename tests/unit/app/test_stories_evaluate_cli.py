@@ -64,6 +64,15 @@ def test_wrong_words_are_refused(words, line, stories, capsys):
     assert line in err
 
 
+def test_a_long_setting_breaks_before_a_plus(stories, capsys, monkeypatch):
+    words = ["stories", "evaluate", "--experts", "scripted", "--stories", stories, "--part", "all"]
+    for columns, told in (("80", "+norm"), ("160", "action+norm")):
+        monkeypatch.setattr("moralscope.app.cli.stories_evaluate._SETTING", 8)
+        monkeypatch.setattr("moralscope.app.cli.output.out.width", int(columns))
+        _, out, _ = run(capsys, *words, "--tasks", "action+norm")
+        assert any(line.split()[:1] == [told] for line in out.splitlines())
+
+
 def test_judge_prints_probabilities_and_verdicts(capsys, tmp_path):
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"action": "Sam lies.", "norm": "Be honest."}\n{"action": "lie"}\n')

@@ -7,13 +7,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from moralscope.app.cli import stories_metrics, stories_people
+from moralscope.app.cli import stories_evaluate, stories_metrics, stories_people
 from moralscope.core.errors import InputError
 from moralscope.jobs.stories_people import read_people, write_people
 
 app = typer.Typer()
 app.add_typer(stories_people.app, name="people")
 app.command("metrics")(stories_metrics.score_texts)
+app.command("evaluate")(stories_evaluate.evaluate)
 
 
 @pytest.fixture
@@ -103,3 +104,19 @@ def test_the_commands_print_tables_and_records(runs, tmp_path):
     assert "action-ranking less action-sample" in done.output
     record = json.loads(run(app, ["metrics", str(runs[0]), "--json"]).output)
     assert record["results"][0]["metrics"]["rougeL"]["total"]["n"] == 8
+
+
+def test_evaluate_for_people_writes_with_runs_and_reads_without(runs, tmp_path):
+    words = ["evaluate", "--for-people", str(tmp_path / "pack")]
+    given = [word for path in runs for word in ("--runs", str(path))]
+    done = CliRunner().invoke(app, [*words, *given])
+    assert done.exit_code == 0, done.output
+    assert "16 texts on 8 samples" in done.output
+    rate(tmp_path / "pack")
+    done = CliRunner().invoke(app, [*words, "--json"])
+    record = json.loads(done.stdout)
+    assert record["job"] == "stories people"
+    assert record["results"][0]["criteria"]["coherence"]["total"]["value"] == 1.0
+    done = CliRunner().invoke(app, ["evaluate", *given])
+    assert done.exit_code == 2
+    assert "--runs goes with --for-people" in done.output

@@ -154,7 +154,7 @@ def test_many_stories_are_all_in_the_table_and_a_few_in_full():
     page = build_page(chain_record([row(str(n)) for n in range(100)]))
     assert sum(section.title.startswith("Story ") for section in page.sections) == 12
     assert len(table(page, "All choices").rows) == 100
-    assert "The first 12 stories" in page.summary[0]
+    assert "The first 12 of 100 stories" in page.summary[0]
 
 
 @pytest.mark.parametrize("text", HOSTILE)

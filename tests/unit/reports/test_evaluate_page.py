@@ -30,7 +30,7 @@ def test_the_page_holds_what_was_measured(record):
     found = tables(build_page(record))
     cell = record["results"][0]
     row = found["Grid, beside the paper's"].rows[0]
-    assert row[:3] == ["action+norm", "all", cell["measured"]["accuracy"]["value"]]
+    assert row[:3] == ["action + norm", "all", cell["measured"]["accuracy"]["value"]]
     counts = found["action+norm, all: rows are right, columns called"].rows
     assert [line[1:] for line in counts] == cell["confusion"]["counts"]
     assert len(found["Mistakes"].rows) == len(cell["mistakes"])

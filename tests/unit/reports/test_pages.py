@@ -54,6 +54,21 @@ def test_a_score_report_says_who_is_best_how_sure_and_what_it_does_not_mean():
     assert page.warnings == ["scores describe a model, they are not moral advice"]
 
 
+def test_a_judges_report_speaks_of_wordings_and_shows_its_verdicts():
+    plain = score_record(axis="judge")
+    plain["config"] |= {"axis": "judge", "experts": "stories-mpnet", "encoder": None}
+    judged = {"probability": 0.9, "verdict": "keeps", "task": "action+norm"}
+    plain["results"] = [row | judged for row in plain["results"]]
+    page = build_page(plain)
+    text = " ".join(page.summary)
+    assert "95 %" not in text
+    assert "wordings of a question" not in text
+    assert [column.title for column in page.main.columns[4:]] == ["P(moral)", "verdict", "read"]
+    assert page.main.rows[0][4:7] == [0.9, "keeps", "action + norm"]
+    assert page.main.details[0] == "wording 1, scored"
+    assert "--experts mpnet" in report_html(plain)
+
+
 def test_ranked_scores_carry_their_intervals_and_signs_not_colours_alone():
     drawn = chart(build_page(score_record()), "Ranked scores")
     assert [trace["name"] for trace in drawn.traces] == [

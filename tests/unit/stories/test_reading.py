@@ -47,6 +47,17 @@ def test_a_full_file_keeps_and_counts_missing_sentences(tmp_path):
     assert found.stories[0].immoral_consequence == "The plants die."
 
 
+def test_keys_that_are_not_there_are_missing_sentences(tmp_path):
+    rows = [
+        {"ID": "A1", **{key: FULL[key] for key in ("norm", "situation", "intention")}},
+        {"ID": "A2", "moral_action": FULL["moral_action"]},
+    ]
+    found = read_stories(write(tmp_path / "s.jsonl", *rows))
+    assert [len(story.missing) for story in found.stories] == [4, 6]
+    assert found.stories[0].intention == FULL["intention"]
+    assert found.complete == ()
+
+
 def test_the_samples_of_a_task_file_become_one_story(tmp_path):
     path = tmp_path / "consequence+action" / "minimal_pairs" / "dev.jsonl"
     write(
@@ -98,7 +109,8 @@ MALFORMED = {
     "no object": ("[1]", "is no JSON object"),
     "no ID": (json.dumps({**FULL, "ID": None}), "has no text under 'ID'"),
     "blank ID": (json.dumps({**FULL, "ID": " "}), "has no text under 'ID'"),
-    "missing key": ('{"ID": "B", "norm": "Be kind."}', "has no key 'moral_action'"),
+    "no known key": ('{"ID": "B", "text": "Be kind."}', "has none of the sentences"),
+    "blank sentences": ('{"ID": "B", "norm": " ", "intention": null}', "has none of the sentences"),
     "wrong type": (json.dumps({**FULL, "ID": "B", "norm": 3}), "has no text under 'norm' but int"),
     "wrong label": (
         json.dumps({"ID": "B1", "moral_action": "x", "label": "2"}),

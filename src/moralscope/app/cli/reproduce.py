@@ -97,12 +97,24 @@ def stories(
         int | None,
         typer.Option("--max-stories", min=2, help="Measure on so many, drawn by the seed."),
     ] = None,
+    runs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--runs",
+            metavar="RUN.json",
+            help="A run of 'stories generate' or 'chain' on --part test, for Tables 4-6 and 15-17; "
+            "may be repeated.",
+        ),
+    ] = None,
+    judge: Annotated[
+        str, typer.Option("--judge", help="Experts that judge the runs; they ranked none of them.")
+    ] = "minilm",
     json: Json = False,
     out: Out = None,
     report: Report = None,
     seed: Seed = 0,
 ) -> None:
-    """Moral Stories (Emelin et al. 2021): data, splits and classification beside the paper's.
+    """Moral Stories (Emelin et al. 2021): data, classification and texts beside the paper's.
 
     With mpnet on two cores all cells take about an hour; --max-stories 200 takes minutes.
     """
@@ -110,6 +122,7 @@ def stories(
     from moralscope.jobs.encoders import prepare_encoder
     from moralscope.jobs.experts import prepare_experts
     from moralscope.jobs.reproduce_stories import reproduce_stories
+    from moralscope.jobs.reproduce_texts import text_tables
     from moralscope.jobs.stories_data import load_stories
     from moralscope.jobs.stories_evaluate import EvaluateOptions
 
@@ -118,10 +131,14 @@ def stories(
     with fetching() as progress:
         sets = [prepare_experts(name, progress=progress) for name in _names(experts)]
         model = None if encoder == "none" else prepare_encoder(encoder, progress)
+        grader = prepare_experts(judge, progress=progress) if runs else None
     if not sets:
         raise typer.BadParameter("name some experts")
+    texts = text_tables(runs or (), listed.stories, judge=grader, seed=seed)
     with counting("evaluating") as progressed:
-        record = reproduce_stories(listed, sets, options, encoder=model, report=progressed)
+        record = reproduce_stories(
+            listed, sets, options, encoder=model, texts=texts, report=progressed
+        )
     emit(record, json=json, path=out, show=_show_stories, report=report)
 
 
@@ -130,14 +147,27 @@ def _show_stories(record: "RunRecord") -> None:
 
     for found in record.results:
         table = plain_table("", "column", "ours", "interval", "paper", title=found.name)
-        digits = 0 if all(row.ours is None or row.ours > 100 for row in found.rows) else 3
+        digits = _digits([row.ours if row.paper is None else row.paper for row in found.rows])
+        table.columns[1].justify = "left"
+        named = ""
         for row in found.rows:
             spread = "" if row.low is None else f"{row.low:.2f} … {row.high:.2f}"
             values = ["" if v is None else f"{v:,.{digits}f}" for v in (row.ours, row.paper)]
-            table.add_row(row.row, row.column, values[0], spread, values[1])
+            table.add_row(
+                "" if row.row == named else row.row, row.column, values[0], spread, values[1]
+            )
+            named = row.row
         out.print(table)
         out.print()
     print_warnings(record)
+
+
+def _digits(values: "Sequence[float | None]") -> int:
+    """Return how many decimals a table needs: none for counts, three where all are shares."""
+    known = [value for value in values if value is not None]
+    if all(value > 100 for value in known):
+        return 0
+    return 3 if all(abs(value) <= 1 for value in known) else 2
 
 
 def _names(encoders: str) -> list[str]:

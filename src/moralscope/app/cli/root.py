@@ -1,5 +1,7 @@
 """The command tree: one file per command group, heavy imports only inside commands."""
 
+import inspect
+import re
 from typing import Annotated
 
 import typer
@@ -60,3 +62,16 @@ app.command("edit", rich_help_panel="Steer")(edit.edit)
 app.command("teach", rich_help_panel="Steer")(edit.teach)
 app.add_typer(models.app, name="models", rich_help_panel="Weights")
 app.add_typer(data.app, name="data", rich_help_panel="Weights")
+
+
+def _flow(tree: typer.Typer) -> None:
+    """Join the lines of every help's paragraphs: typer would keep the source's line breaks."""
+    for command in tree.registered_commands:
+        written = inspect.getdoc(command.callback) or ""
+        command.help = re.sub(r"(?<!\n)\n(?!\n|Example)", " ", written)
+    for group in tree.registered_groups:
+        if group.typer_instance is not None:
+            _flow(group.typer_instance)
+
+
+_flow(app)

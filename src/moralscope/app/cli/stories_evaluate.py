@@ -8,7 +8,7 @@ import typer
 from moralscope.app.cli.options import Json, Out, Report, Seed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rich.table import Table
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from moralscope.jobs.stories_evaluate import Evaluated
 
 _ALL = "all"
+_WIDE, _SETTING = 100, 14  # columns of the terminal, and of a setting where it has fewer
 _SHORT = {"norm_distance": "ND", "lexical_bias": "LB", "minimal_pairs": "MP", "all": "all"}
 
 
@@ -53,6 +54,23 @@ def evaluate(
         int | None,
         typer.Option("--max-stories", min=2, help="Measure on so many, drawn by the seed."),
     ] = None,
+    for_people: Annotated[
+        Path | None,
+        typer.Option(
+            "--for-people",
+            metavar="DIR",
+            help="No experts: write the texts of --runs as blinded sheets for raters into DIR; "
+            "without --runs read the ratings in DIR.",
+        ),
+    ] = None,
+    runs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--runs",
+            metavar="RUN.json",
+            help="With --for-people: a record of 'stories generate' or 'chain'; may be repeated.",
+        ),
+    ] = None,
     json: Json = False,
     out: Out = None,
     report: Report = None,
@@ -71,6 +89,12 @@ def evaluate(
     from moralscope.jobs.stories_data import load_stories
     from moralscope.jobs.stories_evaluate import EvaluateOptions, evaluate
 
+    if for_people is not None:
+        record, show = _people(for_people, runs or [], stories, seed)
+        emit(record, json=json, path=out, show=show, report=report)
+        return
+    if runs:
+        raise typer.BadParameter("--runs goes with --for-people; 'stories metrics' measures texts")
     options = EvaluateOptions(
         _names(tasks),
         () if split == _ALL else _names(split),
@@ -88,6 +112,20 @@ def evaluate(
     with counting("evaluating") as progressed:
         record = evaluate(first, listed, options, against=second, report=progressed)
     emit(record, json=json, path=out, show=show_evaluated, report=report)
+
+
+def _people(
+    folder: Path, runs: "Sequence[Path]", stories: Path | None, seed: int
+) -> "tuple[RunRecord, Callable[[RunRecord], None]]":
+    """Do what `stories people write` does where there are runs, else `stories people read`."""
+    from moralscope.app.cli.stories_people import show_ratings, show_written
+    from moralscope.jobs.stories_data import load_stories
+    from moralscope.jobs.stories_people import read_people, write_people
+
+    if not runs:
+        return read_people(folder, seed=seed), show_ratings
+    given = load_stories(stories).stories if stories else None
+    return write_people(runs, folder, given, seed=seed), show_written
 
 
 def _names(text: str | None) -> list[str]:
@@ -118,11 +156,20 @@ def _narrow(*titles: str) -> "Table":
     from moralscope.app.cli.output import plain_table
 
     table = plain_table(*titles)
-    first, *others = table.columns
-    first.overflow = "fold"
-    for column in others:
+    for column in table.columns:
         column.no_wrap = True
     return table
+
+
+def _setting(task: str) -> str:
+    """Break a long setting before a plus, where the terminal is too narrow for it."""
+    from textwrap import wrap
+
+    from moralscope.app.cli.output import out
+
+    if out.width >= _WIDE:
+        return task
+    return "\n".join(line.replace(" +", "+") for line in wrap(task.replace("+", " +"), _SETTING))
 
 
 def _grid(cells: "Sequence[Evaluated]") -> "Table":
@@ -130,7 +177,7 @@ def _grid(cells: "Sequence[Evaluated]") -> "Table":
     for cell in cells:
         found = cell.measured
         table.add_row(
-            cell.task,
+            _setting(cell.task),
             _SHORT[cell.split],
             _figure(found.accuracy),
             _paper(cell.paper_accuracy),
@@ -150,7 +197,7 @@ def _norms(cells: "Sequence[Evaluated]") -> "Table | None":
         swapped = f"{cell.swapped.rejected.value:.3f}" if cell.swapped else ""
         for found in cell.reversed:
             table.add_row(
-                cell.task,
+                _setting(cell.task),
                 _SHORT[cell.split],
                 str(found.variant + 1),
                 _figure(found.accuracy),
@@ -168,7 +215,7 @@ def _paired(cells: "Sequence[Evaluated]", config: Any) -> "Table | None":
             found = cell.against
             spread = f"({found.difference.low:+.3f} … {found.difference.high:+.3f})"
             table.add_row(
-                cell.task,
+                _setting(cell.task),
                 _SHORT[cell.split],
                 f"{found.difference.value:+.3f} {spread}",
                 f"{found.p:.2g}",
@@ -187,7 +234,7 @@ def _words(cells: "Sequence[Evaluated]") -> "Table | None":
                 ", ".join(each.word for each in side[:3])
                 for side in (found.for_positive, found.for_negative)
             ]
-            table.add_row(cell.task, _SHORT[cell.split], _figure(found.accuracy), *sides)
+            table.add_row(_setting(cell.task), _SHORT[cell.split], _figure(found.accuracy), *sides)
     return table if table.row_count else None
 
 

@@ -48,7 +48,7 @@ def write(
 
     given = load_stories(stories).stories if stories else None
     record = write_people(runs, to, given, raters=raters, sample=sample, seed=seed)
-    emit(record, json=json, path=out, show=_show_written)
+    emit(record, json=json, path=out, show=show_written)
 
 
 @app.command("read")
@@ -73,7 +73,8 @@ def read(
     emit(read_people(folder, key=key, seed=seed), json=json, path=out, show=show_ratings)
 
 
-def _show_written(record: "RunRecord") -> None:
+def show_written(record: "RunRecord") -> None:
+    """Print what is in the pack and where it lies."""
     from moralscope.app.cli.output import clean, out, print_warnings
 
     found = record.statistics

@@ -65,6 +65,7 @@ def _show(record: "RunRecord") -> None:
     out.print(table)
     if found["topics"]:
         topics = plain_table("topic", "stories", "nearest of Table 13")
+        topics.columns[-1].justify = "left"
         for topic in found["topics"]:
             words = " ".join(found["paper_topics"][topic.nearest])
             near = f"{topic.nearest}: {words} ({topic.shared} of 5)"

@@ -150,9 +150,11 @@ def _tree(row: "Mapping[str, Any]") -> "Tree":
     story = tree.add(Text("story", style="bold"))
     for name, sentence in row["story"].items():
         story.add(Text.assemble((f"{name}: ", "dim"), clean(sentence)))
+    ranked = {step.get("from") for step in row["path"] if step["do"] == "rank"}
     for step in row["path"]:
         branch = tree.add(_heading(step))
-        chosen = False
+        # Texts that a later step ranks are not chosen here, though the first stands in for them.
+        chosen = step["step"] in ranked
         for candidate in step["candidates"]:
             best = not chosen and candidate["text"] == step["choice"]
             chosen = chosen or best

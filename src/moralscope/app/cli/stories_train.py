@@ -45,22 +45,50 @@ def train(
         typer.Option("--stories", metavar="FILE", help="Stories (JSONL); else MORALSCOPE_DATA."),
     ] = None,
     paper: Annotated[
-        bool, typer.Option("--paper", help="The paper's settings: every weight, lr 1e-5, …")
+        bool,
+        typer.Option(
+            "--paper",
+            help="The paper's settings: every weight, rate 1e-5, batch 16, 100 tokens, its pairs "
+            "alone (texts: Table 11).",
+        ),
     ] = False,
     grid: Annotated[bool, typer.Option("--grid", help="Search the paper's grid on dev.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Train every weight, no adapter.")] = False,
     rank: Rank = 16,
-    epochs: Annotated[int | None, typer.Option("--epochs", min=1)] = None,
-    learning_rate: Annotated[float | None, typer.Option("--learning-rate", min=0.0)] = None,
-    batch: Annotated[int | None, typer.Option("--batch", min=1)] = None,
-    max_length: Annotated[int, typer.Option("--max-length", min=8, max=512)] = 128,
-    patience: Annotated[int | None, typer.Option("--patience", min=1)] = None,
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", min=1, help="Passes over the train part, at most: 4.")
+    ] = None,
+    learning_rate: Annotated[
+        float | None,
+        typer.Option("--learning-rate", min=0.0, help="Rate at its peak: 4e-4 (texts: 1e-3)."),
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option("--batch", min=1, help="Pairs a step: 64 (texts: 32).")
+    ] = None,
+    max_length: Annotated[
+        int | None,
+        typer.Option(
+            "--max-length", min=8, max=512, help="Tokens that are read: 128 (texts: 200)."
+        ),
+    ] = None,
+    patience: Annotated[
+        int | None,
+        typer.Option("--patience", min=1, help="Epochs without a better dev: 2 (texts: 3)."),
+    ] = None,
     contrast: Annotated[
-        bool, typer.Option(help="Reverse, restate and swap norms, so that they are read.")
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--contrast/--no-contrast",
+            help="Reverse, restate and swap norms, so that they are read; not with --paper.",
+        ),
+    ] = None,
     behaviours: Annotated[
-        bool, typer.Option(help="Learn bare behaviours from what norms say of them.")
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--behaviours/--no-behaviours",
+            help="Learn bare behaviours from what norms say of them; not with --paper.",
+        ),
+    ] = None,
     ethics: Annotated[
         bool, typer.Option("--ethics", help="Learn ETHICS beside (below MORALSCOPE_DATA).")
     ] = False,
@@ -107,7 +135,7 @@ def train(
         split=split,
         base=base,
         base_is=base_is,
-        rank=None if full or paper else rank,
+        rank=None if full else rank,
         paper=paper,
         grid=grid,
         max_length=max_length,
@@ -150,7 +178,9 @@ def _show(record: "RunRecord") -> None:
     table = plain_table("task", *parts)
     for group in found["dev"]:
         if group not in {"epoch", "loss", "score"}:
-            table.add_row(group, *(f"{found[part][group]:.3f}" for part in parts))
+            values = (found[part].get(group) for part in parts)
+            cells = ["—" if value is None else f"{value:.3f}" for value in values]
+            table.add_row(group, *cells)
     out.print(table)
     history = record.statistics["history"]
     out.print(

@@ -16,7 +16,14 @@ from moralscope.core.records import ModelRef
 from moralscope.core.registry import did_you_mean
 from moralscope.engine.adapters import load_adapter
 from moralscope.engine.classifiers.learning import batch_tokens, run_network
-from moralscope.engine.classifiers.module import Pair, Slices, build_network, load_body, tokenise
+from moralscope.engine.classifiers.module import (
+    Pair,
+    Slices,
+    build_network,
+    load_body,
+    padding_of,
+    tokenise,
+)
 from moralscope.engine.classifiers.saved import (
     ADAPTER,
     HEAD,
@@ -69,7 +76,7 @@ class Experts:
         inverse = [places.setdefault(pair, len(places)) for pair in pairs]
         with self._lock:
             rows = tokenise(self._tokenizer, list(places), self.settings.max_length)
-            padding = self._tokenizer.pad_token_id
+            padding = padding_of(self._tokenizer)
             logits = run_network(self._network, rows, padding, self._batch_tokens)
         return logits[inverse]
 
@@ -94,6 +101,7 @@ class _Expert:
 
 def _network(folder: Path, base: Path, width: int, name: str) -> tuple[Any, Any]:
     import torch
+    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     body, tokenizer = load_body(base, name)
@@ -102,7 +110,7 @@ def _network(folder: Path, base: Path, width: int, name: str) -> tuple[Any, Any]
             body = load_adapter(body, folder)
         network = build_network(body, width)
         network.head.load_state_dict(load_file(folder / HEAD))
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+    except (SafetensorError, OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
         line = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
         raise InputError(
             f"the experts in {folder} cannot be loaded ({line})", "train them again"

@@ -3,12 +3,13 @@
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.engine.classifiers.module import Pair, Slices, padded, tokenise
+from moralscope.engine.classifiers.module import Pair, Slices, padded, padding_of, tokenise
 from moralscope.engine.encoders.pipeline import like_length_batches
 
 _TOKENS_PER_CORE = 1024
@@ -20,7 +21,12 @@ class Lesson:
     """A labelled pair of one task; `weight` scales its loss.
 
     Dev figures are told by `group` (the task when empty); `among` > 0 decides between that many
-    first labels only.
+    first labels only. `decides` is the weight of a dev lesson's group in the score that chooses.
+
+    Examples
+    --------
+    >>> Lesson("action", ("", "Jo spits."), 0).weight
+    1.0
     """
 
     task: str
@@ -29,11 +35,12 @@ class Lesson:
     weight: float = 1.0
     group: str = ""
     among: int = 0
+    decides: float = 1.0
 
 
 @dataclass
 class PairLearner:
-    """A `Learner`: cross-entropy over each pair's own task; dev is the mean accuracy of groups.
+    """A `Learner`: cross-entropy over each pair's own task; dev is the accuracy of groups.
 
     Everything is tokenised once, before the first step.
     """
@@ -60,6 +67,13 @@ class PairLearner:
         self._outside = _outside(self.slices)
 
     @property
+    def data_sha256(self) -> str:
+        """One checksum over every pair that is learnt or looked at, with its label and weight."""
+        rows = (self._ids, self._targets, self._weights, self._dev_ids)
+        dev = [(row.label, row.group, row.among, row.decides) for row in self.dev_lessons]
+        return sha256(repr((rows, dev, self.slices.labels, self.smoothing)).encode()).hexdigest()
+
+    @property
     def lengths(self) -> Sequence[int]:
         """How many tokens each lesson has."""
         return self._lengths
@@ -70,7 +84,7 @@ class PairLearner:
 
         device = self.module.head.weight.device
         rows = [self._ids[place] for place in places]
-        ids, mask = padded(rows, self.tokenizer.pad_token_id, device)
+        ids, mask = padded(rows, padding_of(self.tokenizer), device)
         tasks = torch.tensor([self._tasks[place] for place in places]).to(device)
         targets = torch.tensor([self._targets[place] for place in places]).to(device)
         weights = torch.tensor([self._weights[place] for place in places]).to(device)
@@ -87,18 +101,22 @@ class PairLearner:
         return (loss * weights).sum() / weights.sum()
 
     def dev(self) -> dict[str, float]:
-        """Return the accuracy of every group on dev, and their mean as `score`."""
+        """Return the accuracy of every group on dev, and their weighted mean as `score`."""
         right: dict[str, list[bool]] = {}
-        for row, own in zip(self.dev_lessons, self.dev_logits(), strict=True):
-            own = own[: row.among] if row.among else own
-            right.setdefault(row.group or row.task, []).append(int(own.argmax()) == row.label)
+        weights: dict[str, float] = {}
+        for row, logits in zip(self.dev_lessons, self.dev_logits(), strict=True):
+            group = row.group or row.task
+            chosen = int(logits[: row.among or None].argmax())
+            right.setdefault(group, []).append(chosen == row.label)
+            weights[group] = row.decides
         figures = {group: float(np.mean(found)) for group, found in right.items()}
-        return {"score": float(np.mean(list(figures.values()))), **figures}
+        score = np.average(list(figures.values()), weights=list(weights.values()))
+        return {"score": float(score), **figures}
 
     def dev_logits(self) -> list[NDArray[np.float32]]:
         """Return every dev lesson's logits of its own task."""
         logits = run_network(
-            self.module, self._dev_ids, self.tokenizer.pad_token_id, batch_tokens(self.module)
+            self.module, self._dev_ids, padding_of(self.tokenizer), batch_tokens(self.module)
         )
         return [
             logits[place, self.slices.of(row.task)] for place, row in enumerate(self.dev_lessons)

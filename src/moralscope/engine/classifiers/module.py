@@ -67,11 +67,20 @@ def load_body(folder: Path, name: str) -> tuple[Any, Any]:
 
 
 def tokenise(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> list[list[int]]:
-    """Return token ids of pairs, cut at `max_length` from the longer side."""
+    """Return token ids of pairs, cut at `max_length` (or the model's window) from the longer side.
+
+    A text that spells a special token ("[SEP]") is read as the text it is.
+    """
+    pairs = [(_sound(grounding), _sound(target)) for grounding, target in pairs]
     bare = [place for place, (grounding, _) in enumerate(pairs) if not grounding]
     full = [place for place, (grounding, _) in enumerate(pairs) if grounding]
     ids: list[list[int]] = [[] for _ in pairs]
-    options = {"truncation": True, "max_length": max_length, "return_attention_mask": False}
+    options = {
+        "truncation": True,
+        "max_length": min(max_length, tokenizer.model_max_length),
+        "return_attention_mask": False,
+        "split_special_tokens": True,
+    }
     if bare:
         found = tokenizer([pairs[place][1] for place in bare], **options)["input_ids"]
         for place, row in zip(bare, found, strict=True):
@@ -84,6 +93,11 @@ def tokenise(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> list[lis
     return ids
 
 
+def padding_of(tokenizer: Any) -> int:
+    """Return the id that fills a batch; any will do where a tokenizer has none: it is masked."""
+    return int(tokenizer.pad_token_id or 0)
+
+
 def padded(rows: Sequence[Sequence[int]], padding: int, device: Any) -> tuple[Any, Any]:
     """Return (ids, mask) of one batch as tensors."""
     import torch
@@ -93,6 +107,11 @@ def padded(rows: Sequence[Sequence[int]], padding: int, device: Any) -> tuple[An
     sizes = torch.tensor([len(row) for row in rows])
     mask = (torch.arange(longest)[None, :] < sizes[:, None]).long()
     return ids.to(device, non_blocking=True), mask.to(device, non_blocking=True)
+
+
+def _sound(text: str) -> str:
+    """Half a surrogate pair is no text to a tokenizer: it is read as "?"."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def build_network(body: Any, width: int, dropout: float = 0.1) -> Any:

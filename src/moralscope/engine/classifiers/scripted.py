@@ -31,7 +31,8 @@ class ScriptedClassifier:
         """
         rows = np.empty((len(pairs), len(self.labels)), dtype=np.float32)
         for place, (grounding, target) in enumerate(pairs):
-            digest = sha256(f"{self.task}\0{grounding}\0{target}".encode()).digest()
+            text = f"{self.task}\0{grounding}\0{target}".encode("utf-8", "surrogatepass")
+            digest = sha256(text).digest()
             rows[place] = np.frombuffer(digest[: len(self.labels)], dtype=np.uint8)
         rows += 1
         return np.asarray(rows / rows.sum(axis=1, keepdims=True))

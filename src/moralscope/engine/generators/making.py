@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from moralscope.core.errors import StoreError
 from moralscope.engine.adapters import AdapterShape, load_adapter, with_adapter
 from moralscope.engine.classifiers.saved import save_adapter
 from moralscope.engine.files import write_whole
@@ -39,14 +40,7 @@ def make_generator(
     import torch
 
     torch.manual_seed(making.schedule.seed)
-    model, tokenizer = _load(making.base)
-    tokenizer.add_tokens(list(making.markers), special_tokens=True)
-    model.resize_token_embeddings(len(tokenizer))
-    if making.start:
-        model = load_adapter(model, making.start, trainable=True)
-    elif making.adapter:
-        ids = tokenizer.convert_tokens_to_ids(list(making.markers))
-        model = with_adapter(model, making.adapter, ids)
+    model, tokenizer = _model(making)
     model.to("cuda" if torch.cuda.is_available() else "cpu")
     learner = TextLearner(model, tokenizer, lessons, dev, *making.limits)
     history = train(learner, making.schedule, checkpoint, report)
@@ -67,6 +61,28 @@ def save_generator(
     write_whole(folder / "README.md", [readme.encode()])
     text = json.dumps({"schema": SCHEMA, **facts}, indent=1)
     write_whole(folder / "expert.json", [text.encode()])
+
+
+def _model(making: TextMaking) -> tuple[Any, Any]:
+    from safetensors import SafetensorError
+
+    place = making.base
+    try:
+        model, tokenizer = _load(making.base)
+        tokenizer.add_tokens(list(making.markers), special_tokens=True)
+        model.resize_token_embeddings(len(tokenizer))
+        if making.start:
+            place = making.start
+            return load_adapter(model, making.start, trainable=True), tokenizer
+    except (SafetensorError, OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
+        line = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
+        raise StoreError(
+            f"{place} cannot be loaded to be trained ({line})", "give a whole language model"
+        ) from error
+    if making.adapter:
+        ids = tokenizer.convert_tokens_to_ids(list(making.markers))
+        model = with_adapter(model, making.adapter, ids)
+    return model, tokenizer
 
 
 def _load(folder: Path) -> tuple[Any, Any]:

@@ -15,7 +15,6 @@ from moralscope.engine.metrics.sums import Compared, Floats, Measured, group_pla
 from moralscope.engine.metrics.words import lemma, words
 
 _ORDER = 4
-_NORMAL_97_5 = 1.959963984540054
 DISTINCT_SIGNATURE = "1- to 4-grams of lemmas (simplemma), no punctuation, mean of four shares"
 
 
@@ -55,10 +54,10 @@ def distinct(texts: Sequence[str], *, pooled: bool = False) -> float:
 def measure_distinct(
     texts: Sequence[str], groups: Sequence[str] | None = None, *, pooled: bool = False
 ) -> Measured:
-    """Return the diversity with a jackknife interval (value ± 1.96 standard errors)."""
+    """Return the diversity with a jackknife interval (Student's t, a degree less than groups)."""
     counts = _count(texts, groups)
     value, n = counts.share(pooled), len(texts)
-    half = _NORMAL_97_5 * _error(counts.left_out(pooled))
+    half = _half(counts.left_out(pooled))
     return Measured(value, value - half, value + half, n)
 
 
@@ -72,15 +71,15 @@ def compare_distinct(
     """Compare the diversity of two systems on the same items in the same order.
 
     The standard error is the jackknife's of the difference, one group left out of both systems at
-    a time; p is that of z = difference / error.
+    a time; p is that of t = difference / error, with a degree of freedom less than groups.
     """
     if len(first) != len(second):
         raise ValueError("systems are compared on the same items")
     a, b = _count(first, groups), _count(second, groups)
     difference = a.share(pooled) - b.share(pooled)
-    error = _error(a.left_out(pooled) - b.left_out(pooled))
-    half = _NORMAL_97_5 * error
-    p = _two_sided(difference, error)
+    left_out = a.left_out(pooled) - b.left_out(pooled)
+    half = _half(left_out)
+    p = _two_sided(difference, _error(left_out), len(left_out) - 1)
     return Compared(difference, difference - half, difference + half, p, len(first))
 
 
@@ -123,11 +122,18 @@ def _error(left_out: Floats) -> float:
     return float(np.sqrt((n - 1) / n * np.sum((left_out - left_out.mean()) ** 2)))
 
 
-def _two_sided(difference: float, error: float) -> float:
-    from scipy.stats import norm
+def _half(left_out: Floats) -> float:
+    """Return half the width of the 95 % interval."""
+    from scipy.stats import t
+
+    return float(t.ppf(0.975, len(left_out) - 1)) * _error(left_out)
+
+
+def _two_sided(difference: float, error: float, degrees: int) -> float:
+    from scipy.stats import t
 
     if not np.isfinite(error):
         return float("nan")
     if error == 0:
         return 1.0 if difference == 0 else 0.0
-    return float(2 * norm.sf(abs(difference) / error))
+    return float(2 * t.sf(abs(difference) / error, degrees))

@@ -1,4 +1,4 @@
-"""A training run on disk: one safetensors file, written whole, refused when it is of another run."""
+"""A training run on disk: one safetensors file, written whole, refused when of another run."""
 
 import json
 from collections.abc import Mapping
@@ -10,14 +10,20 @@ from moralscope.core.errors import InputError
 from moralscope.engine.files import write_whole
 
 _SCHEMA = "moralscope.checkpoint/1"
+_ABOUT = ("key", "step", "loss", "history")
+_TENSORS = ("weights", "best", "moments")
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Everything a run needs to go on: weights, the best so far, the optimizer's moments."""
+    """Everything a run needs to go on: weights, the best so far, the optimizer's moments.
+
+    `key` names the run, `loss` is the running loss of an epoch that is under way.
+    """
 
     key: Mapping[str, Any]
     step: int
+    loss: float | None
     history: Mapping[str, Any]
     weights: Mapping[str, Any]
     best: Mapping[str, Any]
@@ -30,10 +36,10 @@ def write_checkpoint(path: Path, state: Checkpoint) -> None:
 
     tensors = {
         f"{part}/{name}": value.detach().cpu().contiguous()
-        for part in ("weights", "best", "moments")
+        for part in _TENSORS
         for name, value in getattr(state, part).items()
     }
-    about = json.dumps({"key": state.key, "step": state.step, "history": state.history})
+    about = json.dumps({name: getattr(state, name) for name in _ABOUT})
     write_whole(path, [save(tensors, {"schema": _SCHEMA, "about": about})])
 
 
@@ -45,17 +51,18 @@ def read_checkpoint(path: Path, key: Mapping[str, Any]) -> Checkpoint | None:
 
     try:
         with safe_open(path, framework="pt") as file:
-            about = json.loads((file.metadata() or {})["about"])
+            found = json.loads((file.metadata() or {})["about"])
+            about: dict[str, Any] = {name: found[name] for name in _ABOUT}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise InputError(f"{path} is no checkpoint of ours", "delete it to start again") from error
     if about["key"] != json.loads(json.dumps(dict(key))):
         raise InputError(
-            f"{path} belongs to a run with other settings or data",
+            f"{path} belongs to a run with other settings, data or base",
             "give the same settings to resume, or delete it to start again",
         )
-    parts: dict[str, dict[str, Any]] = {"weights": {}, "best": {}, "moments": {}}
+    parts: dict[str, Any] = {part: {} for part in _TENSORS}
     for name, value in tensors.items():
         part, _, rest = name.partition("/")
         parts[part][rest] = value
-    return Checkpoint(about["key"], about["step"], about["history"], **parts)
+    return Checkpoint(**about, **parts)

@@ -2,13 +2,15 @@
 
 It knows nothing of what is learnt: a `Learner` gives the loss of some examples and the figures on
 dev. The order of examples, dropout and the learning rate are functions of (seed, step), so a run
-that is resumed goes on as if it had never been stopped.
+that is resumed goes on as if it had never been stopped: on a CPU its weights end up bit for bit the
+same (a GPU's kernels may round otherwise from run to run).
 """
 
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,7 +26,13 @@ _SAVE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How long and how fast to learn. `patience` is in looks at dev, of which an epoch has one."""
+    """How long and how fast to learn. `patience` is in looks at dev, of which an epoch has one.
+
+    Examples
+    --------
+    >>> Schedule(epochs=2).learning_rate
+    0.0004
+    """
 
     epochs: int = 4
     learning_rate: float = 4e-4
@@ -53,7 +61,10 @@ class Moment:
 
 @dataclass
 class History:
-    """What a run did: one entry a look at dev, and which of them was best."""
+    """What a run did: one entry a look at dev, and which of them was best.
+
+    `seconds` and `examples_per_second` are of the process that ended the run.
+    """
 
     looks: list[dict[str, float]] = field(default_factory=list)
     best: int = -1
@@ -64,9 +75,15 @@ class History:
 
 
 class Learner(Protocol):
-    """What the loop asks of a model and its data. `score` of `dev()` decides: higher is better."""
+    """What the loop asks of a model and its data. `score` of `dev()` decides: higher is better.
+
+    `data_sha256` names all that is learnt from and looked at: by it a checkpoint is known.
+    """
 
     module: Any
+
+    @property
+    def data_sha256(self) -> str: ...
 
     @property
     def lengths(self) -> Sequence[int]: ...
@@ -87,8 +104,15 @@ def train(
 ) -> History:
     """Train until the schedule ends or dev stops getting better; leave the best weights in place.
 
-    With a `checkpoint` file the run resumes from it when it is there and of the same schedule and
-    data, and keeps it up to date; it is the caller's to delete.
+    With a `checkpoint` file the run resumes from it when it is there and of the same schedule,
+    model and data, and keeps it up to date; it is the caller's to delete.
+
+    Raises
+    ------
+    InputError
+        The checkpoint is of another run, or damaged.
+    MoralscopeError
+        The device failed, the disk is full, or the loss is no number any more.
     """
     run = _Run(learner, schedule, checkpoint, report)
     try:
@@ -157,49 +181,52 @@ class _Run:
             weight_decay=schedule.weight_decay,
             fused=first.device.type == "cuda",
         )
-        size = schedule.batch_size * schedule.accumulate
-        self.steps_an_epoch = math.ceil(len(learner.lengths) / size)
+        self.size = schedule.batch_size * schedule.accumulate
+        self.steps_an_epoch = math.ceil(len(learner.lengths) / self.size)
         self.steps = self.steps_an_epoch * schedule.epochs
         self.step = self.saved_step = 0
         self.history = History()
         self.best: dict[str, Any] = {}
-        self.loss = math.nan
+        self.loss: Any = None  # runs over the steps of an epoch; read from the device when told
         self.dev: Mapping[str, float] = {}
+        self.key = self._key() if path else {}
 
     def go(self) -> History:
         self._resume()
-        started, first, saved = time.monotonic(), self.step, time.monotonic()
+        started, first = time.monotonic(), self.step
         while self.step < self.steps and not self.history.stopped_early:
-            epoch = self.step // self.steps_an_epoch
-            plan = self._epoch(epoch)
-            total = None
-            for batch in plan[self.step - epoch * self.steps_an_epoch :]:
-                value = self._step(batch)
-                total = value if total is None else total * 0.95 + value * 0.05
-                if self.step % _REPORT_STEPS == 0:
-                    self.loss = float(total)
-                    self._tell(started, first)
-                if self.path and time.monotonic() - saved > _SAVE_SECONDS:
-                    self._save()
-                    saved = time.monotonic()
-            self.loss = float(total) if total is not None else math.nan
-            self._look(epoch)
-            self._tell(started, first, looked=True)
-            if self.path:
-                self._save()
+            self._one_epoch(started, first)
         with self.torch.no_grad():
             for name, value in self.best.items():
                 self.weights[name].copy_(value)
         seconds = time.monotonic() - started
-        size = self.schedule.batch_size * self.schedule.accumulate
         self.history.steps, self.history.seconds = self.step, round(seconds, 1)
-        self.history.examples_per_second = round((self.step - first) * size / max(seconds, 1e-9), 1)
+        done = (self.step - first) * self.size
+        self.history.examples_per_second = round(done / max(seconds, 1e-9), 1)
         return self.history
+
+    def _one_epoch(self, started: float, first: int) -> None:
+        epoch = self.step // self.steps_an_epoch
+        saved = time.monotonic()
+        for batch in self._epoch(epoch)[self.step - epoch * self.steps_an_epoch :]:
+            value = self._step(batch)
+            self.loss = value if self.loss is None else self.loss * 0.95 + value * 0.05
+            if self.step % self.steps_an_epoch == 0:
+                break  # the look at dev belongs to the epoch: no checkpoint between
+            if self.step % _REPORT_STEPS == 0:
+                self._tell(started, first)
+            if time.monotonic() - saved > _SAVE_SECONDS:
+                self._save()
+                saved = time.monotonic()
+        self._look(epoch)
+        self._tell(started, first, looked=True)
+        self.loss = None
+        self._save()
 
     def _epoch(self, epoch: int) -> list[list[Sequence[int]]]:
         each = batches(self.learner.lengths, self.schedule.batch_size, self.schedule.seed, epoch)
         many = self.schedule.accumulate
-        return [each[at : at + many] for at in range(0, len(each), many)][: self.steps_an_epoch]
+        return [each[at : at + many] for at in range(0, len(each), many)]
 
     def _step(self, parts: Sequence[Sequence[int]]) -> Any:
         self.learner.module.train()
@@ -223,7 +250,7 @@ class _Run:
         with self.torch.inference_mode():
             self.dev = dict(self.learner.dev())
         looks, best = self.history.looks, self.history.best
-        looks.append({"epoch": epoch + 1, "loss": self.loss, **self.dev})
+        looks.append({"epoch": epoch + 1, "loss": self._loss(), **self.dev})
         if best < 0 or self.dev["score"] > looks[best]["score"]:
             self.history.best = len(looks) - 1
             self.best = {name: value.detach().clone() for name, value in self.weights.items()}
@@ -235,13 +262,27 @@ class _Run:
             spent = (time.monotonic() - started) / max(1, self.step - first)
             left = spent * (self.steps - self.step)
             epoch = (self.step - 1) // self.steps_an_epoch + 1
-            self.report(Moment(self.step, self.steps, epoch, self.loss, self.dev, left, looked))
+            loss = self._loss()
+            self.report(Moment(self.step, self.steps, epoch, loss, self.dev, left, looked))
+
+    def _loss(self) -> float:
+        loss = math.nan if self.loss is None else float(self.loss)
+        if not math.isfinite(loss):
+            raise MoralscopeError(
+                f"the loss is no number any more in step {self.step}", "take a lower learning rate"
+            )
+        return loss
 
     def _key(self) -> dict[str, Any]:
+        """Return what names the run: how, on what, and from which weights, frozen ones too."""
+        digest = sha256()
+        for name, weight in self.learner.module.named_parameters():
+            digest.update(f"{name} {weight.requires_grad} {tuple(weight.shape)}".encode())
+            digest.update(weight.detach().float().cpu().contiguous().numpy().tobytes())
         return {
             **asdict(self.schedule),
-            "examples": len(self.learner.lengths),
-            "tokens": int(sum(self.learner.lengths)),
+            "data": self.learner.data_sha256,
+            "start": digest.hexdigest(),
         }
 
     def _save(self) -> None:
@@ -257,13 +298,19 @@ class _Run:
         write_checkpoint(
             self.path,
             Checkpoint(
-                self._key(), self.step, asdict(self.history), self.weights, self.best, moments
+                self.key,
+                self.step,
+                None if self.loss is None else float(self.loss),
+                asdict(self.history),
+                self.weights,
+                self.best,
+                moments,
             ),
         )
         self.saved_step = self.step
 
     def _resume(self) -> None:
-        found = read_checkpoint(self.path, self._key()) if self.path else None
+        found = read_checkpoint(self.path, self.key) if self.path else None
         if found is None:
             return
         with self.torch.no_grad():
@@ -277,9 +324,10 @@ class _Run:
         device = next(iter(self.weights.values())).device
         self.best = {name: value.to(device) for name, value in found.best.items()}
         self.step = self.saved_step = found.step
+        self.loss = None if found.loss is None else self.torch.tensor(found.loss, device=device)
         self.history = History(**found.history)
 
 
 def _device_failed(error: RuntimeError) -> bool:
     text = f"{type(error).__name__} {error}".lower()
-    return any(word in text for word in ("cuda", "out of memory", "accelerator", "device-side"))
+    return any(word in text for word in ("cuda", "out of memory", "allocate memory", "device-side"))

@@ -6,6 +6,7 @@ the tokens of the sentence (and its end) count in the loss. Everything is tokeni
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,13 @@ _DEV_TOKENS = 16384
 
 @dataclass(frozen=True, slots=True)
 class TextLesson:
-    """A prompt, the sentence to learn, and the group that dev figures are told by."""
+    """A prompt, the sentence to learn, and the group that dev figures are told by.
+
+    Examples
+    --------
+    >>> TextLesson("<|ACT|> Jo spits. <|CSQ|>", "Al is upset.", "consequence|action").group
+    'consequence|action'
+    """
 
     prompt: str
     target: str
@@ -47,6 +54,12 @@ class TextLearner:
     def lengths(self) -> Sequence[int]:
         """How many tokens each lesson has."""
         return self._lengths
+
+    @property
+    def data_sha256(self) -> str:
+        """One checksum over every token that is learnt or looked at."""
+        groups = [row.group for row in self.dev_lessons]
+        return sha256(repr((self._rows, self._dev_rows, groups)).encode()).hexdigest()
 
     def loss(self, places: Sequence[int]) -> Any:
         """Return the mean loss of the sentences' tokens."""
@@ -78,7 +91,7 @@ class TextLearner:
             return []
         prompts = self.tokenizer([row.prompt for row in lessons])["input_ids"]
         space = "" if self._seq2seq else " "
-        plain = {"add_special_tokens": False}
+        plain = {"add_special_tokens": False, "split_special_tokens": True}  # a text has no markers
         targets = self.tokenizer([space + row.target for row in lessons], **plain)["input_ids"]
         end = self.tokenizer.eos_token_id
         return [

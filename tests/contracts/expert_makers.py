@@ -1,0 +1,96 @@
+"""A tiny BERT with random weights, stories that it can learn from, and experts trained on them."""
+
+from pathlib import Path
+
+from moralscope.engine.adapters import AdapterShape
+from moralscope.engine.classifiers.learning import Lesson
+from moralscope.engine.classifiers.making import Making, make_experts
+from moralscope.engine.classifiers.saved import ExpertSettings, save_experts
+from moralscope.engine.encoders.loading import folder_checksum
+from moralscope.engine.training import Schedule
+
+LABELS = {"action": ("immoral", "moral"), "action+norm": ("breaks", "keeps", "does not concern")}
+ADAPTER = AdapterShape(4)
+WINDOW = 64
+_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_LETTERS = [chr(code) for code in range(33, 127)]
+_WORDS = ("kind", "rude", "should", "not", "help", "friend", "lies", "pays", "good", "bad")
+
+
+def tiny_tokenizer():
+    """WordPiece of single characters and a few words."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    pieces = [*_SPECIAL, *_LETTERS, *(f"##{letter}" for letter in _LETTERS), *_WORDS]
+    places = {piece: place for place, piece in enumerate(pieces)}
+    inner = Tokenizer(models.WordPiece(vocab=places, unk_token="[UNK]"))
+    inner.normalizer = normalizers.BertNormalizer()
+    inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    inner.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", places["[CLS]"]), ("[SEP]", places["[SEP]"])],
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=inner,
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        pad_token="[PAD]",
+        mask_token="[MASK]",
+        model_max_length=WINDOW,
+    )
+
+
+def tiny_bert(folder: Path, seed: int = 1) -> Path:
+    """Write a BERT of two layers."""
+    import torch
+    from transformers import BertConfig, BertModel
+
+    torch.manual_seed(seed)
+    tokenizer = tiny_tokenizer()
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=24,
+        max_position_embeddings=WINDOW,
+        initializer_range=0.3,
+    )
+    BertModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def lessons(count: int = 48) -> list[Lesson]:
+    """Return lessons that a tiny model can learn: "good" is 1, "bad" is 0."""
+    rows = []
+    for number in range(count):
+        word = ("bad", "good")[number % 2]
+        rows.append(Lesson("action", ("", f"jo {number} {word}"), number % 2))
+        rows.append(Lesson("action+norm", ("be kind", f"al {word} {number}"), number % 2))
+    return rows
+
+
+def trained(base: Path, adapter: AdapterShape | None = ADAPTER, **schedule):
+    """Return a learner and its history, after two short epochs."""
+    plan = Schedule(**{"epochs": 2, "batch_size": 16, "learning_rate": 1e-2, **schedule})
+    making = Making(base, LABELS, plan, adapter, max_length=32)
+    return make_experts(making, lessons(), lessons(8))
+
+
+def save_trained(folder: Path, learner, base: Path, **changes) -> Path:
+    """Write a learner as experts on their base."""
+    settings = {
+        "base": str(base),
+        "base_sha256": folder_checksum(base),
+        "tasks": LABELS,
+        "max_length": 32,
+        "temperatures": {"action": 1.5},
+        "card": {"data": ["made here"]},
+        **changes,
+    }
+    save_experts(folder, learner.module, ExpertSettings(**settings), learner.tokenizer, "# Card\n")
+    return folder
