@@ -52,7 +52,7 @@ def test_a_norm_fills_rows_that_have_none(rows):
     )
     assert [row.task for row in record.results] == ["action+norm"] * 3
     assert record.results[0] == judge(read_rows(rows), options=SCRIPTED).results[0]
-    assert any("'consequence' of 1 rows was not read" in line for line in record.warnings)
+    assert any("'consequence' of 1 row was not read" in line for line in record.warnings)
 
 
 def test_many_actions_are_asked_about_once_unless_told_otherwise():
