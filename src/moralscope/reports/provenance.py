@@ -1,7 +1,7 @@
 """The end of every report: how it was computed, how to compute it again, what it does not mean."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from moralscope.reports.page import Block, Code, Column, Facts, Section, Table
@@ -23,6 +23,15 @@ _NOT_JUDGE = (
     "English would call the action, as far as the model could learn it; other people differ.",
     "It was trained on whole sentences. Short phrases, other languages and questions of another "
     "kind than theirs are outside what its probabilities were calibrated on.",
+)
+_NOT_AUDIT = (
+    "It is not moral advice, and no authority. Several rules, even conflicting ones, apply to one "
+    "reply; the verdict rests on the worst broken one among those that were found.",
+    "A reply that is not flagged is not thereby good. Rules that nobody wrote down, or that were "
+    "not found for it, were not asked about; where nothing applied, the audit abstained.",
+    "It repeats people. Whether a reply keeps a rule is what a model learnt from crowd workers who "
+    "wrote US English; severity and consensus are the rulebook's, or marked as estimated.",
+    "The intervals cover which replies are in the file, not whether the models are right.",
 )
 _MAX_ARGUMENTS = 8
 _OPTIONS = (
@@ -57,8 +66,14 @@ def closing_sections(plain: Plain) -> list[Section]:
         blocks.insert(0, Code(command))
     return [
         Section("How it was computed", prose, blocks),
-        Section("What it does not mean", _NOT_JUDGE if _trained(plain) else _NOT),
+        Section("What it does not mean", _limits(plain)),
     ]
+
+
+def _limits(plain: Plain) -> Sequence[str]:
+    if text(plain["job"]) == "audit":
+        return _NOT_AUDIT
+    return _NOT_JUDGE if _trained(plain) else _NOT
 
 
 def _trained(plain: Plain) -> bool:
