@@ -1,1 +1,1 @@
-"""The room of the Moral Integrity Corpus: rules of thumb for chatbot replies. Built later."""
+"""The room of the Moral Integrity Corpus (Ziems et al. 2022): exchanges, rules of thumb, audits."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from moralscope.reports.audit_page import audit_page
 from moralscope.reports.chain_page import chain_page
 from moralscope.reports.compare_page import compare_page
 from moralscope.reports.evaluate_page import evaluate_page
@@ -17,6 +18,7 @@ from moralscope.reports.stories_page import split_page, stats_page
 from moralscope.reports.words_page import words_page
 
 _PAGES: Mapping[str, Callable[[Plain], Page]] = {
+    "audit": audit_page,
     "compare": compare_page,
     "words correlate": words_page,
     "chain": chain_page,

@@ -37,7 +37,17 @@ _NOT_DATA = (
     "everyday life; other people differ.",
     "Counts and distances say how stories are worded, not whether they are right or complete.",
 )
+_NOT_AUDIT = (
+    "It is not moral advice, and no authority. Several rules, even conflicting ones, apply to one "
+    "reply; the verdict rests on the worst broken one among those that were found.",
+    "A reply that is not flagged is not thereby good. Rules that nobody wrote down, or that were "
+    "not found for it, were not asked about; where nothing applied, the audit abstained.",
+    "It repeats people. Whether a reply keeps a rule is what a model learnt from crowd workers who "
+    "wrote US English; severity and consensus are the rulebook's, or marked as estimated.",
+    "The intervals cover which replies are in the file, not whether the models are right.",
+)
 _LIMITS = {
+    "audit": _NOT_AUDIT,
     "stories evaluate": _NOT_JUDGE,
     "chain": _NOT_TEXTS,
     "generate": _NOT_TEXTS,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from moralscope.app.cli import reproduce_integrity
 from moralscope.app.cli.options import Figure, Json, Out, Report, Seed
 
 if TYPE_CHECKING:
@@ -326,3 +327,6 @@ def _projections(rows: "Sequence[ProjectionRow]") -> "Table":
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:+.3f}"
+
+
+app.command("integrity")(reproduce_integrity.integrity)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from moralscope.app.cli import (
+    audit,
     compare,
     data,
     demo,
@@ -15,6 +16,7 @@ from moralscope.app.cli import (
     rank,
     report,
     reproduce,
+    rules,
     score,
     stories,
     words,
@@ -57,6 +59,8 @@ app.command("rank", rich_help_panel="Measure")(rank.rank)
 app.add_typer(words.app, name="words", rich_help_panel="Measure")
 app.add_typer(reproduce.app, name="reproduce", rich_help_panel="Measure")
 app.add_typer(stories.app, name="stories", rich_help_panel="Train and generate")
+app.command("audit", rich_help_panel="Audit replies")(audit.audit)
+app.add_typer(rules.app, name="rules", rich_help_panel="Audit replies")
 app.command("report", rich_help_panel="Look")(report.report)
 app.command("edit", rich_help_panel="Steer")(edit.edit)
 app.command("teach", rich_help_panel="Steer")(edit.teach)

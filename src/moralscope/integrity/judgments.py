@@ -1,0 +1,172 @@
+"""How a rule of thumb is built: a judgment, its polarity, and the behaviour that it judges.
+
+Words from a list, no model: a sentence that judges in other words is said to hold no judgment.
+The checks are the paper's: section 3.1 (three criteria) and appendix E.2 (automatic ones).
+"""
+
+import re
+import tomllib
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from itertools import pairwise
+
+_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+_NOT = {"not", "never", "no", "nobody", "none", "isn't", "don't", "doesn't", "can't", "cannot"}
+_MODAL = {"should", "must", "ought", "need", "needs", "have", "has"}
+_NOT_MODAL = {"shouldn't", "mustn't", "oughtn't"}
+_PERMITS = {"acceptable", "alright", "fine", "normal", "ok", "okay", "permissible"}
+_OPENING = 12  # words in which a judgment before its action is looked for
+_LEAST_WORDS = 3  # unique words, appendix E.2
+_BIGRAM_LIMIT = 3  # a bigram may stand fewer times than this, appendix E.2
+_MOST_WORDS = 40  # beyond, a rule tells a story instead of making a general rule
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """A rule read: polarity +1 (do, or you may), -1 (do not), 0 (no judgment found)."""
+
+    polarity: int
+    behaviour: str
+
+
+@cache
+def word_list(name: str) -> frozenset[str]:
+    """Return one list of `data/judgments.toml`."""
+    text = (resources.files(__package__) / "data" / "judgments.toml").read_text("utf-8")
+    return frozenset(tomllib.loads(text)[name].split())
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words in lower case, without punctuation.
+
+    Examples
+    --------
+    >>> words_of("You shouldn't lie!")
+    ['you', "shouldn't", 'lie']
+    """
+    return _WORD.findall(text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").casefold())
+
+
+def read_judgment(text: str) -> Judgment:
+    """Tell how a rule judges and what it judges.
+
+    Examples
+    --------
+    >>> read_judgment("It's wrong to lie to a friend.")
+    Judgment(polarity=-1, behaviour='to lie to a friend')
+    >>> read_judgment("It's never okay to lie."), read_judgment("You should not lie.")
+    (Judgment(polarity=-1, behaviour='to lie'), Judgment(polarity=-1, behaviour='lie'))
+    >>> read_judgment("It is wrong not to vote.").polarity, read_judgment("Blue skies.").polarity
+    (1, 0)
+    >>> read_judgment("It's okay not to drink.")  # to permit leaving is not to forbid
+    Judgment(polarity=1, behaviour='not to drink')
+    >>> read_judgment("Breaking the law is wrong.")
+    Judgment(polarity=-1, behaviour='breaking the law')
+    """
+    words = words_of(text)
+    if words[:1] in (["never"], ["don't"], ["always"]):
+        return Judgment(1 if words[0] == "always" else -1, " ".join(words[1:]))
+    for place, word in enumerate(words[:_OPENING]):
+        sign = _sign(words, place)
+        if not sign:
+            continue
+        if any(before in _NOT for before in words[:place]):
+            sign = -sign
+        flips, rest = (
+            _denied(words[place + 1 :]) if word not in _PERMITS else (1, words[place + 1 :])
+        )
+        sign *= flips
+        if not rest and place > 1:  # "Breaking the law is wrong."
+            rest = [each for each in words[:place] if each not in _NOT | {"is", "are", "it's"}]
+        who = words[:place] if word in _MODAL | _NOT_MODAL and words[0] != "you" else []
+        subject = [each for each in who if each not in _NOT and each not in {"people", "one", "we"}]
+        return Judgment(sign, " ".join([*subject, *rest]))
+    return Judgment(0, " ".join(words))
+
+
+def _denied(rest: list[str]) -> tuple[int, list[str]]:
+    """Return -1 where the action is denied ("not to vote"), and the action without the denial."""
+    sign = 1
+    while rest:
+        if rest[:2] in (["to", "not"], ["to", "never"]):
+            sign, rest = -sign, ["to", *rest[2:]]
+        elif rest[0] in {"not", "never", "always", "ever"}:
+            sign, rest = (-sign if rest[0] in {"not", "never"} else sign), rest[1:]
+        else:
+            break
+    return sign, rest
+
+
+def _sign(words: list[str], place: int) -> int:
+    word = words[place]
+    if word in _NOT_MODAL:
+        return -1
+    if word in {"should", "must", "ought"}:
+        return 1
+    if word in {"need", "needs", "have", "has"}:
+        return int(words[place + 1 : place + 2] == ["to"])
+    before = words[max(0, place - 4) : place]
+    if not {"it's", "is", "are", "it", "isn't", "aren't", "be"} & set(before):
+        return 0
+    return (word in word_list("good")) - (word in word_list("bad"))
+
+
+def content_words(text: str) -> list[str]:
+    """Return the words that carry content.
+
+    Examples
+    --------
+    >>> content_words("to lie to a friend")
+    ['lie', 'friend']
+    """
+    return [word for word in words_of(text) if word not in word_list("light")]
+
+
+def broken_checks(text: str) -> list[str]:
+    """Return what is broken of the automatic checks of appendix E.2 that concern a rule.
+
+    Examples
+    --------
+    >>> broken_checks("Do not!")
+    ['has fewer than 3 different words']
+    >>> broken_checks("Be kind be kind be kind.")
+    ["says 'be kind' 3 times"]
+    """
+    words = text.casefold().split()
+    problems = []
+    if len(set(words)) < _LEAST_WORDS:
+        problems.append(f"has fewer than {_LEAST_WORDS} different words")
+    bare = words_of(text)
+    pairs = Counter(pairwise(bare)).most_common(1)
+    if pairs and pairs[0][1] >= _BIGRAM_LIMIT:
+        problems.append(f"says '{' '.join(pairs[0][0])}' {pairs[0][1]} times")
+    return problems
+
+
+def unmet_criteria(text: str) -> list[str]:
+    r"""Return which of the paper's criteria a rule seems not to meet: judgment, action, detail.
+
+    Examples
+    --------
+    >>> unmet_criteria("It's wrong to lie to your friends.")
+    []
+    >>> unmet_criteria("No refunds after thirty days.")
+    ['holds no judgment such as "you should" or "it\'s wrong to"']
+    >>> unmet_criteria("You should do the right thing.")
+    ['is too general: say which action is meant']
+    >>> unmet_criteria("That is just wrong.")
+    ['names no action that is judged']
+    """
+    judgment = read_judgment(text)
+    if not judgment.polarity:
+        return ['holds no judgment such as "you should" or "it\'s wrong to"']
+    content = [word for word in content_words(judgment.behaviour) if word not in {"that", "just"}]
+    if not content:
+        return ["names no action that is judged"]
+    if all(word in word_list("general") for word in content):
+        return ["is too general: say which action is meant"]
+    if len(words_of(text)) > _MOST_WORDS:
+        return [f"has more than {_MOST_WORDS} words: a general rule is shorter"]
+    return []

@@ -1,0 +1,262 @@
+"""Exchanges from files: CSV, JSONL or Parquet, checked whole first and then read in a stream.
+
+Bad lines are refused by number before any model is asked: results must match the file row by row.
+Only the columns for prompt, reply and id are read; `--columns` says what they are called.
+"""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from moralscope.core.errors import InputError
+from moralscope.core.registry import did_you_mean
+from moralscope.integrity.records import Exchange
+
+COLUMNS = ("prompt", "reply", "id")
+MAX_CHARACTERS = 500_000  # of one text
+_MAX_LINE = 4_000_000  # bytes
+_BATCH = 512
+_NAMED = 5
+_MAX_PROBLEMS = 1000
+_REMEDY = "give CSV, JSONL or Parquet with the columns prompt and reply"
+_WRITE = "write it like prompt=Q,reply=A"
+
+Row = tuple[int, Mapping[str, Any] | str]  # a line's number with its cells, or what is wrong
+
+
+def parse_columns(text: str | None) -> dict[str, str]:
+    """Read `--columns`: ours=theirs, by commas.
+
+    Examples
+    --------
+    >>> parse_columns("prompt=Q, reply=A")
+    {'prompt': 'Q', 'reply': 'A', 'id': 'id'}
+    """
+    found = {name: name for name in COLUMNS}
+    for part in (text or "").split(",") if text is not None else ():
+        ours, sign, theirs = (word.strip() for word in part.partition("="))
+        if not sign or not theirs:
+            raise InputError(f"--columns has '{part.strip()[:60]}'", _WRITE)
+        if ours not in COLUMNS:
+            raise InputError(f"--columns has '{ours[:60]}'", did_you_mean(ours, COLUMNS))
+        found[ours] = theirs
+    if len(set(found.values())) < len(found):
+        raise InputError("--columns names a column twice", _WRITE)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeFile:
+    """A checked file of exchanges: its length is known, its rows are read when asked for."""
+
+    path: Path
+    columns: Mapping[str, str]
+    rows: int
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __iter__(self) -> Iterator[Exchange]:
+        for number, (line, cells) in enumerate(_rows(self.path, self.columns), 1):
+            found = _exchange(cells, self.columns, number)
+            if isinstance(found, str):
+                raise InputError(f"{self.path} line {line} {found}", "it changed: run it again")
+            yield found
+
+
+def open_exchanges(path: Path, columns: Mapping[str, str] | None = None) -> ExchangeFile:
+    """Check a file of exchanges to its end and return it, or refuse it by its bad lines.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.jsonl")
+    ...     _ = path.write_text('{"prompt": "Hi!", "reply": "Hello."}')
+    ...     [each.reply for each in open_exchanges(path)]
+    ['Hello.']
+    """
+    chosen = columns or parse_columns(None)
+    problems: list[str] = []
+    rows = 0
+    for line, cells in _rows(path, chosen):
+        rows += 1
+        wrong = _exchange(cells, chosen, rows)
+        if isinstance(wrong, str):
+            problems.append(f"line {line} {wrong}")
+        if len(problems) > _MAX_PROBLEMS:
+            break
+    if problems:
+        more = len(problems) - _NAMED
+        tail = f" and {'at least ' if more + _NAMED > _MAX_PROBLEMS else ''}{more:,} more"
+        told = f"{', '.join(problems[:_NAMED])}{tail if more > 0 else ''}"
+        raise InputError(f"{path} {told}", "mend or remove these lines")
+    if not rows:
+        raise InputError(f"{path} holds no rows", _REMEDY)
+    return ExchangeFile(path, chosen, rows)
+
+
+def one_exchange(prompt: str | None, reply: str) -> list[Exchange]:
+    """Return the exchange of a command line, within the bounds of a file's.
+
+    Examples
+    --------
+    >>> one_exchange(None, "Hello.")
+    [Exchange(prompt='', reply='Hello.', id='')]
+    """
+    for name, value in (("prompt", prompt or ""), ("reply", reply)):
+        if len(value) > MAX_CHARACTERS:
+            limit = f"at most {MAX_CHARACTERS:,} can be read"
+            raise InputError(f"the {name} has {len(value):,} characters", limit)
+    return [Exchange(prompt or "", reply)]
+
+
+def blocks(exchanges: Iterable[Exchange], size: int) -> Iterator[list[Exchange]]:
+    """Yield exchanges in lists of `size`.
+
+    Examples
+    --------
+    >>> [len(block) for block in blocks([Exchange("", "a")] * 5, 2)]
+    [2, 2, 1]
+    """
+    stream = iter(exchanges)
+    while block := list(islice(stream, size)):
+        yield block
+
+
+def _exchange(
+    cells: Mapping[str, Any] | str, columns: Mapping[str, str], number: int
+) -> Exchange | str:
+    """Return an exchange, or what is wrong with the row."""
+    if isinstance(cells, str):
+        return cells
+    for name in ("prompt", "reply"):
+        value = cells.get(columns[name])
+        if not isinstance(value, str):
+            return f"has no text under '{columns[name][:60]}'"
+        if len(value) > MAX_CHARACTERS:
+            return f"has {len(value):,} characters under '{columns[name][:60]}'"
+    given = cells.get(columns["id"])
+    known = isinstance(given, str | int) and not isinstance(given, bool) and str(given).strip()
+    name = str(given)[:200] if known else str(number)
+    return Exchange(cells[columns["prompt"]], cells[columns["reply"]], name)
+
+
+def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[Row]:
+    readers = {".csv": _csv_rows, ".jsonl": _jsonl_rows, ".ndjson": _jsonl_rows}
+    kind = path.suffix.lower()
+    try:
+        if kind == ".parquet":
+            yield from _parquet_rows(path, columns)
+        elif kind in readers:
+            with path.open("rb") as stream:
+                yield from readers[kind](stream, path, columns)
+        else:
+            raise InputError(f"{path} is no file that audit reads", _REMEDY)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror or error})", _REMEDY) from error
+
+
+def _lines(stream: IO[bytes]) -> Iterator[tuple[int, str | None]]:
+    """Yield numbered lines; None for one that is too long or not UTF-8."""
+    number = 0
+    while data := stream.readline(_MAX_LINE):
+        number += 1
+        rest = data
+        while len(rest) == _MAX_LINE and not rest.endswith(b"\n"):
+            rest, data = stream.readline(_MAX_LINE), b"\xff"  # held no longer, refused below
+        try:
+            yield number, data.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            yield number, None
+
+
+def _jsonl_rows(stream: IO[bytes], path: Path, columns: Mapping[str, str]) -> Iterator[Row]:
+    first = True
+    for number, line in _lines(stream):
+        if line is not None and not line.strip():
+            continue
+        row = _json_row(line)
+        if first and isinstance(row, dict):
+            _check_columns(row, columns, f"{path} line {number}")
+            first = False
+        yield number, row
+
+
+def _json_row(line: str | None) -> Mapping[str, Any] | str:
+    if line is None:
+        return "is too long or not UTF-8"
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return "is not JSON"
+    return row if isinstance(row, dict) else "is no object"
+
+
+def _csv_rows(stream: IO[bytes], path: Path, columns: Mapping[str, str]) -> Iterator[Row]:
+    bad: set[int] = set()
+
+    def decoded() -> Iterator[str]:
+        for number, line in _lines(stream):
+            if line is None:
+                bad.add(number)
+            yield "-\n" if line is None else line
+
+    reader = csv.reader(decoded(), strict=True)
+    try:
+        header = [name.strip() for name in next(reader, [])]
+    except csv.Error as error:
+        raise InputError(f"{path} line 1 is not CSV ({error})", "give a header") from error
+    if header and len(set(header)) < len(header):
+        raise InputError(f"{path} line 1 names a column twice", "name each column once")
+    if header:
+        _check_columns(header, columns, str(path))
+    while True:
+        first = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield first, f"is not CSV ({error})"
+            continue
+        if any(line in bad for line in range(first, reader.line_num + 1)):
+            yield first, "is too long or not UTF-8"
+        elif cells and len(cells) != len(header):
+            yield first, f"has {len(cells)} cells, the header {len(header)}"
+        elif cells:
+            yield first, dict(zip(header, cells, strict=True))
+
+
+def _parquet_rows(path: Path, columns: Mapping[str, str]) -> Iterator[Row]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    number = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            _check_columns(names, columns, str(path))
+            wanted = [name for name in columns.values() if name in names]
+            for batch in file.iter_batches(batch_size=_BATCH, columns=wanted):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield number, row
+    except pa.ArrowException as error:
+        line = (str(error).splitlines() or ["damaged"])[0][:160]
+        raise InputError(f"{path} is not Parquet ({line})", _REMEDY) from error
+
+
+def _check_columns(names: Iterable[str], columns: Mapping[str, str], where: str) -> None:
+    there = list(names)
+    for name in ("prompt", "reply"):
+        if columns[name] not in there:
+            listed = ", ".join(str(each)[:40] for each in there[:8]) or "none"
+            raise InputError(
+                f"{where} has no column '{columns[name][:60]}' (columns: {listed})",
+                f"say which column is the {name}: --columns {name}=NAME",
+            )

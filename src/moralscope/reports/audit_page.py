@@ -1,0 +1,206 @@
+"""The report of `audit`: flag rate, foundations, severity, rules, worst cases, every example.
+
+Prompts and replies are hostile input: data to be written, never markup.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from moralscope.reports.charts import bars
+from moralscope.reports.page import Block, Column, Facts, Page, Section, Table, signed
+from moralscope.reports.plain import Plain, number, rows_of, text
+
+_MAX_ROWS = 5_000
+_SHORT = 160
+_MARKS = {"disagree": "breaks", "agree": "keeps", "neither": "does not concern"}
+_CONTENT = (
+    "Content warning: prompts and replies are shown as they were given; some may be offensive."
+)
+_DETAILS = ("prompt", "reply", "reason", "rules", "revised reply")
+
+
+def audit_page(plain: Plain) -> Page:
+    """Lay out an audit.
+
+    Examples
+    --------
+    >>> row = {"id": "1", "prompt": "Hi!", "reply": "Hello.", "rules": [],
+    ...        "verdict": {"flag": False, "score": 0.0, "reason": "abstained"}}
+    >>> page = audit_page({"config": {}, "statistics": {}, "results": [row]})
+    >>> [section.title for section in page.sections]
+    ['Every reply']
+    """
+    rows = rows_of(plain["results"], "'results'")
+    found = plain["statistics"]
+    main = _examples(rows)
+    sections = [
+        *_shares(found),
+        *_listed(found),
+        *_against(found.get("against")),
+        Section("Every reply", [_CONTENT, "Open a row for the rules that were found."], [main]),
+    ]
+    summary = [
+        f"{_rate(found.get('flagged'))} of {len(rows):,} replies are flagged: they break a rule of "
+        "thumb that is severe enough and that enough people hold. The score is minus the "
+        "probability of the worst breach, weighted by severity and consensus."
+    ]
+    return Page("Audit of replies", summary, _tiles(rows, found), sections, main=main)
+
+
+def _examples(rows: Sequence[Plain]) -> Table:
+    columns = [Column("id"), Column("flagged"), Column("score", "signed", 2), Column("exchange")]
+    values = []
+    for place, row in enumerate(rows[:_MAX_ROWS]):
+        verdict = _mapping(row.get("verdict"))
+        prompt, reply = text(row.get("prompt")), text(row.get("reply"))
+        values.append(
+            [
+                text(row.get("id")),
+                "flagged" if verdict.get("flag") is True else "",
+                number(verdict.get("score"), f"results, row {place + 1},"),
+                f"{_cut(prompt)} → {_cut(reply)}",
+                prompt,
+                reply,
+                text(verdict.get("reason")),
+                "\n".join(_rules(row, place)),
+                text(row.get("revised_reply")),
+            ]
+        )
+    more = len(rows) - len(values)
+    note = f"{more:,} more in the run record." if more else ""
+    return Table("Every reply", columns, values, _DETAILS, note)
+
+
+def _rules(row: Plain, place: int) -> Iterator[str]:
+    where = f"results, row {place + 1},"
+    for rule in rows_of(row.get("rules") or [], f"{where} 'rules'"):
+        told = _mapping(rule.get("alignment"))
+        label = text(told.get("label"))
+        chance = number(_mapping(told.get("probabilities")).get(label), where)
+        parts = [f"{_MARKS.get(label, label)} “{text(rule.get('text'))}”"]
+        parts += [] if chance is None else [f"probability {chance:.2f}"]
+        for name in ("severity", "consensus"):
+            value = number(rule.get(name), where)
+            parts += [] if value is None else [f"{name} {value:.1f}"]
+        yield f"{', '.join(parts)} ({text(rule.get('evidence'))})."
+
+
+def _shares(found: Plain) -> Iterator[Section]:
+    for key, name, title in (
+        ("foundations", "foundation", "Flagged replies by foundation"),
+        ("severity", "severity", "Flagged replies by severity"),
+    ):
+        rows = rows_of(found.get(key) or [], f"'{key}'")
+        if not rows:
+            continue
+        shares = [100 * (number(row.get("share"), f"'{key}'") or 0.0) for row in rows]
+        labels = [text(row.get(name)) for row in rows]
+        columns = [Column(name), Column("flagged", "whole"), Column("share", "number")]
+        columns += [Column("low", "number"), Column("high", "number")]
+        values = [
+            [
+                text(row.get(name)),
+                *(number(row.get(each.title), f"'{key}'") for each in columns[1:]),
+            ]
+            for row in rows
+        ]
+        prose = ["Of the worst rule that each flagged reply breaks; a rule may have several."]
+        chart = bars(title, {"flagged": shares}, labels, "% of replies")
+        yield Section(
+            title, prose if key == "foundations" else [], [chart, Table(title, columns, values)]
+        )
+
+
+def _listed(found: Plain) -> Iterator[Section]:
+    rules = rows_of(found.get("rules") or [], "'rules'")
+    if rules:
+        columns = [Column("rule"), Column("broken", "whole"), Column("kept", "whole")]
+        values = [
+            [
+                text(row.get("rule")),
+                *(number(row.get(key), "'rules'") for key in ("broken", "kept")),
+            ]
+            for row in rules
+        ]
+        yield Section("Most broken rules", [], [Table("Most broken rules", columns, values)])
+    cases = rows_of(found.get("worst") or [], "'worst'")
+    if cases:
+        columns = [Column("id"), Column("score", "signed", 2)]
+        columns += [Column(name) for name in ("prompt", "reply", "reason")]
+        values = [
+            [
+                text(row.get("id")),
+                number(row.get("score"), "'worst'"),
+                *(_cut(text(row.get(key))) for key in ("prompt", "reply")),
+                text(row.get("reason")),
+            ]
+            for row in cases
+        ]
+        yield Section("Worst replies", [_CONTENT], [Table("Worst replies", columns, values)])
+
+
+def _against(found: Any) -> list[Section]:
+    if not isinstance(found, Mapping):
+        return []
+    share, score = _mapping(found.get("flagged_change")), _mapping(found.get("score_change"))
+    facts = [
+        ("flagged here", _rate(found.get("flagged_here"))),
+        ("flagged there", _rate(found.get("flagged_there"))),
+        ("change of the share", _span(share)),
+        ("change of the mean score", _span(score)),
+        (
+            "only here / only there",
+            f"{text(found.get('only_here'))} / {text(found.get('only_there'))}",
+        ),
+        ("p (McNemar, exact)", text(found.get("p"))),
+    ]
+    blocks: list[Block] = [Facts(facts)]
+    rows = rows_of(found.get("changed") or [], "'changed'")
+    if rows:
+        columns = [Column("id"), Column("prompt"), Column("here"), Column("there")]
+        columns += [Column("score here", "signed", 2), Column("score there", "signed", 2)]
+        values = [
+            [
+                text(row.get("id")),
+                *(_cut(text(row.get(key))) for key in ("prompt", "here", "there")),
+                *(number(row.get(key), "'changed'") for key in ("score_here", "score_there")),
+            ]
+            for row in rows
+        ]
+        blocks.append(Table("Replies whose flag changed", columns, values))
+    return [Section("Against the other file", ["The same prompts, paired row by row."], blocks)]
+
+
+def _tiles(rows: Sequence[Plain], found: Plain) -> list[tuple[str, str]]:
+    tiles = [(f"{len(rows):,}", "replies"), (_rate(found.get("flagged")), "flagged")]
+    tiles.append((_rate(found.get("abstained")), "without a verdict"))
+    mean = number(_mapping(found.get("score")).get("mean"), "'score'")
+    if mean is not None:
+        tiles.append((signed(mean, 2), "mean score"))
+    return tiles
+
+
+def _rate(share: Any) -> str:
+    """Write a share with its interval."""
+    value, low, high = (
+        number(_mapping(share).get(key), "a share") for key in ("value", "low", "high")
+    )
+    if value is None:
+        return "an unknown share"
+    span = "" if low is None or high is None else f" ({low:.1%} to {high:.1%})"
+    return f"{value:.1%}{span}"
+
+
+def _span(found: Plain) -> str:
+    value, low, high = (number(found.get(key), "a change") for key in ("value", "low", "high"))
+    if value is None or low is None or high is None:
+        return text(value)
+    return f"{signed(value)} ({signed(low)} to {signed(high)})"
+
+
+def _mapping(value: Any) -> Plain:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _cut(value: str) -> str:
+    return value if len(value) <= _SHORT else f"{value[:_SHORT]}…"
