@@ -44,8 +44,8 @@ def prepare_experts(name: str, *, progress: Progress | None = None) -> ExpertSet
     if name == "scripted":
         return ScriptedExperts({row.name: row.labels for row in classification_tasks().values()})
     path = Path(name).expanduser()
-    if name in SHIPPED:
-        path = shipped_folder(SHIPPED[name])
+    if name in SHIPPED or name in SHIPPED.values():
+        path = shipped_folder(SHIPPED.get(name, name))
     elif not path.is_dir():
         raise UnknownName(
             f"there are no experts '{name}'",

@@ -29,7 +29,7 @@ from moralscope.integrity.statistics import reliability
 from moralscope.jobs.encoders import prepare_encoder
 from moralscope.jobs.integrity_data import CONTENT, MIC_FILE, load_annotations, source_warnings
 from moralscope.jobs.records import model_refs
-from moralscope.jobs.reproduce_stories import PaperRow, PaperTable
+from moralscope.jobs.reproduce_texts import PaperRow, PaperTable
 from moralscope.jobs.rule_metrics import BLEU_IS, Predict, measure_attributes, measure_rules
 from moralscope.jobs.score import NOT_ADVICE
 

@@ -54,6 +54,7 @@ def test_norms_and_a_file_at_once_are_refused(tmp_path):
 
 
 def test_stories_without_a_norm_are_refused(tmp_path):
-    path = write(tmp_path / "s.jsonl", [None])
+    path = tmp_path / "s.jsonl"
+    path.write_text(json.dumps({"ID": "1", "situation": "Jo is at work."}) + "\n")
     with pytest.raises(InputError, match="no norm"):
         reverse_norms(file=path)
