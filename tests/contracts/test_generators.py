@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from moralscope.core.errors import InputError
+from moralscope.core.errors import InputError, LicenceNotAccepted
 from moralscope.core.protocols import Generator
 from moralscope.core.records import Decoding
 from moralscope.engine.generators import EndpointOptions, load_generator
@@ -61,7 +61,10 @@ def generator(request, tmp_path_factory):
         folder = tiny_seq2seq(tmp_path_factory.mktemp(request.param), request.param)
         yield load_generator(str(folder))
     else:
-        yield load_generator(request.param)
+        try:
+            yield load_generator(request.param)
+        except LicenceNotAccepted as error:  # whose licence is accepted is the user's affair
+            pytest.skip(str(error))
 
 
 @pytest.fixture(scope="module")
