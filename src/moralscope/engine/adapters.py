@@ -52,8 +52,10 @@ def load_adapter(body: Any, folder: Path, *, trainable: bool = False) -> Any:
     """Put a saved adapter on a model: merged into its weights, or still trainable."""
     from peft import PeftModel
 
-    found = PeftModel.from_pretrained(body, str(folder), is_trainable=trainable)
-    return found if trainable else found.merge_and_unload()
+    found = PeftModel.from_pretrained(
+        body, str(folder), is_trainable=trainable, local_files_only=True
+    )
+    return found if trainable else found.merge_and_unload(safe_merge=True)
 
 
 def _has(body: Any, name: str) -> bool:

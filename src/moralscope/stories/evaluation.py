@@ -19,6 +19,7 @@ from moralscope.engine.stats.calibration import (
     negative_log_likelihood,
     reliability_bins,
 )
+from moralscope.engine.stats.proportions import mcnemar
 from moralscope.stories.story import MoralStory
 from moralscope.stories.tasks import ClassificationTask, Sample, samples
 
@@ -211,18 +212,15 @@ def paired(first: Predictions, second: Predictions, *, seed: int = 0) -> PairedT
     >>> test.only_second, round(test.p, 4), test.difference.value
     (6, 0.0312, 1.0)
     """
-    from scipy.stats import binomtest
-
     if list(first.samples) != list(second.samples):
         raise ValueError("a paired test needs the same samples in the same order")
     only_first = int((first.right & ~second.right).sum())
     only_second = int((second.right & ~first.right).sum())
-    apart = only_first + only_second
     stories, table = _by_story(first)
     gain = second.right.astype(float) - first.right.astype(float)
     counts = np.stack([_sum_by(stories, values, len(table)) for values in (gain, gain * 0 + 1)])
     (difference,) = _bootstrap(counts, lambda drawn: drawn[:1] / drawn[1:], seed)
-    p = float(binomtest(only_first, apart).pvalue) if apart else 1.0
+    p = mcnemar(only_first, only_second)
     return PairedTest(len(first.samples), only_first, only_second, p, difference)
 
 

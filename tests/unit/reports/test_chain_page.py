@@ -1,17 +1,15 @@
 """The page of a chain: stories side by side, every candidate, and no text as markup."""
 
-import copy
 import json
 
 import pytest
 
-from moralscope.core.errors import InputError
 from moralscope.reports import report_html
 from moralscope.reports.build import build_page
 from moralscope.reports.page import Code, Facts, Table
 
 from .plain_records import HOSTILE, record
-from .test_hostile_records import WRONG, places
+from .test_hostile_records import pages_with_wrong_values
 
 
 def row(name="1", target="moral", choice="Jo waters the beds.", norm="Water the plants."):
@@ -170,18 +168,6 @@ def test_texts_of_a_story_or_a_model_are_never_markup(text):
 
 
 def test_a_wrong_value_anywhere_is_shown_or_refused():
-    for path in places(chain_record()):
-        for wrong in WRONG:
-            plain = chain_record()
-            holder = plain
-            for key in path[:-1]:
-                holder = holder[key]
-            holder[path[-1]] = copy.deepcopy(wrong)
-            try:
-                page = build_page(plain)
-            except InputError:
-                continue
-            except Exception as error:
-                pytest.fail(f"{path} = {str(wrong)[:20]}: {error!r}")
-            tables = [b for s in page.sections for b in s.blocks if isinstance(b, Table)]
-            json.dumps([one.rows for one in tables], allow_nan=False)
+    for page in pages_with_wrong_values(chain_record):
+        tables = [b for s in page.sections for b in s.blocks if isinstance(b, Table)]
+        json.dumps([one.rows for one in tables], allow_nan=False)

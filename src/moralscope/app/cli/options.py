@@ -117,3 +117,11 @@ Donts = Annotated[
 Sets = Annotated[
     str, typer.Option("--sets", help="Association sets A and B: a built-in name or a file.")
 ]
+Stories = Annotated[
+    Path | None,
+    typer.Option(
+        "--stories",
+        metavar="FILE",
+        help="Stories, one JSON object a line; else your copy of Moral Stories.",
+    ),
+]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from moralscope.app.cli import reproduce_integrity
-from moralscope.app.cli.options import Figure, Json, Out, Report, Seed
+from moralscope.app.cli.options import Figure, Json, Out, Report, Seed, Stories
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,10 +87,7 @@ def stories(
     tasks: Annotated[
         str | None, typer.Option("--tasks", help="Rows of the task table, by commas; else all.")
     ] = None,
-    file: Annotated[
-        Path | None,
-        typer.Option("--stories", metavar="FILE", help="Your own, as JSONL; else MORALSCOPE_DATA."),
-    ] = None,
+    file: Stories = None,
     encoder: Annotated[
         str, typer.Option("--encoder", help="For the splits of Table 1; 'none' leaves them out.")
     ] = "minilm",

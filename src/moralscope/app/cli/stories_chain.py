@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from moralscope.app.cli.options import Json, Out, Report, Seed
+from moralscope.app.cli.options import Json, Out, Report, Seed, Stories
 from moralscope.app.cli.stories_texts import (
     MAX_COUNT,
     Beside,
@@ -15,7 +15,6 @@ from moralscope.app.cli.stories_texts import (
     Resume,
     Show,
     Split,
-    Stories,
     Target,
     Temperature,
 )

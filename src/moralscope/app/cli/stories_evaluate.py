@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moralscope.app.cli.options import Json, Out, Report, Seed
+from moralscope.app.cli.options import Json, Out, Report, Seed, Stories
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,10 +36,7 @@ def evaluate(
     part: Annotated[
         str, typer.Option("--part", help="test, dev, or all: every story of the file.")
     ] = "test",
-    stories: Annotated[
-        Path | None,
-        typer.Option("--stories", metavar="FILE", help="Your own, as JSONL; else MORALSCOPE_DATA."),
-    ] = None,
+    stories: Stories = None,
     reversed_: Annotated[
         bool,
         typer.Option("--reversed/--no-reversed", help="Also measure reversed and swapped norms."),

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from moralscope.app.cli.options import Json, Out, Report, Seed
+from moralscope.app.cli.options import Json, Out, Report, Seed, Stories
 from moralscope.app.cli.stories_texts import (
     MAX_COUNT,
     Beside,
@@ -14,7 +14,6 @@ from moralscope.app.cli.stories_texts import (
     Part,
     Resume,
     Split,
-    Stories,
     Target,
     Temperature,
 )

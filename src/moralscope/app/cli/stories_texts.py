@@ -19,14 +19,6 @@ _SHOWN = 20
 _NOTHING = "\N{EN DASH}"
 MAX_COUNT = 1000
 
-Stories = Annotated[
-    Path | None,
-    typer.Option(
-        "--stories",
-        metavar="FILE",
-        help="Stories, one JSON object a line; else your copy of Moral Stories.",
-    ),
-]
 Generator = Annotated[
     str,
     typer.Option(

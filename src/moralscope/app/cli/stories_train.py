@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moralscope.app.cli.options import Json, Seed
+from moralscope.app.cli.options import Json, Seed, Stories
 
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
@@ -40,10 +40,7 @@ def train(
         str | None,
         typer.Option("--base-is", help="The base folder is a copy of this model of the store."),
     ] = None,
-    stories: Annotated[
-        Path | None,
-        typer.Option("--stories", metavar="FILE", help="Stories (JSONL); else MORALSCOPE_DATA."),
-    ] = None,
+    stories: Stories = None,
     paper: Annotated[
         bool,
         typer.Option(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import StoreError
+from moralscope.engine.adapters import load_adapter
 from moralscope.engine.files import read_small_text
 from moralscope.engine.store import sha256_of
 
@@ -99,14 +100,10 @@ def add_markers(tokenizer: Any, adapter: Adapter) -> None:
 
 def merge(model: Any, adapter: Adapter, name: str, vocabulary: int) -> Any:
     """Return `model` with the adapter's weights added, as fast as the bare model."""
-    from peft import PeftModel
-
     if vocabulary > model.get_input_embeddings().weight.shape[0]:
         model.resize_token_embeddings(vocabulary, mean_resizing=False)
     try:
-        merged = PeftModel.from_pretrained(
-            model, str(adapter.folder), local_files_only=True
-        ).merge_and_unload(safe_merge=True)
+        merged = load_adapter(model, adapter.folder)
     except Exception as error:  # peft raises many kinds; each means that they do not fit
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
         problem = f"the adapter {adapter.folder} does not fit {name} ({reason})"
