@@ -171,8 +171,7 @@ def test_drafts_that_are_not_there(refused, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("action", "--drafts", "x.json"), "are for texts"),
-        (("action", "--start", "x"), "are for texts"),
+        (("action", "--drafts", "x.json"), "--drafts is for texts"),
         (("texts", "--grid"), "--grid is for classification"),
         (("texts", "--ethics"), "--ethics is for classification"),
         (("texts", "--test"), "--test is for classification"),

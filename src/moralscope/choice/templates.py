@@ -8,6 +8,7 @@ import csv
 import io
 import re
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -86,6 +87,11 @@ def load_template(name: str) -> Template:
             path, "template", f"give YAML or CSV, or one of {', '.join(BUILT_IN)}"
         )
         return parse_template(text, str(path))
+    return _built_in(name)
+
+
+@cache
+def _built_in(name: str) -> Template:
     resource = registry.get("question template", name)
     return parse_template(resource.read_text("utf-8"), f"{name}.yaml")
 

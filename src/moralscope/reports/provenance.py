@@ -46,7 +46,15 @@ _NOT_AUDIT = (
     "wrote US English; severity and consensus are the rulebook's, or marked as estimated.",
     "The intervals cover which replies are in the file, not whether the models are right.",
 )
+_NOT_PEOPLE = (
+    "It is not moral advice. That people agree does not make them right, that they disagree does "
+    "not make one of them wrong: both are what these people said of these items.",
+    "Groups are what people said of themselves, and few of them. A difference between groups says "
+    "nothing of any person, and little of people who were not asked.",
+    "The intervals cover which items were judged, not which people were asked.",
+)
 _LIMITS = {
+    "agreement": _NOT_PEOPLE,
     "audit": _NOT_AUDIT,
     "stories evaluate": _NOT_JUDGE,
     "chain": _NOT_TEXTS,

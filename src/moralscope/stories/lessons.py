@@ -17,19 +17,22 @@ from moralscope.stories.tasks import ClassificationTask, path_row, samples
 
 UNRELATED = 2  # the place of "does not concern"
 VARIANTS = 8
+BEHAVIOUR_FORMS = ("{}", "I {}.")  # as people type them, as the judge reads them
 SWAPPED_DECIDES = 0.25  # told apart easily: the official and the reversed pairs shall decide
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """How much contrast: wordings a story and kind, and the weight of each in the loss."""
+    """How much contrast: in how many turns wordings change, and each kind's weight in the loss.
 
-    reversed: int = 2
-    restated: int = 1
-    swapped: int = 1
-    reversed_weight: float = 0.6
-    restated_weight: float = 0.5
-    swapped_weight: float = 0.5
+    An epoch has one reversed, one restated and one swapped norm a story; the next epoch has others,
+    until the turns are through.
+    """
+
+    turns: int = 4
+    reversed_weight: float = 1.0
+    restated_weight: float = 0.4
+    swapped_weight: float = 0.4
 
 
 def official_lessons(task: ClassificationTask, stories: Iterable[MoralStory]) -> list[Lesson]:
@@ -53,21 +56,18 @@ def contrast_lessons(
     """Return reversed, restated and swapped pairs; wordings differ from story to story."""
     rng = np.random.default_rng((seed, len(task.name)))
     lessons: list[Lesson] = []
-    for _ in range(contrast.swapped):
+    for turn in range(contrast.turns):
         swapped = swap_norms(stories, int(rng.integers(1 << 31)))
         for story in stories:
-            norm = swapped.get(story.id)
-            lessons += _with_norm(task, story, norm, lambda _: UNRELATED, contrast.swapped_weight)
-    for story in stories:
-        order = [int(variant) for variant in rng.permutation(VARIANTS)]
-        for variant in order[: contrast.reversed]:
-            norm = _reworded(reverse_norm, story.norm, variant)
-            lessons += _with_norm(
-                task, story, norm, lambda label: 1 - label, contrast.reversed_weight
+            variant = int(rng.integers(VARIANTS))
+            kinds = (
+                (_reworded(reverse_norm, story.norm, variant), _flip, contrast.reversed_weight),
+                (_reworded(restate_norm, story.norm, variant), _keep, contrast.restated_weight),
+                (swapped.get(story.id), _unrelated, contrast.swapped_weight),
             )
-        for variant in order[: contrast.restated]:
-            norm = _reworded(restate_norm, story.norm, variant)
-            lessons += _with_norm(task, story, norm, lambda label: label, contrast.restated_weight)
+            for norm, relabel, weight in kinds:
+                rows = _with_norm(task, story, norm, relabel, weight)
+                lessons += [replace(row, turn=(turn, contrast.turns)) for row in rows]
     return lessons
 
 
@@ -81,29 +81,35 @@ def behaviour_lessons(
     >>> from moralscope.stories.tasks import classification_task
     >>> story = MoralStory("1", "It's rude to spit.")
     >>> [(row.pair, row.label) for row in behaviour_lessons(classification_task("action"), [story])]
-    [(('', 'spit'), 0)]
+    [(('', 'spit'), 0), (('', 'I spit.'), 0)]
     """
     found: dict[str, int] = {}
     for story in stories:
         parsed = behaviour_of(story.norm or "")
         if parsed and parsed[1]:
             found[parsed[0]] = int(parsed[1] > 0)
-    return [Lesson(task.name, ("", phrase), label, weight) for phrase, label in found.items()]
+    return [
+        Lesson(
+            task.name, ("", form.format(phrase)), label, weight, turn=(turn, len(BEHAVIOUR_FORMS))
+        )
+        for phrase, label in found.items()
+        for turn, form in enumerate(BEHAVIOUR_FORMS)
+    ]
 
 
 def dev_lessons(
     task: ClassificationTask, stories: Sequence[MoralStory], contrast: bool, seed: int
 ) -> list[Lesson]:
     """Return dev pairs in groups: official and reversed (two classes), and swapped (three)."""
-    found = [replace(row, among=2) for row in official_lessons(task, stories)]
+    found = [replace(row, group=task.name, among=2) for row in official_lessons(task, stories)]
     if not contrast:
         return found
     swapped = swap_norms(stories, seed)
     for place, story in enumerate(stories):
         norm = _reworded(reverse_norm, story.norm, place % VARIANTS)
-        for row in _with_norm(task, story, norm, lambda label: 1 - label, 1.0):
+        for row in _with_norm(task, story, norm, _flip, 1.0):
             found.append(replace(row, group=f"{task.name} reversed", among=2))
-        for row in _with_norm(task, story, swapped.get(story.id), lambda _: UNRELATED, 1.0):
+        for row in _with_norm(task, story, swapped.get(story.id), _unrelated, 1.0):
             group = f"{task.name} swapped"
             found.append(replace(row, group=group, decides=SWAPPED_DECIDES))
     return found
@@ -128,3 +134,15 @@ def _with_norm(
 
 def _reworded(rewrite: Callable[..., str | None], norm: str | None, variant: int) -> str | None:
     return rewrite(norm, variant=variant) if norm else None
+
+
+def _flip(label: int) -> int:
+    return 1 - label
+
+
+def _keep(label: int) -> int:
+    return label
+
+
+def _unrelated(_: int) -> int:
+    return UNRELATED

@@ -2,9 +2,8 @@
 
 import re
 import string
-from functools import cache
-from importlib import resources
 
+from moralscope.engine.function_words import function_words
 from moralscope.engine.metrics.words import lemma
 
 _WORD = re.compile("[a-z]+(?:['\u2019][a-z]+)?")
@@ -55,16 +54,3 @@ def split_lemmas(text: str) -> list[str]:
     """
     words = ("".join(filter(str.isalnum, part)) for part in text.lower().split())
     return [lemma(word) for word in words if word and word not in function_words()]
-
-
-@cache
-def function_words() -> frozenset[str]:
-    """Words that carry no topic: articles, pronouns, auxiliaries, prepositions and their like.
-
-    Examples
-    --------
-    >>> "because" in function_words(), "get" in function_words()
-    (True, False)
-    """
-    text = resources.files("moralscope.stories").joinpath("data/function_words.txt")
-    return frozenset(text.read_text("utf-8").split())

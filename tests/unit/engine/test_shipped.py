@@ -24,15 +24,20 @@ def folder(request):
 
 
 def test_these_are_shipped():
-    assert {path.name for path in FOLDERS} == {"stories-minilm", "stories-mpnet", "stories-smollm2"}
+    bases = ("minilm", "mpnet", "smollm2")
+    families = ("stories", "rules")
+    assert {path.name for path in FOLDERS} == {
+        f"{one}-{base}" for one in families for base in bases
+    }
 
 
 def test_an_adapter_names_the_base_of_the_store(folder):
     facts = json.loads((folder / "expert.json").read_text("utf-8"))
     entry = Store().entry(facts["base"])
     assert facts["base_sha256"] == entry.sha256
-    assert folder.name == f"stories-{facts['base']}"
-    assert facts["card"]["command"].startswith("moralscope stories train ")
+    family, base = folder.name.split("-")
+    assert base == facts["base"]
+    assert facts["card"]["command"].startswith(f"moralscope {family} train ")
     config = json.loads((folder / "adapter_config.json").read_text("utf-8"))
     assert config["peft_type"] == "LORA"
     assert config["base_model_name_or_path"] is None
@@ -50,9 +55,13 @@ def test_tasks_labels_and_markers_are_the_tables():
 
 def test_the_card_says_data_licence_and_command(folder):
     card = (folder / "README.md").read_text("utf-8")
-    assert "**Data:** Moral Stories (Emelin et al. 2021), MIT" in card
+    data = card.split("**Data:**")[1].split("**Licence:**")[0]
+    assert "Moral Stories (Emelin et al. 2021), MIT" in data
+    assert ("SOCIAL-CHEM-101 (Forbes et al. 2020), CC BY-SA 4.0" in data) == (
+        folder.name.startswith("rules")
+    )
     assert "**Licence:** Apache-2.0" in card
-    assert "**Made by:** `moralscope stories train " in card
+    assert f"**Made by:** `moralscope {folder.name.split('-')[0]} train " in card
     assert "*train* part" in card.replace("\n  ", " ")
 
 

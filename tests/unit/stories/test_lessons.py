@@ -41,9 +41,11 @@ NORM_OF = {story.moral_action: story.norm for story in STORIES} | {
 }
 
 
-def lessons(**amounts):
-    none = {"reversed": 0, "restated": 0, "swapped": 0}
-    return contrast_lessons(TASK, STORIES, Contrast(**{**none, **amounts}), seed=3)
+def lessons(weight):
+    """Return two turns of one kind of contrast, told by a weight of its own."""
+    contrast = Contrast(2, **{"reversed_weight": 1, "restated_weight": 2, "swapped_weight": 3})
+    found = contrast_lessons(TASK, STORIES, contrast, seed=3)
+    return [row for row in found if row.weight == weight]
 
 
 def test_official_lessons_are_the_samples():
@@ -58,18 +60,18 @@ def test_official_lessons_are_the_samples():
 
 
 def test_a_reversed_norm_turns_the_label():
-    rows = lessons(reversed=2)
+    rows = lessons(1)
     assert len(rows) == 8
     for row in rows:
         norm, action = row.pair
         assert row.label == (action not in MORAL)
         assert parse_norm(norm).polarity == -parse_norm(NORM_OF[action]).polarity
-    assert len({row.pair[0] for row in rows}) == 4  # two wordings each
+    assert {row.turn for row in rows} == {(0, 2), (1, 2)}
 
 
 def test_a_restated_norm_keeps_the_label():
-    rows = lessons(restated=1)
-    assert len(rows) == 4
+    rows = lessons(2)
+    assert len(rows) == 8
     for row in rows:
         norm, action = row.pair
         assert row.label == (action in MORAL)
@@ -77,9 +79,9 @@ def test_a_restated_norm_keeps_the_label():
 
 
 def test_a_swapped_norm_does_not_concern():
-    rows = lessons(swapped=1)
+    rows = lessons(3)
     assert TASK.labels[UNRELATED] == "does not concern"
-    assert len(rows) == 4
+    assert len(rows) == 8
     for row in rows:
         norm, action = row.pair
         assert row.label == UNRELATED
@@ -105,7 +107,9 @@ def test_behaviours_are_judged_as_their_norms_say():
     rows = behaviour_lessons(classification_task("action"), [*STORIES, MoralStory("d", "Hm.")])
     assert [(row.pair, row.label) for row in rows] == [
         (("", "keep promises"), 1),
+        (("", "I keep promises."), 1),
         (("", "spit at strangers"), 0),
+        (("", "I spit at strangers."), 0),
     ]
 
 

@@ -15,6 +15,7 @@ from moralscope.core.protocols import Classifier, Matrix
 from moralscope.core.records import ModelRef
 from moralscope.core.registry import did_you_mean
 from moralscope.engine.adapters import load_adapter
+from moralscope.engine.classifiers.figures import sigmoid
 from moralscope.engine.classifiers.learning import batch_tokens, run_network
 from moralscope.engine.classifiers.module import (
     Pair,
@@ -32,6 +33,7 @@ from moralscope.engine.classifiers.saved import (
     read_settings,
 )
 from moralscope.engine.packing import speed_up
+from moralscope.engine.quantised import can_quantise, quantise
 
 
 class Experts:
@@ -42,7 +44,7 @@ class Experts:
         own = folder / "model"
         if not own.is_dir():
             check_base(self.settings, folder, base_sha256)
-        self._slices = Slices(self.settings.tasks)
+        self._slices = Slices(self.settings.tasks, kinds=self.settings.kinds)
         body_folder = own if own.is_dir() else base
         if body_folder is None:
             raise InputError(f"{folder} needs its base '{self.settings.base}'", "give its folder")
@@ -50,6 +52,7 @@ class Experts:
         self._batch_tokens = batch_tokens(self._network)
         self._lock = threading.Lock()
         self.ref = ModelRef(name, folder_sha256(folder))
+        self.bits = 32
 
     @property
     def card(self) -> Mapping[str, Any]:
@@ -62,13 +65,52 @@ class Experts:
         return tuple(self.settings.tasks)
 
     def expert(self, task: str) -> Classifier:
-        """Return the expert for one task."""
+        """Return the expert for one task, of which one label holds."""
+        self._check(task)
+        if self._slices.kind(task) != "one":
+            raise InputError(
+                f"'{task}' of '{self.ref.name}' does not tell one label of several",
+                "ask for its values",
+            )
+        return _Expert(self, task)
+
+    def values(self, task: str, pairs: Sequence[Pair]) -> Matrix:
+        """Return what a task tells: probabilities of its labels, or places on its scale.
+
+        Labels of a task of kind "many" have probabilities of their own: a row does not sum to one.
+        """
+        self._check(task)
+        kind = self._slices.kind(task)
+        if kind == "one":
+            return _Expert(self, task).probabilities(pairs)
+        found = self.logits(pairs)[:, self._slices.of(task)]
+        return found if kind == "scale" else sigmoid(found)
+
+    def thresholds(self, task: str) -> tuple[float, ...]:
+        """Return the least probability at which each label of a task is taken."""
+        self._check(task)
+        known = self.settings.thresholds.get(task)
+        return known or (0.5,) * len(self.settings.tasks[task])
+
+    def labels(self, task: str) -> tuple[str, ...]:
+        """Return the labels of a task, in the order of its values."""
+        self._check(task)
+        return self.settings.tasks[task]
+
+    def quantise(self) -> bool:
+        """Compute in 8 bits from now on, all but the last layer; False where this cannot be."""
+        if not can_quantise(self._network):
+            return False
+        quantise(self._network.body)
+        self.bits = 8
+        return True
+
+    def _check(self, task: str) -> None:
         if task not in self.settings.tasks:
             raise UnknownName(
                 f"'{self.ref.name}' has no expert for '{task}'",
                 did_you_mean(task, self.settings.tasks),
             )
-        return _Expert(self, task)
 
     def logits(self, pairs: Sequence[Pair]) -> Matrix:
         """Return the raw columns of every task; equal pairs are computed once."""

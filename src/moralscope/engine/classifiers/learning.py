@@ -1,7 +1,7 @@
 """What the training loop learns when it makes experts: labelled pairs of several tasks at once."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, cast
@@ -9,7 +9,15 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.engine.classifiers.module import Pair, Slices, padded, padding_of, tokenise
+from moralscope.engine.classifiers.figures import group_figures
+from moralscope.engine.classifiers.module import (
+    KINDS,
+    Pair,
+    Slices,
+    padded,
+    padding_of,
+    tokenise,
+)
 from moralscope.engine.encoders.pipeline import like_length_batches
 
 _TOKENS_PER_CORE = 1024
@@ -22,6 +30,8 @@ class Lesson:
 
     Dev figures are told by `group` (the task when empty); `among` > 0 decides between that many
     first labels only. `decides` is the weight of a dev lesson's group in the score that chooses.
+    A lesson with the `turn` (i, n) comes in every n-th epoch only, first in epoch i. Where many
+    labels may hold, or the task is a scale, `values` has a number a column and `label` is not read.
 
     Examples
     --------
@@ -36,12 +46,16 @@ class Lesson:
     group: str = ""
     among: int = 0
     decides: float = 1.0
+    turn: tuple[int, int] = (0, 1)
+    values: tuple[float, ...] = ()
 
 
 @dataclass
 class PairLearner:
-    """A `Learner`: cross-entropy over each pair's own task; dev is the accuracy of groups.
+    """A `Learner`: each pair's loss is over its own task's columns; dev has a figure a group.
 
+    The loss is cross-entropy where one label holds, binary cross-entropy where many may, and the
+    squared error on a scale. The figure is accuracy, macro-F1 or Pearson's r.
     Everything is tokenised once, before the first step.
     """
 
@@ -65,18 +79,28 @@ class PairLearner:
         self._tasks = [names.index(row.task) for row in self.lessons]
         self._weights = [row.weight for row in self.lessons]
         self._outside = _outside(self.slices)
+        self._kinds = [KINDS.index(self.slices.kind(row.task)) for row in self.lessons]
 
     @property
     def data_sha256(self) -> str:
         """One checksum over every pair that is learnt or looked at, with its label and weight."""
         rows = (self._ids, self._targets, self._weights, self._dev_ids)
-        dev = [(row.label, row.group, row.among, row.decides) for row in self.dev_lessons]
-        return sha256(repr((rows, dev, self.slices.labels, self.smoothing)).encode()).hexdigest()
+        dev = [
+            (row.label, row.group, row.among, row.decides, row.values) for row in self.dev_lessons
+        ]
+        named = (self.slices.labels, self.slices.kinds, [row.values for row in self.lessons])
+        return sha256(repr((rows, dev, named, self.smoothing)).encode()).hexdigest()
 
     @property
     def lengths(self) -> Sequence[int]:
         """How many tokens each lesson has."""
         return self._lengths
+
+    def places(self, epoch: int) -> Sequence[int]:
+        """Return the lessons whose turn it is."""
+        return [
+            place for place, row in enumerate(self.lessons) if epoch % row.turn[1] == row.turn[0]
+        ]
 
     def loss(self, places: Sequence[int]) -> Any:
         """Return the mean loss of some lessons; columns of other tasks do not take part."""
@@ -98,20 +122,50 @@ class PairLearner:
             inside = (~outside).float()
             spread = -(chosen * inside).sum(1) / inside.sum(1)
             loss = (1 - self.smoothing) * loss + self.smoothing * spread
+        if any(self._kinds[place] for place in places):
+            loss = self._other_loss(places, logits, outside, loss)
         return (loss * weights).sum() / weights.sum()
 
+    def _other_loss(self, places: Sequence[int], logits: Any, outside: Any, one: Any) -> Any:
+        """Return the loss of each lesson by its task's kind; `one` is that of kind "one"."""
+        import torch
+
+        wanted = torch.zeros(logits.shape)
+        for row, place in enumerate(places):
+            if self._kinds[place]:
+                lesson = self.lessons[place]
+                wanted[row, self.slices.of(lesson.task)] = torch.tensor(lesson.values).float()
+        wanted = wanted.to(logits.device)
+        kinds = torch.tensor([self._kinds[place] for place in places]).to(logits.device)
+        inside = (~outside).float()
+        many = torch.nn.functional.binary_cross_entropy_with_logits(
+            logits, wanted, reduction="none"
+        )
+        far = (logits - wanted).masked_fill(outside, 0.0) ** 2
+        many, far = ((each * inside).sum(1) / inside.sum(1) for each in (many, far))
+        return torch.where(kinds == 0, one, torch.where(kinds == 1, many, far))
+
     def dev(self) -> dict[str, float]:
-        """Return the accuracy of every group on dev, and their weighted mean as `score`."""
-        right: dict[str, list[bool]] = {}
-        weights: dict[str, float] = {}
+        """Return the figure of every group on dev, and their weighted mean as `score`."""
+        groups: dict[str, list[tuple[Lesson, NDArray[np.float32]]]] = {}
         for row, logits in zip(self.dev_lessons, self.dev_logits(), strict=True):
-            group = row.group or row.task
-            chosen = int(logits[: row.among or None].argmax())
-            right.setdefault(group, []).append(chosen == row.label)
-            weights[group] = row.decides
-        figures = {group: float(np.mean(found)) for group, found in right.items()}
-        score = np.average(list(figures.values()), weights=list(weights.values()))
+            groups.setdefault(row.group or row.task, []).append((row, logits))
+        figures: dict[str, float] = {}
+        for group, rows in groups.items():
+            figures |= self._figures(group, rows)
+        weights = [rows[0][0].decides for rows in groups.values()]
+        score = np.average([figures[group] for group in groups], weights=weights)
         return {"score": float(score), **figures}
+
+    def _figures(
+        self, group: str, rows: Sequence[tuple[Lesson, NDArray[np.float32]]]
+    ) -> Mapping[str, float]:
+        kind = self.slices.kind(rows[0][0].task)
+        if kind == KINDS[0]:
+            right = [int(row[: one.among or None].argmax()) == one.label for one, row in rows]
+            return {group: float(np.mean(right))}
+        gold, logits = [one.values for one, _ in rows], np.array([row for _, row in rows])
+        return group_figures(group, kind, gold, logits)
 
     def dev_logits(self) -> list[NDArray[np.float32]]:
         """Return every dev lesson's logits of its own task."""
@@ -129,13 +183,43 @@ def run_network(
     """Return the logits of tokenised pairs, in order; batches hold pairs of like length."""
     import torch
 
+    if module.known is not None:
+        pooled = torch.tensor(pooled_rows(module, rows, padding)).to(module.head.weight.device)
+        with torch.inference_mode():
+            found: NDArray[np.float32] = module.head(pooled).cpu().numpy()
+        return found
+    return _run(module, rows, padding, batch_tokens)
+
+
+def pooled_rows(module: Any, rows: Sequence[Sequence[int]], padding: int) -> NDArray[np.float32]:
+    """Return what the last layer reads of tokenised pairs; a body that `known` holds is still."""
+    known = {} if module.known is None else module.known
+    new = [row for row in dict.fromkeys(tuple(row) for row in rows) if row not in known]
+    if new:
+        made = _run(module, new, padding, batch_tokens(module), body_alone=True)
+        known |= dict(zip(new, made, strict=True))
+    return np.array([known[tuple(row)] for row in rows], dtype=np.float32)
+
+
+def _run(
+    module: Any,
+    rows: Sequence[Sequence[int]],
+    padding: int,
+    batch_tokens: int,
+    *,
+    body_alone: bool = False,
+) -> NDArray[np.float32]:
+    import torch
+
     device = module.head.weight.device
-    logits = np.empty((len(rows), module.head.out_features), dtype=np.float32)
+    run = module.pooled if body_alone else module
+    width = module.head.in_features if body_alone else module.head.out_features
+    found = np.empty((len(rows), width), dtype=np.float32)
     for batch in like_length_batches([len(row) for row in rows], batch_tokens):
         ids, mask = padded([rows[place] for place in batch], padding, device)
         with torch.inference_mode(), safe_precision(device):
-            logits[batch] = module(ids, mask).float().cpu().numpy()
-    return logits
+            found[batch] = run(ids, mask).float().cpu().numpy()
+    return found
 
 
 def batch_tokens(module: Any) -> int:

@@ -7,18 +7,22 @@ in one pass.
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import StoreError
 
 Pair = tuple[str, str]
+KINDS = ("one", "many", "scale")
 
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """Which columns of the last layer belong to which task.
+    """Which columns of the last layer belong to which task; a tied task has another one's.
+
+    A task's kind says how its columns are read: "one" label holds (softmax, the default), "many"
+    may hold (sigmoid), or each column is a value on a "scale".
 
     Examples
     --------
@@ -28,19 +32,26 @@ class Slices:
     """
 
     labels: Mapping[str, tuple[str, ...]]
+    tied: Mapping[str, str] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
+
+    def kind(self, task: str) -> str:
+        """Return how a task's columns are read."""
+        return self.kinds.get(task, KINDS[0])
 
     @property
     def width(self) -> int:
         """How many columns there are."""
-        return sum(len(labels) for labels in self.labels.values())
+        return sum(len(labels) for task, labels in self.labels.items() if task not in self.tied)
 
     def of(self, task: str) -> slice:
         """Return a task's columns."""
+        wanted = self.tied.get(task, task)
         start = 0
         for name, labels in self.labels.items():
-            if name == task:
+            if name == wanted:
                 return slice(start, start + len(labels))
-            start += len(labels)
+            start += 0 if name in self.tied else len(labels)
         raise KeyError(task)
 
 
@@ -124,11 +135,14 @@ def build_network(body: Any, width: int, dropout: float = 0.1) -> Any:
             self.body = body
             self.dropout = torch.nn.Dropout(dropout)
             self.head = torch.nn.Linear(body.config.hidden_size, width)
+            self.known: dict[tuple[int, ...], Any] | None = None  # rows of a body that is still
 
-        def forward(self, ids: Any, mask: Any) -> Any:
+        def pooled(self, ids: Any, mask: Any) -> Any:
             rows = self.body(input_ids=ids, attention_mask=mask).last_hidden_state
             share = mask.unsqueeze(-1).to(rows.dtype)
-            mean = (rows * share).sum(1) / share.sum(1).clamp(min=1)
-            return self.head(self.dropout(mean).float())
+            return (rows * share).sum(1) / share.sum(1).clamp(min=1)
+
+        def forward(self, ids: Any, mask: Any) -> Any:
+            return self.head(self.dropout(self.pooled(ids, mask)).float())
 
     return Network()

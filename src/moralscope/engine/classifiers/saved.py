@@ -18,13 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import ChecksumMismatch, InputError
+from moralscope.engine.classifiers.module import KINDS
 from moralscope.engine.files import write_whole
 
 SCHEMA = "moralscope.experts/1"
 SETTINGS = "expert.json"
 HEAD = "head.safetensors"
 ADAPTER = "adapter_model.safetensors"
-_REMEDY = "give 'mpnet', 'minilm' or a folder that 'moralscope stories train' wrote"
+_REMEDY = (
+    "give 'mpnet', 'minilm' or a folder that 'moralscope stories train' or 'rules train' wrote"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class ExpertSettings:
     max_length: int = 128
     temperatures: Mapping[str, float] = field(default_factory=dict)
     card: Mapping[str, Any] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)  # of tasks that are not of kind "one"
+    thresholds: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of kind "many"
 
 
 def read_settings(folder: Path) -> ExpertSettings:
@@ -48,9 +53,14 @@ def read_settings(folder: Path) -> ExpertSettings:
             raise KeyError("schema")
         settings = ExpertSettings(**found)
         tasks = {task: tuple(labels) for task, labels in settings.tasks.items()}
+        limits = {task: tuple(map(float, each)) for task, each in settings.thresholds.items()}
+        if not set(dict(settings.kinds).values()) <= set(KINDS) or any(
+            len(limits[task]) != len(tasks[task]) for task in limits
+        ):
+            raise ValueError("kinds")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{folder} holds no experts of ours", _REMEDY) from error
-    return ExpertSettings(**{**_fields(settings), "tasks": tasks})
+    return ExpertSettings(**{**_fields(settings), "tasks": tasks, "thresholds": limits})
 
 
 def folder_sha256(folder: Path) -> str:

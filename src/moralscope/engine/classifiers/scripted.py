@@ -58,3 +58,15 @@ class ScriptedExperts:
                 f"'scripted' has no expert for '{task}'", did_you_mean(task, self._tasks)
             )
         return ScriptedClassifier(task, self._tasks[task])
+
+    def values(self, task: str, pairs: Sequence[tuple[str, str]]) -> Matrix:
+        """Return one row a pair, whatever the task's kind."""
+        return self.expert(task).probabilities(pairs)
+
+    def thresholds(self, task: str) -> tuple[float, ...]:
+        """Return the least probability at which each label of a task is taken."""
+        return (0.5,) * len(self.labels(task))
+
+    def labels(self, task: str) -> tuple[str, ...]:
+        """Return the labels of a task."""
+        return tuple(self.expert(task).labels)

@@ -13,7 +13,7 @@ from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.protocols import Encoder
 from moralscope.core.registry import did_you_mean, registry
 from moralscope.engine.cache import EmbeddingCache
-from moralscope.engine.encoders.pipeline import Backend, TextEncoder
+from moralscope.engine.encoders.pipeline import Backend, Quantisable, TextEncoder
 from moralscope.engine.encoders.scripted import ScriptedBackend
 from moralscope.engine.hub import NEEDED, hub_folder, is_hub_id
 from moralscope.engine.store import Progress, Store, sha256_of
@@ -28,6 +28,7 @@ def load_encoder(
     *,
     store: Store | None = None,
     cached: bool = True,
+    eight_bits: bool = False,
     progress: Progress | None = None,
 ) -> Encoder:
     """Return the encoder that `name` means, fetching its weights if they are not there yet.
@@ -41,6 +42,9 @@ def load_encoder(
         Where weights and cached rows lie; the user's own by default.
     cached
         Keep rows on disk so that the same text is never computed twice.
+    eight_bits
+        Compute in 8 bits where that is known (sentence-transformers on a CPU): four times as fast,
+        rows nearly the same, kept apart from the exact ones.
 
     Examples
     --------
@@ -51,8 +55,10 @@ def load_encoder(
         return TextEncoder(ScriptedBackend())
     store = store or Store()
     backend = _backend(name, store, progress)
+    lighter = eight_bits and isinstance(backend, Quantisable) and backend.quantise()
     folder = store.home / "cache" / "embeddings"
-    cache = EmbeddingCache(folder, backend.checksum, backend.dimension) if cached else None
+    key = f"int8-{backend.checksum}" if lighter else backend.checksum
+    cache = EmbeddingCache(folder, key, backend.dimension) if cached else None
     return TextEncoder(backend, cache)
 
 

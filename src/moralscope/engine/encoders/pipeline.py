@@ -5,7 +5,7 @@ A backend turns one batch of prepared texts into rows and knows nothing of the r
 
 import threading
 from collections.abc import Iterator, Sequence, Sized
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -35,6 +35,14 @@ class Backend(Protocol):
     def prepare(self, texts: Sequence[str]) -> Sequence[Sized]: ...
 
     def embed(self, batch: Sequence[Any]) -> Matrix: ...
+
+
+@runtime_checkable
+class Quantisable(Protocol):
+    """A backend that can compute in 8 bits."""
+
+    def quantise(self) -> bool:
+        """Compute in 8 bits from now on; False where this machine cannot."""
 
 
 def like_length_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:

@@ -17,6 +17,7 @@ import numpy as np
 from moralscope.core.errors import StoreError
 from moralscope.core.protocols import Matrix
 from moralscope.engine.packing import speed_up
+from moralscope.engine.quantised import can_quantise, quantise
 
 _TOKENS_PER_CORE = 1024  # measured best on two cores; larger batches leave the CPU's cache
 _GPU_BATCH_TOKENS = 65536
@@ -34,6 +35,13 @@ class SentenceTransformerBackend:
         self._tokenizer = _fast_tokenizer(self._model)
         if self._tokenizer is None:
             self.batch_tokens = 1 << 16  # characters: `prepare` passes the texts on
+
+    def quantise(self) -> bool:
+        """Compute in 8 bits from now on; False where this machine cannot."""
+        if not can_quantise(self._model):
+            return False
+        quantise(self._model)
+        return True
 
     def prepare(self, texts: Sequence[str]) -> Sequence[Any]:
         """Tokenise, where the model has an ordinary tokenizer; else pass the texts on."""

@@ -72,7 +72,7 @@ def resolve_base(
         raise InputError(f"there is no folder {name}", remedy)
     raise UnknownName(
         f"there is no generator '{name}'",
-        f"{did_you_mean(name, [*stored, 'scripted', 'stories'])}, or openai:MODEL, "
+        f"{did_you_mean(name, [*stored, 'scripted', 'stories', 'rules'])}, or openai:MODEL, "
         "a local folder, or a hub id (owner/name)",
     )
 

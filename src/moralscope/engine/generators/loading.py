@@ -1,4 +1,4 @@
-"""Names to generators: the store's, `stories`, `scripted`, a folder, a hub id, or an endpoint."""
+"""Names to generators: stored and shipped ones, `scripted`, a folder, a hub id, an endpoint."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from moralscope.engine.generators.scripted import ScriptedGenerator
 from moralscope.engine.shipped import shipped_folder
 from moralscope.engine.store import Progress, Store
 
-STORIES = "stories"
-_SHIPPED = "stories-smollm2"
+STORIES, RULES = "stories", "rules"
+_SHIPPED = {STORIES: "stories-smollm2", RULES: "rules-smollm2"}
 _ENDPOINT = "openai:"
 
 
@@ -30,8 +30,8 @@ def load_generator(
     Parameters
     ----------
     name
-        `stories` (smollm2 with the shipped adapter), `smollm2`, `gemma3-270m`, `scripted`, a
-        folder (a model, or an adapter of ours, which names its base), a hub id, or
+        `stories` or `rules` (smollm2 with a shipped adapter), `smollm2`, `gemma3-270m`,
+        `scripted`, a folder (a model, or an adapter of ours, which names its base), a hub id, or
         ``openai:MODEL`` for an OpenAI-compatible endpoint.
     store
         Where weights lie; the user's own by default.
@@ -47,7 +47,7 @@ def load_generator(
     >>> load_generator("scripted").name
     'scripted'
     """
-    if adapter and (name in (ScriptedGenerator.name, STORIES) or name.startswith(_ENDPOINT)):
+    if adapter and (name in (ScriptedGenerator.name, *_SHIPPED) or name.startswith(_ENDPOINT)):
         raise InputError(f"'{name}' takes no adapter", "name a local base model")
     if name == ScriptedGenerator.name:
         return ScriptedGenerator()
@@ -61,7 +61,7 @@ def load_generator(
 def _local(
     name: str, store: Store, adapter: Path | None, batch: int | None, progress: Progress | None
 ) -> Generator:
-    folder = shipped_folder(_SHIPPED) if name == STORIES else Path(name).expanduser()
+    folder = shipped_folder(_SHIPPED[name]) if name in _SHIPPED else Path(name).expanduser()
     base = name
     chosen = read_adapter(adapter.expanduser()) if adapter else None
     if chosen is None and is_adapter(folder):

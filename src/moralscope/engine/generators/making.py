@@ -27,6 +27,9 @@ class TextMaking:
     adapter: AdapterShape | None = field(default_factory=AdapterShape)
     start: Path | None = None
     limits: tuple[int, int] = (200, 60)
+    written: int = 0  # prompts of a group to answer at each look, see `TextLearner`
+    overlap: str = "ROUGE-L"  # by which those answers are judged, or BLEU
+    whole: bool = False  # learn the prompt's tokens too
 
 
 def make_generator(
@@ -42,7 +45,16 @@ def make_generator(
     torch.manual_seed(making.schedule.seed)
     model, tokenizer = _model(making)
     model.to("cuda" if torch.cuda.is_available() else "cpu")
-    learner = TextLearner(model, tokenizer, lessons, dev, *making.limits)
+    learner = TextLearner(
+        model,
+        tokenizer,
+        lessons,
+        dev,
+        *making.limits,
+        written=making.written,
+        overlap=making.overlap,
+        whole=making.whole,
+    )
     history = train(learner, making.schedule, checkpoint, report)
     model.eval()
     return learner, history

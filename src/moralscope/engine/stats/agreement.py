@@ -1,21 +1,29 @@
 """Krippendorff's alpha: how far raters agree beyond chance, with missing ratings and an interval.
 
-Any number of raters; nominal, ordinal and interval ratings. Knows nothing of who rated what.
+Any number of raters; nominal, ordinal, interval and ratio ratings. Knows nothing of who rated what.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from moralscope.engine.stats.bootstrap import percentile_interval, resample_weights
+from moralscope.engine.stats.ratings import (
+    RESAMPLES,
+    Floats,
+    Rating,
+    RatingTable,
+    bootstrapped,
+    rating_table,
+)
 
-LEVELS = ("nominal", "ordinal", "interval")
-_RESAMPLES = 2000
-_BLOCK = 1 << 22  # coincidences of resamples in memory at once
-Floats = NDArray[np.float64]
-Rating = str | float | None
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+LEVELS = ("nominal", "ordinal", "interval", "ratio")
+_MAX_RATIO_VALUES = 4000  # their distances are a table in memory
+_Measure = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +44,16 @@ class Agreement:
     ratings: int
 
 
-def krippendorff_alpha(ratings: Sequence[Sequence[Rating]], level: str = "nominal") -> float:
+def krippendorff_alpha(
+    ratings: Sequence[Sequence[Rating]] | Floats | RatingTable, level: str = "nominal"
+) -> float:
     """Return alpha of a table raters x units; None or not-a-number is a missing rating.
 
     alpha = 1 - Dₒ / Dₑ = 1 - (n - 1) Σ oₓᵧ δ²ₓᵧ / Σ nₓ nᵧ δ²ₓᵧ, where oₓᵧ adds 1 / (mᵤ - 1) for
     every ordered pair of ratings (x, y) of a unit u with mᵤ ratings, nₓ = Σᵧ oₓᵧ and n = Σ nₓ. δ²
-    is [x ≠ y] for nominal ratings, (x - y)² for interval ones, and for ordinal ones the square of
-    Σ nₖ over the values from x to y, less (nₓ + nᵧ) / 2 (Krippendorff 2011, "Computing
-    Krippendorff's Alpha-Reliability").
+    is [x ≠ y] for nominal ratings, (x - y)² for interval ones, ((x - y) / (x + y))² for ratio ones,
+    and for ordinal ones the square of Σ nₖ over the values from x to y, less (nₓ + nᵧ) / 2
+    (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability").
 
     Examples
     --------
@@ -52,12 +62,15 @@ def krippendorff_alpha(ratings: Sequence[Sequence[Rating]], level: str = "nomina
     >>> round(krippendorff_alpha([jon, meg]), 3)
     0.095
     """
-    units, values = _coincidences(ratings, level)
-    return float(_alpha(units.sum(axis=0)[None], values, level)[0])
+    return agreement(ratings, level, resamples=0).alpha
 
 
 def agreement(
-    ratings: Sequence[Sequence[Rating]], level: str = "nominal", *, seed: int = 0
+    ratings: Sequence[Sequence[Rating]] | Floats | RatingTable,
+    level: str = "nominal",
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
 ) -> Agreement:
     """Return alpha with a percentile bootstrap interval over the units.
 
@@ -67,88 +80,98 @@ def agreement(
     >>> found.units, found.ratings, found.raters
     (3, 6, 2)
     """
-    units, values = _coincidences(ratings, level)
-    whole = units.sum(axis=0)
-    n = float(whole.sum())
-    low, high = _interval(units, values, level, seed)
+    if level not in LEVELS:
+        raise ValueError(f"level is one of {', '.join(LEVELS)}, not '{level}'")
+    table = rating_table(ratings)
+    counts = table.pairable()
+    sizes = counts.sum(axis=1).astype(np.float64)
+    numbers = np.empty(0) if level == "nominal" else table.numbers
+    measure = _MEASURES[level](counts, sizes, numbers)
+    found = bootstrapped(measure, len(sizes), resamples, seed, len(table.values))
+    n = float(sizes.sum())
+    same = float(((_squares(counts) - sizes) / (sizes - 1)).sum())
     return Agreement(
-        float(_alpha(whole[None], values, level)[0]),
-        low,
-        high,
-        float(np.trace(whole)) / n if n else float("nan"),
+        found.value,
+        found.low,
+        found.high,
+        same / n if n else float("nan"),
         level,
-        len(ratings),
-        len(units),
+        table.raters,
+        len(sizes),
         round(n),
     )
 
 
-def _coincidences(ratings: Sequence[Sequence[Rating]], level: str) -> tuple[Floats, Floats]:
-    """Return each pairable unit's coincidences (units x values x values) and the values."""
-    if level not in LEVELS:
-        raise ValueError(f"level is one of {', '.join(LEVELS)}, not '{level}'")
-    if len({len(row) for row in ratings}) > 1:
-        raise ValueError("every rater has the same units; a missing rating is None")
-    known = {value for row in ratings for value in row if not _missing(value)}
-    # Nominal values have no order: any fixed one will do.
-    ordered = sorted(known, key=str if level == "nominal" else _number)
-    codes = {value: place for place, value in enumerate(ordered)}
-    counts = np.zeros((len(ratings[0]) if ratings else 0, len(ordered)))
-    for row in ratings:
-        for unit, value in enumerate(row):
-            if not _missing(value):
-                counts[unit, codes[value]] += 1
-    sizes = counts.sum(axis=1)
-    counts, sizes = counts[sizes > 1], sizes[sizes > 1]
-    pairs = counts[:, :, None] * counts[:, None, :]
-    pairs -= counts[:, :, None] * np.eye(len(ordered))  # a rating is not paired with itself
-    values = np.arange(float(len(ordered)))
-    if level != "nominal":
-        values = np.array([_number(value) for value in ordered])
-    return pairs / (sizes[:, None, None] - 1), values
-
-
-def _missing(value: Rating) -> bool:
-    return value is None or (isinstance(value, float) and np.isnan(value))
-
-
-def _number(value: Rating) -> float:
-    if isinstance(value, str) or value is None:
-        raise ValueError(f"ordinal and interval ratings are numbers, not '{value}'")
-    return float(value)
-
-
-def _alpha(tables: Floats, values: Floats, level: str) -> Floats:
-    """Return alpha of each table of coincidences (tables x values x values)."""
-    margins = tables.sum(axis=2)
+def _alpha(observed: Floats, expected: Floats, margins: Floats) -> Floats:
+    """Return 1 - Dₒ / Dₑ of each row; where one value stands alone nothing can be said."""
     n = margins.sum(axis=1)
-    if level == "ordinal":
-        below = np.cumsum(margins, axis=1) - margins / 2
-        distance = (below[:, :, None] - below[:, None, :]) ** 2
-    elif level == "interval":
-        distance = ((values[:, None] - values) ** 2)[None]
-    else:
-        distance = 1.0 - np.eye(len(values))[None]
-    observed = (tables * distance).sum(axis=(1, 2))
-    expected = (margins[:, :, None] * margins[:, None, :] * distance).sum(axis=(1, 2))
+    known = ((margins > 0).sum(axis=1) > 1) & (expected > 0)
     share: Floats = np.full(len(n), np.nan)
-    np.divide((n - 1) * observed, expected, out=share, where=expected > 0)
+    np.divide((n - 1) * observed, expected, out=share, where=known)
     return 1.0 - share
 
 
-def _interval(units: Floats, values: Floats, level: str, seed: int) -> tuple[float, float]:
-    if len(units) < 2:
-        return float("nan"), float("nan")
-    counts = resample_weights(len(units), _RESAMPLES, seed) * len(units)
-    flat, size = units.reshape(len(units), -1), len(values)
-    rows = max(1, _BLOCK // max(1, size * size))
-    draws = [
-        _alpha((counts[start : start + rows] @ flat).reshape(-1, size, size), values, level)
-        for start in range(0, _RESAMPLES, rows)
-    ]
-    found = np.concatenate(draws)
-    usable = found[np.isfinite(found)]  # a resample whose ratings are all the same has no alpha
-    if not usable.size:
-        return float("nan"), float("nan")
-    low, high = percentile_interval(usable[None])
-    return float(low[0]), float(high[0])
+def _squares(counts: "csr_array") -> Floats:
+    found: Floats = (counts * counts).sum(axis=1)
+    return found
+
+
+def _nominal(counts: "csr_array", sizes: Floats, _: Floats) -> _Measure:
+    apart = (sizes**2 - _squares(counts)) / (sizes - 1)
+
+    def measure(weights: Floats) -> Floats:
+        margins = weights @ counts
+        n = margins.sum(axis=1)
+        return _alpha(weights @ apart, n**2 - (margins**2).sum(axis=1), margins)
+
+    return measure
+
+
+def _interval(counts: "csr_array", sizes: Floats, numbers: Floats) -> _Measure:
+    # Σ (x - y)² over the ordered pairs of m ratings is 2 (m Σ x² - (Σ x)²).
+    centred = numbers - numbers.mean() if numbers.size else numbers
+    sums, squares = counts @ centred, counts @ centred**2
+    apart = 2 * (sizes * squares - sums**2) / (sizes - 1)
+
+    def measure(weights: Floats) -> Floats:
+        margins = weights @ counts
+        n = margins.sum(axis=1)
+        expected = 2 * (n * (margins @ centred**2) - (margins @ centred) ** 2)
+        return _alpha(weights @ apart, expected, margins)
+
+    return measure
+
+
+def _ordinal(counts: "csr_array", sizes: Floats, _: Floats) -> _Measure:
+    """Measure values by their mean ranks, which hang on the resample."""
+
+    def measure(weights: Floats) -> Floats:
+        margins = weights @ counts
+        n = margins.sum(axis=1)
+        ranks = np.cumsum(margins, axis=1) - margins / 2 - n[:, None] / 2
+        sums, squares = counts @ ranks.T, counts @ (ranks**2).T
+        apart = 2 * (sizes[:, None] * squares - sums**2) / (sizes[:, None] - 1)
+        observed = np.einsum("ru,ur->r", weights, apart)
+        expected = 2 * (n * (margins * ranks**2).sum(axis=1) - (margins * ranks).sum(axis=1) ** 2)
+        return _alpha(observed, expected, margins)
+
+    return measure
+
+
+def _ratio(counts: "csr_array", sizes: Floats, numbers: Floats) -> _Measure:
+    if (numbers < 0).any():
+        raise ValueError("ratio ratings are not negative")
+    if numbers.size > _MAX_RATIO_VALUES:
+        raise ValueError(f"ratio ratings have at most {_MAX_RATIO_VALUES:,} different values")
+    above, below = numbers[:, None] - numbers, numbers[:, None] + numbers
+    distance = np.divide(above, below, out=np.zeros_like(above), where=below > 0) ** 2
+    apart = counts.multiply(counts @ distance).sum(axis=1) / (sizes - 1)
+
+    def measure(weights: Floats) -> Floats:
+        margins = weights @ counts
+        return _alpha(weights @ apart, ((margins @ distance) * margins).sum(axis=1), margins)
+
+    return measure
+
+
+_MEASURES = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval, "ratio": _ratio}

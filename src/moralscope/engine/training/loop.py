@@ -6,9 +6,12 @@ that is resumed goes on as if it had never been stopped: on a CPU its weights en
 same (a GPU's kernels may round otherwise from run to run).
 """
 
+import itertools
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -44,6 +47,7 @@ class Schedule:
     adam_epsilon: float = 1e-8
     patience: int = 2
     seed: int = 0
+    average: float = 0.0  # decay of a running mean of the weights, which is what is kept; 0: none
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,9 @@ class Learner(Protocol):
     @property
     def lengths(self) -> Sequence[int]: ...
 
+    def places(self, epoch: int) -> Sequence[int]:
+        """Return which examples an epoch has."""
+
     def loss(self, places: Sequence[int]) -> Any: ...
 
     def dev(self) -> Mapping[str, float]: ...
@@ -128,8 +135,14 @@ def train(
         ) from error
 
 
-def batches(lengths: Sequence[int], batch_size: int, seed: int, epoch: int) -> list[Sequence[int]]:
-    """Shuffle examples into batches of like length; every example comes once.
+def batches(
+    lengths: Sequence[int],
+    batch_size: int,
+    seed: int,
+    epoch: int,
+    places: Sequence[int] | None = None,
+) -> list[Sequence[int]]:
+    """Shuffle examples (those at `places`) into batches of like length; each comes once.
 
     Examples
     --------
@@ -137,7 +150,7 @@ def batches(lengths: Sequence[int], batch_size: int, seed: int, epoch: int) -> l
     [0, 1, 2, 3]
     """
     rng = np.random.default_rng((seed, epoch))
-    order = rng.permutation(len(lengths))
+    order = rng.permutation(len(lengths) if places is None else np.asarray(places))
     sizes = np.asarray(lengths)
     cut: list[Sequence[int]] = []
     for start in range(0, len(order), _POOL * batch_size):
@@ -182,23 +195,29 @@ class _Run:
             fused=first.device.type == "cuda",
         )
         self.size = schedule.batch_size * schedule.accumulate
-        self.steps_an_epoch = math.ceil(len(learner.lengths) / self.size)
-        self.steps = self.steps_an_epoch * schedule.epochs
+        sizes = [len(learner.places(epoch)) for epoch in range(schedule.epochs)]
+        self.ends = list(itertools.accumulate(math.ceil(size / self.size) for size in sizes))
+        self.steps = self.ends[-1] if self.ends else 0
         self.step = self.saved_step = 0
         self.history = History()
         self.best: dict[str, Any] = {}
         self.loss: Any = None  # runs over the steps of an epoch; read from the device when told
         self.dev: Mapping[str, float] = {}
         self.key = self._key() if path else {}
+        self.mean = (
+            {name: value.detach().clone() for name, value in self.weights.items()}
+            if schedule.average
+            else {}
+        )
 
     def go(self) -> History:
         self._resume()
         started, first = time.monotonic(), self.step
+        if not self.steps:  # nothing to learn: the weights are looked at as they are
+            self._look(-1)
         while self.step < self.steps and not self.history.stopped_early:
             self._one_epoch(started, first)
-        with self.torch.no_grad():
-            for name, value in self.best.items():
-                self.weights[name].copy_(value)
+        self._put(self.best)
         seconds = time.monotonic() - started
         self.history.steps, self.history.seconds = self.step, round(seconds, 1)
         done = (self.step - first) * self.size
@@ -206,12 +225,13 @@ class _Run:
         return self.history
 
     def _one_epoch(self, started: float, first: int) -> None:
-        epoch = self.step // self.steps_an_epoch
+        epoch = bisect_right(self.ends, self.step)
+        start = self.ends[epoch - 1] if epoch else 0
         saved = time.monotonic()
-        for batch in self._epoch(epoch)[self.step - epoch * self.steps_an_epoch :]:
+        for batch in self._epoch(epoch)[self.step - start :]:
             value = self._step(batch)
             self.loss = value if self.loss is None else self.loss * 0.95 + value * 0.05
-            if self.step % self.steps_an_epoch == 0:
+            if self.step == self.ends[epoch]:
                 break  # the look at dev belongs to the epoch: no checkpoint between
             if self.step % _REPORT_STEPS == 0:
                 self._tell(started, first)
@@ -224,7 +244,9 @@ class _Run:
         self._save()
 
     def _epoch(self, epoch: int) -> list[list[Sequence[int]]]:
-        each = batches(self.learner.lengths, self.schedule.batch_size, self.schedule.seed, epoch)
+        learner, schedule = self.learner, self.schedule
+        places = learner.places(epoch)
+        each = batches(learner.lengths, schedule.batch_size, schedule.seed, epoch, places)
         many = self.schedule.accumulate
         return [each[at : at + many] for at in range(0, len(each), many)]
 
@@ -243,30 +265,54 @@ class _Run:
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         self.step += 1
+        if self.mean:
+            decay = min(
+                self.schedule.average, self.step / (self.step + 10)
+            )  # young means move fast
+            with self.torch.no_grad():
+                self.torch._foreach_lerp_(
+                    list(self.mean.values()), list(self.weights.values()), 1 - decay
+                )
         return total
 
     def _look(self, epoch: int) -> None:
         self.learner.module.eval()
-        with self.torch.inference_mode():
+        with self._averaged(), self.torch.inference_mode():
             self.dev = dict(self.learner.dev())
         looks, best = self.history.looks, self.history.best
         looks.append({"epoch": epoch + 1, "loss": self._loss(), **self.dev})
         if best < 0 or self.dev["score"] > looks[best]["score"]:
             self.history.best = len(looks) - 1
-            self.best = {name: value.detach().clone() for name, value in self.weights.items()}
+            kept = self.mean or self.weights
+            self.best = {name: value.detach().clone() for name, value in kept.items()}
         elif len(looks) - 1 - best >= self.schedule.patience:
             self.history.stopped_early = True
+
+    @contextmanager
+    def _averaged(self) -> Iterator[None]:
+        """Put the running mean in the weights' place for a while."""
+        own = {name: self.weights[name].detach().clone() for name in self.mean}
+        self._put(self.mean)
+        try:
+            yield
+        finally:
+            self._put(own)
+
+    def _put(self, values: Mapping[str, Any]) -> None:
+        with self.torch.no_grad():
+            for name, value in values.items():
+                self.weights[name].copy_(value)
 
     def _tell(self, started: float, first: int, *, looked: bool = False) -> None:
         if self.report:
             spent = (time.monotonic() - started) / max(1, self.step - first)
             left = spent * (self.steps - self.step)
-            epoch = (self.step - 1) // self.steps_an_epoch + 1
+            epoch = bisect_right(self.ends, self.step - 1) + 1
             loss = self._loss()
             self.report(Moment(self.step, self.steps, epoch, loss, self.dev, left, looked))
 
     def _loss(self) -> float:
-        loss = math.nan if self.loss is None else float(self.loss)
+        loss = 0.0 if not self.steps else math.nan if self.loss is None else float(self.loss)
         if not math.isfinite(loss):
             raise MoralscopeError(
                 f"the loss is no number any more in step {self.step}", "take a lower learning rate"
@@ -294,7 +340,7 @@ class _Run:
             for name, weight in self.weights.items()
             if weight in state
             for kind in ("exp_avg", "exp_avg_sq", "step")
-        }
+        } | {f"mean.{name}": value for name, value in self.mean.items()}
         write_checkpoint(
             self.path,
             Checkpoint(
@@ -313,9 +359,9 @@ class _Run:
         found = read_checkpoint(self.path, self.key) if self.path else None
         if found is None:
             return
-        with self.torch.no_grad():
-            for name, weight in self.weights.items():
-                weight.copy_(found.weights[name])
+        self._put(found.weights)
+        for name, mean in self.mean.items():
+            mean.copy_(found.moments[f"mean.{name}"])
         for name, weight in self.weights.items():
             self.optimizer.state[weight] = {
                 kind: found.moments[f"{kind}.{name}"].to(weight.device)

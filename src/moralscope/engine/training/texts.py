@@ -1,7 +1,8 @@
 """What the training loop learns when it makes a generator: prompt in, sentence out.
 
 Causal models learn the sentence after the prompt; encoder-decoders get the prompt on one side. Only
-the tokens of the sentence (and its end) count in the loss. Everything is tokenised once.
+the tokens of the sentence (and its end) count in the loss, for causal models those of the prompt
+too where asked. Everything is tokenised once.
 """
 
 from collections.abc import Sequence
@@ -13,9 +14,18 @@ import numpy as np
 
 from moralscope.engine.classifiers.learning import safe_precision
 from moralscope.engine.encoders.pipeline import like_length_batches
+from moralscope.engine.metrics.bleu import References, bleu
+from moralscope.engine.metrics.rouge import rouge
 
 _IGNORED = -100
 _DEV_TOKENS = 16384
+
+
+def _mean_rouge(texts: Sequence[str], references: References) -> float:
+    return float(np.mean(rouge(texts, references)))
+
+
+_OVERLAPS = {"ROUGE-L": _mean_rouge, "BLEU": bleu}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +45,12 @@ class TextLesson:
 
 @dataclass
 class TextLearner:
-    """A `Learner` over a language model; `score` on dev is minus the mean loss of groups."""
+    """A `Learner` over a language model; `score` on dev is minus the mean loss of groups.
+
+    With `written` > 0 that many prompts of each group are answered at every look (nucleus 0.9), and
+    the mean `overlap` (ROUGE-L or BLEU) with what people wrote for them decides: the loss a token
+    turns up long before the texts get worse. With `whole` the tokens of the prompt are learnt too.
+    """
 
     module: Any
     tokenizer: Any
@@ -43,6 +58,9 @@ class TextLearner:
     dev_lessons: Sequence[TextLesson]
     max_input: int = 160
     max_output: int = 60
+    written: int = 0
+    overlap: str = "ROUGE-L"
+    whole: bool = False
 
     def __post_init__(self) -> None:
         self._seq2seq = bool(getattr(self.module.config, "is_encoder_decoder", False))
@@ -59,11 +77,15 @@ class TextLearner:
     def data_sha256(self) -> str:
         """One checksum over every token that is learnt or looked at."""
         groups = [row.group for row in self.dev_lessons]
-        return sha256(repr((self._rows, self._dev_rows, groups)).encode()).hexdigest()
+        return sha256(repr((self._rows, self._dev_rows, groups, self.whole)).encode()).hexdigest()
+
+    def places(self, epoch: int) -> Sequence[int]:
+        """Return every lesson: all epochs are alike."""
+        return range(len(self.lessons))
 
     def loss(self, places: Sequence[int]) -> Any:
         """Return the mean loss of the sentences' tokens."""
-        batch = self._batch([self._rows[place] for place in places])
+        batch = self._batch([self._rows[place] for place in places], whole=self.whole)
         with safe_precision(self._device):
             return self.module(**batch).loss
 
@@ -80,7 +102,54 @@ class TextLearner:
             group: sum(loss for loss, _ in rows) / sum(size for _, size in rows)
             for group, rows in found.items()
         }
-        return {"score": -float(np.mean(list(figures.values()))), **figures}
+        if not self.written:
+            return {"score": -float(np.mean(list(figures.values()))), **figures}
+        overlaps = {f"{group} {self.overlap}": value for group, value in self._overlaps().items()}
+        return {"score": float(np.mean(list(overlaps.values()))), **overlaps, **figures}
+
+    def _overlaps(self) -> dict[str, float]:
+        """Return how the texts written for the first prompts of each group overlap with people's.
+
+        A prompt that people answered several times has as many references.
+        """
+        groups: dict[str, dict[str, list[int]]] = {}
+        for place, row in enumerate(self.dev_lessons):
+            groups.setdefault(row.group, {}).setdefault(row.prompt, []).append(place)
+        found = {}
+        for group, prompts in groups.items():
+            chosen = list(prompts.values())[: self.written]
+            wanted = [[self.dev_lessons[place].target for place in places] for places in chosen]
+            texts = self._write([places[0] for places in chosen])
+            found[group] = _OVERLAPS[self.overlap](texts, wanted)
+        return found
+
+    def _write(self, places: Sequence[int]) -> list[str]:
+        import torch
+
+        torch.manual_seed(0)
+        prompts = [self._dev_rows[place][0] for place in places]
+        longest = max(len(prompt) for prompt in prompts)
+        padding = self._padding
+        ids = [[*[padding] * (longest - len(prompt)), *prompt] for prompt in prompts]
+        mask = [[0] * (longest - len(prompt)) + [1] * len(prompt) for prompt in prompts]
+        with safe_precision(self._device):
+            rows = self.module.generate(
+                input_ids=torch.tensor(ids, device=self._device),
+                attention_mask=torch.tensor(mask, device=self._device),
+                max_new_tokens=self.max_output,
+                do_sample=True,
+                top_p=0.9,
+                top_k=0,
+                pad_token_id=padding,
+                eos_token_id=self.tokenizer.eos_token_id,
+            )
+        own = rows if self._seq2seq else rows[:, longest:]
+        return [text.strip() for text in self.tokenizer.batch_decode(own, skip_special_tokens=True)]
+
+    @property
+    def _padding(self) -> int:
+        own = self.tokenizer.pad_token_id
+        return int(self.tokenizer.eos_token_id if own is None else own)
 
     @property
     def _device(self) -> Any:
@@ -99,18 +168,19 @@ class TextLearner:
             for prompt, target in zip(prompts, targets, strict=True)
         ]
 
-    def _batch(self, rows: Sequence[tuple[list[int], list[int]]]) -> dict[str, Any]:
+    def _batch(
+        self, rows: Sequence[tuple[list[int], list[int]]], *, whole: bool = False
+    ) -> dict[str, Any]:
         if self._seq2seq:
             inputs = [prompt for prompt, _ in rows]
             labels = [target for _, target in rows]
         else:
             inputs = [prompt + target for prompt, target in rows]
-            labels = [[_IGNORED] * len(prompt) + target for prompt, target in rows]
-        padding = self.tokenizer.pad_token_id
-        if padding is None:
-            padding = self.tokenizer.eos_token_id
+            labels = [
+                (prompt if whole else [_IGNORED] * len(prompt)) + target for prompt, target in rows
+            ]
         return {
-            "input_ids": self._tensor(inputs, padding),
+            "input_ids": self._tensor(inputs, self._padding),
             "attention_mask": self._tensor([[1] * len(row) for row in inputs], 0),
             "labels": self._tensor(labels, _IGNORED),
         }

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from moralscope.engine.stats.agreement import LEVELS, agreement, krippendorff_alpha
+from moralscope.engine.stats.ratings import long_table
 
 rng = np.random.default_rng(11)
 
@@ -25,7 +26,11 @@ def by_definition(ratings, distance):
 
 @pytest.mark.parametrize(
     ("level", "distance"),
-    [("nominal", lambda a, b: float(a != b)), ("interval", lambda a, b: (a - b) ** 2)],
+    [
+        ("nominal", lambda a, b: float(a != b)),
+        ("interval", lambda a, b: (a - b) ** 2),
+        ("ratio", lambda a, b: ((a - b) / (a + b)) ** 2),
+    ],
 )
 def test_alpha_is_observed_over_expected_disagreement(level, distance):
     ratings = rng.integers(1, 6, (4, 25)).astype(object)
@@ -62,6 +67,26 @@ def test_the_interval_holds_the_value_and_narrows_with_units():
     assert agreement([row.tolist() for row in raters]) == many
 
 
+def test_arrays_and_long_lists_give_what_tables_give():
+    ratings = rng.integers(1, 6, (4, 30)).astype(float)
+    ratings[rng.random((4, 30)) < 0.3] = np.nan
+    rater, unit = np.nonzero(~np.isnan(ratings))
+    long = long_table(unit, rater, ratings[rater, unit].tolist(), (30, 4))
+    for level in LEVELS:
+        expected = agreement(ratings.tolist(), level)
+        assert agreement(ratings, level) == expected
+        assert agreement(long, level) == expected
+
+
+def test_many_different_numbers_do_not_fill_the_memory():
+    raters = rng.normal(size=400) + rng.normal(0, 0.3, (5, 400))
+    found = agreement(raters, "interval")
+    assert found.low < found.alpha < found.high
+    assert agreement(raters, "ordinal", resamples=50).alpha == pytest.approx(found.alpha, abs=0.05)
+    with pytest.raises(ValueError, match="at most 4,000 different"):
+        agreement(rng.random((5, 1000)), "ratio")
+
+
 def test_what_cannot_be_said_is_not_a_number():
     assert np.isnan(krippendorff_alpha([[1, 1], [1, 1]]))
     assert np.isnan(krippendorff_alpha([[1, 0]]))
@@ -82,6 +107,8 @@ def test_bad_tables_are_refused():
     with pytest.raises(ValueError, match="same units"):
         krippendorff_alpha([[1, 0], [1]])
     with pytest.raises(ValueError, match="level is one of"):
-        krippendorff_alpha([[1]], "ratio")
+        krippendorff_alpha([[1]], "absolute")
+    with pytest.raises(ValueError, match="not negative"):
+        krippendorff_alpha([[-1, 2], [1, 2]], "ratio")
     with pytest.raises(ValueError, match="are numbers"):
         krippendorff_alpha([["a"], ["b"]], "ordinal")

@@ -47,6 +47,44 @@ def test_only_the_sentence_and_its_end_count(causal):
     assert float(causal.loss([0, 1, 2]).detach()) == pytest.approx(total, abs=1e-4)
 
 
+def test_the_prompt_counts_too_where_asked(tmp_path):
+    learner = learner_of(tiny_llama(tmp_path), AutoModelForCausalLM, ROWS[:1], whole=True)
+    prompt, target = learner._rows[0]
+    ids = torch.tensor([prompt + target])
+    with torch.no_grad():
+        each = torch.log_softmax(learner.module(input_ids=ids).logits[0, :-1], 1)
+    mean = -float(each.gather(1, ids[0, 1:, None]).mean())
+    assert float(learner.loss([0]).detach()) == pytest.approx(mean, abs=1e-4)
+    only = learner_of(tiny_llama(tmp_path), AutoModelForCausalLM, ROWS[:1])
+    assert only.data_sha256 != learner.data_sha256
+    with torch.inference_mode():
+        assert learner.dev() == pytest.approx(only.dev())  # dev is of the sentence alone
+
+
+@pytest.mark.parametrize("overlap", ["BLEU", "ROUGE-L"])
+def test_written_texts_are_judged_by_the_best_of_what_people_wrote(tmp_path, overlap):
+    rows = [
+        TextLesson("Jo spits.", "Al is upset about it.", "a"),
+        TextLesson("Jo spits.", "Al goes home by bus.", "a"),
+        TextLesson("Jo sings.", "Al likes to hear it.", "a"),
+        TextLesson("Jo swims.", "Al is not looked at.", "a"),
+    ]
+    learner = learner_of(
+        tiny_llama(tmp_path), AutoModelForCausalLM, rows, written=2, overlap=overlap
+    )
+    asked = []
+
+    def write(places):
+        asked.extend(places)
+        return ["Al goes home by bus.", "Al likes to hear it."]
+
+    learner._write = write
+    with torch.inference_mode():
+        found = learner.dev()
+    assert asked == [0, 2]  # each prompt once, as many as `written` says
+    assert found["score"] == found[f"a {overlap}"] == pytest.approx(100.0)
+
+
 def test_dev_tells_the_loss_a_token_by_group(causal):
     (one, sizes), (other, more), (third, last) = (by_hand(causal, row) for row in ROWS)
     with torch.inference_mode():

@@ -29,6 +29,9 @@ class TinyLearner:
     def data_sha256(self):
         return sha256(self.rows.numpy().tobytes()).hexdigest()
 
+    def places(self, epoch):
+        return range(len(self.lengths))
+
     def loss(self, places):
         time.sleep(self.pause)
         self.seen.append(list(places))
