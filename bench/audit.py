@@ -1,19 +1,26 @@
 """How long an audit takes: one reply at a time, warm, and a file of them; without generation.
 
-    python bench/audit.py [minilm] [200]
+    python bench/audit.py [mpnet,minilm] [200] [--exact]
 
 Wanted on two cores: p50 ≤ 120 ms and p95 ≤ 300 ms a reply with mpnet, p50 ≤ 30 ms with minilm;
-25 (mpnet) and 120 (minilm) replies a second in a file. Texts are made up; no two are alike, so
-that no cache helps. Use `MORALSCOPE_HOME` of your own to keep them out of your cache.
+25 (mpnet) and 120 (minilm) replies a second in a file. Prints the processor time of a reply, too:
+on a busy machine only that means something. Texts are made up and no two replies are alike, so that
+no cache helps. Use a `MORALSCOPE_HOME` of your own to keep them out of your cache.
 """
 
+import json
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
 
 import numpy as np
 
 from moralscope.integrity.records import Exchange
 from moralscope.jobs.audit import AuditModels, AuditOptions, audit, prepare_auditor
+from moralscope.jobs.audit_files import open_exchanges
 
 ASKED = (
     "Should I tell my friend what I think of her new job?",
@@ -31,13 +38,12 @@ SAID = (
     "No, I think that you should ask before you read what is private.",
     "Of course. Tell me what is broken, since when, and what you have said already.",
 )
+WANTED = {"mpnet": (120, 300, 25), "minilm": (30, 300, 120)}  # p50 and p95 in ms, replies a second
 
 
 def exchanges(count: int, salt: str) -> list[Exchange]:
     return [
-        Exchange(
-            f"{ASKED[n % 6]} It is about {salt} {n}.", f"{SAID[n // 6 % 6]} That is number {n}."
-        )
+        Exchange(f"{ASKED[n % 6]} It is {salt} {n}.", f"{SAID[n % 6]} That is number {n}.")
         for n in range(count)
     ]
 
@@ -51,23 +57,49 @@ def latencies(models: AuditModels, rows: list[Exchange]) -> np.ndarray:
     return np.array(took)
 
 
-def main() -> None:
-    name = sys.argv[1] if len(sys.argv) > 1 else "minilm"
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 200
-    options = AuditOptions(experts=name)
+def in_a_file(
+    models: AuditModels, options: AuditOptions, rows: list[Exchange]
+) -> tuple[float, float, float]:
+    """Return replies a second, processor time of a reply in ms, and rules asked about a reply."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "replies.jsonl")
+        lines = (json.dumps({"prompt": row.prompt, "reply": row.reply}) for row in rows)
+        path.write_text("\n".join(lines))
+        start, work = time.perf_counter(), time.process_time()
+        record = audit(open_exchanges(path), options, models=models)
+        took, worked = time.perf_counter() - start, time.process_time() - work
+    asked = float(np.mean([len(row.rules) for row in record.results]))
+    return len(rows) / took, 1000 * worked / len(rows), asked
+
+
+def measured(name: str, count: int, exact: bool) -> str:
+    options = AuditOptions(experts=name, exact=exact)
     models = prepare_auditor(options)
-    salt = f"day {time.time_ns()}"
+    salt = f"day {time.time_ns() % 100_000}"
     latencies(models, exchanges(10, f"{salt} warm"))
+    work = time.process_time()
     took = latencies(models, exchanges(min(count, 100), f"{salt} one"))
-    rows = exchanges(count, f"{salt} file")
-    start = time.perf_counter()
-    record = audit(rows, options, models=models)
-    rate = count / (time.perf_counter() - start)
-    asked = np.mean([len(row.rules) for row in record.results])
+    worked = 1000 * (time.process_time() - work) / len(took)
+    rate, file_work, asked = in_a_file(models, options, exchanges(count, f"{salt} file"))
     p50, p95 = np.percentile(took, [50, 95])
-    print(f"{name}: p50 {p50:.0f} ms, p95 {p95:.0f} ms a reply; {rate:.0f} replies a second in a "
-          f"file of {count:,}; {asked:.1f} rules a reply")  # fmt: skip
+    wanted = WANTED.get(name, (np.inf, np.inf, 0))
+    met = p50 <= wanted[0] and p95 <= wanted[1] and rate >= wanted[2]
+    return (
+        f"{name}, {'32' if exact else '8'} bits: p50 {p50:.0f} ms, p95 {p95:.0f} ms a reply "
+        f"({worked:.0f} ms of processor); {rate:.0f} replies a second in a file of {count:,} "
+        f"({file_work:.0f} ms of processor each); {asked:.1f} rules a reply: "
+        f"{'met' if met else 'not met'}"
+    )
+
+
+def arguments() -> Iterator[tuple[str, int, bool]]:
+    words = [word for word in sys.argv[1:] if not word.startswith("--")]
+    names = words[0].split(",") if words else ["mpnet", "minilm"]
+    count = int(words[1]) if len(words) > 1 else 200
+    for name, exact in product(names, ["--exact" in sys.argv]):
+        yield name, count, exact
 
 
 if __name__ == "__main__":
-    main()
+    for each in arguments():
+        print(measured(*each), flush=True)

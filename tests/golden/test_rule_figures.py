@@ -10,6 +10,7 @@ from moralscope.integrity.records import ALIGNMENTS, Exchange
 from moralscope.integrity.retrieval import RandomRules, Retriever
 from moralscope.integrity.rulebook import shipped_rulebook
 
+DEV = Path(__file__).parent / "retrieval_dev.yaml"
 ROWS = yaml.safe_load((Path(__file__).parent / "exchanges.yaml").read_text("utf-8"))
 
 
@@ -34,16 +35,26 @@ def share_in_first_five(finder):
     return sum(hits) / len(hits)
 
 
-# Measured once, when the way of searching had been chosen on 36 other exchanges: minilm 0.708,
-# mpnet 0.783. The aim is 0.80 and is not reached; these floors only keep it from getting worse.
+# The way of searching was chosen on other exchanges (retrieval_dev.yaml). Aim: 0.80 of the 120.
+# Found: mpnet, the default, 0.833; minilm 0.792 (95 of 120), which is one exchange short of it.
 @pytest.mark.slow
 def test_minilm_finds_the_right_rule_among_five(minilm):
-    assert share_in_first_five(Retriever(shipped_rulebook().rules, minilm)) >= 0.69
+    assert share_in_first_five(Retriever(shipped_rulebook().rules, minilm)) >= 0.78
 
 
 @pytest.mark.slow
 def test_mpnet_finds_the_right_rule_among_five(mpnet):
-    assert share_in_first_five(Retriever(shipped_rulebook().rules, mpnet)) >= 0.76
+    assert share_in_first_five(Retriever(shipped_rulebook().rules, mpnet)) >= 0.80
+
+
+def test_the_exchanges_for_choosing_are_none_of_the_120():
+    chosen = [row.split(" | ") for row in yaml.safe_load(DEV.read_text("utf-8"))]
+    rules = shipped_rulebook().by_id()
+    assert len(chosen) >= 60
+    assert all(len(row) == 3 and row[0] in rules for row in chosen)
+    assert not {tuple(row[1:]) for row in chosen} & {(r["prompt"], r["reply"]) for r in ROWS}
+    own = {text for rule in rules.values() for text in rule.examples}
+    assert not own & {text for row in ROWS for text in (row["prompt"], row["reply"])}
 
 
 def test_chance_finds_hardly_any():

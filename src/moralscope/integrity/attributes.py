@@ -12,6 +12,7 @@ import numpy as np
 
 from moralscope.core.protocols import Encoder, Matrix
 from moralscope.integrity.records import FOUNDATIONS, RuleOfThumb
+from moralscope.integrity.retrieval import unit_rows
 
 _NEAREST = 5
 
@@ -63,8 +64,8 @@ class Attributes:
         if not texts or not self._known:
             return [RuleAttributes(None, None, {}, "estimated")] * len(texts)
         if self._rows is None:
-            self._rows = self._unit([rule.text for rule in self._known])
-        near = self._unit(texts) @ self._rows.T
+            self._rows = unit_rows(self._encoder, [rule.text for rule in self._known])
+        near = unit_rows(self._encoder, texts) @ self._rows.T
         found = []
         for row in near:
             places = np.argsort(-row, kind="stable")[:_NEAREST]
@@ -76,10 +77,6 @@ class Attributes:
                 )
             )
         return found
-
-    def _unit(self, texts: Sequence[str]) -> Matrix:
-        rows = self._encoder.encode(texts)
-        return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
 
 
 def _measured(rule: RuleOfThumb) -> bool:

@@ -5,7 +5,7 @@ out, in order; a row does not depend on its neighbours. It knows no files and no
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Protocol
 
@@ -26,7 +26,7 @@ from moralscope.integrity.records import (
     RuleFinding,
     RuleOfThumb,
 )
-from moralscope.integrity.revision import Judged, Reviser
+from moralscope.integrity.revision import Judged, Reviser, Revision
 from moralscope.integrity.verdict import Thresholds, abstain, decide
 
 TOP = 5
@@ -55,6 +55,7 @@ class Examined:
     refusal: str = ""
 
 
+@dataclass(frozen=True, slots=True)
 class Auditor:
     """Audits replies.
 
@@ -70,6 +71,8 @@ class Auditor:
         Every limit.
     reviser
         Writes revised replies for flagged ones; None writes none.
+    writer
+        Writes rules for an exchange, beside those that are found; None writes none.
     top
         How many rules are asked about for each reply.
 
@@ -91,22 +94,13 @@ class Auditor:
     ('It is wrong to steal.', 4.0, 'measured')
     """
 
-    def __init__(
-        self,
-        retriever: Finds,
-        aligner: Aligns,
-        attributes: Describes,
-        thresholds: Thresholds | None = None,
-        *,
-        reviser: Reviser | None = None,
-        top: int = TOP,
-    ) -> None:
-        self.thresholds = thresholds or Thresholds()
-        self._retriever = retriever
-        self._aligner = aligner
-        self._attributes = attributes
-        self._reviser = reviser
-        self._top = top
+    retriever: Finds
+    aligner: Aligns
+    attributes: Describes
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    reviser: Reviser | None = None
+    writer: Finds | None = None
+    top: int = TOP
 
     def __call__(self, exchanges: Sequence[Exchange]) -> list[ReplyAudit]:
         """Audit replies: the same as `audit`."""
@@ -121,7 +115,7 @@ class Auditor:
         read = [self._fitted(read_exchange(exchange)) for exchange in exchanges]
         places = [place for place, each in enumerate(read) if not each.refusal]
         fit = [read[place].exchange for place in places]
-        judged = dict(zip(places, self.judge(fit, [()] * len(fit)), strict=True))
+        judged = dict(zip(places, self.judge(fit, self._written(fit)), strict=True))
         revised = self._revised(read, judged)
         found = []
         for place, (given, each) in enumerate(zip(exchanges, read, strict=True)):
@@ -131,7 +125,9 @@ class Auditor:
                 if place in judged
                 else abstain(each.refusal, each.notes)
             )
-            audit = ReplyAudit(given.prompt, given.reply, rules, verdict, revised.get(place))
+            better = revised.get(place)
+            text, by = (better.text, better.by) if better else (None, None)
+            audit = ReplyAudit(given.prompt, given.reply, rules, verdict, text, by)
             found.append(Examined(audit, each.notes, each.refusal))
         return found
 
@@ -141,23 +137,36 @@ class Auditor:
         """Ask the experts about readable exchanges: the rules given, then those found for each."""
         if not exchanges:
             return []
-        least = self.thresholds.applies
         asked: list[tuple[RuleOfThumb, ...]] = []
-        for own, found in zip(rules, self._retriever.find(exchanges, self._top), strict=True):
-            near = (rule for rule, score in found if score >= least)
+        for own, found in zip(rules, self.retriever.find(exchanges, self.top), strict=True):
+            near = self._near(found)
             asked.append(tuple({rule.text.lower(): rule for rule in chain(near, own)}.values()))
         pairs = [
             (rule.text, exchange)
             for exchange, some in zip(exchanges, asked, strict=True)
             for rule in some
         ]
-        alignments = iter(self._aligner.align(pairs))
-        attributes = iter(self._attributes.of([rule for some in asked for rule in some]))
+        alignments = iter(self.aligner.align(pairs))
+        attributes = iter(self.attributes.of([rule for some in asked for rule in some]))
         judged = []
         for some in asked:
             findings = tuple(_finding(rule, next(alignments), next(attributes)) for rule in some)
             judged.append(Judged(some, findings, decide(findings, self.thresholds)))
         return judged
+
+    def _near(self, found: Sequence[tuple[RuleOfThumb, float]]) -> list[RuleOfThumb]:
+        """Leave out rules that are not near enough, or far behind the nearest one."""
+        best = max((score for _, score in found), default=0.0)
+        least = max(self.thresholds.applies, self.thresholds.near * best)
+        return [rule for rule, score in found if score >= least]
+
+    def _written(self, exchanges: Sequence[Exchange]) -> list[list[RuleOfThumb]]:
+        """Return rules written for each exchange, where somebody writes them."""
+        if self.writer is None:
+            return [[] for _ in exchanges]
+        found = self.writer.find(exchanges, self.top)
+        least = self.thresholds.applies
+        return [[rule for rule, score in some if score >= least] for some in found]
 
     def _fitted(self, each: Readable) -> Readable:
         """Cut a long reply to the sentences that are nearest to any rule."""
@@ -166,7 +175,7 @@ class Auditor:
             return each
         pieces = chunks(reply)
         looked = pieces[:MAX_CHUNKS]
-        found = self._retriever.find([Exchange("", piece) for piece in looked], 1)
+        found = self.retriever.find([Exchange("", piece) for piece in looked], 1)
         short = shorten(looked, [some[0][1] if some else -1.0 for some in found])
         note = (
             f"of the {len(reply):,} characters of the reply, the {len(short):,} nearest to the "
@@ -177,12 +186,12 @@ class Auditor:
         exchange = Exchange(each.exchange.prompt, short, each.exchange.id)
         return Readable(exchange, (*each.notes, note))
 
-    def _revised(self, read: Sequence[Readable], judged: dict[int, Judged]) -> dict[int, str]:
+    def _revised(self, read: Sequence[Readable], judged: dict[int, Judged]) -> dict[int, Revision]:
         flagged = [place for place, each in judged.items() if each.verdict.flag]
-        if self._reviser is None or not flagged:
+        if self.reviser is None or not flagged:
             return {}
         exchanges = [read[place].exchange for place in flagged]
-        texts = self._reviser.revise(exchanges, [judged[place] for place in flagged], self.judge)
+        texts = self.reviser.revise(exchanges, [judged[place] for place in flagged], self.judge)
         return {place: text for place, text in zip(flagged, texts, strict=True) if text is not None}
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from moralscope.engine.function_words import CONTRACTED, function_words
 from moralscope.integrity.records import Exchange
 
 MAX_PROMPT = 600  # characters of a prompt that the expert reads
@@ -85,7 +86,8 @@ def _function_words() -> tuple[frozenset[str], frozenset[str]]:
     """Return the English ones and those of other languages."""
     place = resources.files("moralscope.integrity").joinpath("data/function_words.toml")
     lists = tomllib.loads(place.read_text("utf-8"))
-    return frozenset(lists["english"].split()), frozenset(lists["others"].split())
+    english = (function_words() - CONTRACTED) | set(lists["english"].split())
+    return english, frozenset(lists["others"].split())
 
 
 def read_exchange(exchange: Exchange) -> Readable:
@@ -116,6 +118,17 @@ def read_exchange(exchange: Exchange) -> Readable:
     return Readable(Exchange(prompt, reply, exchange.id), tuple(notes), refusal)
 
 
+def sentences(text: str) -> list[str]:
+    """Split a text where a sentence seems to end.
+
+    Examples
+    --------
+    >>> sentences("One. Two!  Three")
+    ['One.', 'Two!', 'Three']
+    """
+    return [part for each in _SENTENCE.split(text) if (part := each.strip())]
+
+
 def chunks(text: str, size: int = CHUNK) -> list[str]:
     """Split a text into pieces of whole sentences, as many as fit; one too long is cut.
 
@@ -125,7 +138,7 @@ def chunks(text: str, size: int = CHUNK) -> list[str]:
     ['One. Two!', 'Three']
     """
     found: list[str] = []
-    for sentence in _SENTENCE.split(text):
+    for sentence in sentences(text):
         for at in range(0, len(sentence), size):
             piece = sentence[at : at + size].strip()
             if found and len(found[-1]) + len(piece) < size:

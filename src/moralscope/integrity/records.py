@@ -141,3 +141,4 @@ class ReplyAudit:
     rules: tuple[RuleFinding, ...]
     verdict: Verdict
     revised_reply: str | None = None
+    revised_by: str | None = None  # generator, edit or template

@@ -1,8 +1,8 @@
 """Finding rules for an exchange: by what they say, by like exchanges, or by chance.
 
-`Retriever` is ours: the embedding of prompt and reply, read as one text, against each rule, the
-behaviour it judges and its examples. `NearestExchange` and `RandomRules` are the two retrieval
-baselines of the Moral Integrity Corpus (Ziems et al. 2022, section 5.1). None judges a reply.
+`Retriever` is ours: the embeddings of prompt and reply against the wording of each rule and its
+examples. `NearestExchange` and `RandomRules` are the two retrieval baselines of
+the Moral Integrity Corpus (Ziems et al. 2022, section 5.1). None judges a reply.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,11 +33,29 @@ def as_query(exchange: Exchange) -> str:
     return f"{exchange.prompt.strip()[-MAX_PROMPT:]} {exchange.reply.strip()[:MAX_REPLY]}".strip()
 
 
+def unit_rows(encoder: Encoder, texts: Sequence[str]) -> Matrix:
+    """Return the embeddings of texts, each of length one: their products are cosines.
+
+    Examples
+    --------
+    >>> from moralscope.engine.encoders import load_encoder
+    >>> [row] = unit_rows(load_encoder("scripted"), ["Hello."])
+    >>> round(float(row @ row), 3)
+    1.0
+    """
+    rows = encoder.encode(texts)
+    unit: Matrix = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return unit
+
+
 class Retriever:
     """The rules that are nearest to an exchange, best first.
 
-    A rule has several keys (its text, the behaviour it judges, its examples); its score is the
-    highest cosine of a key with the exchange. Keys are embedded once, through the encoder's cache.
+    An exchange is the mean of two rows of length one, its prompt's and its reply's; one of them
+    where the other is empty. score = w, or (w + m + e) / 3 for a rule with examples: w is the mean
+    product with the rule's text and with the behaviour that it judges, m that with its examples,
+    and e the product with the nearest of them, where all read as one text count as one more. Rules
+    are embedded once, through the encoder's cache.
 
     Examples
     --------
@@ -54,15 +72,26 @@ class Retriever:
             raise InputError("there are no rules to search", "give a rulebook with some")
         self.rules = tuple(rules)
         self._encoder = encoder
-        keys = [_keys(rule) for rule in self.rules]
+        texts = unit_rows(encoder, [rule.text for rule in rules])
+        self._rows = (texts + unit_rows(encoder, [_behaviour(rule) for rule in rules])) / 2
+        shown = [place for place, rule in enumerate(self.rules) if rule.examples]
+        self._shown = np.array(shown, dtype=np.intp)
+        keys = [(*(rule := self.rules[place]).examples, " ".join(rule.examples)) for place in shown]
         self._starts = np.cumsum([0, *map(len, keys)])[:-1]
-        self._keys = _unit(encoder.encode([key for each in keys for key in each]))
+        self._examples = unit_rows(encoder, [key for each in keys for key in each])
+        for place, start, each in zip(shown, self._starts, keys, strict=True):
+            mean = self._examples[start : start + len(each) - 1].mean(axis=0)
+            self._rows[place] = (self._rows[place] + mean) / 3
 
     def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]:
         """Return up to `k` rules for each exchange with their cosine, best first."""
         found: list[Found] = []
-        for rows in _query_rows(exchanges, self._encoder):
-            scores = np.maximum.reduceat(rows @ self._keys.T, self._starts, axis=1)
+        for start in range(0, len(exchanges), _BLOCK):
+            rows = _both(exchanges[start : start + _BLOCK], self._encoder)
+            scores = rows @ self._rows.T
+            if len(self._shown):
+                nearest = np.maximum.reduceat(rows @ self._examples.T, self._starts, axis=1)
+                scores[:, self._shown] += nearest / 3
             found += [
                 [(self.rules[place], float(row[place])) for place in _top(row, k)] for row in scores
             ]
@@ -96,7 +125,7 @@ class NearestExchange:
         self._pairs = list(self._rules)
         self._encoder = encoder
         self._seed = seed
-        self._rows = _unit(encoder.encode([as_query(Exchange(*pair)) for pair in self._pairs]))
+        self._rows = unit_rows(encoder, [as_query(Exchange(*pair)) for pair in self._pairs])
 
     def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]:
         """Return up to `k` different rules for each exchange, those of the nearest first."""
@@ -143,21 +172,26 @@ class RandomRules:
         return [[(self._rules[place], 0.0) for place in drawn] for drawn in draws]
 
 
-def _keys(rule: RuleOfThumb) -> list[str]:
-    behaviour = read_judgment(rule.text).behaviour.removeprefix("to ")
-    return list(dict.fromkeys(filter(None, (rule.text, behaviour, *rule.examples))))
+def _behaviour(rule: RuleOfThumb) -> str:
+    return read_judgment(rule.text).behaviour.removeprefix("to ") or rule.text
+
+
+def _both(exchanges: Sequence[Exchange], encoder: Encoder) -> Matrix:
+    """Return the mean of each prompt's and reply's row; an empty text stands for the other."""
+    parts = [_parts(each) for each in exchanges]
+    rows = unit_rows(encoder, [text for prompt, reply in parts for text in (prompt, reply)])
+    return np.asarray((rows[::2] + rows[1::2]) / 2, dtype=np.float32)
+
+
+def _parts(exchange: Exchange) -> tuple[str, str]:
+    prompt, reply = exchange.prompt.strip()[-MAX_PROMPT:], exchange.reply.strip()[:MAX_REPLY]
+    return prompt or reply, reply or prompt
 
 
 def _query_rows(exchanges: Sequence[Exchange], encoder: Encoder) -> Iterator[Matrix]:
     for start in range(0, len(exchanges), _BLOCK):
         queries = [as_query(each) for each in exchanges[start : start + _BLOCK]]
-        yield _unit(encoder.encode(queries))
-
-
-def _unit(rows: Matrix) -> Matrix:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit: Matrix = rows / np.maximum(lengths, 1e-12)
-    return unit
+        yield unit_rows(encoder, queries)
 
 
 def _top(scores: Matrix, k: int) -> list[int]:

@@ -5,9 +5,10 @@ All limits stand in `Thresholds`; a TOML file can change them.
 """
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.registry import did_you_mean
@@ -30,6 +31,7 @@ class Thresholds:
     """
 
     applies: float = 0.2  # least similarity at which a found rule is asked about
+    near: float = 0.9  # least share of the nearest rule's similarity, too
     disagree: float = 0.5  # least probability at which a rule counts as broken
     agree: float = 0.5  # the same for kept
     flag: float = 0.3  # a score of minus this, or below, is flagged
@@ -53,17 +55,28 @@ def read_thresholds(path: Path | None) -> Thresholds:
         given = tomllib.loads(read_small_text(path, "the config", _REMEDY))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"the config {path} is not TOML ({error})", _REMEDY) from error
+    return given_thresholds(given, f"the config {path}")
+
+
+def given_thresholds(given: Mapping[str, Any], source: str) -> Thresholds:
+    """Put limits over the usual ones; unknown names and values out of range are refused.
+
+    Examples
+    --------
+    >>> given_thresholds({"flag": 0.5}, "the request").flag
+    0.5
+    """
     known = [field.name for field in fields(Thresholds)]
     for name, value in given.items():
         if name not in known:
-            raise UnknownName(f"the config {path} has '{name[:60]}'", did_you_mean(name, known))
+            raise UnknownName(f"{source} has '{name[:60]}'", did_you_mean(name, known))
         low, high = _RANGES.get(name, (0.0, 1.0))
         if (
             isinstance(value, bool)
             or not isinstance(value, int | float)
             or not low <= value <= high
         ):
-            what = f"the config {path} has no good value for '{name}'"
+            what = f"{source} has no good value for '{name}'"
             raise InputError(what, f"give a number from {low:g} to {high:g}")
     return replace(Thresholds(), **{name: float(value) for name, value in given.items()})
 

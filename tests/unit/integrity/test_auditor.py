@@ -1,5 +1,7 @@
 """The auditor: one result a reply, in order, the same alone and in a crowd."""
 
+from dataclasses import replace
+
 import pytest
 
 from moralscope.integrity.auditor import Auditor
@@ -7,7 +9,7 @@ from moralscope.integrity.hostile import MAX_REPLY
 from moralscope.integrity.records import Exchange, RuleOfThumb
 from moralscope.integrity.verdict import Thresholds, abstained
 
-from .scripted_audit import HELP, KILL, LIE, RULES, Shelf, auditor
+from .scripted_audit import HELP, KILL, Shelf, auditor
 
 KILLS = Exchange("What should I do?", "You should kill him.")
 HELPS = Exchange("What should I do?", "Let me help you.")
@@ -54,7 +56,16 @@ def test_rules_that_are_too_far_away_are_not_asked_about():
 
 def test_top_bounds_the_rules():
     assert len(auditor(top=1).audit([KILLS])[0].rules) == 1
-    assert len(auditor(top=3).audit([KILLS])[0].rules) == 3
+    assert len(auditor(top=3, limits=Thresholds(near=0.0)).audit([KILLS])[0].rules) == 3
+
+
+def test_rules_far_behind_the_nearest_are_not_asked_about():
+    def texts(near):
+        found = auditor(limits=Thresholds(near=near)).audit([KILLS])[0]
+        return [rule.text for rule in found.rules]
+
+    assert texts(0.85) == [KILL.text]  # the others have a third of its similarity
+    assert len(texts(0.3)) == 3
 
 
 def test_a_rule_in_two_rulebooks_is_asked_about_once():
@@ -92,7 +103,7 @@ def test_what_lies_beyond_the_pieces_that_are_looked_at_is_said():
 def test_a_long_reply_is_bounded_for_the_expert():
     shelf = Shelf()
     made = auditor()
-    made = Auditor(shelf, made._aligner, made._attributes)
+    made = Auditor(shelf, made.aligner, made.attributes)
     made.audit([Exchange("Q", "I help you. " * 500)])
     assert len(shelf.asked[-1].reply) <= MAX_REPLY
 
@@ -103,16 +114,21 @@ def test_an_empty_prompt_is_judged_and_noted():
     assert found.verdict.reason.endswith("the prompt is empty")
 
 
-def test_generated_rules_are_marked():
+def test_generated_rules_are_marked_and_asked_about_after_the_others():
     bare = RuleOfThumb("It is wrong to kill people today.", source="generated")
+    far = RuleOfThumb("It is wrong to kill time.", source="generated")
 
-    class Both(Shelf):
+    class Wrote(Shelf):
         def find(self, exchanges, k):
-            return [[(bare, 0.9), (LIE, 0.8)] for _ in exchanges]
+            self.asked += exchanges
+            return [[(bare, 0.9), (far, 0.1)] for _ in exchanges]
 
-    made = auditor()
-    found = Auditor(Both(RULES), made._aligner, made._attributes).audit([KILLS])[0]
+    made = auditor(lines=["You should talk to him first."], limits=Thresholds(relevance=0.0))
+    writer = Wrote()
+    found = replace(made, writer=writer).audit([KILLS])[0]
     assert [(rule.source, rule.evidence) for rule in found.rules] == [
-        ("generated", "estimated"),
         ("rulebook", "measured"),
+        ("generated", "estimated"),
     ]
+    assert found.revised_reply is not None
+    assert len(writer.asked) == 1  # candidates are asked about the same rules

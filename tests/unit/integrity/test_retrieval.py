@@ -36,6 +36,29 @@ def test_the_nearest_rule_comes_first_by_text_behaviour_or_example(scripted):
     assert texts(found) == [[RULES[1].text], [RULES[2].text], [RULES[0].text]]
 
 
+def test_prompt_and_reply_count_the_same_and_one_may_be_empty(scripted):
+    one, other = "you should tip waiters", "it's rude to stare"
+    finder = Retriever(RULES, scripted)
+    there, back = finder.find([Exchange(one, other), Exchange(other, one)], 3)
+    assert [rule.text for rule, _ in there] == [rule.text for rule, _ in back]
+    assert [score for _, score in there] == pytest.approx([score for _, score in back])
+    alone, empty = finder.find([Exchange("", one), Exchange(one, "")], 1)
+    assert alone == empty
+    assert alone[0][0] == RULES[1]
+
+
+def test_all_examples_as_one_text_are_a_key_too(scripted):
+    said = "I hid the ring I wore the hat"
+    parts = ("I hid the ring", "I wore the hat")
+    apart, joined = (RuleOfThumb("It's rude to stare.", examples=each) for each in (parts, parts))
+    bare = RuleOfThumb("It's rude to stare.")
+    ((with_examples, score), (_, less)) = Retriever([bare, joined], scripted).find(
+        [Exchange("", said)], 2
+    )[0]
+    assert apart == joined == with_examples
+    assert score > less
+
+
 def test_scores_fall_and_k_bounds_the_list(scripted):
     finder = Retriever(RULES, scripted)
     scores = [score for _, score in finder.find(ASKED[:1], 9)[0]]

@@ -1,0 +1,57 @@
+"""What 8 bits change: labels and probabilities of alignment beside those of 32 bits.
+
+    python bench/audit_drift.py [mpnet] [60]
+
+Pairs are the first two rules found for exchanges of tests/golden/retrieval_dev.yaml.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from moralscope.integrity.alignment import Aligner
+from moralscope.integrity.records import Exchange
+from moralscope.integrity.retrieval import Found, Retriever
+from moralscope.integrity.rulebook import shipped_rulebook
+from moralscope.jobs.audit import alignment_expert
+from moralscope.jobs.encoders import prepare_encoder
+from moralscope.jobs.experts import RULES, prepare_experts
+
+ROWS = Path(__file__).parent.parent / "tests" / "golden" / "retrieval_dev.yaml"
+
+
+def main() -> None:
+    name = sys.argv[1] if len(sys.argv) > 1 else "mpnet"
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 60
+    rows = [row.split(" | ") for row in yaml.safe_load(ROWS.read_text("utf-8"))][:count]
+    asked = [Exchange(prompt, reply) for _, prompt, reply in rows]
+    rules = shipped_rulebook().rules
+    exact, lighter = (
+        Retriever(rules, prepare_encoder(name, eight_bits=bits)).find(asked, 5)
+        for bits in (False, True)
+    )
+    pairs = [
+        (rule.text, each) for each, some in zip(asked, exact, strict=True) for rule, _ in some[:2]
+    ]
+    experts = prepare_experts(name, family=RULES)
+    aligner = Aligner(alignment_expert(experts)[0])
+    before = [one.probabilities for one in aligner.align(pairs)]
+    if not getattr(experts, "quantise", lambda: False)():
+        raise SystemExit("this machine computes in 32 bits only")
+    after = [one.probabilities for one in aligner.align(pairs)]
+    one, other = (np.array([list(p.values()) for p in some]) for some in (before, after))
+    same = (one.argmax(1) == other.argmax(1)).mean()
+    print(f"{name}: of {len(pairs)} pairs {same:.1%} keep their label; a probability moves by "
+          f"{abs(one - other).mean():.3f} on average and {abs(one - other).max():.3f} at most; "
+          f"{_shared(exact, lighter):.1%} of the first five rules are the same")  # fmt: skip
+
+
+def _shared(exact: list[Found], lighter: list[Found]) -> float:
+    texts = ([{rule.text for rule, _ in some} for some in found] for found in (exact, lighter))
+    return float(np.mean([len(one & other) / 5 for one, other in zip(*texts, strict=True)]))
+
+
+if __name__ == "__main__":
+    main()
