@@ -1,0 +1,239 @@
+"""Checks of an answer, before it is saved: does it fit its form, and is it written with care.
+
+The rules for rules of thumb are those of Ziems et al. 2022, appendix E.2; those for stories are
+Emelin et al. 2021, section 2.1, as far as a program can see them (the rest is asked of the writer
+and of those who validate). A finding is worded for the person who reads it beside the field. Those
+that a program can get wrong (spelling, names) never block.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+from moralscope.annotation.forms import data_keys
+from moralscope.annotation.records import Answer, Field, Finding, TaskForm
+from moralscope.annotation.spelling import misspelt
+
+Texts = Mapping[str, str]
+_WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")  # noqa: RUF001
+_SENTENCE_END = re.compile(r"[.!?][\"'”’)]*(?=\s+\S)")  # noqa: RUF001
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a check looks at: its argument, the text, and everything around it."""
+
+    argument: Any
+    text: str
+    answer: Answer
+    texts: Texts
+
+    def other(self, name: str) -> str:
+        value = self.answer.get(name, self.texts.get(name, ""))
+        return value if isinstance(value, str) else ""
+
+
+def find(form: TaskForm, texts: Texts, answer: Answer) -> tuple[Finding, ...]:
+    """Return what is to be said about an answer, in the order of the form.
+
+    Examples
+    --------
+    >>> from moralscope.annotation.forms import load_form
+    >>> found = find(load_form("action-yes-no"), {"action": "wave"}, {})
+    >>> found[0].field, found[0].message, found[0].blocks
+    ('ok', 'Please answer this one.', True)
+    """
+    findings: list[Finding] = []
+    for field in form.fields:
+        value = answer.get(field.name)
+        wrong = _misfit(field, value, texts)
+        if wrong:
+            findings.append(Finding(field.name, *wrong))
+        elif isinstance(value, str) and value.strip():
+            for check in field.checks:
+                blocks, rule = CHECKS[check.name]
+                message = rule(_Seen(check.argument, value, answer, texts))
+                if message:
+                    findings.append(Finding(field.name, check.name, message, blocks))
+    return tuple(findings)
+
+
+def choice_values(field: Field, texts: Texts) -> tuple[str, ...]:
+    """Return the values a person may choose from: the form's, or texts of the item."""
+    if field.choices_from:
+        return tuple(texts[name] for name in field.choices_from if texts.get(name))
+    return tuple(choice.value for choice in field.choices)
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text in small letters.
+
+    Examples
+    --------
+    >>> words("Don't lie, Jo!")
+    ["don't", 'lie', 'jo']
+    """
+    return [word.lower().replace("’", "'") for word in _WORD.findall(text)]  # noqa: RUF001
+
+
+def _misfit(field: Field, value: Any, texts: Texts) -> tuple[str, str] | None:
+    """Return the check and the message where a value does not fit its field."""
+    missing = value is None or (isinstance(value, str) and not value.strip()) or value is False
+    if missing and not (field.type == "yes_no" and value is False):
+        if not field.required:
+            return None
+        told = "Please tick this." if field.type == "confirm" else "Please answer this one."
+        return "required", told
+    if not _FITS[field.type](field, value, texts):
+        return "value", "This answer does not fit the question."
+    if isinstance(value, str) and len(value) > field.longest:
+        return "length", f"Please shorten this to {field.longest:,} characters."
+    return None
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _distinct(field: Field, value: Any, texts: Texts) -> bool:
+    known = choice_values(field, texts)
+    return (
+        isinstance(value, list)
+        and len(value) == len(set(map(str, value)))
+        and all(one in known for one in value)
+    )
+
+
+_FITS: Mapping[str, Callable[[Field, Any, Texts], bool]] = {
+    "text": lambda field, value, texts: isinstance(value, str) and "\n" not in value.strip(),
+    "long": lambda field, value, texts: isinstance(value, str),
+    "one": lambda field, value, texts: value in choice_values(field, texts),
+    "many": _distinct,
+    "scale": lambda field, value, texts: _whole(value) and field.low <= value <= field.high,
+    "yes_no": lambda field, value, texts: isinstance(value, bool),
+    "confirm": lambda field, value, texts: value is True,
+}
+
+
+def _unique_words(seen: _Seen) -> str | None:
+    if len({word.lower() for word in seen.text.split()}) >= seen.argument:
+        return None
+    return f"Please use at least {_number(seen.argument)} different words."
+
+
+def _differs(seen: _Seen) -> str | None:
+    if words(seen.text) != words(seen.other(seen.argument)):
+        return None
+    return f"Please write something else here than under '{_spaced(seen.argument)}'."
+
+
+def _bigrams(seen: _Seen) -> str | None:
+    """Refuse a pair of words that stands `argument` times or more."""
+    counts = Counter(pairwise(words(seen.text)))
+    pair, times = max(counts.items(), key=lambda each: each[1], default=(("", ""), 0))
+    if times < seen.argument:
+        return None
+    return f"'{' '.join(pair)}' stands here {times} times; please say it once."
+
+
+def _spelling(seen: _Seen) -> str | None:
+    known = " ".join(seen.texts.values())
+    found = misspelt(seen.text, words(known))
+    if not found:
+        return None
+    told = ", ".join(f"{word} ({better}?)" if better else word for word, better in found[:3])
+    return f"Please look at the spelling: {told}."
+
+
+def _plain_words(seen: _Seen) -> str | None:
+    """Point at words that already judge: Emelin et al. name praised, joyous, assaulted, steal."""
+    found = [word for word in words(seen.text) if word in charged_words()]
+    if not found:
+        return None
+    named = ", ".join(f"'{word}'" for word in dict.fromkeys(found))
+    return f"{named} already says what is good or bad; please describe what happens instead."
+
+
+def _one_sentence(seen: _Seen) -> str | None:
+    if not _SENTENCE_END.search(seen.text.strip()):
+        return None
+    return "One sentence is best here."
+
+
+def _known_names(seen: _Seen) -> str | None:
+    """Point at names that come from nowhere: `argument` lists the fields that may introduce one."""
+    before = {word for name in seen.argument for word in words(seen.other(name))}
+    new = [name for name in _names(seen.text) if name.lower() not in before]
+    if not new:
+        return None
+    return f"Who is {' and '.join(new[:2])}? Please keep to the names of the situation."
+
+
+def _same_actor(seen: _Seen) -> str | None:
+    """Ask for the person of another field: somebody named there should act here."""
+    actors = {name.lower() for name in _names(seen.other(seen.argument), first=True)}
+    if not actors or actors & set(words(seen.text)):
+        return None
+    return f"Please name who acts here, as under '{_spaced(seen.argument)}'."
+
+
+CHECKS: Mapping[str, tuple[bool, Callable[[_Seen], str | None]]] = {
+    "unique_words": (True, _unique_words),
+    "differs_from": (True, _differs),
+    "repeated_pair": (True, _bigrams),
+    "spelling": (False, _spelling),
+    "plain_words": (True, _plain_words),
+    "one_sentence": (False, _one_sentence),
+    "known_names": (False, _known_names),
+    "same_actor": (False, _same_actor),
+}
+
+
+@cache
+def charged_words() -> frozenset[str]:
+    """Return our list of words that judge what they name.
+
+    Examples
+    --------
+    >>> {"praised", "steal"} <= charged_words(), "kind" in charged_words()
+    (True, False)
+    """
+    keys = data_keys("charged_words.yaml", ("bad", "good"))
+    return frozenset(word for kind in ("bad", "good") for word in keys.text(kind).split())
+
+
+@cache
+def _not_names() -> frozenset[str]:
+    """Return words that have a capital letter and name nobody."""
+    return frozenset(data_keys("not_names.yaml", ("words",)).text("words").split())
+
+
+def _names(text: str, *, first: bool = False) -> list[str]:
+    """Return words that look like names: capital letters, not where a sentence begins.
+
+    With `first`, the first word counts too unless it is one that begins many sentences.
+    """
+    found = []
+    begins = True
+    for match in re.finditer(r"[^\W\d_]+|[.!?]", text):
+        word = match.group()
+        if word in ".!?":
+            begins = True
+            continue
+        looks = word[0].isupper() and word not in _not_names() and len(word) > 1
+        if looks and (not begins or first):
+            found.append(word)
+        begins = False
+    return list(dict.fromkeys(found))
+
+
+def _number(value: int) -> str:
+    return {2: "two", 3: "three", 4: "four"}.get(value, str(value))
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")

@@ -1,0 +1,119 @@
+"""What all parts of the desk share: the project, the database, the clock, rows as records."""
+
+import re
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from moralscope.annotation.errors import NotAllowed, Paused
+from moralscope.annotation.forms import load_form
+from moralscope.annotation.records import LEAD, Item, Person, Project, TaskForm
+from moralscope.annotation.storage import Storage
+from moralscope.annotation.tables import ATTEMPTS, AUDIT, ITEMS, META, PEOPLE
+from moralscope.core.errors import InputError
+
+Row = Mapping[Any, Any]  # a row of the database, by column name
+_OWN = re.compile(r"[a-z0-9-]{1,40}")
+_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
+_ITEM_COLUMNS = (ITEMS.c.id, ITEMS.c.texts, ITEMS.c.form, ITEMS.c.stage, ITEMS.c.author)
+ITEM_COLUMNS = tuple(column.label(f"item_{column.name}") for column in _ITEM_COLUMNS)
+
+
+class DeskBase:
+    """The project, its form, its database; the parts of `Desk` are built on it."""
+
+    def __init__(
+        self, project: Project, storage: Storage, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.project = project
+        self.form = load_form(project.task)
+        self._storage = storage
+        self._clock = clock
+        self.owner = Person("owner", "owner", LEAD, "main")
+
+    def close(self) -> None:
+        """Close the database."""
+        self._storage.close()
+
+    def form_named(self, name: str) -> TaskForm:
+        """Return a form of the project: that of its task, or the one that validates its answers."""
+        return load_form(name)
+
+    def _lead(self, person: Person) -> None:
+        if person.role != LEAD:
+            raise NotAllowed("only a lead may do this", "ask the lead of the project")
+
+    def _person(self, connection: sa.Connection, person: str, *, lock: bool = False) -> Row:
+        query = sa.select(PEOPLE).where(PEOPLE.c.id == own_id(person))
+        found = connection.execute(query.with_for_update() if lock else query).mappings().first()
+        if found is None:
+            raise InputError(f"there is no person '{person[:40]}'", "take an id of the list")
+        return found
+
+    def _record(self, connection: sa.Connection, row: Row) -> Person:
+        """Return a row of people as the record that the pages see."""
+        policies = self.project.policies
+        taken = 0
+        if row["stage"] in ("qualification", "failed"):
+            query = sa.select(sa.func.count()).where(
+                ATTEMPTS.c.person == row["id"], ATTEMPTS.c.answers.is_not(None)
+            )
+            taken = connection.execute(query).scalar_one()
+        return Person(
+            row["id"],
+            row["name"],
+            row["role"],
+            row["stage"],
+            row["paused"],
+            policies.questionnaire and not row["asked"] and row["role"] != LEAD,
+            max(0, 1 + policies.retakes - taken),
+        )
+
+    def _change(self, connection: sa.Connection, person: str, **values: Any) -> Person:
+        connection.execute(sa.update(PEOPLE).where(PEOPLE.c.id == person).values(**values))
+        return self._record(connection, self._person(connection, person))
+
+    def _log(
+        self, connection: sa.Connection, actor: str, action: str, subject: str, detail: str = ""
+    ) -> None:
+        row = {"at": self._clock(), "actor": actor, "action": action, "subject": subject[:300]}
+        connection.execute(sa.insert(AUDIT), {**row, "detail": detail[:2000]})
+
+    def _project_paused(self, connection: sa.Connection) -> bool:
+        query = sa.select(META.c.value).where(META.c.key == "paused")
+        return connection.execute(query).scalar_one_or_none() == "yes"
+
+    def _working(self, connection: sa.Connection, person: Row) -> None:
+        """Refuse work while the project or the person is paused, or before admission."""
+        if self._project_paused(connection):
+            raise Paused("the project is paused", "your text is kept; come back later")
+        if person["paused"]:
+            raise Paused("you are pausing", "go on when you like; your text is kept")
+        if person["stage"] not in ("staging", "review", "main"):
+            raise NotAllowed(f"you are at '{person['stage']}'", "finish that step first")
+
+
+def item_of(row: Row) -> Item:
+    """Return the item of a row that was selected with `ITEM_COLUMNS`."""
+    return Item(
+        row["item_id"], row["item_texts"], row["item_form"], row["item_stage"], row["item_author"]
+    )
+
+
+def own_id(value: str) -> str:
+    """Return an id that can be ours, else one that nothing has: databases differ in bad text.
+
+    Examples
+    --------
+    >>> own_id("p-abc"), own_id("x" + chr(0)), own_id("'; --")
+    ('p-abc', '', '')
+    """
+    return value if _OWN.fullmatch(value) else ""
+
+
+def random_id(prefix: str) -> str:
+    """Return a short random name that says nothing about anybody: `p-` and 12 characters."""
+    return f"{prefix}-" + "".join(secrets.choice(_ALPHABET) for _ in range(12))

@@ -1,0 +1,298 @@
+"""The lead's side: who did what, what waits for review, what people answered, the audit log.
+
+Names of people appear on the lead's own pages only; answers and facts carry random ids.
+"""
+
+from collections import defaultdict
+from statistics import median
+from typing import Any
+
+import sqlalchemy as sa
+
+from moralscope.annotation import questionnaire
+from moralscope.annotation.desk_base import ITEM_COLUMNS, DeskBase, Row, item_of, own_id
+from moralscope.annotation.forms import load_form
+from moralscope.annotation.records import (
+    AnswerRow,
+    AuditLine,
+    Overview,
+    PastWork,
+    Person,
+    PersonFacts,
+    PersonLine,
+    Review,
+    Revision,
+    ToReview,
+)
+from moralscope.annotation.tables import (
+    ASSIGNMENTS,
+    AUDIT,
+    FACTS,
+    ITEMS,
+    META,
+    PEOPLE,
+    REVIEWS,
+    REVISIONS,
+    TOKENS,
+)
+from moralscope.annotation.texts import plain_text
+from moralscope.annotation.yaml_files import one_of
+from moralscope.core.errors import InputError
+
+VERDICTS = ("good", "mend")
+ANSWER_STAGES = ("main", "staging", "all")
+_LONGEST_FEEDBACK = 4000
+_MOST_LINES = 10_000
+_LAST = (
+    sa.select(REVISIONS.c.assignment, sa.func.max(REVISIONS.c.number).label("number"))
+    .group_by(REVISIONS.c.assignment)
+    .subquery()
+)
+_SUBMITTED = (
+    ASSIGNMENTS.join(ITEMS, ASSIGNMENTS.c.item == ITEMS.c.position)
+    .join(_LAST, _LAST.c.assignment == ASSIGNMENTS.c.id)
+    .join(
+        REVISIONS,
+        sa.and_(REVISIONS.c.assignment == ASSIGNMENTS.c.id, REVISIONS.c.number == _LAST.c.number),
+    )
+)
+_ANSWER_COLUMNS = (
+    *ASSIGNMENTS.c,
+    *ITEM_COLUMNS,
+    REVISIONS.c.number.label("revision"),
+    REVISIONS.c.answer,
+    REVISIONS.c.id.label("revision_id"),
+)
+
+
+class LeadDesk(DeskBase):
+    """Overview, review, answers, audit log; and a person's own history."""
+
+    def history(self, person: Person) -> tuple[PastWork, ...]:
+        """Return a person's own submissions, the latest first, with history and feedback."""
+        query = (
+            sa.select(*_ANSWER_COLUMNS)
+            .select_from(_SUBMITTED)
+            .where(ASSIGNMENTS.c.person == person.id, ASSIGNMENTS.c.status == "submitted")
+            .order_by(ASSIGNMENTS.c.submitted.desc())
+        )
+        mine = sa.select(ASSIGNMENTS.c.id).where(ASSIGNMENTS.c.person == person.id)
+        with self._storage.read() as connection:
+            rows = connection.execute(query).mappings().all()
+            revisions = _grouped(
+                connection,
+                sa.select(REVISIONS)
+                .where(REVISIONS.c.assignment.in_(mine))
+                .order_by(REVISIONS.c.number),
+            )
+            reviews = _grouped(
+                connection,
+                sa.select(REVIEWS).where(REVIEWS.c.assignment.in_(mine)).order_by(REVIEWS.c.number),
+            )
+        return tuple(
+            PastWork(
+                row["id"],
+                item_of(row),
+                load_form(row["item_form"]),
+                row["stage"],
+                tuple(
+                    Revision(one["number"], one["answer"], one["created"])
+                    for one in revisions[row["id"]]
+                ),
+                tuple(
+                    Review(one["verdict"], one["feedback"], one["created"])
+                    for one in reviews[row["id"]]
+                ),
+            )
+            for row in rows
+        )
+
+    def overview(self, lead: Person) -> Overview:
+        """Return the figures of the lead's first page."""
+        self._lead(lead)
+        main = ITEMS.c.stage == "main"
+        with self._storage.read() as connection:
+            done = _count_done(connection)
+            rows = connection.execute(sa.select(ITEMS.c.position, ITEMS.c.quota).where(main))
+            quotas: dict[int, int] = dict(iter(rows))
+            people = self._people(connection)
+            is_open = ASSIGNMENTS.c.status == "open"
+            still = sa.select(sa.func.count()).select_from(ASSIGNMENTS).where(is_open)
+            return Overview(
+                items=len(quotas),
+                complete=sum(done.get(item, 0) >= quota for item, quota in quotas.items()),
+                wanted=sum(quotas.values()),
+                submitted=sum(done.values()),
+                open=connection.execute(still).scalar_one(),
+                paused=self._project_paused(connection),
+                people=people,
+                to_review=len(self._waiting(connection)),
+            )
+
+    def review_queue(self, lead: Person) -> tuple[ToReview, ...]:
+        """Return staging submissions whose latest revision was not reviewed, the oldest first."""
+        self._lead(lead)
+        with self._storage.read() as connection:
+            rows = self._waiting(connection)
+            people = {
+                row["person"]: self._record(connection, self._person(connection, row["person"]))
+                for row in rows
+            }
+        return tuple(
+            ToReview(
+                row["id"],
+                people[row["person"]],
+                item_of(row),
+                load_form(row["item_form"]),
+                row["answer"],
+                row["submitted"],
+                row["revision"],
+            )
+            for row in rows
+        )
+
+    def review(self, lead: Person, assignment: str, verdict: str, feedback: str) -> None:
+        """Keep what the lead says of a submission; its author reads it in her history."""
+        self._lead(lead)
+        one_of(verdict, VERDICTS, "verdict")
+        said = plain_text(feedback, "feedback", _LONGEST_FEEDBACK)
+        query = sa.select(sa.func.max(REVISIONS.c.number))
+        with self._storage.write() as connection:
+            last = connection.execute(query.where(REVISIONS.c.assignment == own_id(assignment)))
+            number = last.scalar_one()
+            if number is None:
+                raise InputError(f"there is no submission '{assignment[:40]}'", "see the queue")
+            row = {
+                "assignment": assignment,
+                "revision": number,
+                "verdict": verdict,
+                "feedback": said,
+                "lead": lead.id,
+                "created": self._clock(),
+            }
+            connection.execute(sa.insert(REVIEWS), row)
+            self._log(connection, lead.id, f"review {verdict}", assignment)
+
+    def set_paused(self, lead: Person, paused: bool) -> None:
+        """Pause or resume the whole project."""
+        self._lead(lead)
+        with self._storage.write() as connection:
+            connection.execute(sa.delete(META).where(META.c.key == "paused"))
+            row = {"key": "paused", "value": "yes" if paused else "no"}
+            connection.execute(sa.insert(META), row)
+            self._log(connection, lead.id, "pause all" if paused else "resume all", "project")
+
+    def answers(self, lead: Person, stage: str = "main") -> tuple[AnswerRow, ...]:
+        """Return everybody's latest answers, by item and time; one row a person and item."""
+        self._lead(lead)
+        one_of(stage, ANSWER_STAGES, "stage")
+        query = (
+            sa.select(*_ANSWER_COLUMNS)
+            .select_from(_SUBMITTED)
+            .where(ASSIGNMENTS.c.status == "submitted")
+            .order_by(ITEMS.c.position, ASSIGNMENTS.c.submitted, ASSIGNMENTS.c.id)
+        )
+        if stage != "all":
+            query = query.where(ASSIGNMENTS.c.stage == stage)
+        with self._storage.read() as connection:
+            rows = connection.execute(query).mappings().all()
+        return tuple(
+            AnswerRow(
+                row["item_id"],
+                row["person"],
+                row["item_form"],
+                row["stage"],
+                row["item_texts"],
+                row["answer"],
+                row["submitted"],
+                row["seconds"],
+                row["revision"],
+                row["id"],
+                row["item_author"],
+            )
+            for row in rows
+        )
+
+    def facts(self, lead: Person) -> tuple[PersonFacts, ...]:
+        """Return what people told about themselves, under their random ids."""
+        self._lead(lead)
+        with self._storage.read() as connection:
+            rows = connection.execute(sa.select(FACTS).order_by(FACTS.c.person)).mappings().all()
+        return tuple(
+            PersonFacts(row["person"], row["leaning"], questionnaire.weights(row["statements"]))
+            for row in rows
+        )
+
+    def audit_log(self, lead: Person, last: int = 200) -> tuple[AuditLine, ...]:
+        """Return the last lines of the audit log, the newest first."""
+        self._lead(lead)
+        query = (
+            sa.select(AUDIT).order_by(AUDIT.c.number.desc()).limit(max(1, min(last, _MOST_LINES)))
+        )
+        with self._storage.read() as connection:
+            rows = connection.execute(query).mappings().all()
+        return tuple(AuditLine(**row) for row in rows)
+
+    def _waiting(self, connection: sa.Connection) -> list[Row]:
+        reviewed = sa.select(REVIEWS.c.number).where(
+            REVIEWS.c.assignment == ASSIGNMENTS.c.id, REVIEWS.c.revision == REVISIONS.c.number
+        )
+        query = (
+            sa.select(*_ANSWER_COLUMNS)
+            .select_from(_SUBMITTED.join(PEOPLE, PEOPLE.c.id == ASSIGNMENTS.c.person))
+            .where(
+                ASSIGNMENTS.c.stage == "staging",
+                ASSIGNMENTS.c.status == "submitted",
+                PEOPLE.c.stage.in_(("staging", "review")),
+                ~reviewed.exists(),
+            )
+            .order_by(ASSIGNMENTS.c.submitted)
+        )
+        return list(connection.execute(query).mappings())
+
+    def _people(self, connection: sa.Connection) -> tuple[PersonLine, ...]:
+        done: dict[str, list[Row]] = defaultdict(list)
+        columns = ("person", "stage", "status", "seconds", "failed_checks")
+        query = sa.select(*(ASSIGNMENTS.c[name] for name in columns))
+        for row in connection.execute(query).mappings():
+            done[row["person"]].append(row)
+        tokens: dict[str, list[str]] = defaultdict(list)
+        valid = sa.select(TOKENS.c.person, TOKENS.c.id).where(TOKENS.c.revoked.is_(None))
+        for person, token in connection.execute(valid.order_by(TOKENS.c.created)):
+            tokens[person].append(token)
+        rows = connection.execute(sa.select(PEOPLE).order_by(PEOPLE.c.created)).mappings().all()
+        return tuple(
+            _line(row, self._record(connection, row), done[row["id"]], tuple(tokens[row["id"]]))
+            for row in rows
+        )
+
+
+def _line(row: Row, person: Person, done: list[Row], tokens: tuple[str, ...]) -> PersonLine:
+    submitted = [one for one in done if one["status"] == "submitted"]
+    return PersonLine(
+        person,
+        submitted=sum(one["stage"] == "main" for one in submitted),
+        staged=sum(one["stage"] == "staging" for one in submitted),
+        skipped=sum(one["status"] == "skipped" for one in done),
+        failed_checks=sum(one["failed_checks"] for one in done),
+        seconds=median(one["seconds"] for one in submitted) if submitted else None,
+        last_seen=row["last_seen"],
+        tokens=tokens,
+    )
+
+
+def _count_done(connection: sa.Connection) -> dict[int, int]:
+    """Return how many have submitted each item of the main stage."""
+    query = (
+        sa.select(ASSIGNMENTS.c.item, sa.func.count())
+        .where(ASSIGNMENTS.c.stage == "main", ASSIGNMENTS.c.status == "submitted")
+        .group_by(ASSIGNMENTS.c.item)
+    )
+    return dict(iter(connection.execute(query)))
+
+
+def _grouped(connection: sa.Connection, query: sa.Select[Any]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in connection.execute(query).mappings():
+        found[row["assignment"]].append(row)
+    return found

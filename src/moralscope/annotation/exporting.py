@@ -1,0 +1,210 @@
+"""Answers as files: one row a person and item, under random ids; and the shapes others read.
+
+`mic` is MIC.csv (Ziems et al. 2022), `stories` the JSONL of Moral Stories (accepted stories only),
+`human` the yes/no counts of `score --human`, `people` what people told about themselves. Nothing
+here writes to disk.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from moralscope.annotation.forms import load_form
+from moralscope.annotation.records import AnswerRow, PersonFacts, Project
+from moralscope.annotation.validation import accepted
+from moralscope.core.errors import InputError
+
+ROW_SCHEMA = "moralscope.annotations/1"
+PEOPLE_SCHEMA = "moralscope.annotators/1"
+SUFFIXES = {
+    "jsonl": ".jsonl",
+    "csv": ".csv",
+    "parquet": ".parquet",
+    "mic": ".csv",
+    "stories": ".jsonl",
+    "human": ".csv",
+    "people": ".jsonl",
+}
+# Which task a shape is made of; the others are made of any.
+_TASKS = {"mic": "rule-of-thumb", "stories": "story-writing", "human": "action-yes-no"}
+_ALIGNMENTS = {"disagree": 0, "neither": 1, "agree": 2}  # MIC's codes
+_MIC = ("id", "Q", "A", "rot", "A_agrees", "rot-agree", "violation-severity", "moral")
+_MIC_REST = ("worker_answer", "WorkerId", "chatbot", "split")
+_HEAD = ("item", "person", "form", "stage", "submitted", "seconds", "revision")
+Plain = Callable[[str], str]
+
+
+def check_shape(project: Project, shape: str) -> None:
+    """Refuse a shape that this project's task does not have."""
+    task = _TASKS.get(shape, project.task)
+    if task != project.task:
+        raise InputError(
+            f"the shape '{shape}' is of the task '{task}', this project's is '{project.task}'",
+            "choose jsonl, csv or parquet",
+        )
+
+
+def export_bytes(
+    shape: str, project: Project, rows: Sequence[AnswerRow], escape: Plain = str
+) -> Iterator[bytes]:
+    """Yield the bytes of an export; `escape` keeps spreadsheets from running a cell of `csv`."""
+    check_shape(project, shape)
+    if shape == "jsonl":
+        return (_json_line(row) for row in json_rows(project, rows))
+    if shape == "stories":
+        return (_json_line(row) for row in story_rows(project, rows))
+    if shape == "csv":
+        return _csv_bytes(flat_rows(rows), escape)
+    if shape == "mic":
+        return _csv_bytes(mic_rows(rows), str)
+    if shape == "human":
+        return _csv_bytes(human_rows(rows), str)
+    return iter([_parquet_bytes(flat_rows(rows))])
+
+
+def people_bytes(facts: Iterable[PersonFacts]) -> Iterator[bytes]:
+    """Yield a line for each person who told something about herself."""
+    for one in facts:
+        row = {"schema": PEOPLE_SCHEMA, "person": one.person, "leaning": one.leaning}
+        yield _json_line({**row, "foundations": dict(one.foundations)})
+
+
+def json_rows(project: Project, rows: Iterable[AnswerRow]) -> Iterator[dict[str, Any]]:
+    """Yield answers whole: texts and answer as objects."""
+    for row in rows:
+        yield {
+            "schema": ROW_SCHEMA,
+            "project": project.name,
+            "task": project.task,
+            **_head(row),
+            "texts": dict(row.texts),
+            "answer": dict(row.answer),
+        }
+
+
+def flat_rows(rows: Sequence[AnswerRow]) -> list[dict[str, Any]]:
+    """Return answers as a table: texts under `text_NAME`, lists joined by |, yes and no as 1 and 0.
+
+    Examples
+    --------
+    >>> row = AnswerRow("1", "p-a", "action-yes-no", "main", {"action": "wave"}, {"ok": True},
+    ...                 0.0, 2.5, 1, "a-b")
+    >>> flat_rows([row])[0]["text_action"], flat_rows([row])[0]["ok"]
+    ('wave', 1)
+    """
+    texts = dict.fromkeys(name for row in rows for name in row.texts)
+    forms = dict.fromkeys(row.form for row in rows)
+    fields = dict.fromkeys(field.name for form in forms for field in load_form(form).fields)
+    return [
+        {
+            **_head(row),
+            **{f"text_{name}": row.texts.get(name) for name in texts},
+            **{name: _cell(row.answer.get(name)) for name in fields},
+        }
+        for row in rows
+    ]
+
+
+def mic_rows(rows: Iterable[AnswerRow]) -> list[dict[str, Any]]:
+    """Return rules of thumb in the columns of MIC.csv; who wrote them is a random id."""
+    return [
+        dict(
+            zip(
+                (*_MIC, *_MIC_REST),
+                (
+                    f"{row.item}-{row.person}",
+                    row.texts["prompt"],
+                    row.texts["reply"],
+                    row.answer["rule"],
+                    _ALIGNMENTS[row.answer["alignment"]],
+                    row.answer["consensus"],
+                    row.answer["severity"],
+                    "|".join(row.answer.get("foundations") or ()),
+                    row.answer["revised_reply"],
+                    row.person,
+                    row.texts.get("chatbot", ""),
+                    "",
+                ),
+                strict=True,
+            )
+        )
+        for row in rows
+    ]
+
+
+def human_rows(rows: Iterable[AnswerRow]) -> list[dict[str, Any]]:
+    """Count yes and no for each action."""
+    counts: dict[str, list[int]] = {}
+    for row in rows:
+        counts.setdefault(row.texts["action"], [0, 0])[0 if row.answer["ok"] else 1] += 1
+    return [{"action": action, "yes": yes, "no": no} for action, (yes, no) in counts.items()]
+
+
+def story_rows(project: Project, rows: Sequence[AnswerRow]) -> Iterator[dict[str, Any]]:
+    """Yield the stories that most of those who checked them found without fault."""
+    checks: dict[str, list[AnswerRow]] = {}
+    for row in rows:
+        if row.form != project.task:
+            checks.setdefault(row.item, []).append(row)
+    sentences = [field.name for field in load_form(project.task).fields if field.type != "confirm"]
+    wanted = project.policies.validators_per_item
+    for row in rows:
+        if row.form == project.task and accepted(row, row.submission, checks, wanted):
+            yield {"ID": row.submission, **{name: row.answer[name] for name in sentences}}
+
+
+def sheet_rows(rows: Iterable[AnswerRow]) -> dict[str, list[dict[str, Any]]]:
+    """Return answers to a pack's items as the pack's own sheets: rater → rows.
+
+    A pack knows rater-1, rater-2, …: the first who answered an item stands for rater-1, the
+    second for rater-2, so a rater's sheet may hold answers of several people.
+    """
+    places: dict[str, int] = {}
+    sheets: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        pack, dot, item = row.item.partition(".")
+        if not dot:
+            raise InputError(f"item '{row.item[:60]}' came from no pack", "export another shape")
+        places[row.item] = places.get(row.item, 0) + 1
+        rater = f"rater-{places[row.item]}"
+        ratings = {name: int(value) for name, value in row.answer.items()}
+        found = {"pack": pack, "rater": rater, "item": item, "text": row.texts["text"]}
+        sheets.setdefault(rater, []).append({**found, "ratings": ratings})
+    return sheets
+
+
+def _head(row: AnswerRow) -> dict[str, Any]:
+    at = datetime.fromtimestamp(row.submitted, UTC).isoformat(timespec="seconds")
+    values = (row.item, row.person, row.form, row.stage, at, round(row.seconds, 1), row.revision)
+    return dict(zip(_HEAD, values, strict=True))
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return int(value)
+    return "|".join(value) if isinstance(value, list) else value
+
+
+def _json_line(row: Mapping[str, Any]) -> bytes:
+    return (json.dumps(row, ensure_ascii=False) + "\n").encode()
+
+
+def _csv_bytes(rows: Sequence[Mapping[str, Any]], escape: Plain) -> Iterator[bytes]:
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream)
+    writer.writerow(rows[0] if rows else ())
+    for row in rows:
+        writer.writerow([escape(one) if isinstance(one, str) else one for one in row.values()])
+    yield stream.getvalue().encode()
+
+
+def _parquet_bytes(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    stream = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), stream)
+    return stream.getvalue()

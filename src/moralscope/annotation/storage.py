@@ -1,0 +1,199 @@
+"""Opens a project's database, SQLite or PostgreSQL, and hands out transactions.
+
+Every write is one transaction that is on disk when it returns: SQLite runs in WAL mode with
+`synchronous=FULL` and takes its write lock at the beginning, PostgreSQL locks rows. What the
+database refuses comes out as `NotSaved`.
+"""
+
+import os
+import ssl
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event, exc
+
+from moralscope.annotation.errors import Conflict, NotSaved
+from moralscope.annotation.tables import META, METADATA, STEPS
+from moralscope.core.errors import InputError, MissingExtra
+
+SQLITE_FILE = "annotations.sqlite"
+_BUSY_SECONDS = 30
+_LOCK_KEY = 7_326_815  # any number of our own, so that two servers do not migrate at once
+_TLS = ("disable", "require", "verify-full")
+_READING = "moralscope_reading"
+
+
+class Storage:
+    """One project's database.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     storage = Storage(Path(folder))
+    ...     with storage.read() as connection:
+    ...         storage.version(connection)
+    ...     storage.close()
+    1
+    """
+
+    def __init__(self, folder: Path, url: str = "", steps: Sequence[Any] = STEPS) -> None:
+        self._engine = _engine(folder, url)
+        self._steps = steps
+        # SQLite has one writer: waiting in line is fairer and quicker than asking again and again.
+        self._turn: AbstractContextManager[Any] = nullcontext() if url else threading.Lock()
+        try:
+            self._migrate()
+        except BaseException:
+            self._engine.dispose()
+            raise
+
+    @contextmanager
+    def write(self) -> Iterator[sa.Connection]:
+        """Open a transaction that is durable when the block ends, or has not happened."""
+        problem = "the database did not save it"
+        remedy = "keep the text, free some space or wait a moment, and save again"
+        with _told(problem, remedy), self._turn, self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[sa.Connection]:
+        """Open a transaction that only reads: it waits for nobody."""
+        engine = self._engine.execution_options(**{_READING: True})
+        problem, remedy = "the database cannot be read", "wait a moment, try again"
+        with _told(problem, remedy), engine.begin() as connection:
+            yield connection
+
+    def version(self, connection: sa.Connection) -> int:
+        """How many steps this database has been through."""
+        found = connection.execute(sa.select(META.c.value).where(META.c.key == "schema"))
+        value = found.scalar_one_or_none()
+        return int(value) if value else 0
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._engine.dispose()
+
+    def _migrate(self) -> None:
+        problem = "the project's database cannot be opened"
+        remedy = "see that it runs, and what project.yaml says of it"
+        with _told(problem, remedy), self._turn, self._engine.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({_LOCK_KEY})"))
+            METADATA.create_all(connection, tables=[META])
+            done = self.version(connection)
+            if done > len(self._steps):
+                raise InputError(
+                    f"the project's database has the shape {done} of a newer moralscope, this one "
+                    f"knows {len(self._steps)}",
+                    "open it with the newer version: pip install -U moralscope",
+                )
+            for step in self._steps[done:]:
+                step(connection)
+            if done < len(self._steps):
+                connection.execute(sa.delete(META).where(META.c.key == "schema"))
+                row = {"key": "schema", "value": str(len(self._steps))}
+                connection.execute(sa.insert(META), row)
+
+
+@contextmanager
+def _told(problem: str, remedy: str) -> Iterator[None]:
+    """Turn what a database refuses into an error that people can read."""
+    try:
+        yield
+    except exc.IntegrityError as error:
+        raise Conflict("something else was saved first", "reload and try again") from error
+    except (exc.DBAPIError, exc.TimeoutError) as error:
+        raise NotSaved(f"{problem} ({_first_line(error)})", remedy) from error
+
+
+def _engine(folder: Path, url: str) -> sa.Engine:
+    if not url:
+        return _sqlite(folder / SQLITE_FILE)
+    try:
+        parsed = sa.make_url(url)
+    except exc.ArgumentError:
+        raise InputError(
+            "the project's database is no URL", "write postgresql://user@host/name, or nothing"
+        ) from None
+    if parsed.get_backend_name() != "postgresql":
+        raise InputError(
+            f"the project's database is '{parsed.get_backend_name()}'",
+            "write postgresql://user@host/name, or nothing for SQLite",
+        )
+    try:
+        return sa.create_engine(
+            parsed.set(drivername="postgresql+pg8000", query={}),
+            connect_args={"timeout": _BUSY_SECONDS, "ssl_context": _tls(parsed)},
+            pool_size=20,
+            max_overflow=20,
+            pool_pre_ping=True,
+        )
+    except ModuleNotFoundError:
+        raise MissingExtra(
+            "PostgreSQL needs a driver", "pip install 'moralscope[postgres]'"
+        ) from None
+
+
+def _tls(url: sa.URL) -> ssl.SSLContext | None:
+    """Return how to encrypt: `?sslmode=` disable, require (any certificate) or verify-full."""
+    asked = dict(url.query)
+    mode = asked.pop("sslmode", "disable")
+    if asked or mode not in _TLS:
+        raise InputError(
+            f"the database's URL has '{(*asked, f'sslmode={mode}')[0]}'",
+            f"write sslmode={', '.join(_TLS)}, or nothing",
+        )
+    if mode == "disable":
+        return None
+    context = ssl.create_default_context()
+    if mode == "require":
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _sqlite(path: Path) -> sa.Engine:
+    _make_private(path)
+    engine = sa.create_engine(
+        sa.URL.create("sqlite", database=str(path)),
+        connect_args={"timeout": _BUSY_SECONDS, "check_same_thread": False},
+        pool_size=50,
+        max_overflow=50,
+    )
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # transactions begin where we say, not the driver
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        reading = connection.get_execution_options().get(_READING)
+        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+    return engine
+
+
+def _make_private(path: Path) -> None:
+    """Make the file readable by its owner only: it holds people's names."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be opened ({error.strerror})", "give the folder of a project"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    """Return what the database said, without the statement and its values."""
+    cause = getattr(error, "orig", None) or error
+    detail = cause.args[0] if cause.args else cause
+    if isinstance(detail, dict):  # pg8000 gives the fields of the server's message
+        detail = detail.get("M", "error")
+    return str(detail).splitlines()[0][:200] if str(detail) else type(cause).__name__
