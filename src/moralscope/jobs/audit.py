@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Classifier
+from moralscope.core.protocols import Classifier, Encoder, Generator
 from moralscope.core.records import ModelRef, RunRecord
 from moralscope.engine.store import Progress
 from moralscope.integrity.alignment import TASK, Aligner, StoriesAlignment
 from moralscope.integrity.attributes import Attributes
 from moralscope.integrity.auditor import TOP, Auditor, Examined
+from moralscope.integrity.generation import RuleWriter
 from moralscope.integrity.records import Exchange
 from moralscope.integrity.retrieval import Retriever
 from moralscope.integrity.revision import Reviser
-from moralscope.integrity.rulebook import load_layers
-from moralscope.integrity.verdict import read_thresholds
+from moralscope.integrity.rulebook import Rulebook, load_layers
+from moralscope.integrity.verdict import Thresholds, read_thresholds
 from moralscope.jobs.audit_files import ExchangeFile, blocks
 from moralscope.jobs.audit_statistics import (
     FIGURES,
@@ -30,7 +31,7 @@ from moralscope.jobs.audit_statistics import (
     figures,
 )
 from moralscope.jobs.encoders import prepare_encoder
-from moralscope.jobs.experts import ExpertSet, prepare_experts
+from moralscope.jobs.experts import RULES, ExpertSet, prepare_experts
 from moralscope.jobs.gates import Gate, GateResult, check_gate, parse_gate
 from moralscope.jobs.generators import generator_refs, prepare_generator
 
@@ -39,6 +40,7 @@ __all__ = ["AuditModels", "AuditOptions", "Auditor", "audit", "check_options", "
 Report = Callable[[int, int], None]
 Exchanges = Sequence[Exchange] | ExchangeFile
 GENERATOR = "smollm2"
+WRITER = "rules"
 MAX_TOP = 50
 NOT_AUTHORITY = (
     "verdicts say what these rules and these models make of a reply: several, even conflicting, "
@@ -68,6 +70,9 @@ class AuditOptions:
     top: int = TOP
     revise: bool = False
     generator: str = GENERATOR
+    generate: bool = False  # rules, too
+    writer: str = WRITER
+    exact: bool = False  # 32 bits instead of 8 where a CPU can compute in 8
     config: Path | None = None
     gate: str | None = None
     seed: int = 0
@@ -102,30 +107,62 @@ def prepare_auditor(options: AuditOptions, progress: Progress | None = None) -> 
     check_options(options)
     limits = read_thresholds(options.config)
     book = load_layers(options.rulebooks)
-    experts = prepare_experts(options.experts, progress=progress)
-    encoder = prepare_encoder(options.encoder_name, progress)
+    light = not options.exact
+    experts = prepare_experts(options.experts, family=RULES, eight_bits=light, progress=progress)
+    encoder = prepare_encoder(options.encoder_name, progress, eight_bits=light)
+    generator = prepare_generator(options.generator, progress=progress) if options.revise else None
+    writer = prepare_generator(options.writer, progress=progress) if options.generate else None
+    return join_auditor(options, shelve(book, encoder), experts, limits, (generator, writer))
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """A rulebook that an encoder has read: what costs time to make and hangs on nothing else."""
+
+    book: Rulebook
+    encoder: Encoder
+    retriever: Retriever
+    attributes: Attributes
+
+
+def shelve(book: Rulebook, encoder: Encoder) -> Shelf:
+    """Let an encoder read a rulebook."""
+    return Shelf(book, encoder, Retriever(book.rules, encoder), Attributes(book.rules, encoder))
+
+
+def join_auditor(
+    options: AuditOptions,
+    shelf: Shelf,
+    experts: ExpertSet,
+    limits: Thresholds,
+    generators: tuple[Generator | None, Generator | None] = (None, None),
+) -> AuditModels:
+    """Put an auditor together from loaded parts: one generator revises, one writes rules."""
+    book, encoder = shelf.book, shelf.encoder
     classifier, warnings = alignment_expert(experts)
     refs = [ModelRef(encoder.name, encoder.checksum), experts.ref]
-    reviser = None
-    if options.revise:
-        generator = prepare_generator(options.generator, progress=progress)
-        reviser = Reviser(generator, encoder, limits, seed=options.seed)
-        refs += generator_refs(generator)
+    revises, writes = generators
+    reviser = Reviser(revises, encoder, limits, seed=options.seed) if revises else None
+    writer = RuleWriter(writes, encoder, book.rules, seed=options.seed) if writes else None
+    refs += [ref for each in generators if each is not None for ref in generator_refs(each)]
     auditor = Auditor(
-        Retriever(book.rules, encoder),
+        shelf.retriever,
         Aligner(classifier),
-        Attributes(book.rules, encoder),
+        shelf.attributes,
         limits,
-        reviser=reviser,
-        top=options.top,
+        reviser,
+        writer,
+        options.top,
     )
     config = {
         "rulebook": book.name,
         "rules": len(book.rules),
         "experts": experts.ref.name,
         "encoder": encoder.name,
+        "bits": getattr(experts, "bits", 32),
         "top": options.top,
-        "revise": options.generator if options.revise else None,
+        "revise": options.generator if revises else None,
+        "generate": options.writer if writes else None,
         "thresholds": asdict(limits),
     }
     return AuditModels(auditor, refs, config, [*warnings, *_some(book.warnings)])
@@ -160,6 +197,7 @@ def audit(
     models: AuditModels | None = None,
     against: Exchanges | None = None,
     report: Report | None = None,
+    tell: Callable[[AuditedReply], None] | None = None,
 ) -> RunRecord:
     """Audit replies and return a run record with one result a reply, in order.
 
@@ -175,6 +213,8 @@ def audit(
         Replies of another bot to the same prompts, for a paired comparison.
     report
         Called with (done, total) as the work goes on.
+    tell
+        Called with each result as soon as it is there.
 
     Examples
     --------
@@ -192,7 +232,7 @@ def audit(
     ready = models or prepare_auditor(chosen)
     total = len(exchanges) + (len(against) if against is not None else 0)
     started = time.monotonic()
-    results, notes = _work(ready.auditor, exchanges, _step(report, 0, total))
+    results, notes = _work(ready.auditor, exchanges, _step(report, 0, total), tell)
     seconds = time.monotonic() - started
     limits = ready.auditor.thresholds
     found = audit_statistics(results, limits, chosen.seed)
@@ -217,7 +257,10 @@ def audit(
 
 
 def _work(
-    auditor: Auditor, exchanges: Exchanges, step: Callable[[int], None]
+    auditor: Auditor,
+    exchanges: Exchanges,
+    step: Callable[[int], None],
+    tell: Callable[[AuditedReply], None] | None = None,
 ) -> tuple[list[AuditedReply], list[str]]:
     results: list[AuditedReply] = []
     notes: list[str] = []
@@ -226,6 +269,8 @@ def _work(
         for given, each in zip(block, auditor.examine(block), strict=True):
             row = _result(given.id or str(len(results) + 1), each)
             results.append(row)
+            if tell:
+                tell(row)
             notes += [f"reply {row.id[:60]}: {note}" for note in each.notes]
             refusals.update([each.refusal] if each.refusal else [])
         step(len(results))
@@ -245,7 +290,13 @@ def _some(lines: Sequence[str]) -> list[str]:
 def _result(name: str, each: Examined) -> AuditedReply:
     found = each.audit
     return AuditedReply(
-        name, found.prompt, found.reply, found.rules, found.verdict, found.revised_reply
+        name,
+        found.prompt,
+        found.reply,
+        found.rules,
+        found.verdict,
+        found.revised_reply,
+        found.revised_by,
     )
 
 

@@ -4,28 +4,23 @@ Bad lines are refused by number before any model is asked: results must match th
 Only the columns for prompt, reply and id are read; `--columns` says what they are called.
 """
 
-import csv
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.registry import did_you_mean
+from moralscope.engine.tables import SUFFIXES, Row, read_rows
 from moralscope.integrity.records import Exchange
 
 COLUMNS = ("prompt", "reply", "id")
 MAX_CHARACTERS = 500_000  # of one text
-_MAX_LINE = 4_000_000  # bytes
-_BATCH = 512
 _NAMED = 5
 _MAX_PROBLEMS = 1000
 _REMEDY = "give CSV, JSONL or Parquet with the columns prompt and reply"
 _WRITE = "write it like prompt=Q,reply=A"
-
-Row = tuple[int, Mapping[str, Any] | str]  # a line's number with its cells, or what is wrong
 
 
 def parse_columns(text: str | None) -> dict[str, str]:
@@ -147,116 +142,8 @@ def _exchange(
 
 
 def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[Row]:
-    readers = {".csv": _csv_rows, ".jsonl": _jsonl_rows, ".ndjson": _jsonl_rows}
-    kind = path.suffix.lower()
-    try:
-        if kind == ".parquet":
-            yield from _parquet_rows(path, columns)
-        elif kind in readers:
-            with path.open("rb") as stream:
-                yield from readers[kind](stream, path, columns)
-        else:
-            raise InputError(f"{path} is no file that audit reads", _REMEDY)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror or error})", _REMEDY) from error
-
-
-def _lines(stream: IO[bytes]) -> Iterator[tuple[int, str | None]]:
-    """Yield numbered lines; None for one that is too long or not UTF-8."""
-    number = 0
-    while data := stream.readline(_MAX_LINE):
-        number += 1
-        rest = data
-        while len(rest) == _MAX_LINE and not rest.endswith(b"\n"):
-            rest, data = stream.readline(_MAX_LINE), b"\xff"  # held no longer, refused below
-        try:
-            yield number, data.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError:
-            yield number, None
-
-
-def _jsonl_rows(stream: IO[bytes], path: Path, columns: Mapping[str, str]) -> Iterator[Row]:
-    first = True
-    for number, line in _lines(stream):
-        if line is not None and not line.strip():
-            continue
-        row = _json_row(line)
-        if first and isinstance(row, dict):
-            _check_columns(row, columns, f"{path} line {number}")
-            first = False
-        yield number, row
-
-
-def _json_row(line: str | None) -> Mapping[str, Any] | str:
-    if line is None:
-        return "is too long or not UTF-8"
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return "is not JSON"
-    return row if isinstance(row, dict) else "is no object"
-
-
-def _csv_rows(stream: IO[bytes], path: Path, columns: Mapping[str, str]) -> Iterator[Row]:
-    bad: set[int] = set()
-
-    def decoded() -> Iterator[str]:
-        for number, line in _lines(stream):
-            if line is None:
-                bad.add(number)
-            yield "-\n" if line is None else line
-
-    reader = csv.reader(decoded(), strict=True)
-    try:
-        header = [name.strip() for name in next(reader, [])]
-    except csv.Error as error:
-        raise InputError(f"{path} line 1 is not CSV ({error})", "give a header") from error
-    if header and len(set(header)) < len(header):
-        raise InputError(f"{path} line 1 names a column twice", "name each column once")
-    if header:
-        _check_columns(header, columns, str(path))
-    while True:
-        first = reader.line_num + 1
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            yield first, f"is not CSV ({error})"
-            continue
-        if any(line in bad for line in range(first, reader.line_num + 1)):
-            yield first, "is too long or not UTF-8"
-        elif cells and len(cells) != len(header):
-            yield first, f"has {len(cells)} cells, the header {len(header)}"
-        elif cells:
-            yield first, dict(zip(header, cells, strict=True))
-
-
-def _parquet_rows(path: Path, columns: Mapping[str, str]) -> Iterator[Row]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    number = 0
-    try:
-        with pq.ParquetFile(path) as file:
-            names = file.schema_arrow.names
-            _check_columns(names, columns, str(path))
-            wanted = [name for name in columns.values() if name in names]
-            for batch in file.iter_batches(batch_size=_BATCH, columns=wanted):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield number, row
-    except pa.ArrowException as error:
-        line = (str(error).splitlines() or ["damaged"])[0][:160]
-        raise InputError(f"{path} is not Parquet ({line})", _REMEDY) from error
-
-
-def _check_columns(names: Iterable[str], columns: Mapping[str, str], where: str) -> None:
-    there = list(names)
-    for name in ("prompt", "reply"):
-        if columns[name] not in there:
-            listed = ", ".join(str(each)[:40] for each in there[:8]) or "none"
-            raise InputError(
-                f"{where} has no column '{columns[name][:60]}' (columns: {listed})",
-                f"say which column is the {name}: --columns {name}=NAME",
-            )
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"{path} is no file that audit reads", _REMEDY)
+    needed = ("prompt", "reply")
+    say = {columns[n]: f"say which column is the {n}: --columns {n}=NAME" for n in needed}
+    return read_rows(path, list(say), remedies=say, only=list(columns.values()))

@@ -39,6 +39,7 @@ class AuditedReply:
     rules: Sequence[RuleFinding]
     verdict: Verdict
     revised_reply: str | None = None
+    revised_by: str | None = None
 
 
 def audit_statistics(
@@ -68,6 +69,7 @@ def audit_statistics(
             :_LISTED
         ],
         "revised": sum(row.revised_reply is not None for row in results),
+        "revised_by": dict(Counter(row.revised_by for row in results if row.revised_by)),
     }
 
 

@@ -110,7 +110,7 @@ FIGURES: Mapping[str, Callable[[PairSummary], float]] = {
 }  # what a gate may ask for
 
 
-def compare(
+def compare(  # noqa: PLR0913 (the public door of the package: one keyword for each option)
     actions: Sequence[str] | ActionList,
     *,
     encoders: Sequence[str | Encoder],
@@ -118,6 +118,7 @@ def compare(
     gate: str | None = None,
     seed: int = 0,
     report: Report | None = None,
+    build: Callable[[AxisOptions, Encoder], Axis] = build_axis,
 ) -> RunRecord:
     """Score the same actions with every encoder and compare each pair of encoders.
 
@@ -137,6 +138,8 @@ def compare(
         Seeds every interval.
     report
         Called with (done, total) as the work goes on.
+    build
+        What makes each encoder's axis; who keeps axes for many calls gives them here.
 
     Notes
     -----
@@ -160,7 +163,7 @@ def compare(
         raise InputError(f"{len(encoders)} encoder was given", "give two or more to compare")
     models = [load_encoder(item) if isinstance(item, str) else item for item in encoders]
     labels = label(models)
-    axes = [build_axis(options, model) for model in models]
+    axes = [build(options, model) for model in models]
     raw = dict(zip(labels, _score(axes, listed, report), strict=True))
     scale = "axis" if options.name in _OWN_UNIT else "run"
     tables = {name: _standardise(name, rows, scale) for name, rows in raw.items()}

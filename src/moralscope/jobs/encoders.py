@@ -13,7 +13,9 @@ from moralscope.jobs.edit import load_edited
 log = logging.getLogger(__name__)
 
 
-def prepare_encoder(name: str, progress: Progress | None = None) -> Encoder:
+def prepare_encoder(
+    name: str, progress: Progress | None = None, *, eight_bits: bool = False
+) -> Encoder:
     """Load an encoder, reporting bytes while its weights are fetched.
 
     Examples
@@ -23,7 +25,7 @@ def prepare_encoder(name: str, progress: Progress | None = None) -> Encoder:
     """
     if name.lower().endswith(".safetensors"):
         return load_edited(Path(name).expanduser(), progress=progress)
-    return load_encoder(name, progress=progress)
+    return load_encoder(name, eight_bits=eight_bits, progress=progress)
 
 
 def prepare_some(

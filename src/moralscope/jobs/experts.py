@@ -15,7 +15,8 @@ from moralscope.engine.shipped import shipped_folder
 from moralscope.engine.store import Progress, Store
 from moralscope.stories.tasks import classification_tasks
 
-SHIPPED = {"mpnet": "stories-mpnet", "minilm": "stories-minilm"}
+BASES = ("mpnet", "minilm")
+STORIES, RULES = "stories", "rules"  # what shipped experts are for: the folders are FAMILY-BASE
 
 
 class ExpertSet(Protocol):
@@ -33,8 +34,17 @@ class ExpertSet(Protocol):
     def expert(self, task: str) -> Classifier: ...
 
 
-def prepare_experts(name: str, *, progress: Progress | None = None) -> ExpertSet:
+def prepare_experts(
+    name: str,
+    *,
+    family: str = STORIES,
+    eight_bits: bool = False,
+    progress: Progress | None = None,
+) -> ExpertSet:
     """Load the experts that `name` means: `mpnet`, `minilm`, `scripted`, or a folder.
+
+    A base's name means the shipped experts of the `family`; `rules-mpnet` names them in full.
+    `eight_bits` lets them compute in 8 bits where the CPU can.
 
     Examples
     --------
@@ -44,17 +54,21 @@ def prepare_experts(name: str, *, progress: Progress | None = None) -> ExpertSet
     if name == "scripted":
         return ScriptedExperts({row.name: row.labels for row in classification_tasks().values()})
     path = Path(name).expanduser()
-    if name in SHIPPED or name in SHIPPED.values():
-        path = shipped_folder(SHIPPED.get(name, name))
+    full = f"{family}-{name}" if name in BASES else name
+    if full in [f"{each}-{base}" for each in (STORIES, RULES) for base in BASES]:
+        path = shipped_folder(full)
     elif not path.is_dir():
         raise UnknownName(
             f"there are no experts '{name}'",
-            f"{did_you_mean(name, [*SHIPPED, 'scripted'])}, or a folder that "
+            f"{did_you_mean(name, [*BASES, 'scripted'])}, or a folder that "
             "'moralscope stories train' wrote",
         )
     settings = read_settings(path)
     label = path.resolve().name  # of the shipped ones: stories-mpnet, stories-minilm
-    if (path / "model").is_dir():  # every weight was trained: no base is needed
-        return Experts(path, None, "", label)
-    base, checksum = resolve_base(settings.base, Store(), progress)
-    return Experts(path, base, checksum, label)
+    base, checksum = None, ""
+    if not (path / "model").is_dir():  # there, every weight was trained: no base is needed
+        base, checksum = resolve_base(settings.base, Store(), progress)
+    found = Experts(path, base, checksum, label)
+    if eight_bits:
+        found.quantise()
+    return found

@@ -13,6 +13,7 @@ from moralscope.jobs.axes import AxisOptions, Report, check_judge
 from moralscope.jobs.experts import ExpertSet, prepare_experts
 from moralscope.jobs.judge_rows import JudgeRows
 from moralscope.jobs.people import human_agreement
+from moralscope.jobs.ratings import Ratings
 from moralscope.jobs.score import NOT_ADVICE
 from moralscope.stories.judging import (
     PHRASE_WORDINGS,
@@ -36,7 +37,7 @@ def judge(
     *,
     options: AxisOptions | None = None,
     experts: ExpertSet | None = None,
-    human: Path | None = None,
+    human: Path | Ratings | None = None,
     report: Report | None = None,
 ) -> RunRecord:
     """Judge actions, or rows with a norm and context, each by the expert that fits it.

@@ -31,15 +31,26 @@ class Ratings:
 
 def read_ratings(path: Path) -> Ratings:
     """Read and check a file of ratings; what is wrong is named with its line."""
-    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
+    return parse_ratings(_text(path), str(path))
+
+
+def parse_ratings(text: str, source: str) -> Ratings:
+    r"""Check the text of a file of ratings.
+
+    Examples
+    --------
+    >>> parse_ratings("action,yes,no\nlie,1,9\n", "ratings.csv").counts["lie"]
+    {'people': (1, 9)}
+    """
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = [name.strip().lower() for name in next(reader, [])]
-        columns = _columns(header, path)
-        rows = list(_data_rows(reader, header, columns, path))
+        columns = _columns(header, source)
+        rows = list(_data_rows(reader, header, columns, source))
     except csv.Error as error:
-        raise _wrong(path, reader.line_num, f"is not CSV ({error})", "fix it") from error
+        raise _wrong(source, reader.line_num, f"is not CSV ({error})", "fix it") from error
     if not rows:
-        raise InputError(f"{path} holds no rated actions", _FORMAT)
+        raise InputError(f"{source} holds no rated actions", _FORMAT)
     counts: dict[str, Counts] = {}
     lines: dict[str, int] = {}
     repeated = []
@@ -50,12 +61,12 @@ def read_ratings(path: Path) -> Ratings:
             repeated.append(line)
         else:
             raise InputError(
-                f"{path} lines {lines[action]} and {line} give '{action[:60]}' different counts",
+                f"{source} lines {lines[action]} and {line} give '{action[:60]}' different counts",
                 "keep one of them, or add them up",
             )
-    note = f"{path} repeats {len(repeated)} actions with the same counts (first: line "
+    note = f"{source} repeats {len(repeated)} actions with the same counts (first: line "
     notes = (f"{note}{repeated[0]}): each was used once",) if repeated else ()
-    return Ratings(str(path), tuple(columns), counts, notes)
+    return Ratings(source, tuple(columns), counts, notes)
 
 
 def _text(path: Path) -> str:
@@ -70,17 +81,17 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         what = f"is not valid UTF-8 (byte 0x{data[error.start]:02x})"
-        raise _wrong(path, line, what, "save the file as UTF-8") from error
+        raise _wrong(str(path), line, what, "save the file as UTF-8") from error
 
 
-def _columns(header: Sequence[str], path: Path) -> dict[str, tuple[int, int]]:
+def _columns(header: Sequence[str], source: str) -> dict[str, tuple[int, int]]:
     """Return the places of the yes and no columns of each population."""
     twice = next((name for name in header if name and header.count(name) > 1), None)
     if twice is not None:
-        raise _wrong(path, 1, f"has two columns '{twice}'", "name each column once")
+        raise _wrong(source, 1, f"has two columns '{twice}'", "name each column once")
     if "action" not in header:
         names = ", ".join(header[:8])
-        raise _wrong(path, 1, f"has no column 'action' (columns: {names})", _FORMAT)
+        raise _wrong(source, 1, f"has no column 'action' (columns: {names})", _FORMAT)
     found: dict[str, tuple[int, int]] = {}
     for name in header:
         match = re.fullmatch(r"(?:(.+)_)?(yes|no)", name)
@@ -89,19 +100,19 @@ def _columns(header: Sequence[str], path: Path) -> dict[str, tuple[int, int]]:
         prefix = f"{match[1]}_" if match[1] else ""
         missing = next((p for p in (f"{prefix}yes", f"{prefix}no") if p not in header), None)
         if missing is not None:
-            raise _wrong(path, 1, f"has a column '{name}' but no '{missing}'", "add it")
+            raise _wrong(source, 1, f"has a column '{name}' but no '{missing}'", "add it")
         population = match[1] or ONE_POPULATION
         if population == POOLED:
             what = f"has a population '{POOLED}', which means all of them together"
-            raise _wrong(path, 1, what, "rename its columns")
+            raise _wrong(source, 1, what, "rename its columns")
         found[population] = header.index(f"{prefix}yes"), header.index(f"{prefix}no")
     if not found:
-        raise _wrong(path, 1, "has no columns 'yes' and 'no'", _FORMAT)
+        raise _wrong(source, 1, "has no columns 'yes' and 'no'", _FORMAT)
     return found
 
 
 def _data_rows(
-    reader: Iterator[list[str]], header: Sequence[str], columns: Counts, path: Path
+    reader: Iterator[list[str]], header: Sequence[str], columns: Counts, source: str
 ) -> Iterator[tuple[int, str, Counts]]:
     place = header.index("action")
     for cells in reader:
@@ -110,27 +121,27 @@ def _data_rows(
             continue
         if len(cells) != len(header):
             what = f"has {len(cells)} cells where the header has {len(header)}"
-            raise _wrong(path, line, what, "fix it; quote actions that hold a comma")
+            raise _wrong(source, line, what, "fix it; quote actions that hold a comma")
         action = cells[place].strip()
         if not action:
-            raise _wrong(path, line, "has no action", "write it, or remove the line")
+            raise _wrong(source, line, "has no action", "write it, or remove the line")
         found = {}
         for name, (yes, no) in columns.items():
-            counts = [_count(cells[at], header[at], path, line) for at in (yes, no)]
+            counts = [_count(cells[at], header[at], source, line) for at in (yes, no)]
             if not any(counts):
                 what = f"has no raters ({header[yes]} + {header[no]} is 0)"
-                raise _wrong(path, line, what, "remove the line; a rate needs one rater at least")
+                raise _wrong(source, line, what, "remove the line; a rate needs one rater at least")
             found[name] = counts[0], counts[1]
         yield line, action, found
 
 
-def _count(cell: str, column: str, path: Path, line: int) -> int:
+def _count(cell: str, column: str, source: str, line: int) -> int:
     text = cell.strip()
     if _COUNT.fullmatch(text):
         return int(text)
     what = f"has {column} = '{text[:20]}'" if text else f"has no {column}"
-    raise _wrong(path, line, what, "give a whole number of people, 0 or more")
+    raise _wrong(source, line, what, "give a whole number of people, 0 or more")
 
 
-def _wrong(path: Path, line: int, what: str, remedy: str) -> InputError:
-    return InputError(f"{path} line {line} {what}", remedy)
+def _wrong(source: str, line: int, what: str, remedy: str) -> InputError:
+    return InputError(f"{source} line {line} {what}", remedy)

@@ -1,8 +1,9 @@
 """`reproduce integrity`: Tables 1 to 4 of Ziems et al. 2022 beside what the user's data gives.
 
 The corpus is not shipped: without the user's MIC.csv the tables hold the published figures alone.
-With it, the retrieval baselines of Table 1 and the agreement of people are computed; generated
-rules and predicted attributes are measured where they are handed in.
+With it, the retrieval baselines of Table 1, their domain shift between chatbots and the agreement
+of people are computed; generated rules and predicted attributes are measured where they are handed
+in.
 """
 
 import json
@@ -28,9 +29,16 @@ from moralscope.integrity.splits import split_annotations
 from moralscope.integrity.statistics import reliability
 from moralscope.jobs.encoders import prepare_encoder
 from moralscope.jobs.integrity_data import CONTENT, MIC_FILE, load_annotations, source_warnings
+from moralscope.jobs.integrity_shift import Pair, shift_table
 from moralscope.jobs.records import model_refs
 from moralscope.jobs.reproduce_texts import PaperRow, PaperTable
 from moralscope.jobs.rule_metrics import BLEU_IS, Predict, measure_attributes, measure_rules
+from moralscope.jobs.rules_attributes import (
+    AskedRule,
+    AttributeExperts,
+    attributes,
+    prepare_attributes,
+)
 from moralscope.jobs.score import NOT_ADVICE
 
 SHIFTED = "Social-Chem"  # the row of Table 2
@@ -52,6 +60,7 @@ _TITLES = {
     "Table 4": "Table 4: filters of exchanges",
 }
 _BLOCK = 1024
+_PREDICTED = ("alignment", "severity", "consensus", "foundations")
 
 Cells = Mapping[str, Any]  # column → a figure with value, low and high
 Generated = Mapping[str, Mapping[tuple[str, str], str]]
@@ -82,6 +91,7 @@ class SourceNames:
     columns: Mapping[str, str] = field(default_factory=dict)
     malformed: str = "stop"
     generated: Path | None = None
+    experts: str | None = None
     encoder: str = "minilm"
     bertscore: str = "minilm"
     max_exchanges: int | None = None
@@ -90,8 +100,9 @@ class SourceNames:
 def prepare_sources(names: SourceNames, progress: Progress | None = None) -> IntegritySources:
     """Read the user's files; models are loaded only when there are annotations to measure on."""
     if names.annotations is None and data_file(MIC_FILE) is None:
-        if names.generated is not None:
-            raise InputError("generated rules need the references of MIC.csv", "name it too")
+        for given in (names.generated, names.experts):
+            if given is not None:
+                raise InputError(f"{given} needs the references of MIC.csv", "name it too")
         return IntegritySources()
     file = load_annotations(names.annotations, columns=names.columns, malformed=names.malformed)
     generated = read_generated(names.generated) if names.generated else {}
@@ -99,7 +110,28 @@ def prepare_sources(names: SourceNames, progress: Progress | None = None) -> Int
     scorer = (
         None if names.bertscore == "none" else load_bert_scorer(names.bertscore, progress=progress)
     )
-    return IntegritySources(file, encoder, scorer, generated, max_exchanges=names.max_exchanges)
+    predicted = predictions(prepare_attributes(names.experts, progress)) if names.experts else {}
+    return IntegritySources(file, encoder, scorer, generated, predicted, names.max_exchanges)
+
+
+def predictions(experts: AttributeExperts) -> dict[str, dict[str, Predict]]:
+    """Return what experts predict of annotations, as a row of Table 3.
+
+    Examples
+    --------
+    >>> ours = predictions(prepare_attributes("scripted"))["scripted"]
+    >>> sorted(ours)
+    ['alignment', 'foundations']
+    """
+
+    def of(name: str) -> Predict:
+        def predict(rows: Sequence[Annotation]) -> list[Any]:
+            asked = [AskedRule(row.rule, row.exchange) for row in rows]
+            return [getattr(one, name) for one in attributes(asked, experts).results]
+
+        return predict
+
+    return {experts.ref.name: {name: of(name) for name in _PREDICTED if name in experts.tasks}}
 
 
 def reproduce_integrity(sources: IntegritySources, *, seed: int = 0) -> RunRecord:
@@ -117,8 +149,8 @@ def reproduce_integrity(sources: IntegritySources, *, seed: int = 0) -> RunRecor
     if sources.file is None:
         warnings.append(NEEDED)
     else:
-        _measure(sources, sources.file, seed, found)
-        extra = [_reliability(sources.file, seed)]
+        shift = _measure(sources, sources.file, seed, found)
+        extra = [*([shift] if shift else []), _reliability(sources.file, seed)]
         notes = load_paper().notes
         warnings += [notes["bertscore"], notes["alignment_f1"], *source_warnings(sources.file)]
         if not sources.generated:
@@ -182,7 +214,8 @@ def _measure(
     file: AnnotationFile,
     seed: int,
     found: dict[str, dict[str, Cells]],
-) -> None:
+) -> PaperTable | None:
+    """Fill the tables in; return the one of domain shift, where there are several chatbots."""
     split = split_annotations(file.annotations, seed=seed)
     train, test = split.of(file.annotations, "train"), split.of(file.annotations, "test")
     references = _by_exchange(test)
@@ -206,6 +239,13 @@ def _measure(
     people = _people(file.annotations, seed)
     if people:
         found["Table 3"]["Human"] = people
+    chatbots = {row.pair: row.chatbot for row in tested}
+    asked = {pair: references[pair] for pair in chosen}
+
+    def retrieve(known: Sequence[Annotation], pairs: Sequence[Pair]) -> dict[str, list[str]]:
+        return _retrieved(known, pairs, sources.encoder, seed)
+
+    return shift_table(train, asked, chatbots, retrieve, sources.generated, seed)
 
 
 def _by_exchange(annotations: Sequence[Annotation]) -> dict[tuple[str, str], list[str]]:

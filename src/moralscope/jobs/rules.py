@@ -144,7 +144,11 @@ def lint_rules(
     >>> lint_rules().statistics["findings"]
     {'duplicate': 0, 'contradiction': 0, 'vague': 0, 'imbalance': 0}
     """
-    book = load_layers(rulebooks)
+    return lint_book(load_layers(rulebooks), encoder=encoder, seed=seed)
+
+
+def lint_book(book: Rulebook, *, encoder: Encoder | None = None, seed: int = 0) -> RunRecord:
+    """Say what a reader would object to in a rulebook that was read already."""
     found = lint(book, encoder)
     counts = Counter(each.kind for each in found)
     warnings = []

@@ -1,6 +1,6 @@
 """Score actions on a moral axis and return a run record."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from moralscope.engine.stats import summarise
 from moralscope.jobs.actions import ActionList, check_actions
 from moralscope.jobs.axes import Axis, AxisOptions, Report, build_axis
 from moralscope.jobs.people import human_agreement
-from moralscope.jobs.ratings import read_ratings
+from moralscope.jobs.ratings import Ratings, read_ratings
 from moralscope.jobs.records import check_writable, model_refs
 
 NOT_ADVICE = "scores describe a model, they are not moral advice"
@@ -36,10 +36,11 @@ def score(  # noqa: PLR0913 (the public door of the package: one keyword for eac
     encoder: str | Encoder | None = None,
     template: str = "moral",
     fit: str = "pca",
-    human: Path | None = None,
+    human: Path | Ratings | None = None,
     save_axis: Path | None = None,
     seed: int = 0,
     report: Report | None = None,
+    build: Callable[[AxisOptions, Encoder], Axis] = build_axis,
 ) -> RunRecord:
     """Score actions; positive is good, negative is bad.
 
@@ -59,13 +60,16 @@ def score(  # noqa: PLR0913 (the public door of the package: one keyword for eac
     fit
         How a direction is fitted: `pca`, or `labelled` dos and don'ts.
     human
-        Ratings by people (CSV: action, yes, no) to set beside the scores.
+        Ratings by people (CSV: action, yes, no), or what `jobs.ratings` read of them, to set
+        beside the scores.
     save_axis
         Where to write the fitted direction; `AxisOptions(file=...)` loads it.
     seed
         Seeds the bootstrap over prompts (and paraphrases) behind every interval.
     report
         Called with (done, total) as the work goes on.
+    build
+        What makes the axis; who keeps axes for many calls gives them here.
 
     Examples
     --------
@@ -81,7 +85,7 @@ def score(  # noqa: PLR0913 (the public door of the package: one keyword for eac
     questions = load_template(options.template)
     chosen = encoder or "minilm"
     model = load_encoder(chosen) if isinstance(chosen, str) else chosen
-    moral_axis = build_axis(options, model)
+    moral_axis = build(options, model)
     if save_axis is not None:
         _save(moral_axis, save_axis)
     results, found = _score(moral_axis, listed, report)
@@ -103,7 +107,7 @@ def _judge(
     listed: ActionList,
     options: AxisOptions,
     encoder: str | Encoder | None,
-    human: Path | None,
+    human: Path | Ratings | None,
     report: Report | None,
 ) -> RunRecord:
     from moralscope.jobs.judge import judge
@@ -113,9 +117,9 @@ def _judge(
     return judge(listed, options=named, human=human, report=report)
 
 
-def _check_files(human: Path | None, save_axis: Path | None) -> None:
+def _check_files(human: Path | Ratings | None, save_axis: Path | None) -> None:
     """Refuse what cannot be read or written before any work is done."""
-    if human is not None:
+    if isinstance(human, Path):
         read_ratings(human)
     if save_axis is not None:
         check_writable(save_axis)

@@ -11,23 +11,21 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from moralscope.core.errors import InputError
 from moralscope.core.records import ModelRef, RunRecord
 from moralscope.core.registry import did_you_mean
 from moralscope.engine.adapters import AdapterShape
 from moralscope.engine.classifiers.bases import resolve_base
-from moralscope.engine.classifiers.learning import Lesson, PairLearner
-from moralscope.engine.classifiers.making import Making, keep_tasks, make_experts
+from moralscope.engine.classifiers.learning import Lesson
+from moralscope.engine.classifiers.making import Making, keep_tasks
 from moralscope.engine.classifiers.saved import ExpertSettings, folder_sha256, save_experts
 from moralscope.engine.data import data_file
-from moralscope.engine.stats.calibration import fit_temperature
 from moralscope.engine.store import Progress, Store
-from moralscope.engine.training import History, Moment, Schedule
+from moralscope.engine.training import Moment, Schedule
 from moralscope.jobs.expert_cards import expert_card
 from moralscope.jobs.stories_data import load_stories
-from moralscope.jobs.train_folders import CHECKPOINT, named_base, training_folder
+from moralscope.jobs.train_folders import named_base, training_folder
+from moralscope.jobs.train_runs import best_run, check_rate, dev_temperatures
 from moralscope.stories.auxiliary import TASKS as ETHICS_TASKS
 from moralscope.stories.auxiliary import ethics_lessons
 from moralscope.stories.lessons import (
@@ -50,13 +48,15 @@ from moralscope.stories.tasks import (
 __all__ = ["Moment", "Report", "TrainOptions", "train_experts", "train_task"]
 
 ALL, TEXTS = "all", "texts"
-DEFAULT = Schedule(epochs=4, learning_rate=4e-4, batch_size=64)
+DEFAULT = Schedule(epochs=4, learning_rate=4e-4, batch_size=64, average=0.998)
 # Appendix B and Table 14 (the setting of most rows); what they leave open is transformers' default.
 PAPER = Schedule(
     epochs=4, learning_rate=1e-5, batch_size=16, warmup=0.0, weight_decay=0.0, patience=4
 )
 LENGTH, PAPER_LENGTH = 128, 100
 # Footnote 4.
+SMOOTHING = 0.05
+TIED = {"action+context": "action+norm"}  # the same question with more to read
 GRID: dict[str, Any] = {
     "learning_rate": (1e-5, 3e-5, 5e-5),
     "epochs": (3, 4),
@@ -72,7 +72,10 @@ class TrainOptions:
     `paper` gives the paper's settings: every weight, its schedule and length, its pairs alone.
     `contrast`, `behaviours` and `max_length` None mean what `paper` says, or else ours. `schedule`
     holds what differs from the defaults or from the paper. `base_is` names the store's entry whose
-    weights the base folder holds (a copy elsewhere).
+    weights the base folder holds (a copy elsewhere). `members` ("action", "consequence") takes
+    every task's train part from that kind's split and looks at the tasks of that kind alone;
+    without it, no story that either kind holds out is learnt from. `start` goes on from saved
+    adapters (several: from their mean; with no epochs at all, that mean is written).
 
     Examples
     --------
@@ -82,6 +85,7 @@ class TrainOptions:
 
     task: str = ALL
     split: str = "norm_distance"
+    members: str | None = None
     base: str | None = None
     base_is: str | None = None
     rank: int | None = 16
@@ -93,7 +97,7 @@ class TrainOptions:
     ethics: bool = False
     test: bool = False
     limit: int | None = None
-    start: Path | None = None
+    start: tuple[Path, ...] = ()
     drafts: Path | None = None
     schedule: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
@@ -106,20 +110,6 @@ class TrainOptions:
     def schedule_from(self, ours: Schedule, paper: Schedule) -> Schedule:
         """Return the schedule that these options mean."""
         return replace(paper if self.paper else ours, seed=self.seed, **self.schedule)
-
-
-@dataclass(frozen=True, slots=True)
-class _Best:
-    """The best point of the grid, or the only one; `grid` has the dev score of every point."""
-
-    learner: PairLearner
-    history: History
-    schedule: Schedule
-    grid: Sequence[Mapping[str, float]] = ()
-
-    @property
-    def look(self) -> dict[str, float]:
-        return self.history.looks[self.history.best]
 
 
 def train_task(
@@ -139,8 +129,9 @@ def train_task(
     known = [ALL, TEXTS, *classification_tasks(), *generation_tasks()]
     if options.task not in known:
         raise InputError(f"there is no task '{options.task}'", did_you_mean(options.task, known))
-    if not float(options.schedule.get("learning_rate", 1.0)) > 0:
-        raise InputError("a learning rate is more than 0", "4e-4 is usual for an adapter")
+    check_rate(options.schedule)
+    if options.schedule.get("epochs") == 0 and not options.start:
+        raise InputError("nothing is learnt in 0 epochs", "give --start DIR, or 1 epoch and more")
     if options.task == TEXTS or options.task in generation_tasks():
         from moralscope.jobs.stories_train_texts import train_texts
 
@@ -156,25 +147,36 @@ def train_experts(
     progress: Progress | None = None,
 ) -> RunRecord:
     """Train, choose on dev, write the experts to `out`, and say how well they do."""
-    if options.drafts or options.start:
-        raise InputError("--drafts and --start are for texts", f"leave them out for {options.task}")
+    if options.drafts:
+        raise InputError("--drafts is for texts", f"leave it out for {options.task}")
     options = _settled(options)
     tasks = _tasks(options.task)
+    looked_at = _looked_at(tasks, options)
     parts = _parts(tasks, load_stories(stories).stories, options)
     lessons = _lessons(tasks, parts, options)
     name = options.base or "mpnet"
     base, base_sha256 = resolve_base(name, Store(), progress)
     name, base_sha256 = named_base(name, base, base_sha256, options.base_is)
     labels = {task.name: task.labels for task in tasks} | (ETHICS_TASKS if options.ethics else {})
-    making = Making(base, labels, adapter=options.adapter, max_length=options.max_length or LENGTH)
+    making = Making(
+        base,
+        labels,
+        adapter=options.adapter,
+        max_length=options.max_length or LENGTH,
+        smoothing=0.0 if options.paper else SMOOTHING,
+        tied={task: own for task, own in TIED.items() if {task, own} <= set(labels)},
+        starts=options.start,
+    )
     with training_folder(out):
-        dev = _part_lessons(tasks, parts, "dev", options)
-        best = _best(options, making, (lessons, dev), out, report)
-        temperatures = _temperatures(best.learner, tasks)
-        slices = keep_tasks(best.learner.module, best.learner.slices, [task.name for task in tasks])
+        dev = _part_lessons(looked_at, parts, "dev", options)
+        searched = list(GRID) if options.grid else []
+        best = best_run(making, _schedules(options), searched, (lessons, dev), out, report)
+        names = [task.name for task in looked_at]
+        temperatures = dev_temperatures(best.learner, names)
+        slices = keep_tasks(best.learner.module, best.learner.slices, names)
         figures: dict[str, Mapping[str, float]] = {"dev": best.look}
         if options.test:
-            test = _part_lessons(tasks, parts, "test", options)
+            test = _part_lessons(looked_at, parts, "test", options)
             learner = replace(best.learner, slices=slices, lessons=[], dev_lessons=test)
             figures["test"] = learner.dev()
         card = expert_card(options, name, best.schedule, figures, own=stories)
@@ -213,17 +215,31 @@ def _tasks(name: str) -> list[ClassificationTask]:
     return list(classification_tasks().values()) if name == ALL else [classification_task(name)]
 
 
+def _looked_at(
+    tasks: Sequence[ClassificationTask], options: TrainOptions
+) -> list[ClassificationTask]:
+    """Return the tasks whose figures choose and are kept: those of the kind in `members`."""
+    found = [task for task in tasks if options.members in (None, task.split)]
+    if not found:
+        raise InputError(
+            f"'{options.task}' is no task of --members {options.members}",
+            "give action or consequence, the kind that the task's split is for",
+        )
+    return found
+
+
 def _parts(
     tasks: Sequence[ClassificationTask], stories: Sequence[MoralStory], options: TrainOptions
 ) -> dict[str, dict[str, list[MoralStory]]]:
     """Return the stories of every part, by task: consequences have a split of their own."""
-    members = {kind: part_of(stories, options.split, kind) for kind in {t.split for t in tasks}}
+    kinds = {options.members or task.split for task in tasks}
+    members = {kind: part_of(stories, options.split, kind) for kind in kinds}
     held_out = {
         id for member in members.values() for id, part in member.items() if part != "train"
     }  # actions and consequences are split apart: a test story of one kind may train no other
     found: dict[str, dict[str, list[MoralStory]]] = {}
     for task in tasks:
-        member = members[task.split]
+        member = members[options.members or task.split]
         parts = {
             part: [
                 story
@@ -288,29 +304,6 @@ def _part_lessons(
     ]
 
 
-def _best(
-    options: TrainOptions,
-    making: Making,
-    lessons: tuple[Sequence[Lesson], Sequence[Lesson]],
-    out: Path,
-    report: Report | None,
-) -> _Best:
-    """Train once, or once for every point of the paper's grid, and keep the best on dev."""
-    best: _Best | None = None
-    grid: list[dict[str, float]] = []
-    for place, schedule in enumerate(_schedules(options)):
-        checkpoint = out / (f"{place:02d}-{CHECKPOINT}" if options.grid else CHECKPOINT)
-        one = replace(making, schedule=schedule)
-        made = _Best(*make_experts(one, *lessons, checkpoint, report), schedule)
-        grid.append({**{name: getattr(schedule, name) for name in GRID}, **made.look})
-        if best is None or made.look["score"] > best.look["score"]:
-            best = made
-        del made  # a learner that is not the best leaves memory before the next is built
-    if best is None:
-        raise InputError("the grid is empty", "leave --grid out")
-    return replace(best, grid=grid)
-
-
 def _schedules(options: TrainOptions) -> list[Schedule]:
     """Return one schedule, or every point of the grid; what the user gave is not searched."""
     one = options.schedule_from(DEFAULT, PAPER)
@@ -321,20 +314,7 @@ def _schedules(options: TrainOptions) -> list[Schedule]:
     return [replace(one, **dict(zip(free, point, strict=True))) for point in points]
 
 
-def _temperatures(learner: PairLearner, tasks: Sequence[ClassificationTask]) -> dict[str, float]:
-    """Return the temperature that suits dev best, over all groups of each task."""
-    each = list(zip(learner.dev_logits(), learner.dev_lessons, strict=True))
-    found = {}
-    for task in tasks:
-        own = [(logits, row.label) for logits, row in each if row.task == task.name]
-        logits = np.array([row for row, _ in own], dtype=np.float64)
-        rows = np.exp(logits - logits.max(axis=1, keepdims=True))
-        labels = np.array([label for _, label in own])
-        found[task.name] = fit_temperature(rows / rows.sum(axis=1, keepdims=True), labels)
-    return found
-
-
 def describe(options: TrainOptions) -> dict[str, Any]:
     """Return the options as a run record holds them."""
-    paths = {"start": options.start, "drafts": options.drafts}
-    return {**asdict(options), **{name: str(path) for name, path in paths.items() if path}}
+    drafts = str(options.drafts) if options.drafts else None
+    return {**asdict(options), "start": [str(path) for path in options.start], "drafts": drafts}

@@ -35,6 +35,7 @@ PAPER = Schedule(
     patience=3,
 )
 MAX_INPUT, PAPER_INPUT, MAX_OUTPUT = 200, 100, 60
+WRITTEN = 64  # prompts of a task that are answered at each look at dev
 
 
 def train_texts(
@@ -60,7 +61,9 @@ def train_texts(
     name, base_sha256 = named_base(name, base, base_sha256, options.base_is)
     schedule = options.schedule_from(DEFAULT, PAPER)
     limits = (longest, MAX_OUTPUT)
-    making = TextMaking(base, markers(), schedule, options.adapter, options.start, limits)
+    written = 0 if options.paper else WRITTEN
+    start = options.start[0] if options.start else None
+    making = TextMaking(base, markers(), schedule, options.adapter, start, limits, written)
     with training_folder(out):
         learner, history = make_generator(making, lessons, dev, out / CHECKPOINT, report)
         figures = {"dev": history.looks[history.best]}
@@ -120,9 +123,11 @@ def _check(options: TrainOptions) -> None:
         raise InputError(
             "--test is for classification", "'stories generate' and 'score-texts' test a generator"
         )
-    if options.start and not (options.start / "adapter_config.json").is_file():
+    if len(options.start) > 1:
+        raise InputError("texts go on from one adapter", "give --start once")
+    if options.start and not (options.start[0] / "adapter_config.json").is_file():
         raise InputError(
-            f"{options.start} holds no adapter", "give --start a folder of 'stories train'"
+            f"{options.start[0]} holds no adapter", "give --start a folder of 'stories train'"
         )
 
 

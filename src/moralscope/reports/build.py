@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from moralscope.reports.agreement_page import agreement_page
 from moralscope.reports.audit_page import audit_page
 from moralscope.reports.chain_page import chain_page
 from moralscope.reports.compare_page import compare_page
@@ -18,6 +19,7 @@ from moralscope.reports.stories_page import split_page, stats_page
 from moralscope.reports.words_page import words_page
 
 _PAGES: Mapping[str, Callable[[Plain], Page]] = {
+    "agreement": agreement_page,
     "audit": audit_page,
     "compare": compare_page,
     "words correlate": words_page,

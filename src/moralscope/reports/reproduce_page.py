@@ -30,10 +30,12 @@ _CHOICE_TABLES = (
 
 
 def reproduce_page(plain: Plain) -> Page:
-    """Lay out `reproduce choice`, `reproduce direction` and `reproduce stories`."""
+    """Lay out `reproduce choice`, `direction`, `stories` and `integrity`."""
     results = rows_of(plain["results"], "'results'")
     if plain["config"].get("paper") == "stories":
         return _stories(plain, results)
+    if plain["config"].get("paper") == "integrity":
+        return _integrity(plain, results)
     names = [text(result.get("encoder")) for result in results]
     found = plain["statistics"].get("paper")
     paper = found if isinstance(found, dict) else {}
@@ -55,6 +57,25 @@ def reproduce_page(plain: Plain) -> Page:
 
 
 def _stories(plain: Plain, tables: Sequence[Plain]) -> Page:
+    experts = text(plain["config"].get("experts"))
+    complete, stories = (
+        number(plain["config"].get(key), f"'{key}'") or 0 for key in ("complete_stories", "stories")
+    )
+    summary = [
+        f"What the paper printed and what we find with {experts}. {complete:,.0f} of "
+        f"{stories:,.0f} stories have all seven sentences."
+    ]
+    return Page("The paper “stories”, its tables beside ours", summary, [], _beside(tables))
+
+
+def _integrity(plain: Plain, tables: Sequence[Plain]) -> Page:
+    source = plain["config"].get("source")
+    ours = f"what {text(source)} gives" if source else "nothing of ours: no corpus was given"
+    summary = [f"What the paper printed, and beside it {ours}."]
+    return Page("The paper “integrity”, its tables beside ours", summary, [], _beside(tables))
+
+
+def _beside(tables: Sequence[Plain]) -> list[Section]:
     """Lay out tables of numbers, ours beside the paper's."""
     sections = []
     for table in tables:
@@ -64,15 +85,7 @@ def _stories(plain: Plain, tables: Sequence[Plain]) -> Page:
         ]
         chart = cloud(name, {"each": named}, ("paper", "ours"), fits=False)
         sections.append(_section(name, "", [table_of(name, rows), chart]))
-    experts = text(plain["config"].get("experts"))
-    complete, stories = (
-        number(plain["config"].get(key), f"'{key}'") or 0 for key in ("complete_stories", "stories")
-    )
-    summary = [
-        f"What the paper printed and what we find with {experts}. {complete:,.0f} of "
-        f"{stories:,.0f} stories have all seven sentences."
-    ]
-    return Page("The paper “stories”, its tables beside ours", summary, [], sections)
+    return sections
 
 
 def _choice(encoder: str, result: Plain, paper: Plain) -> list[Section]:

@@ -31,7 +31,8 @@ def test_the_record_has_the_shape_of_the_design():
     assert plain["job"] == "audit"
     assert [row["id"] for row in plain["results"]] == ["k", "2", "3", "4"]
     first = plain["results"][0]
-    assert set(first) == {"id", "prompt", "reply", "rules", "verdict", "revised_reply"}
+    keys = {"id", "prompt", "reply", "rules", "verdict", "revised_reply", "revised_by"}
+    assert set(first) == keys
     assert set(first["rules"][0]) == {
         *("text", "source", "alignment", "severity", "consensus", "foundations", "evidence"),
     }

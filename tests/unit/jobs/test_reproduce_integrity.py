@@ -1,6 +1,7 @@
 """The paper's tables stand beside what the user's data gives, and nothing is made up without it."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -13,10 +14,12 @@ from moralscope.integrity.records import Annotation, Exchange
 from moralscope.jobs.reproduce_integrity import (
     IntegritySources,
     SourceNames,
+    predictions,
     prepare_sources,
     read_generated,
     reproduce_integrity,
 )
+from moralscope.jobs.rules_attributes import prepare_attributes
 
 LABELS = ("agree", "disagree", "neither")
 
@@ -133,7 +136,7 @@ def test_a_limit_draws_the_same_exchanges_for_one_seed():
 def test_names_become_sources(tmp_path, monkeypatch):
     monkeypatch.delenv("MORALSCOPE_DATA", raising=False)
     assert prepare_sources(SourceNames()).file is None
-    with pytest.raises(InputError, match="need the references"):
+    with pytest.raises(InputError, match="needs the references"):
         prepare_sources(SourceNames(generated=tmp_path / "g.jsonl"))
     path = tmp_path / "MIC.csv"
     path.write_text("Q,A,rot\n" + "".join(f"q{n},a,rule {n} here\n" for n in range(12)))
@@ -164,3 +167,45 @@ def test_people_are_measured_on_the_papers_scale_of_consensus():
     ]
     record = reproduce_integrity(IntegritySources(AnnotationFile("m", "mic", tuple(rows))))
     assert cells(record, "Table 3")["Human", "consensus MSE"].ours == pytest.approx(1 / 4)
+
+
+def test_domain_shift_is_measured_between_chatbots():
+    known = [
+        replace(row, chatbot="Neo" if number // 3 % 2 else "Blender")
+        for number, row in enumerate(FILE.annotations)
+    ]
+    test = {row.pair: row.rule for row in known if row.split == "test"}
+    sources = IntegritySources(
+        AnnotationFile("mine", "mic", tuple(known)),
+        load_encoder("scripted"),
+        generated={"mine": test},
+    )
+    table = cells(reproduce_integrity(sources), "Domain shift")
+    assert set(table) == {
+        (row, bot)
+        for bot in ("Blender", "Neo")
+        for row in (
+            "mine",
+            *(
+                f"{method}, {learnt}"
+                for method in ("Random RoT", "SBERT")
+                for learnt in ("Blender", "Neo", "all")
+            ),
+        )
+    }
+    assert table["mine", "Neo"].ours == pytest.approx(100)
+    assert table["SBERT, Neo", "Blender"].ours < 100
+    assert all(row.paper is None and row.low <= row.ours <= row.high for row in table.values())
+
+
+def test_one_chatbot_has_no_domain_shift():
+    record = reproduce_integrity(IntegritySources(FILE))
+    assert not any(table.name.startswith("Domain shift") for table in record.results)
+
+
+def test_experts_fill_a_row_of_table_3():
+    sources = IntegritySources(FILE, predicted=predictions(prepare_attributes("scripted")))
+    table = cells(reproduce_integrity(sources), "Table 3")
+    assert 0 <= table["scripted", "alignment F1"].ours <= 100
+    assert table["scripted", "care F1"].ours is not None
+    assert ("scripted", "severity r") not in table  # they were not trained for it

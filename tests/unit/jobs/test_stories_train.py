@@ -8,12 +8,13 @@ from hashlib import sha256
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from moralscope.core.errors import ChecksumMismatch, InputError, UnknownName
 from moralscope.core.records import Decoding
 from moralscope.engine.classifiers import making
 from moralscope.engine.encoders.loading import folder_checksum
-from moralscope.jobs import stories_train, stories_train_texts
+from moralscope.jobs import stories_train, stories_train_texts, train_runs
 from moralscope.jobs.experts import prepare_experts
 from moralscope.jobs.generators import prepare_generator
 from moralscope.jobs.stories_train import TrainOptions, train_task
@@ -22,6 +23,8 @@ from moralscope.jobs.train_folders import CHECKPOINT, named_base, training_folde
 
 from ...contracts.expert_makers import tiny_bert
 from ...contracts.generator_makers import tiny_llama, tiny_seq2seq
+
+pytestmark = pytest.mark.slow  # half a minute of training
 
 
 def story(number, part):
@@ -70,7 +73,7 @@ def asked(monkeypatch):
     def stop(making, *_):
         raise Seen(making)
 
-    monkeypatch.setattr(stories_train, "make_experts", stop)
+    monkeypatch.setattr(train_runs, "make_experts", stop)
     monkeypatch.setattr(stories_train_texts, "make_generator", stop)
 
     def ask(given, out, stories):
@@ -148,7 +151,7 @@ def test_the_grid_keeps_the_best_on_dev_and_no_other_in_memory(
         history.looks[history.best]["score"] = next(scores)
         return learner, history
 
-    monkeypatch.setattr(stories_train, "make_experts", make)
+    monkeypatch.setattr(train_runs, "make_experts", make)
     monkeypatch.setattr(stories_train, "GRID", {"learning_rate": (1e-3, 2e-3, 3e-3, 4e-3)})
     record = train_task(options(base, "action", grid=True), tmp_path / "x", stories)
     assert record.config["schedule"]["learning_rate"] == 2e-3  # the first of the best
@@ -220,6 +223,36 @@ def test_held_out_stories_of_one_kind_train_no_other(base, tmp_path):
     assert record.statistics["lessons"]["action"] == 4  # two stories, not four
     record = train_task(replace(given, task="action"), tmp_path / "one", path)
     assert record.statistics["lessons"]["action"] == 8
+    record = train_task(replace(given, members="action"), tmp_path / "kind", path)
+    assert record.statistics["lessons"]["action"] == 8
+    assert record.statistics["lessons"]["consequence+action"] == 16
+    assert "consequence+action" not in record.statistics["figures"]["dev"]
+    assert "--members action" in (tmp_path / "kind" / "README.md").read_text()
+    with pytest.raises(InputError, match="is no task of --members consequence"):
+        train_task(replace(given, task="action", members="consequence"), tmp_path / "no", path)
+
+
+def test_experts_start_from_the_mean_of_others(base, tmp_path, stories):
+    folders = [tmp_path / name for name in ("first", "left", "right", "mean")]
+    first, left, right, mean = folders
+    train_task(options(base, "all"), first, stories)
+    train_task(options(base, "all", start=(first,), seed=1), left, stories)
+    train_task(options(base, "all", start=(first,), seed=2), right, stories)
+    none = {"epochs": 0}
+    record = train_task(options(base, "all", start=(left, right), schedule=none), mean, stories)
+    heads = [load_file(folder / "head.safetensors")["weight"] for folder in folders]
+    assert not np.allclose(heads[1], heads[2])
+    assert np.allclose(heads[3], (heads[1] + heads[2]) / 2, atol=1e-6)
+    adapters = [load_file(folder / "adapter_model.safetensors") for folder in folders]
+    name = next(name for name in adapters[0] if "lora_B" in name)
+    each = [np.float32(rows[name]) for rows in adapters]
+    assert np.allclose(each[3], (each[1] + each[2]) / 2, atol=1e-4)
+    assert len(record.results) == 1
+    started = json.loads((mean / "expert.json").read_text())["card"]["started"]
+    assert len(started) == 3  # both, and what they set out from
+    assert f"from what `{started[0]}` made" in (mean / "README.md").read_text()
+    with pytest.raises(InputError, match="cannot be started from"):
+        train_task(options(base, "all", rank=2, start=(first,)), tmp_path / "rank", stories)
 
 
 def test_the_card_says_how_to_do_it_again(tmp_path, base, stories):
@@ -269,10 +302,12 @@ def test_a_whole_generator_loads_back(tmp_path, stories):
 
 def test_training_changes_what_a_generator_writes_and_goes_on_from_an_adapter(tmp_path, stories):
     folder = tiny_llama(tmp_path / "base")
-    given = options(folder, "consequence|action", schedule={"epochs": 30, "learning_rate": 1e-2})
+    given = options(
+        folder, "consequence|action", schedule={"epochs": 30, "learning_rate": 1e-2, "patience": 30}
+    )
     first = train_task(given, tmp_path / "one", stories)
-    assert first.results[-1]["score"] > first.results[0]["score"] + 0.5
-    quick = options(folder, "consequence|action", start=tmp_path / "one")
+    assert first.results[-1]["consequence|action"] < first.results[0]["consequence|action"] - 0.5
+    quick = options(folder, "consequence|action", start=(tmp_path / "one",))
     second = train_task(quick, tmp_path / "two", stories)
     assert second.results[0]["score"] > first.results[0]["score"] + 0.3
 

@@ -130,3 +130,21 @@ def test_a_wrong_value_anywhere_is_shown_or_refused():
     for page in pages_with_wrong_values(audit_record):
         charts = [b for s in page.sections for b in s.blocks if hasattr(b, "traces")]
         json.dumps([[c.traces, c.layout, c.labels] for c in charts], allow_nan=False)
+
+
+def test_reproduce_integrity_has_a_page_with_and_without_a_corpus():
+    from moralscope.reports.build import build_page
+
+    row = {"row": "SBERT", "column": "R-L", "ours": 30.0, "low": 29.0, "high": 31.0, "paper": 33.1}
+    plain = {
+        "schema": "moralscope.run/1",
+        "job": "reproduce",
+        "config": {"paper": "integrity", "source": "<b>mine</b>.csv"},
+        "results": [{"name": "Table 1: rules", "rows": [row]}],
+    }
+    page = build_page(plain)
+    assert page.title.startswith("The paper “integrity”")
+    assert page.sections[0].title == "Table 1: rules"
+    assert "<b>mine</b>.csv" in page.summary[0]  # text here; escaped where it is written
+    plain["config"]["source"] = None
+    assert "no corpus was given" in build_page(plain).summary[0]

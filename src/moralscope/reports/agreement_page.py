@@ -1,0 +1,289 @@
+"""The report of `agreement`: coefficients with intervals, split items, who the annotators are.
+
+Items are hostile input: data to be written, never markup. A record names no person and no leaning
+of too few; this page adds nothing to it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from moralscope.reports.charts import bars, rounded
+from moralscope.reports.page import Block, Chart, Column, Page, Section, Table
+from moralscope.reports.plain import Plain, number, rows_of, text
+
+_MAX_ROWS = 5_000
+_ENDS = ("value", "low", "high")
+_FIELDS = [
+    Column("field"), Column("level"), Column("items", "whole"), Column("answers", "whole"),
+    Column("people", "whole"), Column("alpha", "number", 2), Column("low", "number", 2),
+    Column("high", "number", 2), Column("kappa", "number", 2), Column("which kappa"),
+    Column("pairs that agree", "number", 2),
+]  # fmt: skip
+_ICC = [
+    Column("field"), Column("form"), Column("value", "number", 2), Column("low", "number", 2),
+    Column("high", "number", 2), Column("F", "number", 2), Column("df1", "whole"),
+    Column("df2", "whole"), Column("p", "number", 4),
+]  # fmt: skip
+_ITEMS = [
+    Column("item"), Column("field"), Column("answers", "whole"), Column("apart", "number", 2),
+    Column("distribution"),
+]  # fmt: skip
+_SPLITS = [
+    Column("item"), Column("field"), Column("value"), Column("first"), Column("second"),
+    Column("mean of first", "number", 2), Column("mean of second", "number", 2),
+    Column("difference", "signed", 2), Column("p", "number", 4), Column("p corrected", "number", 4),
+    Column("people of first", "whole"), Column("people of second", "whole"),
+]  # fmt: skip
+_SPLIT_KEYS = (
+    "first_mean", "second_mean", "difference", "p", "corrected", "first_people", "second_people"
+)  # fmt: skip
+
+
+def agreement_page(plain: Plain) -> Page:
+    """Lay out agreement and disagreement.
+
+    Examples
+    --------
+    >>> row = {"item": "1", "field": "ok", "answers": 2, "disagreement": 1.0, "counts": {"yes": 1}}
+    >>> page = agreement_page({"config": {}, "statistics": {"people": 2}, "results": [row]})
+    >>> [section.title for section in page.sections]
+    ['Every item']
+    """
+    found = plain["statistics"]
+    items = rows_of(plain["results"], "'results'")
+    fields = rows_of(found.get("fields") or [], "'fields'")
+    main = _items("Every item", items, {})
+    sections = [
+        *_coefficients(fields),
+        *_split(found),
+        *_annotators(found),
+        *_groups(found),
+        Section("Every item", ["How often each value was given, and how far apart."], [main]),
+    ]
+    people = number(found.get("people"), "'people'") or 0
+    units = len({text(row.get("item")) for row in items})
+    summary = [
+        f"{people:,.0f} people judged {units:,} items in {len(fields):,} fields. Agreement is how "
+        "alike people judge; where they part, their answers are kept as they are."
+    ]
+    tiles = [(f"{people:,.0f}", "people"), (f"{units:,}", "items")]
+    for row in fields[:4]:
+        value = number(_mapping(row.get("alpha")).get("value"), "'alpha'")
+        if value is not None:
+            tiles.append((f"{round(value, 2) + 0.0:.2f}", f"alpha, {text(row.get('field'))}"))
+    return Page("Agreement between people", summary, tiles, sections, main=main)
+
+
+def _coefficients(fields: Sequence[Plain]) -> list[Section]:
+    if not fields:
+        return []
+    blocks: list[Block] = []
+    chart = _intervals(fields)
+    if chart:
+        blocks.append(chart)
+    blocks.append(Table("Coefficients", _FIELDS, [_field_row(row) for row in fields]))
+    forms = [_icc_row(row, form) for row in fields for form in rows_of(row.get("icc") or [], "icc")]
+    if forms:
+        blocks.append(Table("Intraclass correlation", _ICC, forms))
+    prose = [
+        "Krippendorff's alpha is 1 where all agree and 0 where they agree as by chance; kappa is "
+        "for labels, the intraclass correlation for numbers. Intervals are 95 %, over items."
+    ]
+    return [Section("How far people agree", prose, blocks)]
+
+
+def _field_row(row: Plain) -> list[Any]:
+    which = next((name for name in ("cohen", "fleiss") if _mapping(row.get(name))), "")
+    return [
+        text(row.get("field")),
+        text(row.get("level")),
+        *(number(row.get(key), f"'{key}'") for key in ("items", "answers", "people")),
+        *(number(_mapping(row.get("alpha")).get(end), "'alpha'") for end in _ENDS),
+        number(_mapping(row.get(which)).get("value"), "'kappa'"),
+        {"cohen": "Cohen", "fleiss": "Fleiss"}.get(which, ""),
+        number(_mapping(row.get("percent")).get("value"), "'percent'"),
+    ]
+
+
+def _icc_row(row: Plain, form: Plain) -> list[Any]:
+    keys = (*_ENDS, "f", "df1", "df2", "p")
+    return [
+        text(row.get("field")),
+        text(form.get("form")),
+        *(number(form.get(key), "'icc'") for key in keys),
+    ]
+
+
+def _intervals(fields: Sequence[Plain]) -> Chart | None:
+    """Draw alpha of each field with its interval."""
+    found = []
+    for row in fields:
+        ends = [number(_mapping(row.get("alpha")).get(end), "'alpha'") for end in _ENDS]
+        if ends[0] is not None:
+            value = ends[0]
+            low, high = (value if end is None else end for end in ends[1:])
+            found.append((text(row.get("field")), value, low, high))
+    if not found:
+        return None
+    found.sort(key=lambda each: each[1])
+    places = list(range(len(found)))
+    trace = {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "alpha",
+        "x": [rounded(value) for _, value, _, _ in found],
+        "y": places,
+        "hovertext": [f"{name}\nalpha {v:.2f} ({a:.2f} … {b:.2f})" for name, v, a, b in found],
+        "marker": {"color": "good", "size": 9},
+        "error_x": {
+            "type": "data",
+            "symmetric": False,
+            "array": [rounded(high - value) for _, value, _, high in found],
+            "arrayminus": [rounded(value - low) for _, value, low, _ in found],
+            "color": "good",
+            "thickness": 1.5,
+            "width": 0,
+        },
+        "legend": False,
+    }
+    layout = {
+        "xaxis": {"title": "Krippendorff's alpha", "zero": True},
+        "yaxis": {
+            "tickvals": places,
+            "names": [name for name, *_ in found],
+            "range": [-0.8, len(found) - 0.2],
+        },
+        "fixed": True,
+    }
+    about = f"Alpha of {len(found)} fields, from {found[0][0]} to {found[-1][0]}, with intervals."
+    return Chart("Alpha by field", about, [trace], layout, height=130 + 24 * len(found))
+
+
+def _items(title: str, rows: Sequence[Plain], texts: Plain) -> Table:
+    values = [
+        [
+            text(row.get("item")),
+            text(row.get("field")),
+            number(row.get("answers"), f"{title}, row {place + 1},"),
+            number(row.get("disagreement"), f"{title}, row {place + 1},"),
+            _counts(row),
+            *([text(texts.get(text(row.get("item"))) or None)] if texts else []),
+        ]
+        for place, row in enumerate(rows[:_MAX_ROWS])
+    ]
+    more = len(rows) - len(values)
+    note = f"{more:,} more in the run record." if more else ""
+    return Table(title, _ITEMS, values, ("text",) if texts else (), note)
+
+
+def _split(found: Plain) -> list[Section]:
+    rows = rows_of(found.get("most_split") or [], "'most_split'")
+    if not rows:
+        return []
+    prose = [
+        "Apart is the mean distance of two answers to the item, from 0 (all the same) to 1. "
+        "Content warning: items are shown as they were given; some may be offensive."
+    ]
+    table = _items("Most split items", rows, _mapping(found.get("texts")))
+    return [Section("What people disagree on", prose, [table])]
+
+
+def _annotators(found: Plain) -> list[Section]:
+    rows = rows_of(found.get("leanings") or [], "'leanings'")
+    if not rows:
+        return []
+    names = [text(row.get("leaning")) for row in rows]
+    people = [_percent(_mapping(row.get("share")).get("value")) for row in rows]
+    written = [_percent(row.get("annotation_share")) for row in rows]
+    series = {"people": people, "annotations": written}
+    blocks: list[Block] = [bars("Leanings of people and of annotations", series, names, "%")]
+    weights = rows_of(found.get("foundations") or [], "'foundations'")
+    if weights:
+        blocks += _weights(weights)
+    prose = [
+        "What people said of themselves (Ziems et al. 2022, Figures 3 and 4). Leanings of too few "
+        "people are among the others."
+    ]
+    return [Section("Who the annotators are", prose, blocks)]
+
+
+def _weights(rows: Sequence[Plain]) -> list[Block]:
+    foundations = list(dict.fromkeys(text(row.get("foundation")) for row in rows))
+    means = {
+        (text(row.get("leaning")), text(row.get("foundation"))): number(row.get("mean"), "'mean'")
+        for row in rows
+    }
+    leanings = dict.fromkeys(leaning for leaning, _ in means)
+    series = {
+        leaning: [means.get((leaning, foundation)) or 0.0 for foundation in foundations]
+        for leaning in leanings
+    }
+    columns = [Column("leaning"), Column("foundation"), Column("mean", "number", 2)]
+    columns += [Column("low", "number", 2), Column("high", "number", 2), Column("people", "whole")]
+    values = [
+        [
+            text(row.get("leaning")),
+            text(row.get("foundation")),
+            *(number(row.get(key), f"'{key}'") for key in ("mean", "low", "high", "people")),
+        ]
+        for row in rows
+    ]
+    title = "Weight of each foundation by leaning"
+    return [
+        bars(title, series, foundations, "mean weight, 1 to 5"),
+        Table(title, columns, values),
+    ]
+
+
+def _groups(found: Plain) -> list[Section]:
+    blocks: list[Block] = []
+    within = rows_of(found.get("within") or [], "'within'")
+    if within:
+        columns = [Column("field"), Column("leaning"), Column("people", "whole")]
+        columns += [Column("alpha", "number", 2), Column("low", "number", 2)]
+        columns += [Column("high", "number", 2), Column("answers")]
+        values = [
+            [
+                text(row.get("field")),
+                text(row.get("leaning")),
+                number(row.get("people"), "'people'"),
+                *(number(_mapping(row.get("alpha")).get(end), "'alpha'") for end in _ENDS),
+                _counts(row),
+            ]
+            for row in within
+        ]
+        blocks.append(Table("Agreement within leanings", columns, values))
+    for key, title in (
+        ("field_splits", "Leanings over all items"),
+        ("item_splits", "Items that split leanings"),
+    ):
+        rows = rows_of(found.get(key) or [], f"'{key}'")
+        if rows:
+            blocks.append(Table(title, _SPLITS, [_split_row(row) for row in rows]))
+    prose = [
+        "Means of people's answers; for labels the share who chose the value. p comes from "
+        "permutations of people between the two leanings, corrected for everything compared: "
+        "below 0.05 the difference would be rare if leaning did not matter."
+    ]
+    return [Section("Which items split whom", prose, blocks)] if blocks else []
+
+
+def _split_row(row: Plain) -> list[Any]:
+    return [
+        text(row.get("item") or "all"),
+        *(text(row.get(key) or None) for key in ("field", "value", "first", "second")),
+        *(number(row.get(key), f"'{key}'") for key in _SPLIT_KEYS),
+    ]
+
+
+def _counts(row: Plain) -> str:
+    pairs = _mapping(row.get("counts")).items()
+    return ", ".join(f"{value}: {text(count)}" for value, count in pairs)
+
+
+def _percent(value: Any) -> float:
+    return 100 * (number(value, "a share") or 0.0)
+
+
+def _mapping(value: Any) -> Plain:
+    return value if isinstance(value, Mapping) else {}
