@@ -113,3 +113,28 @@ def test_a_rulebook_of_ones_own(run, tmp_path):
     plain = json.loads(out)
     assert (code, plain["config"]["rules"]) == (0, 1)
     assert [rule["severity"] for rule in plain["results"][0]["rules"]] == [2.0]
+
+
+def test_rules_are_written_where_asked_and_marked(run, monkeypatch):
+    from moralscope.core.records import Candidate
+    from moralscope.engine.generators.scripted import ScriptedGenerator
+
+    def wrote(self, prompts, decoding, seeds):
+        return [[Candidate("It's wrong to steal from your friends at night.")] for _ in prompts]
+
+    monkeypatch.setattr(ScriptedGenerator, "generate", wrote)
+    words = ("--prompt", "Do you steal?", "--reply", "I steal from friends at night.", "--json")
+    code, out, _ = run(*words, "--generate", "--writer", "scripted", *SCRIPTED)
+    assert code == 0
+    plain = json.loads(out)
+    (written,) = [rule for rule in plain["results"][0]["rules"] if rule["source"] == "generated"]
+    assert written["evidence"] == "estimated"
+    assert written["severity"] is not None
+    assert plain["config"]["generate"] == "scripted"
+    (row,) = json.loads(run(*words, *SCRIPTED)[1])["results"]
+    assert all(rule["source"] == "rulebook" for rule in row["rules"])
+
+
+def test_the_record_says_how_many_bits_were_computed_with(run):
+    words = ("--reply", "I would never steal from you.", "--json", *SCRIPTED)
+    assert json.loads(run(*words)[1])["config"]["bits"] == 32  # scripted experts are exact

@@ -25,7 +25,14 @@ def test_an_unknown_theme_is_told_with_the_nearest():
 
 
 def test_retrieve_prints_the_nearest_rules_and_json_holds_them(tmp_path):
-    asked = ("--prompt", "Bikes?", "--reply", "It's wrong to steal from a shop.")
+    book = tmp_path / "book.csv"
+    book.write_text(
+        "id,text,foundations,severity,consensus\n"
+        "fair-steal-shop,It's wrong to steal from a shop.,fairness|authority,3,5\n"
+        "tip,You should tip waiters.,fairness,1,3\nnod,It's polite to nod.,authority,1,2\n"
+    )
+    said = "It's wrong to steal from a shop."
+    asked = ("--prompt", "Bikes?", "--reply", said, "--rulebook", book)
     result = run("retrieve", *asked, "--encoder", "scripted", "--top", 2)
     assert result.exit_code == 0
     assert "It's wrong to steal from a shop.  [fairness, authority, severity 3" in result.output

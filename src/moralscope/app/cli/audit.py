@@ -47,6 +47,15 @@ def audit(
     generator: Annotated[
         str, typer.Option("--generator", help="What writes it: smollm2, a folder, openai:MODEL.")
     ] = "smollm2",
+    generate: Annotated[
+        bool, typer.Option("--generate", help="Also write rules for each exchange.")
+    ] = False,
+    writer: Annotated[
+        str, typer.Option("--writer", help="What writes rules: rules, a folder, scripted.")
+    ] = "rules",
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Compute in 32 bits: on a CPU 8 are usual and faster.")
+    ] = False,
     gate: Annotated[
         str | None,
         typer.Option(
@@ -79,7 +88,18 @@ def audit(
     from moralscope.jobs import audit as job
 
     options = job.AuditOptions(
-        tuple(rulebook or ()), experts, encoder, top, revise, generator, config, gate, seed
+        tuple(rulebook or ()),
+        experts,
+        encoder,
+        top,
+        revise,
+        generator,
+        generate,
+        writer,
+        exact,
+        config,
+        gate,
+        seed,
     )
     job.check_options(options, paired=against is not None)
     given = _given(file, prompt, reply, columns)
@@ -147,7 +167,7 @@ def _show_one(row: Any) -> None:
     out.print(f"{word}, score {row.verdict.score:+.2f}", style=style)
     out.print(clean(row.verdict.reason))
     if row.revised_reply is not None:
-        out.print("revised reply:", style="bold")
+        out.print(f"revised reply (by {row.revised_by}):", style="bold")
         out.print(clean(row.revised_reply))
 
 

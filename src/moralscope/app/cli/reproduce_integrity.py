@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moralscope.app.cli.options import Json, Out, Seed
+from moralscope.app.cli.options import Json, Out, Report, Seed
 from moralscope.app.cli.rules_stats import Columns, Malformed
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ def integrity(
             help="Rules of generators: JSONL with model (a row of Table 1), prompt, reply, rule.",
         ),
     ] = None,
+    experts: Annotated[
+        str | None,
+        typer.Option("--experts", help="Attribute experts for Table 3: a name or a folder."),
+    ] = None,
     columns: Columns = None,
     malformed: Malformed = "stop",
     encoder: Annotated[
@@ -41,6 +45,7 @@ def integrity(
     ] = None,
     json: Json = False,
     out: Out = None,
+    report: Report = None,
     seed: Seed = 0,
 ) -> None:
     """The Moral Integrity Corpus (Ziems et al. 2022): Tables 1 to 4 beside your data's.
@@ -56,11 +61,19 @@ def integrity(
     )
 
     names = SourceNames(
-        mic, parse_columns(columns), malformed, generated, encoder, bertscore, max_exchanges
+        mic,
+        parse_columns(columns),
+        malformed,
+        generated,
+        experts,
+        encoder,
+        bertscore,
+        max_exchanges,
     )
     with fetching() as progress:
         sources = prepare_sources(names, progress)
-    emit(reproduce_integrity(sources, seed=seed), json=json, path=out, show=_show)
+    record = reproduce_integrity(sources, seed=seed)
+    emit(record, json=json, path=out, show=_show, report=report)
 
 
 def _show(record: "RunRecord") -> None:

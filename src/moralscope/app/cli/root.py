@@ -7,7 +7,10 @@ from typing import Annotated
 import typer
 
 from moralscope.app.cli import (
+    agreement,
+    annotate,
     audit,
+    collect,
     compare,
     data,
     demo,
@@ -18,6 +21,7 @@ from moralscope.app.cli import (
     reproduce,
     rules,
     score,
+    serve,
     stories,
     words,
 )
@@ -61,6 +65,11 @@ app.add_typer(reproduce.app, name="reproduce", rich_help_panel="Measure")
 app.add_typer(stories.app, name="stories", rich_help_panel="Train and generate")
 app.command("audit", rich_help_panel="Audit replies")(audit.audit)
 app.add_typer(rules.app, name="rules", rich_help_panel="Audit replies")
+app.command("collect", rich_help_panel="Audit replies")(collect.collect)
+app.command("collect-train", rich_help_panel="Audit replies")(collect.collect_train)
+app.add_typer(annotate.app, name="annotate", rich_help_panel="People")
+app.command("agreement", rich_help_panel="People")(agreement.agreement)
+app.command("serve", rich_help_panel="Look")(serve.serve)
 app.command("report", rich_help_panel="Look")(report.report)
 app.command("edit", rich_help_panel="Steer")(edit.edit)
 app.command("teach", rich_help_panel="Steer")(edit.teach)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moralscope.app.cli import rules_stats
+from moralscope.app.cli import rules_attributes, rules_generate, rules_stats, rules_train
 from moralscope.app.cli.options import Encoder, Json, Out, Seed
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 app.command("stats")(rules_stats.stats)
+app.command("train")(rules_train.train)
+app.command("generate")(rules_generate.generate)
+app.command("attributes")(rules_attributes.attributes)
 
 Rulebooks = Annotated[
     list[str] | None,

@@ -29,6 +29,14 @@ def train(
     split: Annotated[str, typer.Option("--split", help="Whose train part to learn from.")] = (
         "norm_distance"
     ),
+    members: Annotated[
+        str | None,
+        typer.Option(
+            "--members",
+            metavar="KIND",
+            help="action or consequence: the kind whose split counts, where the two differ.",
+        ),
+    ] = None,
     base: Annotated[
         str | None,
         typer.Option(
@@ -53,7 +61,7 @@ def train(
     full: Annotated[bool, typer.Option("--full", help="Train every weight, no adapter.")] = False,
     rank: Rank = 16,
     epochs: Annotated[
-        int | None, typer.Option("--epochs", min=1, help="Passes over the train part, at most: 4.")
+        int | None, typer.Option("--epochs", min=0, help="Passes over the train part, at most: 4.")
     ] = None,
     learning_rate: Annotated[
         float | None,
@@ -93,7 +101,12 @@ def train(
         bool, typer.Option("--test", help="Report the test part too. Once, at the end.")
     ] = False,
     start: Annotated[
-        Path | None, typer.Option("--start", metavar="DIR", help="Texts: go on from an adapter.")
+        list[Path] | None,
+        typer.Option(
+            "--start",
+            metavar="DIR",
+            help="Go on from an adapter; experts: given several times, from their mean.",
+        ),
     ] = None,
     drafts: Annotated[
         Path | None,
@@ -130,6 +143,7 @@ def train(
     options = TrainOptions(
         task=task,
         split=split,
+        members=members,
         base=base,
         base_is=base_is,
         rank=None if full else rank,
@@ -141,18 +155,18 @@ def train(
         ethics=ethics,
         test=test,
         limit=limit,
-        start=start,
+        start=tuple(start or ()),
         drafts=drafts,
         schedule={name: value for name, value in given.items() if value is not None},
         seed=seed,
     )
-    with fetching() as progress, _watching(quiet=json) as report:
+    with fetching() as progress, watching(quiet=json) as report:
         record = train_task(options, to, stories, report, progress)
-    emit(record, json=json, path=None, show=_show)
+    emit(record, json=json, path=None, show=show_training)
 
 
 @contextmanager
-def _watching(*, quiet: bool) -> "Iterator[Callable[[Moment], None]]":
+def watching(*, quiet: bool) -> "Iterator[Callable[[Moment], None]]":
     """Show loss, dev and time left: a bar in a terminal, and a line for every look at dev."""
     from moralscope.app.cli.output import note, training_bar
 
@@ -167,7 +181,8 @@ def _watching(*, quiet: bool) -> "Iterator[Callable[[Moment], None]]":
         yield report
 
 
-def _show(record: "RunRecord") -> None:
+def show_training(record: "RunRecord") -> None:
+    """Draw the figures of a training run."""
     from moralscope.app.cli.output import out, plain_table, print_warnings
 
     found: dict[str, dict[str, Any]] = record.statistics["figures"]

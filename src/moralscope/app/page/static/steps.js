@@ -1,0 +1,87 @@
+// Consent, the qualification test and the questionnaire.
+
+import "./actions.js";
+import { go, send, tell, trouble } from "./api.js";
+
+function values(form) {
+  const found = {};
+  for (const [name, value] of new FormData(form)) {
+    found[name] = form.elements[name].dataset?.type === "bool" ? value === "true" : value;
+  }
+  return found;
+}
+
+for (const form of document.querySelectorAll("form[data-send]")) {
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const [method, address] = form.dataset.send.split(" ");
+    try {
+      await send(method, address, values(form));
+      go(form.dataset.then);
+    } catch (error) {
+      trouble(error.message);
+    }
+  });
+}
+
+const test = document.getElementById("test");
+test?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  trouble("");
+  try {
+    outcome(await send("POST", "/api/test", { answers: values(test) }));
+  } catch (error) {
+    trouble(error.message);
+  }
+});
+
+function outcome(result) {
+  const box = document.getElementById("result");
+  const title = document.createElement("h2");
+  const text = document.createElement("p");
+  const link = document.createElement("a");
+  link.href = "/work";
+  link.className = "button primary";
+  title.textContent = result.passed ? "You passed" : "Not yet";
+  text.textContent = `${result.right} of ${result.of} answers are right. `;
+  if (!result.passed) {
+    text.textContent += result.attempts_left
+      ? "Read why below, then try again with fresh questions."
+      : "There is no attempt left.";
+  }
+  link.textContent = result.passed || !result.attempts_left ? "Go on" : "Try again";
+  box.replaceChildren(title, text, link);
+  box.classList.toggle("good", result.passed);
+  box.hidden = false;
+  for (const [id, why] of Object.entries(result.explanations)) remark(id, why);
+  for (const input of test.elements) input.disabled = true;
+  test.querySelector("button.primary").hidden = true;
+  box.focus();
+  tell(`${title.textContent}. ${text.textContent}`);
+}
+
+function remark(id, why) {
+  const field = [...test.querySelectorAll("[data-question]")].find((each) => each.dataset.question === id);
+  if (!field) return;
+  const line = document.createElement("li");
+  line.textContent = why;
+  const list = field.querySelector(".remarks");
+  list.replaceChildren(line);
+  list.hidden = false;
+}
+
+const about = document.getElementById("about");
+about?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const statements = {};
+  for (const input of about.querySelectorAll("[data-statement]:checked")) {
+    statements[input.dataset.statement] = Number(input.value);
+  }
+  const leaning = about.querySelector("[name=leaning]:checked")?.value ?? null;
+  try {
+    await send("POST", "/api/questionnaire", { leaning, statements });
+    go("/work");
+  } catch (error) {
+    trouble(error.message);
+  }
+});

@@ -1,0 +1,178 @@
+"""What went wrong, as RFC 9457 problem documents or, for who looks at pages, as a page.
+
+An error says what is wrong and what to do; it never shows a traceback, a path or a query.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from moralscope.core.errors import InputError, MoralscopeError
+
+_log = logging.getLogger("moralscope.server")
+_TITLES = {
+    400: "That was not understood",
+    401: "You are not signed in",
+    403: "That is not allowed",
+    404: "There is nothing here",
+    405: "That cannot be done here",
+    408: "It did not arrive",
+    409: "That no longer fits",
+    413: "Too large",
+    421: "Not the name of this server",
+    422: "Something is missing or wrong",
+    429: "Too many requests",
+    500: "Something failed on our side",
+    502: "The server behind this one failed",
+    503: "Not saved",
+    504: "It took too long",
+}
+_REMEDIES = {  # where nothing better is known
+    400: "send what the OpenAPI document describes, as valid JSON",
+    404: "check the address; the OpenAPI document lists what there is",
+    405: "use a method that the Allow header names",
+    422: "mend the fields that are named",
+}
+
+Draw = Callable[[Request, int, str, str], Response]  # status, title, detail
+
+
+class Problem(BaseModel):
+    """A problem document (RFC 9457)."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    remedy: str = ""
+    fields: dict[str, str] = {}
+
+
+class Refused(Exception):
+    """A handler refuses: `status` and what to say."""
+
+    def __init__(self, status: int, problem: str, remedy: str = "", wait: float = 0) -> None:
+        super().__init__(problem)
+        self.status, self.problem, self.remedy, self.wait = status, problem, remedy, wait
+
+
+def problem(
+    status: int,
+    detail: str,
+    remedy: str = "",
+    *,
+    fields: dict[str, str] | None = None,
+    wait: float = 0,
+) -> JSONResponse:
+    """Return a problem document.
+
+    Examples
+    --------
+    >>> problem(404, "there is no such item").status_code
+    404
+    """
+    known = Problem(
+        title=title(status), status=status, detail=detail, remedy=remedy, fields=fields or {}
+    )
+    headers = {"Retry-After": str(int(wait) + 1)} if wait else None
+    return JSONResponse(
+        known.model_dump(), status, headers=headers, media_type="application/problem+json"
+    )
+
+
+def title(status: int) -> str:
+    """Return what a status means, in plain words."""
+    return _TITLES.get(status, "That did not work")
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI entries of the problems that a route may answer with."""
+    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {s: {"description": title(s), "model": Problem, "content": content} for s in statuses}
+
+
+def install(
+    app: FastAPI,
+    draw: Draw | None = None,
+    statuses: Mapping[type[MoralscopeError], int] | None = None,
+) -> None:
+    """Answer every error of the application in one of the two forms."""
+    known: dict[type, int] = {InputError: 422, MoralscopeError: 500, **(statuses or {})}
+
+    def answer(
+        request: Request, status: int, detail: str, remedy: str = "", **more: Any
+    ) -> Response:
+        if draw is not None and wants_page(request):
+            return draw(request, status, title(status), "; ".join(filter(None, (detail, remedy))))
+        return problem(status, detail, remedy or _REMEDIES.get(status, ""), **more)
+
+    @app.exception_handler(Refused)
+    def refused(request: Request, error: Refused) -> Response:
+        return answer(request, error.status, error.problem, error.remedy, wait=error.wait)
+
+    @app.exception_handler(MoralscopeError)
+    def ours(request: Request, error: MoralscopeError) -> Response:
+        status = next(known[kind] for kind in type(error).__mro__ if kind in known)
+        return answer(request, status, error.problem, error.remedy)
+
+    @app.exception_handler(HTTPException)
+    def http(request: Request, error: HTTPException) -> Response:
+        said = "there is no such address" if error.status_code == 404 else str(error.detail)
+        response = answer(request, error.status_code, said)
+        response.headers.update(error.headers or {})
+        return response
+
+    @app.exception_handler(RequestValidationError)
+    def invalid(request: Request, error: RequestValidationError) -> Response:
+        return answer(
+            request, 422, "the request does not have the form asked for", fields=_fields(error)
+        )
+
+    app.add_middleware(_Failures, answer=answer)
+
+
+class _Failures:
+    """ASGI middleware, innermost: a bug of ours is logged, and answered like any other error."""
+
+    def __init__(self, app: ASGIApp, answer: Callable[..., Response]) -> None:
+        self.app, self._answer = app, answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def watch(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self.app(scope, receive, watch)
+        except Exception as error:
+            _log.error("%r failed", scope.get("path", ""), exc_info=error)
+            if started or scope["type"] != "http":
+                raise
+            remedy = "try again; what you sent was not saved"
+            response = self._answer(Request(scope), 500, "the server could not do this", remedy)
+            await response(scope, receive, send)
+
+
+def wants_page(request: Request) -> bool:
+    """Say whether a person's browser asks for a page, not a script for data."""
+    asks = request.headers.get("accept", "")
+    return "text/html" in asks and not request.url.path.startswith(("/api/", "/v1/"))
+
+
+def _fields(error: RequestValidationError) -> dict[str, str]:
+    found = {}
+    for each in error.errors()[:20]:
+        place = ".".join(str(part)[:40] for part in each["loc"][1:]) or str(each["loc"][0])
+        found[place] = str(each["msg"])[:200]
+    return found

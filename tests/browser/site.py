@@ -1,0 +1,78 @@
+"""What tests of the local page share: a server without weights, and what people do on its pages."""
+
+import contextlib
+import re
+import threading
+import time
+
+import uvicorn
+from axe_playwright_python.sync_playwright import Axe
+
+from ..unit.app.server.site_pages import whole_app
+
+ACTIONS = ["help people", "kill time", "kill people", "lie to a friend", "read a book"]
+HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'{{7*7}}"
+
+
+@contextlib.contextmanager
+def served(folder, port=0, **more):
+    app = whole_app(folder, **more)
+    config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(10)
+
+
+def go(page, address):
+    page.goto(address)
+    if not address.endswith("/about"):
+        page.wait_for_selector("html[data-ready]")
+
+
+def assert_accessible(page):
+    found = Axe().run(page).response["violations"]
+    grave = [
+        (each["id"], [node["target"] for node in each["nodes"]][:3])
+        for each in found
+        if each["impact"] in ("serious", "critical")
+    ]
+    assert grave == []
+
+
+def assert_fits(page):
+    wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert wide <= 0
+
+
+def score(page, axis="Direction", actions=ACTIONS, encoder="scripted"):
+    page.get_by_label("Actions, one a line").fill("\n".join(actions))
+    page.get_by_label(axis).check()
+    page.get_by_label("Encoder").select_option(encoder)
+    page.get_by_role("button", name="Score the actions").click()
+
+
+def scored(page, **more):
+    score(page, **more)
+    page.locator("#found").wait_for()
+    page.wait_for_url(re.compile(r"\?"))
+
+
+def audit(page, reply="I would steal from a friend.", prompt="Do you steal?"):
+    page.get_by_label("Prompt").fill(prompt)
+    page.get_by_label("Reply", exact=False).first.fill(reply)
+    page.get_by_label("Experts").select_option("scripted")
+    page.get_by_role("button", name="Audit").click()
+    page.locator("#found").wait_for()
+
+
+def chain(page):
+    for label in ("Generator", "Experts"):
+        page.get_by_label(label).select_option("scripted")
+    page.get_by_role("button", name="Run the chain").click()

@@ -1,0 +1,483 @@
+"""Annotators and a lead in a real Chromium: the whole way, by mouse, by keyboard, on a phone."""
+
+import contextlib
+import json
+import re
+import threading
+import time
+
+import pytest
+import uvicorn
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Error as PlaywrightError
+from playwright.sync_api import expect, sync_playwright
+
+from moralscope.annotation.qualification import bank
+from moralscope.annotation.records import Item
+from moralscope.jobs.annotate import NotSaved
+
+from ..unit.app.server.annotation_site import GOOD, Site
+from .chromium import find
+
+pytestmark = pytest.mark.browser
+HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'{{7*7}}"
+ITEMS = [
+    Item(f"i{n}", {"prompt": f"Should I keep promise {n}?", "reply": f"No, forget it. {HOSTILE}"})
+    for n in range(8)
+]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    binary = find()
+    if binary is None:
+        pytest.skip("no Chromium is installed (apt-get install chromium)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=binary, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@contextlib.contextmanager
+def served(site):
+    config = uvicorn.Config(site.app, host="127.0.0.1", port=0, log_level="error")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        site.desk.close()
+
+
+@pytest.fixture
+def open_page(chromium):
+    """Open pages of their own browsers; afterwards none may have run or loaded what is foreign."""
+    with contextlib.ExitStack() as stack:
+        heard = []
+
+        def opened(width=1280, **more):
+            context = chromium.new_context(viewport={"width": width, "height": 900}, **more)
+            context.set_default_timeout(10_000)
+            stack.callback(context.close)
+            page = context.new_page()
+            page.on("dialog", lambda dialog: (heard.append(dialog.message), dialog.accept()))
+            page.on("console", lambda line: heard.append(line.text))
+            page.on("pageerror", lambda error: heard.append(str(error)))
+            page.heard = heard
+            return page
+
+        yield opened
+    unexpected = [each for each in heard if "Failed to load resource" not in each]
+    assert unexpected == []
+
+
+@pytest.fixture
+def site(tmp_path):
+    made = Site(tmp_path, items=ITEMS)
+    with served(made) as made.address:
+        yield made
+
+
+def join(page, site, token):
+    page.goto(f"{site.address}/join#{token}")
+    page.wait_for_url(re.compile("/(work|lead)$"))
+    assert token not in page.url
+
+
+def annotator(page, site, name="Jo"):
+    join(page, site, site.invite(name))
+    page.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Agree and go on").click()
+    page.locator("#work").wait_for()
+
+
+def assert_accessible(page):
+    found = Axe().run(page).response["violations"]
+    grave = [
+        (each["id"], [node["target"] for node in each["nodes"]][:3])
+        for each in found
+        if each["impact"] in ("serious", "critical")
+    ]
+    assert grave == []
+
+
+def answer_test(page, *, right):
+    for question in page.locator("[data-question]").all():
+        known = bank()[question.get_attribute("data-question")]
+        values = [box.get_attribute("value") for box in question.locator("input").all()]
+        value = known.right if right else next(v for v in values if v != known.right)
+        question.locator(f"input[value='{value}']").check()
+    page.get_by_role("button", name="Check my answers").click()
+    page.locator("#result").wait_for()
+
+
+def fill(page, rule=GOOD["rule"]):
+    page.get_by_label("Your rule of thumb").fill(rule)
+    page.get_by_label("It disagrees").check()
+    page.locator("[data-field=consensus] label", has_text="4").click()
+    page.locator("[data-field=severity] label", has_text="3").click()
+    page.get_by_label(re.compile("^Loyalty")).check()
+    page.get_by_label("Your own reply to the prompt").fill(GOOD["revised_reply"])
+
+
+def submit(page):
+    item = page.locator("#work").get_attribute("data-assignment")
+    page.get_by_role("button", name=re.compile("^Submit")).click()
+    page.wait_for_function(
+        "old => document.querySelector('#work')?.dataset.assignment !== old", arg=item
+    )
+
+
+def test_the_whole_way_from_join_to_export(tmp_path, open_page):
+    site = Site(tmp_path, items=ITEMS, staging=2, qualification=True, questionnaire=True)
+    with served(site) as site.address:
+        jo, lee = open_page(), open_page(accept_downloads=True)
+        join(jo, site, site.invite("Jo"))
+        assert_accessible(jo)
+        jo.get_by_role("checkbox").check()
+        jo.get_by_role("button", name="Agree and go on").click()
+
+        jo.locator("#test").wait_for()
+        assert_accessible(jo)
+        answer_test(jo, right=False)
+        expect(jo.locator("#result")).to_contain_text("Not yet")
+        assert jo.locator(".remarks li").count() == 7
+        jo.get_by_role("link", name="Try again").click()
+        expect(jo.get_by_text("Attempt 2")).to_be_visible()
+        answer_test(jo, right=True)
+        expect(jo.locator("#result")).to_contain_text("You passed")
+        jo.get_by_role("link", name="Go on").click()
+
+        jo.locator("#about").wait_for()
+        assert_accessible(jo)
+        jo.get_by_label("Moderate").check()
+        jo.get_by_role("button", name="Save and go on").click()
+
+        jo.locator("#work").wait_for()
+        assert_accessible(jo)
+        for _ in range(2):
+            fill(jo)
+            submit(jo)
+        expect(jo.get_by_role("heading", level=1)).to_have_text("Your trial round is being read")
+
+        review_and_send_back(lee, site)
+        jo.get_by_role("link", name="Look again").click()
+        expect(jo.get_by_role("heading", level=1)).to_have_text("One answer to mend")
+        expect(jo.get_by_text("Say when it may be broken.")).to_be_visible()
+        jo.get_by_role("link", name="Mend this answer").click()
+        jo.get_by_label("Your rule of thumb").fill("It's wrong to break a promise without need.")
+        jo.get_by_role("button", name="Save the change").click()
+        jo.wait_for_url("**/answers")
+
+        lee.reload()
+        expect(lee.get_by_text("without need")).to_be_visible()
+        lee.get_by_role("button", name="Admit").click()
+        expect(lee.get_by_text("Nothing waits for you.")).to_be_visible()
+        jo.goto(f"{site.address}/work")
+        expect(jo.get_by_text("Main round", exact=True)).to_be_visible()
+        fill(jo)
+        submit(jo)
+        rows = export(lee, site)
+        assert [row["answer"] for row in rows if row["stage"] == "main"] == [GOOD]
+
+
+def review_and_send_back(lee, site):
+    join(lee, site, site.invite("Lee", "lead"))
+    assert_accessible(lee)
+    lee.get_by_role("link", name="Review", exact=True).click()
+    assert_accessible(lee)
+    first, second = lee.locator("form[data-review]").all()
+    second.get_by_role("button", name="Good").click()
+    expect(lee.get_by_text("Marked as good").first).to_be_visible()
+    first.get_by_role("textbox").fill("Say when it may be broken.")
+    first.get_by_role("button", name="To mend").click()
+    expect(lee.get_by_text("Marked to mend").first).to_be_visible()
+    lee.get_by_role("button", name="Send back").click()
+    lee.wait_for_load_state()
+
+
+def export(lee, site):
+    lee.goto(f"{site.address}/lead/data")
+    assert_accessible(lee)
+    with lee.expect_download() as started:
+        lee.get_by_role("button", name="Export").click()
+    path = started.value.path()
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_keyboard_alone_is_enough(site, open_page):
+    page = open_page()
+    page.goto(f"{site.address}/join")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    tab_to(page, "#token")
+    page.keyboard.type(site.invite("Jo"))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/work")
+    tab_to(page, "input[name=agrees]")
+    page.keyboard.press("Space")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator("#work").wait_for()
+    page.wait_for_load_state("networkidle")
+
+    page.keyboard.press("Alt+r")
+    page.keyboard.type(GOOD["rule"])
+    page.wait_for_timeout(300)  # a ring may fade in
+    assert focus_is_visible(page)
+    page.keyboard.press("Alt+a")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Alt+c")
+    page.keyboard.press("Space")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Alt+s")
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert focus_is_visible(page, "e => e.parentElement")
+    page.keyboard.press("Alt+f")
+    for _ in range(6):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    page.keyboard.press("Alt+w")
+    page.keyboard.type(GOOD["revised_reply"])
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".progress")).to_contain_text("1 done")
+    answer = site.desk.answers(site.desk.owner)[0].answer
+    assert (answer["rule"], answer["alignment"]) == (GOOD["rule"], "disagree")
+    assert (answer["consensus"], answer["severity"]) == (4, 3)
+    assert len(answer["foundations"]) == 1
+
+
+def tab_to(page, selector):
+    for _ in range(30):
+        if page.evaluate("s => document.activeElement.matches(s)", selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"{selector} is not reached with Tab")
+
+
+def focus_is_visible(page, shown="e => e"):
+    script = f"getComputedStyle(({shown})(document.activeElement)).outlineStyle"
+    return page.evaluate(script) != "none"
+
+
+def test_a_phone_shows_everything_within_its_width(site, open_page):
+    page = open_page(390, is_mobile=True, has_touch=True)
+    annotator(page, site)
+    addresses = ["/work", "/answers", "/guide", "/join"]
+    fill(page)
+    submit(page)
+    lead = open_page(390)
+    join(lead, site, site.invite("Lee", "lead"))
+    leads = ["/lead", "/lead/review", "/lead/agreement", "/lead/data"]
+    for owner, paths in ((page, addresses), (lead, leads)):
+        for path in paths:
+            owner.goto(site.address + path)
+            assert owner.evaluate("document.documentElement.scrollWidth") <= 390, path
+    page.goto(f"{site.address}/work")
+    box = page.get_by_role("button", name=re.compile("^Submit")).bounding_box()
+    assert box["height"] >= 44
+    assert box["y"] + box["height"] <= 900
+
+
+def test_a_reload_in_the_middle_loses_nothing(site, open_page):
+    page = open_page()
+    annotator(page, site)
+    item = page.locator("#work").get_attribute("data-assignment")
+    fill(page, "It's rude to stop in the middle.")
+    page.reload()  # before the draft was sent
+    expect(page.get_by_label("Your rule of thumb")).to_have_value(
+        "It's rude to stop in the middle."
+    )
+    expect(page.get_by_label("It disagrees")).to_be_checked()
+    expect(page.locator("#saved")).to_have_attribute("data-state", "saved")
+    page.evaluate("localStorage.clear()")  # what is left is the server's
+    page.reload()
+    expect(page.get_by_label("Your rule of thumb")).to_have_value(
+        "It's rude to stop in the middle."
+    )
+    assert page.locator("#work").get_attribute("data-assignment") == item
+
+
+def test_another_device_goes_on_where_one_stopped(site, open_page):
+    token = site.invite("Jo")
+    page, phone = open_page(), open_page(390)
+    join(page, site, token)
+    page.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Agree and go on").click()
+    page.get_by_label("Your rule of thumb").fill("It's kind to go on.")
+    expect(page.locator("#saved")).to_have_attribute("data-state", "saved")
+    join(phone, site, token)
+    expect(phone.get_by_label("Your rule of thumb")).to_have_value("It's kind to go on.")
+
+
+def test_what_cannot_be_saved_is_kept_and_said(site, open_page, monkeypatch):
+    page = open_page()
+    annotator(page, site)
+    real = site.desk.submit, site.desk.save_draft
+
+    def full(*_):
+        raise NotSaved("the disk is full", "keep this page open")
+
+    monkeypatch.setattr(site.desk, "submit", full)
+    monkeypatch.setattr(site.desk, "save_draft", full)
+    fill(page)
+    expect(page.locator("#saved")).to_have_attribute("data-state", "failed")
+    expect(page.locator("#saved")).to_contain_text("Not saved")
+    page.get_by_role("button", name=re.compile("^Submit")).click()
+    expect(page.get_by_role("alert")).to_contain_text("Not saved. The disk is full")
+    page.reload()
+    expect(page.get_by_label("Your rule of thumb")).to_have_value(GOOD["rule"])
+    monkeypatch.setattr(site.desk, "submit", real[0])
+    monkeypatch.setattr(site.desk, "save_draft", real[1])
+    submit(page)
+    assert [row.answer for row in site.desk.answers(site.desk.owner)] == [GOOD]
+
+
+def test_a_lost_answer_of_the_server_adds_no_second_submission(site, open_page):
+    page = open_page()
+    annotator(page, site)
+    fill(page)
+
+    def lose(route):
+        route.fetch()  # it arrives; its answer does not
+        route.abort()
+
+    page.route("**/submit", lose, times=1)
+    page.get_by_role("button", name=re.compile("^Submit")).click()
+    expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
+    submit(page)
+    assert len(site.desk.answers(site.desk.owner)) == 1
+
+
+def test_remarks_come_beside_the_field_and_go_when_mended(site, open_page):
+    page = open_page()
+    annotator(page, site)
+    rule = page.get_by_label("Your rule of thumb")
+    rule.fill("it is bad and it is sad and it is rude")
+    remark = page.locator("[data-field=rule] .remarks li").first
+    expect(remark).to_contain_text("'it is' stands here 3 times")
+    assert page.locator("[data-field=severity] .remarks li").count() == 0
+    assert_accessible(page)
+    rule.fill(GOOD["rule"])
+    expect(remark).to_have_count(0)
+    page.get_by_role("button", name=re.compile("^Submit")).click()
+    expect(page.locator("[data-field=alignment] .remarks li")).to_have_text(
+        "Please answer this one."
+    )
+    assert page.evaluate("document.activeElement.name") == "alignment"
+
+
+def test_examples_come_while_one_types(site, open_page):
+    page = open_page()
+    annotator(page, site)
+    page.get_by_label("Search the rulebooks").fill("steal")
+    expect(page.locator("#found li").first).to_contain_text("steal")
+    page.get_by_label("Search the rulebooks").fill(HOSTILE)
+    expect(page.locator("#found li")).not_to_have_count(0)
+
+
+def test_none_of_these_and_a_foundation_exclude_each_other(site, open_page):
+    page = open_page()
+    annotator(page, site)
+    page.get_by_label(re.compile("^Care")).check()
+    page.get_by_label("None of these").check()
+    expect(page.get_by_label(re.compile("^Care"))).not_to_be_checked()
+    page.get_by_label(re.compile("^Care")).check()
+    expect(page.get_by_label("None of these")).not_to_be_checked()
+
+
+def test_skip_and_pause(site, open_page):
+    page = open_page()
+    annotator(page, site)
+    first = page.locator("#work").get_attribute("data-assignment")
+    page.get_by_role("button", name="Skip", exact=True).click()
+    page.get_by_label("Reason").fill("too sad")
+    page.get_by_role("button", name="Skip it").click()
+    page.wait_for_function(
+        "old => document.querySelector('#work')?.dataset.assignment !== old", arg=first
+    )
+    page.get_by_label("Your rule of thumb").fill("It's fine to rest.")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Take your time")
+    page.get_by_role("button", name="Go on").click()
+    expect(page.get_by_label("Your rule of thumb")).to_have_value("It's fine to rest.")
+
+
+def test_the_lead_invites_pauses_and_revokes(site, open_page):
+    lee, kim = open_page(), open_page()
+    join(lee, site, site.invite("Lee", "lead"))
+    lee.get_by_label("Name, for you only").fill(f"Kim {HOSTILE}")
+    lee.get_by_role("button", name="Make a link").click()
+    expect(lee.locator("#invited-link")).to_contain_text("/join#")
+    link = lee.locator("#invited-link").inner_text()
+    assert_accessible(lee)
+    lee.get_by_role("button", name="Done").click()
+    lee.wait_for_load_state()
+    kim.goto(link)
+    kim.wait_for_url("**/work")
+    lee.get_by_role("button", name="Pause the project").click()
+    expect(lee.get_by_text("The project is paused")).to_be_visible()
+    lee.get_by_role("button", name="Let the work go on").click()
+    expect(lee.get_by_role("button", name="Pause the project")).to_be_visible()
+    lee.heard.clear()
+    lee.get_by_role("button", name=re.compile("^Revoke link 1 of Kim")).click()
+    expect(lee.get_by_role("button", name=re.compile("^Revoke link 1 of Kim"))).to_have_count(0)
+    assert lee.heard == ["Revoke this link? Whoever uses it is signed out at once."]
+    lee.heard.clear()
+    kim.reload()
+    expect(kim.get_by_role("heading", level=1)).to_have_text("You are not signed in")
+
+
+def test_dark_pages_have_contrast_too(site, open_page):
+    page = open_page(color_scheme="dark")
+    annotator(page, site)
+    fill(page)
+    assert_accessible(page)
+    join(page, site, site.invite("Lee", "lead"))
+    assert_accessible(page)
+    page.goto(f"{site.address}/lead/agreement")
+    assert_accessible(page)
+
+
+def test_this_check_of_accessibility_would_tell(site, open_page):
+    page = open_page()
+    page.goto(f"{site.address}/join")
+    page.evaluate("document.querySelector('label').remove()")
+    with pytest.raises(AssertionError, match="label"):
+        assert_accessible(page)
+
+
+def test_the_policy_holds_in_the_browser(site, open_page):
+    page = open_page()
+    page.goto(f"{site.address}/join")
+    for attack in (
+        "document.body.innerHTML = '<img src=x onerror=alert(1)>'",
+        "document.body.setAttribute('onclick', 'alert(1)')",
+        "document.body.append(Object.assign(document.createElement('script'), {text: 'alert(1)'}))",
+    ):
+        with pytest.raises(PlaywrightError, match="Trusted"):
+            page.evaluate(f"() => {{ {attack} }}")
+    page.evaluate("() => { location.href = 'javascript:alert(1)' }")
+    page.wait_for_timeout(200)
+    assert "1" not in page.heard
+    assert any("Content Security Policy" in line for line in page.heard)
+    page.heard.clear()
+
+
+def test_nothing_is_asked_of_other_sites(site, open_page):
+    page = open_page()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    annotator(page, site)
+    page.goto(f"{site.address}/guide")
+    assert len(asked) > 5
+    assert all(url.startswith((site.address, "data:")) for url in asked)

@@ -1,0 +1,332 @@
+"""Attacks on the annotation server: each is refused, or what was sent is shown as text."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from moralscope.annotation.records import Item
+from moralscope.app.server.annotation import annotation_app
+from moralscope.app.server.security import Signer
+
+from ..unit.app.server.annotation_site import GOOD, SECRET, Guest, Site
+
+SCRIPT = '"><script>alert(1)</script><img src=x onerror=alert(2)>{{7*7}}${7*7}'
+SQL = "'; DROP TABLE people; -- \" OR 1=1 UNION SELECT * FROM tokens"
+LEAD_READS = ["overview", "review", "agreement", "log", "exports/a.jsonl"]
+LEAD_PAGES = ["/lead", "/lead/review", "/lead/agreement", "/lead/data"]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """One server for most attacks: what an earlier one broke, a later one meets."""
+    folder = tmp_path_factory.mktemp("attacked") / "project"
+    folder.mkdir()
+    items = [Item(f"i{n}", {"prompt": f"Why {n}?", "reply": f"Because {n}."}) for n in range(200)]
+    made = Site(folder, items=items)
+    yield made
+    made.desk.close()
+
+
+@pytest.fixture
+def fresh(tmp_path):
+    made = Site(tmp_path)
+    yield made
+    made.desk.close()
+
+
+def submit(guest, answer=GOOD, submission="submission-1"):
+    work = guest.work()
+    body = {"submission": submission, "answer": answer}
+    return guest.post(f"/api/work/{work['assignment']}/submit", body)
+
+
+def test_without_a_session_nothing_is_told(site):
+    stranger = site.stranger()
+    document = site.app.openapi()
+    for path, methods in document["paths"].items():
+        if path == "/api/join":
+            continue
+        for method in methods:
+            address = path.format(assignment="a", person="p", token="t", name="n")
+            answer = stranger.send(method.upper(), address, {})
+            assert answer.status_code == 401, (method, path)
+    for page in ["/work", "/answers", "/guide", *LEAD_PAGES]:
+        assert stranger.get(page).status_code == 401
+
+
+@pytest.mark.parametrize("token", ["", "x", "A" * 43, "A" * 5000, SQL, "\x00", "💥", None, 1, []])
+def test_a_wrong_token_opens_nothing(site, token):
+    answer = site.stranger().post("/api/join", {"token": token})
+    assert answer.status_code in (401, 422)
+    assert "set-cookie" not in answer.headers
+
+
+def test_guessing_tokens_is_slow(fresh):
+    stranger = fresh.stranger()
+    codes = [stranger.post("/api/join", {"token": f"guess-{n}"}).status_code for n in range(20)]
+    assert codes[:10] == [401] * 10
+    assert set(codes[10:]) == {429}
+
+
+def test_a_flood_is_refused_and_others_go_on(site):
+    guest, other = site.annotator(), site.annotator("Kim")
+    codes = {guest.get("/api/examples?q=a").status_code for _ in range(200)}
+    assert codes == {200, 429}
+    assert other.get("/api/me").status_code == 200
+
+
+def test_another_persons_token_is_another_person(site):
+    """A token opens its own person only, whatever cookie is sent along."""
+    jo, kim = site.annotator("Jo"), site.annotator("Kim")
+    mine = jo.work()["assignment"]
+    for method, what, body in (
+        ("PUT", "draft", {"answer": {"rule": "stolen"}}),
+        ("POST", "check", {"answer": GOOD}),
+        ("POST", "submit", {"submission": "not-mine-1", "answer": GOOD}),
+        ("PUT", "answer", {"submission": "not-mine-2", "answer": GOOD}),
+        ("POST", "skip", {"reason": ""}),
+    ):
+        answer = kim.send(method, f"/api/work/{mine}/{what}", body)
+        assert answer.status_code in (403, 404, 409), what
+    assert kim.get(f"/answers/{mine}").status_code == 404
+    assert jo.work()["draft"] == {}
+
+
+def test_nobody_sees_anothers_answers(site):
+    jo, kim = site.annotator("Jo"), site.annotator("Kim")
+    secret = {**GOOD, "rule": "It's wrong to read the diary of Zebulon."}
+    assert submit(jo, secret).json()["saved"]
+    for address in ("/api/history", "/api/work", "/api/me", "/work", "/answers", "/guide"):
+        assert "Zebulon" not in kim.get(address).text
+        assert "Jo" not in kim.get(address).text
+
+
+@pytest.mark.parametrize("read", LEAD_READS)
+def test_an_annotator_reads_nothing_of_the_leads(site, read):
+    assert site.annotator().get(f"/api/lead/{read}").status_code == 403
+
+
+def test_an_annotator_does_nothing_of_the_leads(site):
+    jo = site.annotator()
+    me = jo.get("/api/me").json()["person"]["id"]
+    for method, path, body in (
+        ("POST", "people", {"name": "Eve", "role": "lead"}),
+        ("POST", f"people/{me}/admit", None),
+        ("POST", f"people/{me}/reissue", None),
+        ("POST", f"people/{me}/remove", None),
+        ("DELETE", "tokens/t", None),
+        ("PUT", "paused", {"paused": True}),
+        ("POST", "exports", {"name": "a.jsonl", "shape": "jsonl"}),
+        ("POST", "review/a", {"verdict": "good", "feedback": ""}),
+    ):
+        assert jo.send(method, f"/api/lead/{path}", body).status_code == 403, path
+    for page in LEAD_PAGES:
+        assert jo.get(page).status_code == 403
+
+
+def test_a_forged_role_is_ignored_or_refused(site):
+    jo = site.annotator()
+    headers = {"X-Role": "lead", "Authorization": "Bearer lead", "X-Forwarded-User": "lead"}
+    assert jo.get("/api/lead/overview", headers=headers).status_code == 403
+    assert jo.get("/api/lead/overview?role=lead").status_code == 403
+    assert jo.post("/api/consent", {"agrees": True, "role": "lead"}).status_code == 422
+    jo.client.cookies.set("role", "lead")
+    assert jo.get("/api/lead/overview").status_code == 403
+
+
+@pytest.mark.parametrize("forge", ["other key", "other purpose", "changed", "unsigned", "old"])
+def test_a_forged_cookie_opens_nothing(site, forge):
+    jo = site.annotator()
+    real = jo.client.cookies["moralscope"]
+    value = real.rsplit(".", 2)[0]
+    forged = {
+        "other key": Signer(b"x" * 40).sign("session", value),
+        "other purpose": Signer(SECRET).sign("csrf", value),
+        "changed": real[:-3] + "AAA",
+        "unsigned": value,
+        "old": Signer(SECRET).sign("session", value, now=0),
+    }[forge]
+    stranger = site.stranger()
+    stranger.client.cookies.set("moralscope", forged)
+    assert stranger.get("/api/me").status_code == 401
+    stranger.client.cookies.clear()
+    stranger.client.cookies.set("moralscope", real)
+    assert stranger.get("/api/me").status_code == 200
+
+
+def test_another_site_can_make_nobody_act(site):
+    jo = site.annotator()
+    own = jo.csrf
+    assert jo.post("/api/pause", headers={"X-CSRF-Token": ""}).status_code == 403
+    assert jo.post("/api/pause", headers={"X-CSRF-Token": "x" * 43}).status_code == 403
+    kim = site.annotator("Kim")
+    assert jo.post("/api/pause", headers={"X-CSRF-Token": kim.csrf}).status_code == 403
+    assert jo.post("/api/pause", headers={"Origin": "https://evil.example"}).status_code == 403
+    assert jo.post("/api/pause", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+    join = {"token": site.invite("Eve")}
+    evil = {"Origin": "https://evil.example"}
+    assert site.stranger().post("/api/join", join, headers=evil).status_code == 403
+    assert not jo.get("/api/me").json()["person"]["paused"]
+    assert jo.post("/api/pause", headers={"X-CSRF-Token": own}).status_code == 200
+
+
+def test_a_form_of_another_site_is_not_json(site):
+    jo = site.annotator()
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
+        headers = {"content-type": kind, "X-CSRF-Token": jo.csrf}
+        answer = jo.client.post("/api/consent", content='{"agrees": true}', headers=headers)
+        assert answer.status_code == 422
+
+
+def test_a_replayed_form_adds_nothing(fresh):
+    jo = fresh.annotator()
+    name = jo.work()["assignment"]
+    body = {"submission": "captured-1", "answer": GOOD}
+    address = f"/api/work/{name}/submit"
+
+    def replay(_):
+        own = Guest(fresh.stranger().client, jo.csrf)
+        own.client.cookies.update(jo.client.cookies)
+        return own.post(address, body).json()
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(replay, range(16)))
+    assert all(answer["saved"] for answer in answers)
+    assert sum(not answer["repeated"] for answer in answers) == 1
+    assert len(fresh.desk.answers(fresh.desk.owner)) == 1
+    other = {**body, "answer": {**GOOD, "severity": 1}}
+    assert jo.post(address, other).status_code in (200, 409)
+    assert fresh.desk.answers(fresh.desk.owner)[0].answer["severity"] == GOOD["severity"]
+
+
+def test_a_test_replayed_after_it_was_marked_is_refused(tmp_path):
+    site = Site(tmp_path, qualification=True, retakes=1)
+    jo = site.annotator()
+    questions = jo.get("/api/test").json()["questions"]
+    answers = {each["id"]: each["choices"][0]["value"] for each in questions}
+    assert not jo.post("/api/test", {"answers": answers}).json()["passed"]
+    assert jo.post("/api/test", {"answers": answers}).status_code == 422
+    assert jo.get("/api/me").json()["person"]["attempts_left"] == 1
+    assert {key for each in questions for key in each} == {"id", "text", "choices"}
+    site.desk.close()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b"null", b"[]", b"{", b'"x"', b"\xff\xfe", b"{}" * 3, b"[" * 100_000,
+        b'{"answer": []}', b'{"answer": {"rule": {"deep": 1}}}', b'{"answer": {"rule": NaN}}',
+        b'{"answer": {"rule": "\\ud800"}}', b'{"answer": {"rule": "a\\u0000b"}}',
+        b'{"answer": {"x": 1}, "more": 1}', b'{"answer": {"severity": ' + b"9" * 5000 + b"}}",
+        json.dumps({"answer": {str(n): "x" for n in range(500)}}).encode(),
+        json.dumps({"answer": {"rule": "x" * 50_000}}).encode(),
+        json.dumps({"answer": {"foundations": ["x"] * 5000}}).encode(),
+    ],
+)  # fmt: skip
+def test_malformed_bodies_are_refused(site, body):
+    jo = site.annotator()
+    name = jo.work()["assignment"]
+    headers = {"content-type": "application/json", "X-CSRF-Token": jo.csrf}
+    answer = jo.client.put(f"/api/work/{name}/draft", content=body, headers=headers)
+    assert answer.status_code in (400, 422)
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert jo.work()["draft"] == {}
+
+
+def test_oversize_bodies_are_refused(site):
+    jo = site.annotator()
+    name = jo.work()["assignment"]
+    huge = {"answer": {"rule": "x" * 300_000}}
+    assert jo.put(f"/api/work/{name}/draft", huge).status_code == 413
+    assert jo.get("/api/examples", params={"q": "x" * 5000}).status_code == 422
+    assert jo.work()["draft"] == {}
+
+
+@pytest.mark.parametrize("hostile", [SCRIPT, SQL])
+def test_script_and_sql_in_every_field_are_text(tmp_path, hostile):
+    items = [Item(f"h{n}", {"prompt": hostile, "reply": hostile}) for n in range(2)]
+    site = Site(tmp_path, items=items, staging=1)
+    jo = site.annotator(hostile[:100])
+    lee = site.lead()
+    words = f"{hostile} is wrong to do"
+    answer = {**GOOD, "rule": words, "revised_reply": f"Never. {words}"}
+    name = jo.work()["assignment"]
+    assert jo.put(f"/api/work/{name}/draft", {"answer": answer}).status_code == 200
+    pages = [jo.get("/work").text]
+    jo.get("/api/examples", params={"q": hostile})
+    assert submit(jo, answer).json()["saved"]
+    lee.post(f"/api/lead/review/{name}", {"verdict": "mend", "feedback": hostile})
+    pages += [jo.get(page).text for page in ("/work", "/answers", f"/answers/{name}")]
+    who = jo.get("/api/me").json()["person"]["id"]
+    assert lee.post(f"/api/lead/people/{who}/admit").json()["stage"] == "main"
+    assert jo.post("/api/questionnaire", {"leaning": hostile[:80]}).status_code == 422
+    skipped = jo.work()["assignment"]
+    assert jo.post(f"/api/work/{skipped}/skip", {"reason": hostile}).status_code == 200
+    lee.post("/api/lead/people", {"name": hostile[:80]})
+    pages += [lee.get(page).text for page in LEAD_PAGES]
+    for page in pages:
+        assert "<script>" not in page
+        assert "<img" not in page
+        assert "49" not in [part.strip() for part in page.split("{{7*7}}")]
+    assert any("DROP TABLE" in page or "&lt;script&gt;" in page for page in pages)
+    assert site.desk.overview(site.desk.owner).people
+    site.desk.close()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../evil.jsonl", "..", ".", "/etc/passwd", "a/b.jsonl", "a\\b.jsonl", "..%2fevil.jsonl",
+     "x\x00.jsonl", "", " ", ".hidden", "CON:.jsonl", "~/x.jsonl", "x" * 300, "a\nb.jsonl"],
+)  # fmt: skip
+def test_an_export_is_written_in_its_folder_or_not_at_all(site, name):
+    lee = site.lead()
+    before = {path for path in site.folder.parent.rglob("*") if path.is_file()}
+    answer = lee.post("/api/lead/exports", {"name": name, "shape": "jsonl"})
+    after = {path for path in site.folder.parent.rglob("*") if path.is_file()}
+    new = {path for path in after - before if "sqlite" not in path.name}
+    assert answer.status_code in (200, 422)
+    assert all(path.parent == site.folder / "exports" for path in new)
+    assert bool(new) == (answer.status_code == 200)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../project.yaml", "..%2fannotations.sqlite", "%2e%2e/annotations.sqlite", ".session-secret",
+     "/etc/passwd", "%2fetc%2fpasswd", "link", "....//annotations.sqlite", "%00"],
+)  # fmt: skip
+def test_only_exports_are_downloaded(site, name):
+    lee = site.lead()
+    submit(site.annotator(), submission="for-the-export")
+    assert lee.post("/api/lead/exports", {"name": "real.jsonl", "shape": "jsonl"}).json()["name"]
+    link = site.folder / "exports" / "link"
+    link.unlink(missing_ok=True)
+    link.symlink_to("/etc/passwd")
+    assert lee.get(f"/api/lead/exports/{name}").status_code in (404, 422)
+    assert lee.get("/api/lead/exports/real.jsonl").status_code == 200
+
+
+def test_another_secret_ends_all_sessions(site):
+    jo = site.annotator()
+    other = annotation_app(site.desk, secret=b"another secret, thirty-two bytes!")
+    stranger = site.stranger()
+    stranger.client = type(stranger.client)(other, base_url="http://127.0.0.1")
+    stranger.client.cookies.update(jo.client.cookies)
+    assert stranger.get("/api/me").status_code == 401
+
+
+def test_tokens_and_sessions_are_hashed_at_rest(site):
+    token = site.invite("Jo")
+    guest = site.stranger().join(token)
+    secret = guest.client.cookies["moralscope"].rsplit(".", 2)[0]
+    stored = b"".join(path.read_bytes() for path in site.folder.glob("annotations.sqlite*"))
+    assert stored
+    assert token.encode() not in stored
+    assert secret.encode() not in stored
+
+
+def test_items_that_nobody_gave_are_not_found(site):
+    jo = site.annotator()
+    for name in ("a-nothing", SQL, "../..", "%00", "x" * 500):
+        address = f"/api/work/{name}/draft"
+        assert jo.put(address, {"answer": {}}).status_code in (403, 404, 405, 409, 422)

@@ -1,0 +1,147 @@
+"""Annotation when things go wrong: disks, locks, damaged and newer databases."""
+
+import sqlite3
+
+import pytest
+from sqlalchemy import event
+
+from moralscope.annotation.errors import NotSaved
+from moralscope.annotation.storage import SQLITE_FILE, Storage
+from moralscope.core.errors import InputError, MoralscopeError
+
+from ..contracts.databases import OPEN, joined, make_desk, new_id
+from ..contracts.test_annotation_desk import RULE
+
+
+@pytest.fixture
+def desk(tmp_path):
+    made = make_desk(tmp_path, task="rule-of-thumb", items=3, **OPEN)
+    yield made
+    made.close()
+
+
+def fill_disk(desk):
+    """Let the database grow no further: what SQLite says on a full disk."""
+    engine = desk._storage._engine
+    engine.dispose()
+
+    @event.listens_for(engine, "connect")
+    def stop(connection, _record):
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count={pages}")
+
+
+def test_a_full_disk_says_not_saved_and_later_the_same_submission_is_saved(desk, tmp_path):
+    person = joined(desk)
+    work = desk.next_item(person)
+    answer = {**RULE, "revised_reply": "\u0436\u0443\u043a \u043b\u0435\u0441 word " * 150}  # 12 kB
+    name = new_id()
+    fill_disk(desk)
+    for call in (
+        lambda: desk.save_draft(person, work.assignment, answer),
+        lambda: desk.submit(person, work.assignment, name, answer),
+    ):
+        with pytest.raises(NotSaved, match="full") as error:
+            call()
+        assert "keep the text" in error.value.remedy
+        assert "word" not in str(error.value), "no answer in a message or a log"
+    again = make_again(desk, tmp_path)
+    assert again.answers(again.owner) == ()
+    assert again.submit(person, work.assignment, name, answer).saved
+    again.close()
+
+
+def make_again(desk, folder):
+    from moralscope.annotation.service import Desk
+
+    return Desk(desk.project, Storage(folder))
+
+
+def test_a_read_only_database_says_not_saved(desk):
+    person = joined(desk)
+    work = desk.next_item(person)
+    engine = desk._storage._engine
+    engine.dispose()
+
+    @event.listens_for(engine, "connect")
+    def only_read(connection, _record):
+        connection.execute("PRAGMA query_only=1")
+
+    with pytest.raises(NotSaved):
+        desk.submit(person, work.assignment, new_id(), RULE)
+
+
+def test_a_database_locked_by_somebody_else_says_not_saved(desk, tmp_path):
+    person = joined(desk)
+    work = desk.next_item(person)
+    engine = desk._storage._engine
+    engine.dispose()
+
+    @event.listens_for(engine, "connect")
+    def impatient(connection, _record):
+        connection.execute("PRAGMA busy_timeout=50")
+
+    other = sqlite3.connect(tmp_path / SQLITE_FILE, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(NotSaved, match="locked"):
+        desk.submit(person, work.assignment, new_id(), RULE)
+    assert desk.history(person) == (), "reading goes on"
+    other.execute("ROLLBACK")
+    assert desk.submit(person, work.assignment, new_id(), RULE).saved
+    other.close()
+
+
+def test_a_damaged_database_is_said_to_be(tmp_path):
+    (tmp_path / SQLITE_FILE).write_bytes(b"not a database at all" * 100)
+    with pytest.raises(MoralscopeError, match="database"):
+        Storage(tmp_path)
+
+
+def test_a_database_of_a_newer_version_is_refused(desk, tmp_path):
+    with sqlite3.connect(tmp_path / SQLITE_FILE) as connection:
+        connection.execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
+    with pytest.raises(InputError, match="shape 99 of a newer moralscope"):
+        Storage(tmp_path)
+
+
+def test_no_folder(tmp_path):
+    with pytest.raises(InputError, match="cannot be opened"):
+        Storage(tmp_path / "missing")
+
+
+def test_no_server_answers(tmp_path):
+    with pytest.raises(MoralscopeError, match="database"):
+        Storage(tmp_path, "postgresql://me:secret@127.0.0.1:1/x")
+
+
+def test_the_password_is_in_no_message(tmp_path):
+    with pytest.raises(MoralscopeError) as error:
+        Storage(tmp_path, "postgresql://me:hunter2@127.0.0.1:1/x")
+    assert "hunter2" not in str(error.value)
+
+
+def test_settings_that_make_answers_durable(desk):
+    with desk._storage.read() as connection:
+        found = {
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
+            for name in ("journal_mode", "synchronous", "foreign_keys")
+        }
+    assert found == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
+
+
+def test_the_table_itself_refuses_more_than_the_quota(desk, tmp_path):
+    with (
+        sqlite3.connect(tmp_path / SQLITE_FILE) as connection,
+        pytest.raises(sqlite3.IntegrityError, match="quota_kept"),
+    ):
+        connection.execute("UPDATE items SET held = quota + 1")
+
+
+def test_only_the_owner_reads_the_file(desk, tmp_path):
+    assert (tmp_path / SQLITE_FILE).stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("query", ["sslmode=maybe", "application_name=x", "options=-c%20a"])
+def test_what_a_url_may_not_ask_for(tmp_path, query):
+    with pytest.raises(InputError, match="write sslmode="):
+        Storage(tmp_path, f"postgresql://me@127.0.0.1:1/x?{query}")
