@@ -7,6 +7,7 @@ import time
 
 import uvicorn
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Error as PlaywrightError
 
 from ..unit.app.server.site_pages import whole_app
 
@@ -34,6 +35,17 @@ def go(page, address):
     page.goto(address)
     if not address.endswith("/about"):
         page.wait_for_selector("html[data-ready]")
+
+
+def wait_until(page, script, argument=None, seconds=10):
+    """Ask from outside: wait_for_function evaluates text in the page, which its policy forbids."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(PlaywrightError):  # the page is being left for the next one
+            if page.evaluate(script, argument):
+                return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"still not true: {script}")
 
 
 def assert_accessible(page):

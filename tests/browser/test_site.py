@@ -25,6 +25,7 @@ from .site import (
     score,
     scored,
     served,
+    wait_until,
 )
 
 pytestmark = pytest.mark.browser
@@ -217,8 +218,7 @@ def test_pages_are_light_and_soon_painted(site, open_page):
     for path in PAGES:
         page = open_page(f"{site}{path}")
         page.wait_for_load_state("load")
-        painted = "performance.getEntriesByName('first-contentful-paint').length > 0"
-        page.wait_for_function(painted)
+        wait_until(page, "performance.getEntriesByName('first-contentful-paint').length > 0")
         script = """() => [performance.getEntriesByName("first-contentful-paint")[0].startTime,
             ["resource", "navigation"].flatMap((kind) => performance.getEntriesByType(kind))
               .reduce((sum, each) => sum + each.encodedBodySize, 0)]"""
