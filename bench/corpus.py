@@ -2,14 +2,14 @@
 
     python bench/corpus.py [--rows 200000] [--repeats 0.3] [--part 0.1] [--no-ray]
 
-The corpus is made up: a share of its replies are repeats. On the direction axis replies are asked
-about with one prompt (`--template moral` asks with ten, and all takes ten times as long), so a reply
-is one text. The ideal time is the distinct texts over what two encoding processes reach without a
-runner, measured in the same run. The smaller runs take `--part` of the rows. Only ratios mean
-anything.
+The corpus is made up: a share of its replies are repeats. On the direction axis a reply is asked about
+with one prompt (`--template moral` has ten, which take ten times as long), so that it is one text.
+The ideal time is the distinct texts over what two encoding processes reach without a runner, in the
+same run. The smaller runs take `--part` of the rows. Only ratios mean anything.
 """
 
 import argparse
+import contextlib
 import json
 import multiprocessing
 import random
@@ -101,7 +101,15 @@ class Watch(threading.Thread):
         self.root, self.most = psutil.Process(pid), 0.0
         self.start()
 
-    def run(corpus: Path, folder: Path, *more: str) -> tuple[float, float]:
+    def run(self) -> None:
+        while self.root.is_running():
+            with contextlib.suppress(psutil.Error):
+                family = [self.root, *self.root.children(recursive=True)]
+                self.most = max(self.most, sum(each.memory_info().rss for each in family) / 1e6)
+            time.sleep(0.2)
+
+
+def run(corpus: Path, folder: Path, *more: str) -> tuple[float, float]:
     """Score a corpus from the command line; return seconds and the most memory in MB."""
     command = [sys.executable, "-m", "moralscope", "score", "--file", str(corpus)]
     command += ["--columns", "action=reply", "--out", str(folder), *more]
