@@ -2,8 +2,8 @@
 
     python bench/corpus.py [--rows 200000] [--repeats 0.3] [--part 0.1] [--no-ray]
 
-The corpus is made up: a share of its replies are repeats. On the direction axis a reply is asked about
-with one prompt (`--template moral` has ten, which take ten times as long), so that it is one text.
+The corpus is made up: a share of its replies are repeats. On the direction axis a reply is asked
+about with one prompt (`--template moral` has ten: ten times as long), so that it is one text.
 The ideal time is the distinct texts over what two encoding processes reach without a runner, in the
 same run. The smaller runs take `--part` of the rows. Only ratios mean anything.
 """
