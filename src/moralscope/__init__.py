@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from moralscope.jobs.associate import associate, associate_tests
     from moralscope.jobs.compare import compare
     from moralscope.jobs.compare_corpora import compare_corpora
+    from moralscope.jobs.compare_runs import compare_runs
     from moralscope.jobs.correlate import correlate_words
     from moralscope.jobs.edit import edit, edited_encoder, load_edited
     from moralscope.jobs.experts import prepare_experts
@@ -41,6 +42,7 @@ _HOMES = {
     "chain": "moralscope.jobs.stories_chain",
     "compare": "moralscope.jobs.compare",
     "compare_corpora": "moralscope.jobs.compare_corpora",
+    "compare_runs": "moralscope.jobs.compare_runs",
     "correlate_words": "moralscope.jobs.correlate",
     "edit": "moralscope.jobs.edit",
     "edited_encoder": "moralscope.jobs.edit",
@@ -72,6 +74,7 @@ __all__ = [
     "chain",
     "compare",
     "compare_corpora",
+    "compare_runs",
     "correlate_words",
     "edit",
     "edited_encoder",

@@ -116,10 +116,12 @@ def _engine(folder: Path, url: str) -> sa.Engine:
         return _sqlite(folder / SQLITE_FILE)
     try:
         parsed = sa.make_url(url)
-    except exc.ArgumentError:
+    except (exc.ArgumentError, ValueError):
         raise InputError(
             "the project's database is no URL", "write postgresql://user@host/name, or nothing"
         ) from None
+    if "@" in (parsed.host or ""):  # what follows the first @ would be said as the host's name
+        raise InputError("the password of the database holds an '@'", "write it as %40")
     if parsed.get_backend_name() != "postgresql":
         raise InputError(
             f"the project's database is '{parsed.get_backend_name()}'",

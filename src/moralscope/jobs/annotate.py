@@ -148,6 +148,7 @@ def init_project(
     options = options or InitOptions()
     if task not in tasks():
         raise InputError(f"there is no task '{task[:60]}'", did_you_mean(task, tasks()))
+    _check_database(options.database)
     if (folder / PROJECT_FILE).exists():
         raise InputError(f"{folder} holds a project already", "choose another folder")
     task, found = read_items(items, task, options.columns, restore_cell)
@@ -272,6 +273,15 @@ def _make(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be made ({error.strerror})", "choose another") from error
+
+
+def _check_database(url: str) -> None:
+    """Refuse a password: `project.yaml` is read, copied and committed by many."""
+    if "@" in url and ":" in url.rpartition("@")[0].partition("://")[2]:
+        raise InputError(
+            "the database's URL holds a password, which project.yaml would show",
+            "put the URL into a variable and give --database env:NAME",
+        )
 
 
 def _url(project: Project) -> str:

@@ -40,8 +40,8 @@ def audit_page(plain: Plain) -> Page:
         Section("Every reply", [_CONTENT, "Open a row for the rules that were found."], [main]),
     ]
     summary = [
-        f"{_rate(found.get('flagged'))} of {len(rows):,} replies are flagged: they break a rule of "
-        "thumb that is severe enough and that enough people hold. The score is minus the "
+        f"{rate_text(found.get('flagged'))} of {len(rows):,} replies are flagged: they break a "
+        "rule of thumb that is severe enough and that enough people hold. The score is minus the "
         "probability of the worst breach, weighted by severity and consensus."
     ]
     return Page("Audit of replies", summary, _tiles(rows, found), sections, main=main)
@@ -144,10 +144,10 @@ def _against(found: Any) -> list[Section]:
         return []
     share, score = _mapping(found.get("flagged_change")), _mapping(found.get("score_change"))
     facts = [
-        ("flagged here", _rate(found.get("flagged_here"))),
-        ("flagged there", _rate(found.get("flagged_there"))),
-        ("change of the share", _span(share)),
-        ("change of the mean score", _span(score)),
+        ("flagged here", rate_text(found.get("flagged_here"))),
+        ("flagged there", rate_text(found.get("flagged_there"))),
+        ("change of the share", span_text(share)),
+        ("change of the mean score", span_text(score)),
         (
             "only here / only there",
             f"{text(found.get('only_here'))} / {text(found.get('only_there'))}",
@@ -172,15 +172,15 @@ def _against(found: Any) -> list[Section]:
 
 
 def _tiles(rows: Sequence[Plain], found: Plain) -> list[tuple[str, str]]:
-    tiles = [(f"{len(rows):,}", "replies"), (_rate(found.get("flagged")), "flagged")]
-    tiles.append((_rate(found.get("abstained")), "without a verdict"))
+    tiles = [(f"{len(rows):,}", "replies"), (rate_text(found.get("flagged")), "flagged")]
+    tiles.append((rate_text(found.get("abstained")), "without a verdict"))
     mean = number(_mapping(found.get("score")).get("mean"), "'score'")
     if mean is not None:
         tiles.append((signed(mean, 2), "mean score"))
     return tiles
 
 
-def _rate(share: Any) -> str:
+def rate_text(share: Any) -> str:
     """Write a share with its interval."""
     value, low, high = (
         number(_mapping(share).get(key), "a share") for key in ("value", "low", "high")
@@ -191,7 +191,8 @@ def _rate(share: Any) -> str:
     return f"{value:.1%}{span}"
 
 
-def _span(found: Plain) -> str:
+def span_text(found: Plain) -> str:
+    """Write a change with its interval."""
     value, low, high = (number(found.get(key), "a change") for key in ("value", "low", "high"))
     if value is None or low is None or high is None:
         return text(value)

@@ -14,6 +14,7 @@ from moralscope.reports.page import Page
 from moralscope.reports.plain import Plain, check_plain, label_key, text
 from moralscope.reports.provenance import closing_sections
 from moralscope.reports.reproduce_page import reproduce_page
+from moralscope.reports.runs_page import runs_page
 from moralscope.reports.score_page import score_page
 from moralscope.reports.stories_page import split_page, stats_page
 from moralscope.reports.words_page import words_page
@@ -22,6 +23,7 @@ _PAGES: Mapping[str, Callable[[Plain], Page]] = {
     "agreement": agreement_page,
     "audit": audit_page,
     "compare": compare_page,
+    "compare runs": runs_page,
     "words correlate": words_page,
     "chain": chain_page,
     "generate": chain_page,

@@ -108,7 +108,8 @@ def closing_sections(plain: Plain) -> list[Section]:
 def _limits(plain: Plain) -> Sequence[str]:
     config = plain["config"]
     judged = text(config.get("axis")) == "judge" or text(config.get("paper")) == "stories"
-    return _NOT_JUDGE if judged else _LIMITS.get(text(plain["job"]), _NOT)
+    compared = config.get("job") if plain["job"] == "compare runs" else None
+    return _NOT_JUDGE if judged else _LIMITS.get(text(compared or plain["job"]), _NOT)
 
 
 def redo_command(plain: Plain) -> str:
@@ -122,6 +123,8 @@ def redo_command(plain: Plain) -> str:
     """
     config, job = plain["config"], plain["job"]
     words = ["moralscope", *job.split()]
+    if job == "compare runs":
+        return _compare_command(plain)
     if job not in ("score", "rank", "compare", "words correlate", "reproduce", "stories evaluate"):
         return ""
     if job == "reproduce":
@@ -129,6 +132,16 @@ def redo_command(plain: Plain) -> str:
     words += _options(config, _OPTIONS)
     words += ["--seed", text(plain.get("seed", 0))]
     return " ".join([*(shlex.quote(word) for word in words), *_arguments(plain)])
+
+
+def _compare_command(plain: Plain) -> str:
+    runs, gate = plain["config"].get("runs"), plain["statistics"].get("gate")
+    if not isinstance(runs, list):
+        return ""
+    words = ["moralscope", "compare", "--runs", *(text(run) for run in runs)]
+    if isinstance(gate, Mapping):
+        words += ["--gate", text(gate.get("expression"))]
+    return " ".join(shlex.quote(word) for word in words)
 
 
 def _options(config: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:

@@ -3,8 +3,10 @@
 import logging
 import os
 import sys
+import traceback
+from types import TracebackType
 
-from moralscope.core.errors import MoralscopeError
+from moralscope.core.errors import MoralscopeError, without_passwords
 
 _DEBUG = "--debug"
 _TYPER_INTERRUPTED = 130
@@ -16,6 +18,8 @@ def main(arguments: list[str] | None = None) -> None:
     debug = _DEBUG in words
     words = [word for word in words if word != _DEBUG]
     _set_up_logging(debug)
+    if debug:
+        sys.excepthook = _print_traceback
     try:
         code = _run(words)
     except MoralscopeError as error:
@@ -67,8 +71,15 @@ def _run(words: list[str]) -> int:
 
 
 def _fail(line: str, code: int) -> int:
-    print(f"error: {' '.join(line.split())}", file=sys.stderr)
+    print(f"error: {without_passwords(' '.join(line.split()))}", file=sys.stderr)
     return code
+
+
+def _print_traceback(
+    kind: type[BaseException], error: BaseException, place: TracebackType | None
+) -> None:
+    """Print a traceback as Python does; what libraries say in it may hold a URL's password."""
+    sys.stderr.write(without_passwords("".join(traceback.format_exception(kind, error, place))))
 
 
 def _set_up_logging(debug: bool) -> None:
@@ -84,5 +95,5 @@ class _OneLine(logging.Formatter):
     """`warning: …` for warnings, the bare sentence for notes."""
 
     def format(self, record: logging.LogRecord) -> str:
-        text = " ".join(record.getMessage().split())
+        text = without_passwords(" ".join(record.getMessage().split()))
         return f"warning: {text}" if record.levelno >= logging.WARNING else text

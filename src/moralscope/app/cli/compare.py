@@ -1,6 +1,7 @@
-"""`moralscope compare`: the same actions on several encoders, and a gate for releases."""
+"""`moralscope compare`: several encoders on the same actions, or two saved runs; with a gate."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -26,9 +27,13 @@ if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
 
 _SHOWN = 15
+_NOT_WITH_RUNS = (
+    *("actions", "file", "encoders", "axis", "template", "fit", "fit_actions", "figure"),
+)
 
 
 def compare(
+    context: typer.Context,
     actions: Actions = None,
     encoders: Annotated[
         str,
@@ -43,14 +48,30 @@ def compare(
     template: Template = "moral",
     fit: Fit = "pca",
     fit_actions: FitActions = None,
+    runs: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            "--runs",
+            metavar="BEFORE AFTER",
+            help="Two saved runs of score or audit instead: records (JSON) or corpus folders.",
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", help="With --runs of audits: pair by prompt, exchange or id."),
+    ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="With --runs: refuse other weights, rules or thresholds."),
+    ] = False,
     gate: Annotated[
         str | None,
         typer.Option(
             "--gate",
             metavar="EXPR",
-            help='Exit 3 unless it holds for every pair, e.g. "r>=0.7 and changed<=3". Figures: '
-            "r, spearman, kendall (each also with _low), mean_shift, max_shift, changed, "
-            "changed_share.",
+            help='Exit 3 unless it holds, e.g. "r>=0.7 and changed<=3" for every pair of encoders, '
+            '"mean_change>=-0.02 and newly_flagged<=0.02" for runs. An unknown figure is answered '
+            "with all there are.",
         ),
     ] = None,
     json: Json = False,
@@ -65,14 +86,24 @@ def compare(
     bootstrap intervals and p-values corrected (Holm) for the number of comparisons. Two folders
     with checkpoints of one model can be compared too; --gate then guards a release.
 
+    With --runs nothing is computed anew: two saved runs are paired item by item, for CI.
+
     Example: moralscope compare --encoders minilm,mpnet --file actions.txt --gate "r>=0.7"
     """
+    from moralscope.app.cli import compare_runs
     from moralscope.app.cli.output import counting, emit, fetching
     from moralscope.jobs.axes import AxisOptions
     from moralscope.jobs.compare import FIGURES, compare
     from moralscope.jobs.encoders import prepare_encoder
     from moralscope.jobs.gates import parse_gate
 
+    if runs is not None:
+        _refuse(context, _NOT_WITH_RUNS, "--runs")
+        record = compare_runs.compare_runs(runs, gate=gate, by=by, strict=strict, seed=seed)
+        emit(record, json=json, path=out, show=compare_runs.show, report=report)
+        _require(record)
+        return
+    _refuse(context, ("by", "strict"), "--encoders")
     names = [name.strip() for name in encoders.split(",")]
     if len(names) < 2 or not all(names):
         raise typer.BadParameter(f"--encoders '{encoders}' is not a list like minilm,mpnet")
@@ -91,6 +122,19 @@ def compare(
             report=step,
         )
     emit(record, json=json, path=out, show=_show, report=report, figure=figure)
+    _require(record)
+
+
+def _refuse(context: typer.Context, names: Sequence[str], beside: str) -> None:
+    """Refuse options that were typed and would not be read."""
+    for name in names:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            typed = "actions" if name == "actions" else f"--{name.replace('_', '-')}"
+            raise typer.BadParameter(f"{typed} has no meaning beside {beside}")
+
+
+def _require(record: "RunRecord") -> None:
     if record.statistics["gate"] is not None:
         record.statistics["gate"].require()
 

@@ -27,6 +27,7 @@ from moralscope.engine.generators.sentences import sentence_end
 _AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 _LONGEST_PAUSE = 60.0
 _MAX_ANSWER = 8_000_000  # bytes
+_SHORTEST_KEY = 8  # shorter ones ("none", "EMPTY") are no secrets, and words of replies
 _HERE = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -161,7 +162,7 @@ class EndpointGenerator:
             body = self._body(prompt, asked, seed + len(found))
             answer = await self._answer(client, body)
             found += [_candidate(choice, decoding) for choice in answer["choices"]]
-        return found[: decoding.count]
+        return [replace(each, text=self._unsaid(each.text)) for each in found[: decoding.count]]
 
     def _body(self, prompt: str, decoding: Decoding, seed: int) -> dict[str, Any]:
         greedy = decoding.strategy == "greedy"
@@ -225,11 +226,15 @@ class EndpointGenerator:
         if status in (401, 403):  # servers print parts of the key here: say nothing of theirs
             remedy = f"set {self._options.key_variable} to a key that may use '{self._model}'"
             return EndpointError(f"{self._url} refused the key (status {status})", remedy)
-        said = " ".join(data[:400].decode("utf-8", "replace").split())[:160]
-        key = self._key()
-        said = said.replace(key, "…") if key else said
+        # The key goes before the text is cut: half a key is a secret too.
+        said = " ".join(self._unsaid(data.decode("utf-8", "replace"))[:400].split())[:160]
         problem = f"{self._url} refused the request (status {status}: {said})"
         return EndpointError(problem, "check the model's name and what the server supports")
+
+    def _unsaid(self, text: str) -> str:
+        """Take the key out of what the server says: it ends up in records and logs."""
+        key = self._key()
+        return text.replace(key, "…") if len(key) >= _SHORTEST_KEY else text
 
     def _key(self) -> str:
         key = os.environ.get(self._options.key_variable, "").strip()
@@ -268,7 +273,7 @@ def _check(model: str, url: str, options: EndpointOptions, offline: bool) -> Non
         raise InputError("the endpoint's model has no name", "write openai:MODEL")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise InputError("the endpoint's address is not http(s)://host", "give its base URL")
-    if parts.username or parts.password or parts.query:
+    if parts.username or parts.password or parts.query or parts.fragment:
         problem = "the endpoint's address holds a secret or a query"
         raise InputError(problem, f"give the key through {options.key_variable}")
     if offline and parts.hostname not in _HERE:

@@ -6,6 +6,8 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from moralscope.core.errors import without_passwords
+
 POLL_SECONDS = 0.2
 
 
@@ -70,4 +72,5 @@ def _last_error(output: str) -> str:
     codes = [line for line in lines if line.startswith("npm error code")]  # advice follows it
     errors = [line for line in lines if "error" in line.lower()]
     line = (codes or errors or lines or [""])[-1]
-    return "".join(filter(str.isprintable, line)).removeprefix("ERROR: ")[:300]
+    said = "".join(filter(str.isprintable, line)).removeprefix("ERROR: ")
+    return without_passwords(said)[:300]

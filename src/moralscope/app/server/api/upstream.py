@@ -21,6 +21,7 @@ MAX_ANSWER = 8_000_000  # bytes
 _HERE = ("localhost", "127.0.0.1", "::1")
 _PASSED_ON = ("retry-after", "x-request-id", "openai-processing-ms")
 _DONE = "[DONE]"
+_UNSAID = b"[key]"
 Json = dict[str, Any]
 
 
@@ -78,7 +79,7 @@ class Upstream:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InputError("--guard is not http(s)://host", "give its base URL, with /v1")
-        if parts.username or parts.password or parts.query:
+        if parts.username or parts.password or parts.query or parts.fragment:
             raise InputError("--guard holds a secret or a query", "use --guard-key-from")
         if os.environ.get("MORALSCOPE_OFFLINE", "") not in ("", "0") and (
             parts.hostname not in _HERE
@@ -109,6 +110,11 @@ class Upstream:
             message = f"the server behind the guard cannot be reached ({type(error).__name__})"
             raise _failed(502, message, "upstream_unreachable") from None
         kept = {name: headers[name] for name in _PASSED_ON if name in headers}
+        if self._key is not None:  # the owner's key is not for clients, whatever the server says
+            data = data.replace(self._key.value.encode(), _UNSAID)
+            if status in (401, 403):  # servers print parts of the key here
+                message = f"the server behind the guard refused the guard's key (status {status})"
+                raise _failed(502, message, "upstream_refused")
         if status != 200:
             raise _refused(status, data, kept)
         if "text/event-stream" in headers.get("content-type", ""):
