@@ -1,8 +1,11 @@
 """Errors that say what is wrong and what to do about it.
 
 Every error a user can meet is a `MoralscopeError`; the doors print it as one line,
-``error: problem; remedy``, and exit with its code. Anything else is a bug of ours.
+``error: problem; remedy``, and exit with its code. Anything else is a bug of ours. A message may
+quote a stranger's file: it is put on one line that a terminal can show and a log can hold.
 """
+
+_LONGEST = 2000  # characters of a problem or a remedy
 
 
 class MoralscopeError(Exception):
@@ -12,14 +15,16 @@ class MoralscopeError(Exception):
     --------
     >>> str(MoralscopeError("the disk is full", "free 90 MB and pull again"))
     'the disk is full; free 90 MB and pull again'
+    >>> str(MoralscopeError("there is no column 'a" + chr(10) + chr(27) + "[2J'", "name one"))
+    "there is no column 'a �[2J'; name one"
     """
 
     exit_code = 1
 
     def __init__(self, problem: str, remedy: str) -> None:
-        super().__init__(f"{problem}; {remedy}")
-        self.problem = problem
-        self.remedy = remedy
+        self.problem = _one_line(problem)
+        self.remedy = _one_line(remedy)
+        super().__init__(f"{self.problem}; {self.remedy}")
 
 
 class InputError(MoralscopeError):
@@ -52,3 +57,14 @@ class GateNotMet(MoralscopeError):
     """A result missed the limit that the user set for it: the work itself was done."""
 
     exit_code = 3
+
+
+def _one_line(text: str) -> str:
+    """Return a text without line breaks, control characters and half characters, within bounds."""
+    cut = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    if cut.isprintable():
+        return cut
+    return "".join(
+        char if char.isprintable() else " " if char.isspace() else "\N{REPLACEMENT CHARACTER}"
+        for char in cut
+    )
