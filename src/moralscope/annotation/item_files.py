@@ -97,7 +97,12 @@ def _rows(
 def _offered(rows: list[tuple[int, Any]]) -> Iterable[tuple[int, Mapping[str, Any] | str]]:
     """Offer norms three at a time, mixed by a hash of their words; each stands first once."""
     wrong = [row for row in rows if isinstance(row[1], str)]
-    norms = {str(row["norm"]).strip(): line for line, row in rows if isinstance(row, Mapping)}
+    wrong += [
+        (line, "has no text under 'norm'")
+        for line, row in rows
+        if isinstance(row, Mapping) and not _is_norm(row)
+    ]
+    norms = {row["norm"].strip(): line for line, row in rows if _is_norm(row)}
     mixed = sorted(norms, key=lambda norm: sha256(norm.encode()).digest())
     if len(mixed) < len(_OFFERED):
         return [*wrong, (1, f"begins {len(mixed)} norms, and three are offered at a time")]
@@ -107,6 +112,12 @@ def _offered(rows: list[tuple[int, Any]]) -> Iterable[tuple[int, Mapping[str, An
         *wrong,
         *((norms[three[0]], dict(zip(_OFFERED, three, strict=True))) for three in chosen),
     ]
+
+
+def _is_norm(row: object) -> bool:
+    """Tell whether a row holds a norm that can be shown."""
+    norm = row.get("norm") if isinstance(row, Mapping) else None
+    return isinstance(norm, str) and bool(norm.strip()) and storable(norm)
 
 
 def _file(path: Path) -> Path:

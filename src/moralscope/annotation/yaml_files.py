@@ -10,8 +10,8 @@ import yaml
 
 from moralscope.core.errors import InputError
 from moralscope.core.registry import did_you_mean
+from moralscope.engine.yaml_nodes import LOADER, YamlProblem, compose
 
-_LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEPTH = 8
 _REMEDY = "mend the line; `moralscope annotate init` writes a good file to compare with"
 
@@ -98,27 +98,15 @@ class Keys:
 def parse_yaml(text: str, source: str) -> object:
     """Parse YAML after refusing what no file of ours has; what is wrong is named with its line."""
     try:
-        _refuse_tricks(text, source)
-        return yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader, chosen above
-    except yaml.MarkedYAMLError as error:
+        compose(text, _DEPTH)
+        return yaml.load(text, Loader=LOADER)  # noqa: S506 - a safe loader
+    except YamlProblem as problem:
+        raise InputError(f"{source} {problem}", _REMEDY) from problem
+    except yaml.MarkedYAMLError as error:  # a key that is a list
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise InputError(f"{source} line {line} is not YAML ({error.problem})", _REMEDY) from error
-    except (yaml.YAMLError, ValueError) as error:
-        raise InputError(f"{source} is not YAML text", _REMEDY) from error
-
-
-def _refuse_tricks(text: str, source: str) -> None:
-    depth = 0
-    for event in yaml.parse(text, Loader=_LOADER):
-        line = event.start_mark.line + 1
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise InputError(f"{source} line {line} has an alias or anchor (& or *)", _REMEDY)
-        if getattr(event, "tag", None):
-            raise InputError(f"{source} line {line} has a tag (!)", _REMEDY)
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > _DEPTH:
-            raise InputError(f"{source} line {line} is nested too deep", _REMEDY)
+    except ValueError as error:  # a date that there is not, a number of 5,000 digits
+        raise InputError(f"{source} holds a value that cannot be read", _REMEDY) from error
 
 
 def one_of(value: str, known: Iterable[str], what: str) -> str:

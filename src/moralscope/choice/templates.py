@@ -17,11 +17,14 @@ import yaml
 from moralscope.core.errors import InputError
 from moralscope.core.registry import registry
 from moralscope.engine.files import read_small_text
+from moralscope.engine.yaml_nodes import YamlProblem, compose
+from moralscope.engine.yaml_nodes import line_of as _line
 
 BLANK = "{}"
 BUILT_IN = ("moral", "gender")
 _INSERTS = ("as-given", "with-article")
 _ALIASES = {"yes": "positive", "no": "negative"}
+_DEPTH = 6  # a mapping of a list of mappings; a bare {} adds two, and has a message of its own
 _VOWEL_SOUND = re.compile(r"^(?:hour|honest|honou?r|heir|[aeio]|u(?!ni|se|su|ro|k))", re.IGNORECASE)
 _CONSONANT_SOUND = re.compile(r"^(?:one\b|once\b|eu|ewe)", re.IGNORECASE)
 
@@ -101,12 +104,9 @@ def parse_template(text: str, source: str) -> Template:
     if source.lower().endswith(".csv"):
         return _parse_csv(text, source)
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise _wrong(source, line, f"is not YAML ({error.problem})") from error
-    except yaml.YAMLError as error:
-        raise _wrong(source, 1, "is not YAML text") from error
+        root = compose(text, _DEPTH)
+    except YamlProblem as problem:
+        raise _wrong(source, problem.line, problem.what) from problem
     fields = _mapping(root, source, {"name", "about", "insert", "prompts"})
     nodes = fields.get("prompts")
     if not isinstance(nodes, yaml.SequenceNode):
@@ -184,10 +184,6 @@ def _text(node: yaml.Node | None, source: str) -> str:
     if not isinstance(node, yaml.ScalarNode):
         raise _wrong(source, _line(node), "needs a text here (put quotes around text with {})")
     return str(node.value).strip()
-
-
-def _line(node: yaml.Node | None) -> int:
-    return int(node.start_mark.line) + 1 if node is not None else 1
 
 
 def _wrong(source: str, line: int, what: str) -> InputError:

@@ -21,10 +21,12 @@ from moralscope.choice.weat import TargetSets
 from moralscope.core.errors import InputError
 from moralscope.core.registry import registry
 from moralscope.engine.files import read_small_text
+from moralscope.engine.yaml_nodes import YamlProblem, compose
 
 CALISKAN = tuple(f"caliskan-{number}" for number in range(1, 11))
 DEFAULT = "papers"
 _KIND = "word sets"
+_DEPTH = 4  # a mapping of lists; a little more, so that what is too deep is named by its key
 _LISTS = ("positive", "negative", "x", "y")
 _REMEDY = "write lists of words under positive: and negative: (for a test also under x: and y:)"
 
@@ -186,24 +188,29 @@ def _wrong(text: str, source: str, needle: str, what: str, *, last: bool = False
 
 def _parse_yaml(text: str, source: str) -> Any:
     try:
-        # BaseLoader makes nothing but texts, lists and mappings: 'no' and 'on' stay words.
-        root = yaml.compose(text, Loader=yaml.BaseLoader)
-        if isinstance(root, yaml.MappingNode):
-            _refuse_twice([str(key.value) for key, _ in root.value], source)
-        return yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 (BaseLoader is the safest)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        problem = f"word sets {source} line {line} is not YAML ({error.problem})"
-        raise InputError(problem, _REMEDY) from error
-    except (yaml.YAMLError, RecursionError) as error:
-        raise InputError(f"word sets {source} are not YAML text", _REMEDY) from error
+        root = compose(text, _DEPTH)
+    except YamlProblem as problem:
+        raise InputError(f"word sets {source} {problem}", _REMEDY) from problem
+    if isinstance(root, yaml.MappingNode):
+        _refuse_twice([str(key.value) for key, _ in root.value], source)
+    return _texts(root)
+
+
+def _texts(node: yaml.Node | None) -> Any:
+    """Return a node as texts, lists and mappings, nothing else: 'no' and 'on' stay words."""
+    if isinstance(node, yaml.MappingNode):
+        return {str(key.value): _texts(value) for key, value in node.value}
+    if isinstance(node, yaml.SequenceNode):
+        return [_texts(each) for each in node.value]
+    return node.value if node is not None else None
 
 
 def _parse_toml(text: str, source: str) -> Any:
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"word sets {source} are not TOML ({error})", _REMEDY) from error
+    except (ValueError, RecursionError) as error:
+        what = "nested too deeply" if isinstance(error, RecursionError) else f"{error}"[:200]
+        raise InputError(f"word sets {source} are not TOML ({what})", _REMEDY) from error
 
 
 def _parse_json(text: str, source: str) -> Any:
@@ -218,6 +225,8 @@ def _parse_json(text: str, source: str) -> Any:
         raise InputError(problem, _REMEDY) from error
     except RecursionError as error:
         raise InputError(f"word sets {source} are nested too deeply", _REMEDY) from error
+    except ValueError as error:  # a number of 5,000 digits
+        raise InputError(f"word sets {source} are not JSON of words", _REMEDY) from error
 
 
 def _refuse_twice(keys: list[str], source: str) -> None:

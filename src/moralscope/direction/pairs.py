@@ -19,6 +19,7 @@ import yaml
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.registry import did_you_mean
 from moralscope.engine.files import read_small_text
+from moralscope.engine.yaml_nodes import YamlProblem, compose, line_of
 
 Pair = tuple[str, str]
 Question = tuple[str, str, str]  # question, positive and negative answer
@@ -26,6 +27,7 @@ BUILT_IN = ("gender",)
 _BLANK = "{}"
 _SENTENCE_ENDS = (".", "?", "!")
 _DEFAULT_KIND = "noun"
+_DEPTH = 2  # a list of lists
 _HEADER = ["first", "second"]
 _REMEDY = "give columns first,second[,kind] in CSV, or a YAML list of [first, second]"
 
@@ -143,17 +145,14 @@ def _read_rows(path: Path) -> list[Row]:
 
 def _yaml_rows(text: str, source: str) -> list[Row]:
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise _wrong(source, line, f"is not YAML ({error.problem})") from error
-    except (yaml.YAMLError, RecursionError) as error:
-        raise _wrong(source, 1, "is not YAML text") from error
+        root = compose(text, _DEPTH)
+    except YamlProblem as problem:
+        raise _wrong(source, problem.line, problem.what) from problem
     if not isinstance(root, yaml.SequenceNode):
         raise _wrong(source, 1, "is not a list of pairs")
     rows = []
     for node in root.value:
-        line = int(node.start_mark.line) + 1
+        line = line_of(node)
         cells = node.value if isinstance(node, yaml.SequenceNode) else []
         if len(cells) not in {2, 3} or not all(isinstance(c, yaml.ScalarNode) for c in cells):
             raise _wrong(source, line, "is not a pair of texts")

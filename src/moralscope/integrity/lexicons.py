@@ -22,8 +22,8 @@ SHIPPED = "moralscope"
 STRONG = "strongsubj"
 _REMEDY = "give eMFD (.csv with a word column), MFD (.dic) or MPQA (.tff)"
 _CLUES = (STRONG, "weaksubj")
-_DIC_ROW = re.compile(r"(\S.*?)\s+(\d+(?:\s+\d+)*)")
-_DIC_CATEGORY = re.compile(r"(\d+)\s+(\S.*)")
+_DIC_ROW = re.compile(r"(\S.*?)\s+([0-9]{1,9}(?:\s+[0-9]{1,9})*)")
+_DIC_CATEGORY = re.compile(r"([0-9]{1,9})\s+(\S.*)")
 _EMFD = ("care", "fairness", "loyalty", "authority", "sanctity")  # columns care_p, fairness_p, …
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 import yaml
 
 from moralscope.core.errors import InputError
+from moralscope.engine.yaml_nodes import YamlProblem, compose
+from moralscope.engine.yaml_nodes import line_of as _line
 
 MAX_BYTES = 5_000_000
 MAX_RULES = 20_000
@@ -22,7 +24,6 @@ _LISTS = frozenset({"foundations", "examples"})
 _HEAD = frozenset({"name", "about", "rules"})
 _DEPTH = 4  # a mapping of a list of mappings of lists
 _FORMS = (".yaml", ".yml", ".csv", ".txt")
-_LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 Cell = str | tuple[str, ...]
 
@@ -99,13 +100,9 @@ def _cell(key: str, value: str) -> Cell:
 
 def _yaml_rows(text: str, source: str) -> tuple[str, list[Row]]:
     try:
-        _refuse_tricks(text, source)
-        root = yaml.compose(text, Loader=_LOADER)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise wrong(source, line, f"is not YAML ({error.problem})") from error
-    except yaml.YAMLError as error:
-        raise wrong(source, 1, "is not YAML text") from error
+        root = compose(text, _DEPTH)
+    except YamlProblem as problem:
+        raise wrong(source, problem.line, problem.what) from problem
     head = {"rules": root} if isinstance(root, yaml.SequenceNode) else _mapping(root, source, _HEAD)
     nodes = head.get("rules")
     if not isinstance(nodes, yaml.SequenceNode):
@@ -116,21 +113,6 @@ def _yaml_rows(text: str, source: str) -> tuple[str, list[Row]]:
         rows.append(Row(_line(node), {key: _value(each, source) for key, each in cells.items()}))
     name = _value(head["name"], source) if "name" in head else ""
     return str(name), rows
-
-
-def _refuse_tricks(text: str, source: str) -> None:
-    """Refuse aliases, anchors, tags and depth before any node is built from them."""
-    depth = 0
-    for event in yaml.parse(text, Loader=_LOADER):
-        line = event.start_mark.line + 1
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise wrong(source, line, "has an alias or an anchor (& or *)")
-        if getattr(event, "tag", None):
-            raise wrong(source, line, "has a tag (!)")
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > _DEPTH:
-            raise wrong(source, line, "is nested too deep")
 
 
 def _mapping(node: yaml.Node | None, source: str, known: frozenset[str]) -> dict[str, yaml.Node]:
@@ -155,10 +137,6 @@ def _value(node: yaml.Node, source: str) -> Cell:
     if not isinstance(node, yaml.ScalarNode):
         raise wrong(source, _line(node), "needs a text here (put quotes around text with : or {})")
     return str(node.value)
-
-
-def _line(node: yaml.Node | None) -> int:
-    return int(node.start_mark.line) + 1 if node is not None else 1
 
 
 def wrong(source: str, line: int, what: str) -> InputError:

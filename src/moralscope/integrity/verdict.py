@@ -53,8 +53,9 @@ def read_thresholds(path: Path | None) -> Thresholds:
         return Thresholds()
     try:
         given = tomllib.loads(read_small_text(path, "the config", _REMEDY))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"the config {path} is not TOML ({error})", _REMEDY) from error
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is no TOMLDecodeError
+        what = "nested too deeply" if isinstance(error, RecursionError) else f"{error}"[:200]
+        raise InputError(f"the config {path} is not TOML ({what})", _REMEDY) from error
     return given_thresholds(given, f"the config {path}")
 
 

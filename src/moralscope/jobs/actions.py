@@ -131,7 +131,7 @@ def _csv_rows(stream: IO[bytes], source: str) -> Iterator[Row]:
     try:
         header = [name.strip().lower() for name in next(reader, [])]
         if _COLUMN not in header:
-            names = ", ".join(header[:8]) or "none"
+            names = ", ".join(header[:8])[:200] or "none"
             raise InputError(
                 f"{source} has no column '{_COLUMN}' (columns: {names})", "name the column 'action'"
             )
@@ -153,7 +153,7 @@ def _jsonl_rows(stream: IO[bytes], source: str) -> Iterator[Row]:
             continue
         try:
             row = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # also a number of 5,000 digits
             raise _refuse(
                 source, "line", place, "is not JSON", "write one object a line"
             ) from error

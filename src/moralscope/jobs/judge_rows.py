@@ -85,7 +85,7 @@ def _csv_rows(stream: IO[bytes], source: str) -> Iterator[tuple[int, dict[str, A
             raise InputError(f"{source} line 1 names a column twice", "name each column once")
         _unknown(header, f"{source} line 1")
         if header and "action" not in header:
-            names = ", ".join(header[:8])
+            names = ", ".join(header[:8])[:200]
             raise InputError(f"{source} has no column 'action' (columns: {names})", "add it")
         for cells in reader:
             if not cells:

@@ -90,7 +90,7 @@ def _columns(header: Sequence[str], source: str) -> dict[str, tuple[int, int]]:
     if twice is not None:
         raise _wrong(source, 1, f"has two columns '{twice}'", "name each column once")
     if "action" not in header:
-        names = ", ".join(header[:8])
+        names = ", ".join(header[:8])[:200]
         raise _wrong(source, 1, f"has no column 'action' (columns: {names})", _FORMAT)
     found: dict[str, tuple[int, int]] = {}
     for name in header:

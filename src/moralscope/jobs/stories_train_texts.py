@@ -100,7 +100,7 @@ def read_drafts(path: Path) -> Drafts:
                 if draft["text"] and draft["score"] is not None:
                     label = "plausible" if draft["score"] >= 0.5 else "implausible"
                     found.setdefault((row["id"], row["target"]), []).append((draft["text"], label))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise _no_drafts(path) from error
     if not found:
         raise _no_drafts(path)

@@ -55,7 +55,7 @@ def test_defaults_are_the_papers():
         ("name: a\ntask: filter\nversion: 2\nmood: good", "newer moralscope"),
         ("name: a\ntask: filter\nversion: one", "whole number from 1 to 1"),
         ("name: a\ntask: filter\nrulebooks: moralscope", "a list of texts"),
-        ("name: &a x\ntask: filter", "alias or anchor"),
+        ("name: &a x\ntask: filter", "alias or an anchor"),
         ("name: !!python/object:os.system x\ntask: filter", "has a tag"),
         ("name: [\n", "is not YAML"),
         ("- a", "needs keys and values"),

@@ -58,7 +58,7 @@ def read_settings(folder: Path) -> ExpertSettings:
             len(limits[task]) != len(tasks[task]) for task in limits
         ):
             raise ValueError("kinds")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{folder} holds no experts of ours", _REMEDY) from error
     return ExpertSettings(**{**_fields(settings), "tasks": tasks, "thresholds": limits})
 

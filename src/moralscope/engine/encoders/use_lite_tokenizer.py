@@ -8,6 +8,7 @@ word boundary; a tab or a newline is an unknown character), does not truncate an
 """
 
 import json
+import math
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ from moralscope.core.errors import StoreError
 UNKNOWN = 0
 RESERVED = 6  # the unknown piece, sentence marks and extras: never matched in a text
 BOUNDARY = "\u2581"
+_MAX_BYTES = 20_000_000
+_LONGEST = 1000  # characters of a piece
 
 
 class UseLiteTokenizer:
@@ -49,11 +52,13 @@ class UseLiteTokenizer:
     def read(cls, path: Path) -> "UseLiteTokenizer":
         """Read ``vocab.json``; anything but a list of [piece, number or null] is refused."""
         try:
+            if path.stat().st_size > _MAX_BYTES:
+                raise ValueError(f"more than {_MAX_BYTES:,} bytes")
             vocabulary = json.loads(path.read_text(encoding="utf-8"))
-            return cls([(_nonempty(piece), score and float(score)) for piece, score in vocabulary])
-        except (OSError, TypeError, ValueError) as error:
+            return cls([(_nonempty(piece), _finite(score)) for piece, score in vocabulary])
+        except (OSError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise StoreError(
-                f"{path} is not the vocabulary of use-lite ({error})",
+                f"{path} is not the vocabulary of use-lite ({' '.join(str(error).split())[:200]})",
                 f"remove {path.parent} and pull the model again",
             ) from error
 
@@ -97,6 +102,14 @@ class UseLiteTokenizer:
 
 
 def _nonempty(piece: object) -> str:
-    if not isinstance(piece, str) or not piece:
-        raise ValueError(f"{piece!r} is not a piece")
+    if not isinstance(piece, str) or not 0 < len(piece) <= _LONGEST:
+        raise ValueError(f"{str(piece)[:40]!r} is not a piece")
     return piece
+
+
+def _finite(score: object) -> float | None:
+    if score is None:
+        return None
+    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
+        raise ValueError(f"{str(score)[:40]!r} is not a log-probability")
+    return float(score)

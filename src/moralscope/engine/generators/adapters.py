@@ -78,7 +78,7 @@ def _card(path: Path) -> dict[str, Any]:
     problem = f"{path} is not the card of an adapter"
     try:
         card = json.loads(read_small_text(path, "the card", "give the adapter's folder"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise StoreError(f"{problem} ({error})", "restore the folder") from error
     markers = card.get("markers", []) if isinstance(card, dict) else None
     if not isinstance(markers, list) or not all(isinstance(one, str) and one for one in markers):

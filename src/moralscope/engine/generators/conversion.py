@@ -20,6 +20,7 @@ from filelock import FileLock, Timeout
 from moralscope.core.errors import ChecksumMismatch, InputError, StoreError, UnknownName
 from moralscope.core.registry import did_you_mean
 from moralscope.engine.encoders.loading import folder_checksum
+from moralscope.engine.generators.gguf_header import read_header
 from moralscope.engine.hub import hub_folder, is_hub_id
 from moralscope.engine.store import ModelEntry, Progress, Store, sha256_of
 
@@ -101,7 +102,7 @@ def _is_current(folder: Path) -> bool:
 def _note_of(folder: Path) -> dict[str, Any]:
     try:
         note = json.loads((folder / _NOTE).read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return note if isinstance(note, dict) else {}
 
@@ -149,6 +150,7 @@ def _write_model(source: Path, weights: str, folder: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging as transformers_logging
 
+    header = read_header(source / weights)  # first: a damaged file is told here, in one line
     transformers_logging.disable_progress_bar()
     transformers_logging.set_verbosity_error()
     with contextlib.redirect_stderr(io.StringIO()):  # a progress bar that cannot be switched off
@@ -163,17 +165,9 @@ def _write_model(source: Path, weights: str, folder: Path) -> None:
     del model.config.quantization_config
     model.config.save_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=weights, local_files_only=True)
-    if _begins_with_bos(source / weights):
+    if header.values.get("tokenizer.ggml.add_bos_token"):  # transformers does not read that field
         _prepend_bos(tokenizer)
     tokenizer.save_pretrained(folder)
-
-
-def _begins_with_bos(path: Path) -> bool:
-    """Tell whether the GGUF file asks for a begin token: transformers does not read that field."""
-    from gguf import GGUFReader
-
-    field = GGUFReader(path).get_field("tokenizer.ggml.add_bos_token")
-    return bool(field and field.contents())
 
 
 def _prepend_bos(tokenizer: Any) -> None:

@@ -306,7 +306,7 @@ def _is_choice(choice: object) -> bool:
 
 
 def _candidate(choice: Mapping[str, Any], decoding: Decoding) -> Candidate:
-    text = choice["message"]["content"] or ""
+    text = choice["message"].get("content") or ""  # a message of tool calls alone has none
     finish = "length" if choice.get("finish_reason") == "length" else "stop"
     pieces = _pieces(choice.get("logprobs"))
     end = sentence_end(text) if decoding.sentence else None

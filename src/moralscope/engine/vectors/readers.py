@@ -9,7 +9,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice, takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 
 import numpy as np
@@ -88,8 +88,9 @@ def _binary(stream: io.BufferedReader, source: str, count: int, dimension: int) 
     """Read ``word SPACE float32*dimension`` again and again, as word2vec.c writes it."""
     width = 4 * dimension
     data, place = b"", 0
-    for first in range(1, count + 1, _ROWS):
-        numbers = range(first, min(first + _ROWS, count + 1))
+    step = max(1, min(_ROWS, _BLOCK_BYTES // width))  # a header may promise what is not there
+    for first in range(1, count + 1, step):
+        numbers = range(first, min(first + step, count + 1))
         words: list[str] = []
         rows = np.empty((len(numbers), dimension), dtype=np.float32)
         for number in numbers:
@@ -138,7 +139,7 @@ def _parsed(lines: Iterator[bytes], source: str, dimension: int, first: int) -> 
         for number, line in enumerate(lines, first)
         if (stripped := line.rstrip(b" \t\r\n"))
     )
-    while block := list(islice(numbered, _ROWS)):
+    while block := _block(numbered):
         words, tails = [], []
         for number, line in block:
             head, tail = _split(line, dimension, f"{source} line {number}")
@@ -152,6 +153,18 @@ def _parsed(lines: Iterator[bytes], source: str, dimension: int, first: int) -> 
             raise _not_a_number(block, tails, source) from None
         _check_finite(rows, f"{source} line", [number for number, _ in block])
         yield words, rows
+
+
+def _block(numbered: Iterator[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+    """Take lines until there are enough of them, or of their bytes: of long lines, few."""
+    taken: list[tuple[int, bytes]] = []
+    size = 0
+    for number, line in numbered:
+        taken.append((number, line))
+        size += len(line)
+        if len(taken) == _ROWS or size >= 2 * _MAX_LINE:
+            break
+    return taken
 
 
 def _split(line: bytes, dimension: int, where: str) -> tuple[bytes, bytes]:

@@ -84,8 +84,9 @@ def parse_recipe(text: str, name: str, origin: str) -> Recipe:
     """
     try:
         given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{origin} is not TOML ({error})", "see docs/chains.md") from None
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is no TOMLDecodeError
+        what = "nested too deeply" if isinstance(error, RecursionError) else f"{error}"[:200]
+        raise InputError(f"{origin} is not TOML ({what})", "see docs/chains.md") from None
     _only(given, ("about", "paper", "steps"), origin)
     for key in ("about", "paper"):
         if not isinstance(given.get(key, ""), str):

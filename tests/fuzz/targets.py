@@ -1,0 +1,285 @@
+"""What is fuzzed: every parser that meets a file of somebody else's, by name.
+
+A target writes bytes to a file and has the real parser read it. A `MoralscopeError` is the right
+answer to a bad file; anything else that comes out is a bug. Modules are imported when a target is
+first run, so that a fuzzing process loads one parser alone.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from moralscope.core.errors import MoralscopeError
+
+SHARD = b"\n--shard--\n"  # parts model.json from the weights beside it
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A parser: `read` takes a file whose name ends in one of `forms`."""
+
+    name: str
+    forms: tuple[str, ...]
+    read: Callable[[Path], Any]
+
+    def run(self, data: bytes, folder: Path) -> bool:
+        """Have the parser read `data`, whose first byte chooses the form; tell if it took it."""
+        form = self.forms[data[0] % len(self.forms)] if data else self.forms[0]
+        path = folder / f"input{form}"
+        path.write_bytes(data[1:])
+        try:
+            self.read(path)
+        except MoralscopeError as error:
+            told = str(error)
+        else:
+            return True
+        assert told.isprintable(), "an error is one line that can be shown"
+        assert len(told) < 5000, "an error is a line that can be read"
+        return False
+
+    def input_of(self, form: str, content: bytes) -> bytes:
+        """Return the input that gives the parser `content` in that form."""
+        return bytes([self.forms.index(form)]) + content
+
+
+def _rulebook(path: Path) -> Any:
+    from moralscope.integrity.rulebook import layer_rulebooks, load_rulebook
+
+    book = load_rulebook(path)
+    return layer_rulebooks([book, book])
+
+
+def _stories(path: Path) -> Any:
+    from moralscope.stories.reading import read_stories
+    from moralscope.stories.statistics import categories, duplicates
+
+    found = read_stories(path, malformed="skip").stories
+    return categories(found), duplicates(found), read_stories(path)
+
+
+def _template(path: Path) -> Any:
+    from moralscope.choice.templates import load_template
+
+    return load_template(str(path)).questions("kill time")
+
+
+def _tfjs_graph(path: Path) -> Any:
+    from moralscope.engine.encoders.use_lite_weights import UseLiteWeights
+
+    model, _, shard = path.read_bytes().partition(SHARD)
+    path.write_bytes(model)
+    path.with_name("group1-shard1of1").write_bytes(shard)
+    return UseLiteWeights(path).take("w", 2, 3)
+
+
+def _tfjs_vocabulary(path: Path) -> Any:
+    from moralscope.engine.encoders.use_lite_tokenizer import UseLiteTokenizer
+
+    return UseLiteTokenizer.read(path).encode("kill time: a b")
+
+
+def _word_vectors(path: Path) -> Any:
+    from moralscope.engine.vectors.layout import map_table
+    from moralscope.engine.vectors.readers import read_chunks
+
+    if path.suffix == ".safetensors":
+        matrix, _ = map_table(path)
+        return float(matrix.sum())
+    return sum(len(words) for words, _ in read_chunks(path))
+
+
+def _gguf(path: Path) -> Any:
+    from moralscope.engine.generators.gguf_header import read_header
+
+    return read_header(path)
+
+
+def _annotations(path: Path) -> Any:
+    from moralscope.integrity.reading import read_annotations
+    from moralscope.integrity.statistics import counts, distributions
+
+    read_annotations(path, malformed="skip")
+    found = read_annotations(path).annotations
+    return counts(found), distributions(found)
+
+
+def _exchanges(path: Path) -> Any:
+    from moralscope.integrity.hostile import chunks, read_exchange
+    from moralscope.jobs.audit_files import open_exchanges
+
+    return [chunks(read_exchange(each).exchange.reply) for each in open_exchanges(path)]
+
+
+def _gate(path: Path) -> Any:
+    from moralscope.jobs.gates import check_gate, parse_gate
+
+    gate = parse_gate(path.read_bytes().decode("utf-8", "replace"), ["r", "changed"])
+    return check_gate(gate, {"": {"r": 0.5, "changed": float("nan")}})
+
+
+def _run_record(path: Path) -> Any:
+    from moralscope.jobs.report import read_run
+    from moralscope.reports import report_html
+
+    return report_html(read_run(path), path.name).encode()
+
+
+def _text_run(path: Path) -> Any:
+    from moralscope.jobs.stories_chain import read_beside
+    from moralscope.jobs.stories_texts import read_texts
+    from moralscope.jobs.stories_train_texts import read_drafts
+
+    for read in (read_drafts, lambda place: read_beside([place])):
+        with suppress(MoralscopeError):
+            read(path)
+    return read_texts([path])
+
+
+def _project(path: Path) -> Any:
+    from moralscope.annotation.project import parse_project, project_text
+    from moralscope.engine.files import read_small_text
+
+    found = parse_project(read_small_text(path, "project", "mend it"), path.name)
+    assert parse_project(project_text(found), "again") == found
+    return found
+
+
+def _items(path: Path) -> Any:
+    from moralscope.annotation.item_files import read_items
+
+    for task in ("story-writing", "action-yes-no", "filter"):
+        with suppress(MoralscopeError):
+            return read_items(path, task)
+    return read_items(path, "story-ratings")
+
+
+def _actions(path: Path) -> Any:
+    from moralscope.jobs.actions import read_actions
+    from moralscope.jobs.labels import read_labelled
+
+    read_labelled(path, all_labelled=False)
+    return read_actions(path)
+
+
+def _judge_rows(path: Path) -> Any:
+    from moralscope.jobs.judge_rows import read_rows
+
+    return read_rows(path)
+
+
+def _word_sets(path: Path) -> Any:
+    from moralscope.choice.word_sets import load_word_sets
+
+    return load_word_sets(str(path)).lowered()
+
+
+def _pairs(path: Path) -> Any:
+    from moralscope.direction.pairs import load_pairs
+
+    return load_pairs("mine", path)
+
+
+def _settings(path: Path) -> Any:
+    """Read what a user writes or shares as TOML or JSON: recipes, limits, experts, adapters."""
+    from moralscope.engine.classifiers.saved import read_settings
+    from moralscope.integrity.verdict import read_thresholds
+    from moralscope.stories.chains.recipes import load_recipe
+
+    if path.suffix == ".json":
+        return read_settings(path.rename(path.with_name("expert.json")).parent)
+    if b"steps" in path.read_bytes():
+        return load_recipe(str(path))
+    return read_thresholds(path)
+
+
+def _ratings(path: Path) -> Any:
+    from moralscope.jobs.corrections import read_corrections
+    from moralscope.jobs.ratings import read_ratings
+
+    head = path.read_bytes()[:40]
+    return (read_ratings if b"yes" in head or b"no" in head else read_corrections)(path)
+
+
+def _judgments(path: Path) -> Any:
+    from moralscope.jobs.agreement_files import read_judged, read_people
+
+    return (read_judged if b"item" in path.read_bytes()[:200] else read_people)(path)
+
+
+def _sheets(path: Path) -> Any:
+    from moralscope.stories.people_sheets import read_key, read_sheets
+
+    if path.suffix == ".json":
+        return read_key(path)
+    return read_sheets([path], example_pack())
+
+
+def example_pack() -> Any:
+    """Return a pack of one text for two raters."""
+    from moralscope.stories.people_sheets import Pack, PackItem
+
+    item = PackItem("item-1", "1", None, ("greedy",), "Jo waits.", {"norm": "Be kind."})
+    return Pack("action|norm", (("norm", "Is it kind?"),), ("rater-1", "rater-2"), (item,), 1, 0)
+
+
+def _saved_axis(path: Path) -> Any:
+    from moralscope.direction.editing import load_edit
+    from moralscope.direction.saved import load_direction
+
+    if b"moralscope.edit" in path.read_bytes():
+        return load_edit(path)
+    encoder = SimpleNamespace(name="scripted", checksum="abc", dimension=2)
+    return load_direction(path, encoder, SimpleNamespace(fingerprint="f"))
+
+
+def _lexicon(path: Path) -> Any:
+    from moralscope.choice.valence import load_valence
+    from moralscope.integrity.lexicons import load_lexicon
+
+    if path.suffix == ".txt":
+        return load_valence(path)
+    return load_lexicon(str(path)).find("You should not steal.")
+
+
+def _endpoint_answer(path: Path) -> Any:
+    from moralscope.core.records import Decoding
+    from moralscope.engine.generators import endpoint
+
+    try:
+        answer = endpoint._checked(path.read_bytes())
+    except endpoint._TryAgainError as error:
+        raise MoralscopeError(str(error), "ask again") from None
+    return [endpoint._candidate(choice, Decoding()) for choice in answer["choices"]]
+
+
+_TABLE = (
+    Target("rulebook", (".yaml", ".csv", ".txt"), _rulebook),
+    Target("stories", (".jsonl",), _stories),
+    Target("template", (".yaml", ".csv"), _template),
+    Target("tfjs-graph", (".json",), _tfjs_graph),
+    Target("tfjs-vocabulary", (".json",), _tfjs_vocabulary),
+    Target("word-vectors", (".bin", ".safetensors"), _word_vectors),
+    Target("gguf", (".gguf",), _gguf),
+    Target("annotations", (".csv",), _annotations),
+    Target("exchanges", (".csv", ".jsonl", ".parquet"), _exchanges),
+    Target("gate", (".txt",), _gate),
+    Target("run-record", (".json",), _run_record),
+    Target("text-run", (".json",), _text_run),
+    Target("project", (".yaml",), _project),
+    Target("items", (".csv", ".jsonl"), _items),
+    Target("actions", (".csv", ".jsonl", ".txt"), _actions),
+    Target("judge-rows", (".csv", ".jsonl"), _judge_rows),
+    Target("word-sets", (".yaml", ".toml", ".json"), _word_sets),
+    Target("pairs", (".yaml", ".csv"), _pairs),
+    Target("settings", (".toml", ".json"), _settings),
+    Target("ratings", (".csv",), _ratings),
+    Target("judgments", (".csv", ".jsonl"), _judgments),
+    Target("sheets", (".csv", ".jsonl", ".json"), _sheets),
+    Target("saved-axis", (".safetensors",), _saved_axis),
+    Target("lexicon", (".dic", ".tff", ".csv", ".txt"), _lexicon),
+    Target("endpoint-answer", (".json",), _endpoint_answer),
+)
+TARGETS: Mapping[str, Target] = {target.name: target for target in _TABLE}
