@@ -1,13 +1,44 @@
-"""Fixtures for real weights: fetched once through the model store, kept for the next run."""
+"""How the whole suite is run, and fixtures for real weights.
 
+Without paths on the command line the suite goes to several processes, one thread of arithmetic
+each; with paths it stays in this one, which starts faster. `-n 0` says no. Weights are fetched
+once through the model store and kept for the next run.
+"""
+
+import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
 
-from moralscope.engine.encoders import load_encoder
+from moralscope.engine.cache import EmbeddingCache
+from moralscope.engine.encoders import TextEncoder, load_encoder
 from moralscope.engine.store import Store
 from moralscope.engine.vectors import load_vectors
+
+MOST_WORKERS = 4  # each may hold 1.5 GB of weights
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads its options
+def pytest_cmdline_main(config) -> None:
+    """Share the whole suite out; give every process its share of the cores."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        # Started with & by a script. Commands under test would inherit that and not be stopped.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    option, cores = config.option, os.cpu_count() or 1
+    whole = config.args_source is not config.ArgsSource.ARGS
+    alone = getattr(option, "usepdb", False) or option.collectonly or cores == 1
+    if whole and not alone and getattr(option, "numprocesses", 0) is None:
+        option.numprocesses = min(MOST_WORKERS, cores)
+        if option.dist == "no":
+            option.dist = "worksteal"  # neighbours stay together: few module fixtures made twice
+    workers = getattr(option, "numprocesses", 0)
+    if workers:  # a number, or "auto" and its like: one a core
+        share = cores // workers if isinstance(workers, int) else 1
+        os.environ.setdefault("OMP_NUM_THREADS", str(max(1, share)))
 
 
 def ensure(name: str) -> Path:
@@ -31,6 +62,14 @@ def minilm_folder() -> Path:
 @pytest.fixture(scope="session")
 def minilm(minilm_folder):
     return load_encoder("minilm", cached=False)
+
+
+@pytest.fixture(scope="session")
+def remembering_minilm(minilm, tmp_path_factory):
+    """minilm whose rows are kept for this run and all its processes: they read one rulebook."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "rows"
+    return TextEncoder(minilm._backend, EmbeddingCache(folder, minilm.checksum, minilm.dimension))
 
 
 @pytest.fixture(scope="session")

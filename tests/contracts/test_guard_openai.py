@@ -78,9 +78,15 @@ def upstream(model):
         server.wait(30)
 
 
-def guard(upstream, action):
+def guard(upstream, action, experts="minilm"):
     ensure("minilm")
-    return process("--guard", upstream, "--guard-action", action, "--experts", "minilm")
+    return process("--guard", upstream, "--guard-action", action, "--experts", experts)
+
+
+@pytest.fixture(scope="module")
+def blocking(upstream):
+    with guard(upstream, "block") as (_, port):
+        yield port
 
 
 def client(port):
@@ -125,26 +131,31 @@ def test_annotate_changes_nothing_but_says_why(flagged):
     assert notes[0]["rules"]
 
 
-def test_block_withholds_it_whole_and_streamed(upstream, model, flagged):
+def test_block_withholds_it_whole_and_streamed(blocking, model, flagged):
     prompt, reply, _ = flagged
-    with guard(upstream, "block") as (_, port):
-        made = client(port)
-        choice = ask(made, model, prompt).choices[0]
-        chunks = list(ask(made, model, prompt, stream=True))
-        calm = ask(made, model, "What is the capital of France?").choices[0]
-        raw = made.chat.completions.with_raw_response.create(
-            model=str(model),
-            messages=[{"role": "user", "content": prompt}],
-            max_tokens=40,
-            temperature=0,
-        )
-        listed = [each.id for each in made.models.list()]
+    made = client(blocking)
+    raw = made.chat.completions.with_raw_response.create(
+        model=str(model),
+        messages=[{"role": "user", "content": prompt}],
+        max_tokens=40,
+        temperature=0,
+    )
+    choice = raw.parse().choices[0]
+    chunks = list(ask(made, model, prompt, stream=True))
+    calm = ask(made, model, "What is the capital of France?").choices[0]
+    listed = [each.id for each in made.models.list()]
     assert choice.finish_reason == "content_filter"
     assert reply not in choice.message.content
     assert text(chunks) == choice.message.content
     assert calm.moralscope["outcome"] == "passed"
     assert raw.headers["x-moralscope-verdict"] == "flagged"
     assert "minilm" in listed
+
+
+def test_a_wrong_model_name_is_the_upstreams_error(blocking):
+    with pytest.raises(openai.BadRequestError) as caught:
+        ask(client(blocking), "no-such-model", "Hi!")
+    assert caught.value.body["code"] == "upstream_refused"
 
 
 def test_revise_sends_a_revised_reply_whole_and_streamed(upstream, model):
@@ -166,14 +177,9 @@ def test_revise_sends_a_revised_reply_whole_and_streamed(upstream, model):
     assert outcomes[-1] == "revised", outcomes
 
 
-def test_a_wrong_model_name_is_the_upstreams_error(upstream, model):
-    with guard(upstream, "block") as (_, port), pytest.raises(openai.BadRequestError) as caught:
-        ask(client(port), "no-such-model", "Hi!")
-    assert caught.value.body["code"] == "upstream_refused"
-
-
 def test_an_upstream_that_is_down_is_an_error_the_client_understands():
-    with guard(f"http://127.0.0.1:{free_port()}/v1", "block") as (_, port):
+    nowhere = f"http://127.0.0.1:{free_port()}/v1"
+    with guard(nowhere, "block", experts="scripted") as (_, port):  # no reply comes to be judged
         made = client(port).with_options(max_retries=0)
         with pytest.raises(openai.APIStatusError) as caught:
             ask(made, "any", "Hi!")

@@ -69,8 +69,10 @@ def test_guessing_tokens_is_slow(fresh):
     assert set(codes[10:]) == {429}
 
 
-def test_a_flood_is_refused_and_others_go_on(site):
+def test_a_flood_is_refused_and_others_go_on(site, monkeypatch):
     guest, other = site.annotator(), site.annotator("Kim")
+    # All in one moment: a busy machine may send no more in a second than are allowed.
+    monkeypatch.setattr(site.app.state.access.requests, "_clock", lambda: 1e12)
     codes = {guest.get("/api/examples?q=a").status_code for _ in range(200)}
     assert codes == {200, 429}
     assert other.get("/api/me").status_code == 200

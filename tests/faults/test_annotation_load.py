@@ -52,7 +52,7 @@ def test_nothing_acknowledged_is_lost_or_doubled_when_the_server_is_killed(
 
 @pytest.mark.slow
 def test_few_items_are_shared_out_within_their_quota(bench, database, tmp_path):
-    load = bench.Load(people=50, seconds=20, kills=1, think=0.2, items=30)
+    load = bench.Load(people=50, seconds=12, kills=1, think=0.2, items=30)
     found = bench.measure(tmp_path, load, database)
     assert found.seen.errors == []
     assert found.exported == 30 * bench.PEOPLE_PER_ITEM == len(found.seen.saved)

@@ -18,11 +18,11 @@ def pairs(rows):
 
 
 @pytest.fixture(scope="module")
-def measured(minilm):
+def measured(remembering_minilm):
     rules = [rule.text for rule in shipped_rulebook().rules]
     makers = {
-        "sufficient": ZeroShotSufficiency(minilm),
-        "moral": ZeroShotMoralContent(minilm, rules),
+        "sufficient": ZeroShotSufficiency(remembering_minilm),
+        "moral": ZeroShotMoralContent(remembering_minilm, rules),
     }
     found = {}
     for part, rows in CASES.items():

@@ -78,6 +78,7 @@ def test_minilm_agrees_with_people_in_each_population(minilm_folder):
         assert found.r >= 0.69
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 def test_labels_bring_mpnet_nearer_to_people():
     plain, labelled = agreement("mpnet", "pca"), agreement("mpnet", "labelled")

@@ -67,9 +67,9 @@ def test_the_expert_tells_how_the_reply_stands_to_the_rule(case, experts, reques
 
 
 @pytest.mark.slow
-def test_the_rules_are_found(minilm):
+def test_the_rules_are_found(remembering_minilm):
     asked = [exchange for _, exchange, _ in CASES.values()]
-    found = Retriever(shipped_rulebook().rules, minilm).find(asked, 5)
+    found = Retriever(shipped_rulebook().rules, remembering_minilm).find(asked, 5)
     names = [[rule.id for rule, _ in rules] for rules in found]
     wanted = [name for name, *_ in CASES.values()]
     assert [name for name, some in zip(wanted, names, strict=True) if name not in some] == []

@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from moralscope.engine.encoders import load_encoder
 from moralscope.integrity.records import ALIGNMENTS, Exchange
 from moralscope.integrity.retrieval import RandomRules, Retriever
 from moralscope.integrity.rulebook import shipped_rulebook
+
+from ..conftest import ensure
 
 DEV = Path(__file__).parent / "retrieval_dev.yaml"
 ROWS = yaml.safe_load((Path(__file__).parent / "exchanges.yaml").read_text("utf-8"))
@@ -38,12 +41,15 @@ def share_in_first_five(finder):
 # The way of searching was chosen on other exchanges (retrieval_dev.yaml). Aim: 0.80 of the 120.
 # Found: mpnet, the default, 0.833; minilm 0.792 (95 of 120), which is one exchange short of it.
 @pytest.mark.slow
-def test_minilm_finds_the_right_rule_among_five(minilm):
-    assert share_in_first_five(Retriever(shipped_rulebook().rules, minilm)) >= 0.78
+def test_minilm_finds_the_right_rule_among_five(remembering_minilm):
+    found = Retriever(shipped_rulebook().rules, remembering_minilm)
+    assert share_in_first_five(found) >= 0.78
 
 
 @pytest.mark.slow
-def test_mpnet_finds_the_right_rule_among_five(mpnet):
+def test_mpnet_in_8_bits_as_audit_has_it_finds_the_right_rule_among_five():
+    ensure("mpnet")
+    mpnet = load_encoder("mpnet", cached=False, eight_bits=True)
     assert share_in_first_five(Retriever(shipped_rulebook().rules, mpnet)) >= 0.80
 
 

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -38,9 +37,10 @@ def test_the_paragraphs_of_a_help_flow():
 def test_help_is_fast_and_names_the_commands():
     times = []
     for _ in range(3):
-        start = time.perf_counter()
+        before = os.times()
         done = moralscope("--help")
-        times.append(time.perf_counter() - start)
+        now = os.times()  # of the CPU: others may be at work here
+        times.append(sum(now[2:4]) - sum(before[2:4]))
     assert done.returncode == 0
     for command in ("demo", "score", "rank", "reproduce", "models"):
         assert command in done.stdout.decode()

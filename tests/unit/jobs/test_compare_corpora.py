@@ -151,7 +151,11 @@ def memory(what):
 @pytest.mark.slow
 @pytest.mark.realdata
 def test_bible_and_suttas_in_time_and_a_planted_swap_on_top(tmp_path):
-    """Bounds: 5 minutes and 2 GB on two cores for the Bible and the suttas."""
+    """Bounds: 5 minutes and 2 GB on two cores for the Bible and the suttas, six runs each.
+
+    Here three corpora have three runs each, 9 of those 12 trainings, hence 225 seconds. They are
+    counted as if one core did it all: others may be at work here.
+    """
     root = Path(os.environ.get("MORALSCOPE_DATA", "nowhere"))
     root = root / "corpora" if (root / "corpora").is_dir() else root
     bible, suttas = root / "kjv", root / "pali_suttas"
@@ -159,22 +163,24 @@ def test_bible_and_suttas_in_time_and_a_planted_swap_on_top(tmp_path):
         pytest.skip("set MORALSCOPE_DATA to the folder that holds corpora/kjv and pali_suttas")
     for path in suttas.glob("*.txt"):
         write(tmp_path / "swapped" / path.name, swap(path.read_text("utf-8")))
-    swapped = ("swapped", tmp_path / "swapped")
+    corpora = [("bible", bible), ("suttas", suttas), ("swapped", tmp_path / "swapped")]
 
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak of the tests before this one
-    start, held = time.monotonic(), memory("VmRSS")
-    plain = compare_corpora([("bible", bible), ("suttas", suttas)])
-    assert time.monotonic() - start < 300
+    start, held = time.process_time(), memory("VmRSS")
+    record = compare_corpora(corpora, CompareOptions(runs=3))
+    assert time.process_time() - start < 225
     assert memory("VmHWM") - held < 2 * 1024**2  # KiB
-    for side in plain.statistics["paper_percentiles"].values():
+    for side in record.statistics["paper_percentiles"].values():
         assert side["dos"] - side["donts"] > 25
 
-    copy = compare_corpora([("suttas", suttas), swapped], CompareOptions(runs=3))
-    assert {row.action for row in copy.results[:2]} == {"steal", "give"}
+    def rows(*names):
+        return [row for row in record.results if (row.first.corpus, row.second.corpus) == names]
+
+    assert {row.action for row in rows("suttas", "swapped")[:2]} == {"steal", "give"}
 
     # Against another corpus every word is displaced; the swap is what displaces two words more.
-    other = compare_corpora([("bible", bible), swapped])
-    before = {row.action: row.displacement for row in plain.results}
-    more = sorted(other.results, key=lambda row: before[row.action] - row.displacement)
+    before = {row.action: row.displacement for row in rows("bible", "suttas")}
+    other = rows("bible", "swapped")
+    more = sorted(other, key=lambda row: before[row.action] - row.displacement)
     assert {"steal", "give"} <= {row.action for row in more[:3]}
-    assert {"steal", "give"} & {row.action for row in other.results[:3]}
+    assert {"steal", "give"} & {row.action for row in other[:3]}
