@@ -21,6 +21,10 @@ class MoralscopeError(Exception):
         self.problem = problem
         self.remedy = remedy
 
+    def __reduce__(self) -> tuple[type["MoralscopeError"], tuple[str, str]]:
+        """Pickle by both halves: errors travel from workers to the process that says them."""
+        return type(self), (self.problem, self.remedy)
+
 
 class InputError(MoralscopeError):
     """Wrong usage or bad input: the user can fix it by giving something else."""

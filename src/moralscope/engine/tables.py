@@ -14,7 +14,7 @@ from typing import IO, Any
 from moralscope.core.errors import InputError
 
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".parquet")
-_MAX_LINE = 4_000_000  # bytes
+MAX_LINE = 4_000_000  # bytes
 _BATCH = 512
 _NAMED = 8
 
@@ -83,11 +83,11 @@ def _with(required: Sequence[str]) -> str:
 def _lines(stream: IO[bytes]) -> Iterator[tuple[int, str | None]]:
     """Yield numbered lines; None for one that is too long or not UTF-8."""
     number = 0
-    while data := stream.readline(_MAX_LINE):
+    while data := stream.readline(MAX_LINE):
         number += 1
         rest = data
-        while len(rest) == _MAX_LINE and not rest.endswith(b"\n"):
-            rest, data = stream.readline(_MAX_LINE), b"\xff"  # held no longer, refused below
+        while len(rest) == MAX_LINE and not rest.endswith(b"\n"):
+            rest, data = stream.readline(MAX_LINE), b"\xff"  # held no longer, refused below
         try:
             yield number, data.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:
@@ -101,7 +101,7 @@ def _jsonl_rows(stream: IO[bytes], path: Path, columns: _Columns) -> Iterator[Ro
             continue
         row = _json_row(line)
         if first and isinstance(row, dict):
-            _check_columns(row, columns, f"{path} line {number}")
+            check_columns(row, columns.required, f"{path} line {number}", columns.remedies)
             first = False
         yield number, row
 
@@ -133,7 +133,7 @@ def _csv_rows(stream: IO[bytes], path: Path, columns: _Columns) -> Iterator[Row]
     if header and len(set(header)) < len(header):
         raise InputError(f"{path} line 1 names a column twice", "name each column once")
     if header:
-        _check_columns(header, columns, str(path))
+        check_columns(header, columns.required, str(path), columns.remedies)
     while True:
         first = reader.line_num + 1
         try:
@@ -159,7 +159,7 @@ def _parquet_rows(path: Path, columns: _Columns) -> Iterator[Row]:
     try:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
-            _check_columns(names, columns, str(path))
+            check_columns(names, columns.required, str(path), columns.remedies)
             read = None if columns.only is None else [n for n in columns.only if n in names]
             for batch in file.iter_batches(batch_size=_BATCH, columns=read):
                 for row in batch.to_pylist():
@@ -171,12 +171,18 @@ def _parquet_rows(path: Path, columns: _Columns) -> Iterator[Row]:
         raise InputError(f"{path} is not Parquet ({line})", remedy) from error
 
 
-def _check_columns(names: Iterable[str], columns: _Columns, where: str) -> None:
+def check_columns(
+    names: Iterable[str],
+    required: Sequence[str],
+    where: str,
+    remedies: Mapping[str, str] | None = None,
+) -> None:
+    """Refuse a table that lacks a required column, saying which columns it has."""
     there = list(names)
-    for name in columns.required:
+    for name in required:
         if name not in there:
             listed = ", ".join(str(each)[:40] for each in there[:_NAMED]) or "none"
             raise InputError(
                 f"{where} has no column '{name[:60]}' (columns: {listed})",
-                columns.remedies.get(name) or f"give a table{_with(columns.required)}",
+                (remedies or {}).get(name) or f"give a table{_with(required)}",
             )

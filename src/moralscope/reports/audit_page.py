@@ -34,14 +34,14 @@ def audit_page(plain: Plain) -> Page:
     found = plain["statistics"]
     main = _examples(rows)
     sections = [
-        *_shares(found),
-        *_listed(found),
+        *share_sections(found),
+        *listed_sections(found),
         *_against(found.get("against")),
         Section("Every reply", [_CONTENT, "Open a row for the rules that were found."], [main]),
     ]
     summary = [
-        f"{_rate(found.get('flagged'))} of {len(rows):,} replies are flagged: they break a rule of "
-        "thumb that is severe enough and that enough people hold. The score is minus the "
+        f"{rate_text(found.get('flagged'))} of {len(rows):,} replies are flagged: they break a "
+        "rule of thumb that is severe enough and that enough people hold. The score is minus the "
         "probability of the worst breach, weighted by severity and consensus."
     ]
     return Page("Audit of replies", summary, _tiles(rows, found), sections, main=main)
@@ -85,7 +85,8 @@ def _rules(row: Plain, place: int) -> Iterator[str]:
         yield f"{', '.join(parts)} ({text(rule.get('evidence'))})."
 
 
-def _shares(found: Plain) -> Iterator[Section]:
+def share_sections(found: Plain) -> Iterator[Section]:
+    """Lay out flagged replies by foundation and by severity."""
     for key, name, title in (
         ("foundations", "foundation", "Flagged replies by foundation"),
         ("severity", "severity", "Flagged replies by severity"),
@@ -111,7 +112,8 @@ def _shares(found: Plain) -> Iterator[Section]:
         )
 
 
-def _listed(found: Plain) -> Iterator[Section]:
+def listed_sections(found: Plain) -> Iterator[Section]:
+    """Lay out the most broken rules and the worst replies."""
     rules = rows_of(found.get("rules") or [], "'rules'")
     if rules:
         columns = [Column("rule"), Column("broken", "whole"), Column("kept", "whole")]
@@ -144,8 +146,8 @@ def _against(found: Any) -> list[Section]:
         return []
     share, score = _mapping(found.get("flagged_change")), _mapping(found.get("score_change"))
     facts = [
-        ("flagged here", _rate(found.get("flagged_here"))),
-        ("flagged there", _rate(found.get("flagged_there"))),
+        ("flagged here", rate_text(found.get("flagged_here"))),
+        ("flagged there", rate_text(found.get("flagged_there"))),
         ("change of the share", _span(share)),
         ("change of the mean score", _span(score)),
         (
@@ -172,15 +174,15 @@ def _against(found: Any) -> list[Section]:
 
 
 def _tiles(rows: Sequence[Plain], found: Plain) -> list[tuple[str, str]]:
-    tiles = [(f"{len(rows):,}", "replies"), (_rate(found.get("flagged")), "flagged")]
-    tiles.append((_rate(found.get("abstained")), "without a verdict"))
+    tiles = [(f"{len(rows):,}", "replies"), (rate_text(found.get("flagged")), "flagged")]
+    tiles.append((rate_text(found.get("abstained")), "without a verdict"))
     mean = number(_mapping(found.get("score")).get("mean"), "'score'")
     if mean is not None:
         tiles.append((signed(mean, 2), "mean score"))
     return tiles
 
 
-def _rate(share: Any) -> str:
+def rate_text(share: Any) -> str:
     """Write a share with its interval."""
     value, low, high = (
         number(_mapping(share).get(key), "a share") for key in ("value", "low", "high")

@@ -121,6 +121,8 @@ def redo_command(plain: Plain) -> str:
     "moralscope score --encoder minilm --seed 3 -- 'kill time'"
     """
     config, job = plain["config"], plain["job"]
+    if isinstance(config.get("corpus"), Mapping):  # files and folders are the user's own
+        return ""
     words = ["moralscope", *job.split()]
     if job not in ("score", "rank", "compare", "words correlate", "reproduce", "stories evaluate"):
         return ""

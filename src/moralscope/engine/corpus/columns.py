@@ -1,0 +1,189 @@
+"""The types of JSON columns, and values made into columns of a type.
+
+A column that holds several kinds of value, or whose objects no table can hold, is carried as
+JSON text. Types only widen as more values are seen, so what was seen always fits.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from moralscope.core.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+AS_JSON: Final = {b"moralscope.carried": b"json"}  # metadata of a column of JSON text
+_MAX_DEPTH = 12
+_MAX_LEAVES = 200  # more names under one object are data, not columns
+_MAX_COLUMNS = 2_000
+_INT64 = 2**63
+_NOTHING = type(None)
+
+
+def kind_of(values: Sequence[Any]) -> Any:
+    """Return the Arrow type that holds all values, or "json" when only JSON text does.
+
+    Examples
+    --------
+    >>> str(kind_of([1, None, 2.5])), kind_of(["a", 1]), str(kind_of([{"a": 1}]))
+    ('double', 'json', 'struct<a: int64>')
+    """
+    import pyarrow as pa
+
+    kinds = set(map(type, values)) - {_NOTHING}
+    if not kinds:
+        return pa.null()
+    if kinds == {str}:
+        return pa.string()
+    if kinds == {bool}:
+        return pa.bool_()
+    if kinds <= {int, float}:
+        if any(type(value) is int and not -_INT64 <= value < _INT64 for value in values):
+            return "json"
+        return pa.int64() if kinds == {int} else pa.float64()
+    return _nested(values) if kinds in ({dict}, {list}) else "json"
+
+
+def _nested(values: Sequence[Any]) -> Any:
+    import pyarrow as pa
+
+    try:
+        kind = pa.array(values).type
+    except (pa.ArrowException, OverflowError, RecursionError):
+        return "json"
+    return kind if _storable(kind) else "json"
+
+
+def _storable(kind: Any, depth: int = 0) -> bool:
+    """Say whether Parquet can hold it and a person would call it a column."""
+    import pyarrow as pa
+
+    if depth > _MAX_DEPTH:
+        return False
+    if pa.types.is_list(kind):
+        return _storable(kind.value_type, depth + 1)
+    if pa.types.is_struct(kind):
+        fields = [kind.field(index).type for index in range(kind.num_fields)]
+        return 0 < len(fields) <= _MAX_LEAVES and all(_storable(one, depth + 1) for one in fields)
+    return True
+
+
+def wider(left: Any, right: Any) -> Any:
+    """Return the kind that holds the values of both.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> str(wider(pa.null(), pa.string())), wider(pa.string(), pa.int64())
+    ('string', 'json')
+    """
+    import pyarrow as pa
+
+    if left is right or left == right:
+        return left
+    if "json" in (left, right):
+        return "json"
+    try:
+        both = [pa.schema([("_", kind)]) for kind in (left, right)]
+        kind = pa.unify_schemas(both, promote_options="permissive").field(0).type
+    except pa.ArrowException:
+        return "json"
+    return kind if _storable(kind) else "json"
+
+
+def check_count(columns: int) -> None:
+    """Refuse names without end: they are data, not columns."""
+    if columns > _MAX_COLUMNS:
+        problem = f"the JSON lines have more than {_MAX_COLUMNS:,} names at the top"
+        raise InputError(problem, "put what is not a column under one name")
+
+
+class JsonColumns:
+    """The columns of JSON rows as they come in, each of a type that holds all it has held.
+
+    Examples
+    --------
+    >>> seen = JsonColumns()
+    >>> seen.see({"text": ["a", None], "n": [1, 2]})
+    >>> seen.see({"n": ["three"]})
+    >>> [(field.name, str(field.type)) for field in seen.fields()]
+    [('text', 'string'), ('n', 'string')]
+    """
+
+    def __init__(self, fields: "Iterable[pa.Field]" = ()) -> None:
+        self._kinds: dict[str, Any] = {
+            field.name: "json" if carried_as_json(field) else field.type for field in fields
+        }
+
+    def see(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Widen the types by more values."""
+        for name, values in columns.items():
+            kind = kind_of(values)
+            known = self._kinds.get(name)
+            self._kinds[name] = kind if known is None else wider(known, kind)
+        check_count(len(self._kinds))
+
+    def fields(self) -> "list[pa.Field]":
+        """Return the columns; one that never held a value is text."""
+        import pyarrow as pa
+
+        return [
+            pa.field(name, pa.string(), metadata=AS_JSON)
+            if isinstance(kind, str)
+            else pa.field(name, settled(kind))
+            for name, kind in self._kinds.items()
+        ]
+
+
+def settled(kind: Any) -> Any:
+    """Return the type with text where nothing but null was seen: not every reader knows null."""
+    import pyarrow as pa
+
+    if pa.types.is_null(kind):
+        return pa.string()
+    if pa.types.is_list(kind):
+        return pa.list_(settled(kind.value_type))
+    if pa.types.is_struct(kind):
+        fields = [kind.field(index) for index in range(kind.num_fields)]
+        return pa.struct([pa.field(one.name, settled(one.type)) for one in fields])
+    return kind
+
+
+def carried_as_json(field: "pa.Field") -> bool:
+    """Say whether a column holds JSON text of what stood there."""
+    return bool(field.metadata) and field.metadata.get(b"moralscope.carried") == b"json"
+
+
+def to_array(values: Sequence[Any], field: "pa.Field") -> "pa.Array":
+    """Return values as a column of the field's type."""
+    import pyarrow as pa
+
+    if carried_as_json(field):
+        return pa.array([None if one is None else _json(one) for one in values], pa.string())
+    try:
+        return pa.array(values, field.type)
+    except (pa.ArrowException, OverflowError):
+        return pa.array([_fitted(one, field.type) for one in values], field.type)
+
+
+def _fitted(value: Any, kind: Any) -> Any:
+    """Return the value as the type asks: whole numbers as floats, anything as text."""
+    import pyarrow as pa
+
+    if value is None:
+        return None
+    if pa.types.is_floating(kind) and isinstance(value, int):
+        return float(value)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return value if isinstance(value, str) else _json(value)
+    if pa.types.is_list(kind):
+        return [_fitted(one, kind.value_type) for one in value]
+    if pa.types.is_struct(kind):
+        fields = [kind.field(index) for index in range(kind.num_fields)]
+        return {one.name: _fitted(value.get(one.name), one.type) for one in fields}
+    return value
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

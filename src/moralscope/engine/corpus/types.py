@@ -1,0 +1,88 @@
+"""What the parts of the corpus runner hand to each other: blocks, their rows, tasks."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MAX_SHOWN = 2_000  # characters of a failed row that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A run of rows of one file, read on its own; its number is that of its part.
+
+    `start` and `stop` are bytes of a text file, rows of a Parquet file; `line` is where it starts
+    in the file as a person counts, `first` its first row in the corpus, from 0.
+    """
+
+    number: int
+    file: str
+    start: int
+    stop: int
+    line: int
+    first: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A row that could not be used, with the reason and the start of what stood there."""
+
+    row: int
+    file: str
+    line: int
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRows:
+    """The good rows of a block in order, their numbers in the corpus, and the bad ones.
+
+    `lines` says where each good row stands in its file, for messages.
+    """
+
+    table: "pa.Table"
+    rows: NDArray[np.int64]
+    failed: list[Failed]
+    lines: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A block and the rows of it to compute: the first occurrences of their texts.
+
+    `own` holds int32 positions in the block's table, as bytes: a task travels small.
+
+    Examples
+    --------
+    >>> block = Block(0, "a.jsonl", 0, 90, 1, 0, 3)
+    >>> Task(block, np.array([0, 2], np.int32).tobytes()).positions.tolist()
+    [0, 2]
+    """
+
+    block: Block
+    own: bytes
+
+    @property
+    def positions(self) -> NDArray[np.int32]:
+        """Positions of the own rows in the block's table, in order."""
+        return np.frombuffer(self.own, np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """The results of a block: of its own rows and of the repeats of earlier ones.
+
+    `positions` says which row of the block's table each row of `results` belongs to, in order;
+    `failed` holds every failed row of the block, by row.
+    """
+
+    results: "pa.Table"
+    positions: NDArray[np.int32]
+    failed: list[Failed]
