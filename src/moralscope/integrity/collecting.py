@@ -142,8 +142,24 @@ def count_steps(
     >>> [(step["step"], step["all"]) for step in count_steps([row], ["bot"])][:2]
     [('replies', 1), ('neither empty nor too long', 0)]
     """
-    lost = Counter((row.chatbot, EMPTY if row.dropped == LONG else row.dropped) for row in rows)
-    left = Counter(row.chatbot for row in rows)
+    return steps_of(Counter((row.chatbot, row.dropped) for row in rows), chatbots)
+
+
+def steps_of(
+    tally: Mapping[tuple[str, str | None], int], chatbots: Sequence[str]
+) -> list[Mapping[str, Any]]:
+    """Return the same from counts by (chatbot, what the reply was dropped for, or None).
+
+    Examples
+    --------
+    >>> [step["all"] for step in steps_of({("bot", None): 2, ("bot", NO_KEYWORD): 3}, ["bot"])]
+    [5, 5, 2, 2, 2]
+    """
+    lost: Counter[tuple[str, str | None]] = Counter()
+    left: Counter[str] = Counter()
+    for (bot, dropped), count in tally.items():
+        lost[bot, EMPTY if dropped == LONG else dropped] += count
+        left[bot] += count
     steps = [_step("replies", left, chatbots)]
     for reason, name in STEPS.items():
         left.subtract({bot: lost[bot, reason] for bot in chatbots})

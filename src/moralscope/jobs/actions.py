@@ -87,17 +87,26 @@ def _collect(rows: Iterable[Row], source: str, unit: str, max_actions: int) -> A
 
 def check_text(text: str, source: str, unit: str, place: int) -> None:
     """Refuse a text that is too long or holds what is no character."""
+    wrong = wrong_text(text)
+    if wrong is not None:
+        raise _refuse(source, unit, place, *wrong)
+
+
+def wrong_text(text: str) -> tuple[str, str] | None:
+    """Say what is wrong with a text and what to do about it; None where nothing is.
+
+    Examples
+    --------
+    >>> wrong_text("kill time"), wrong_text("x" * 20_000)
+    (None, ('has 20,000 characters', 'an action has at most 10,000'))
+    """
     if len(text) > MAX_CHARACTERS:
-        raise _refuse(
-            source,
-            unit,
-            place,
-            f"has {len(text):,} characters",
-            f"an action has at most {MAX_CHARACTERS:,}",
-        )
-    if "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text):
+        return f"has {len(text):,} characters", f"an action has at most {MAX_CHARACTERS:,}"
+    # The second is slow and seldom needed: what can be encoded holds no half pair.
+    if "\x00" in text or (not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text)):
         what = "holds a character that is not text (NUL or half a surrogate pair)"
-        raise _refuse(source, unit, place, what, "give valid UTF-8 text")
+        return what, "give valid UTF-8 text"
+    return None
 
 
 def _refuse(source: str, unit: str, place: int, what: str, remedy: str) -> InputError:

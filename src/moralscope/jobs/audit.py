@@ -106,10 +106,21 @@ def prepare_auditor(options: AuditOptions, progress: Progress | None = None) -> 
     """
     check_options(options)
     limits = read_thresholds(options.config)
-    book = load_layers(options.rulebooks)
+    return load_auditor(options, load_layers(options.rulebooks), limits, progress)
+
+
+def load_auditor(
+    options: AuditOptions,
+    book: Rulebook,
+    limits: Thresholds,
+    progress: Progress | None = None,
+    *,
+    cached: bool = True,
+) -> AuditModels:
+    """Load the models that options name and put an auditor together over rules that were read."""
     light = not options.exact
     experts = prepare_experts(options.experts, family=RULES, eight_bits=light, progress=progress)
-    encoder = prepare_encoder(options.encoder_name, progress, eight_bits=light)
+    encoder = prepare_encoder(options.encoder_name, progress, eight_bits=light, cached=cached)
     generator = prepare_generator(options.generator, progress=progress) if options.revise else None
     writer = prepare_generator(options.writer, progress=progress) if options.generate else None
     return join_auditor(options, shelve(book, encoder), experts, limits, (generator, writer))

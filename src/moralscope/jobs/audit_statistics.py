@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from moralscope.core.errors import InputError
-from moralscope.engine.stats.proportions import Share, bootstrap_mean, mcnemar, wilson
+from moralscope.engine.stats.proportions import bootstrap_mean, mcnemar, wilson
 from moralscope.integrity.records import FOUNDATIONS, RuleFinding, Verdict
 from moralscope.integrity.verdict import Thresholds, abstained, is_broken, is_kept, worst_broken
 
@@ -24,9 +24,10 @@ PAIRED_FIGURES = {
     "flagged_change": "share flagged here minus there",
     "p": "McNemar's exact test of that change",
 }  # and with --against
-_LISTED = 20
+SEVERITIES = range(1, 6)
+LISTED = 20
 _CHANGED = 100
-_CUT = 400
+CUT = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def audit_statistics(
         "severity": _by_severity(worst, len(results)),
         "rules": _rules(results, limits),
         "worst": [_case(row) for row in sorted(flagged, key=lambda row: row.verdict.score)][
-            :_LISTED
+            :LISTED
         ],
         "revised": sum(row.revised_reply is not None for row in results),
         "revised_by": dict(Counter(row.revised_by for row in results if row.revised_by)),
@@ -141,23 +142,33 @@ def _by_foundation(worst: Sequence[RuleFinding], n: int) -> list[dict[str, Any]]
     counts = {
         name: sum(rule.foundations.get(name, 0.0) >= 0.5 for rule in worst) for name in FOUNDATIONS
     }
-    return [_row("foundation", name, wilson(count, n)) for name, count in counts.items()]
+    return share_rows("foundation", counts, n)
 
 
 def _by_severity(worst: Sequence[RuleFinding], n: int) -> list[dict[str, Any]]:
     counts = Counter(round(rule.severity) for rule in worst if rule.severity is not None)
-    return [_row("severity", level, wilson(counts[level], n)) for level in range(1, 6)]
+    return share_rows("severity", {level: counts[level] for level in SEVERITIES}, n)
 
 
-def _row(key: str, name: Any, share: Share) -> dict[str, Any]:
-    flagged = round(share.value * share.n)
-    return {
-        key: name,
-        "flagged": flagged,
-        "share": share.value,
-        "low": share.low,
-        "high": share.high,
-    }
+def share_rows(key: str, counts: Mapping[Any, int], n: int) -> list[dict[str, Any]]:
+    """Return counts out of `n` as rows: how many are flagged, which share, with its interval.
+
+    Examples
+    --------
+    >>> [(row["severity"], row["flagged"]) for row in share_rows("severity", {4: 2}, 10)]
+    [(4, 2)]
+    """
+    shares = {name: wilson(count, n) for name, count in counts.items()}
+    return [
+        {
+            key: name,
+            "flagged": counts[name],
+            "share": share.value,
+            "low": share.low,
+            "high": share.high,
+        }
+        for name, share in shares.items()
+    ]
 
 
 def _rules(results: Sequence[AuditedReply], limits: Thresholds) -> list[dict[str, Any]]:
@@ -168,7 +179,7 @@ def _rules(results: Sequence[AuditedReply], limits: Thresholds) -> list[dict[str
         kept.update(rule.text for rule in row.rules if is_kept(rule, limits))
     return [
         {"rule": text, "broken": count, "kept": kept[text]}
-        for text, count in broken.most_common(_LISTED)
+        for text, count in broken.most_common(LISTED)
     ]
 
 
@@ -176,8 +187,8 @@ def _case(row: AuditedReply) -> dict[str, Any]:
     return {
         "id": row.id,
         "score": row.verdict.score,
-        "prompt": row.prompt[:_CUT],
-        "reply": row.reply[:_CUT],
+        "prompt": row.prompt[:CUT],
+        "reply": row.reply[:CUT],
         "reason": row.verdict.reason,
     }
 
@@ -185,9 +196,9 @@ def _case(row: AuditedReply) -> dict[str, Any]:
 def _change(one: AuditedReply, other: AuditedReply) -> dict[str, Any]:
     return {
         "id": one.id,
-        "prompt": one.prompt[:_CUT],
-        "here": one.reply[:_CUT],
-        "there": other.reply[:_CUT],
+        "prompt": one.prompt[:CUT],
+        "here": one.reply[:CUT],
+        "there": other.reply[:CUT],
         "score_here": one.verdict.score,
         "score_there": other.verdict.score,
     }

@@ -213,9 +213,16 @@ def _replies(
         step(len(prompts) - len(missing) + start + len(block))
     for prompt, given, key in zip(prompts, asked, keys, strict=True):
         kept = journal[places[key]]
-        reply = cut_reply(kept["text"], given.speakers)
-        finish = "stop" if given.speakers and reply != kept["text"].strip() else kept["finish"]
-        yield CollectedExchange(f"{prompt.id}/{bot.name}", prompt.text, reply, bot.name, finish)
+        yield heard_reply(bot, prompt, given, kept["text"], kept["finish"])
+
+
+def heard_reply(
+    bot: Chatbot, prompt: Prompt, asked: Asked, text: str, finish: str
+) -> CollectedExchange:
+    """Return the exchange in what a bot wrote."""
+    reply = cut_reply(text, asked.speakers)
+    ended = "stop" if asked.speakers and reply != text.strip() else finish
+    return CollectedExchange(f"{prompt.id}/{bot.name}", prompt.text, reply, bot.name, ended)
 
 
 def _is_reply(row: Any) -> bool:

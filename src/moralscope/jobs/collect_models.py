@@ -116,8 +116,12 @@ class Filters:
     refs: tuple[ModelRef, ...] = ()
 
 
-def prepare(options: CollectOptions, progress: Progress | None = None) -> Filters:
+def prepare(
+    options: CollectOptions, progress: Progress | None = None, *, cached: bool = True
+) -> Filters:
     """Load the filters and fetch the weights of every chatbot, which are loaded one at a time.
+
+    Without `cached` the filters keep no row on disk.
 
     Examples
     --------
@@ -129,7 +133,7 @@ def prepare(options: CollectOptions, progress: Progress | None = None) -> Filter
     prompt_lexicons = _lexicons(options.prompt_lexicons)
     for name in filter(_is_local, options.bots):
         model_folder(name, progress=progress)
-    found, refs = _classifiers(options, progress)
+    found, refs = _classifiers(options, progress, cached)
     if found:
         sieve = replace(sieve, sufficiency=found[0], moral_content=found[1])
     return Filters(sieve, prompt_lexicons, refs)
@@ -165,13 +169,13 @@ def prepare_bot(name: str, options: CollectOptions) -> Chatbot:
 
 
 def _classifiers(
-    options: CollectOptions, progress: Progress | None
+    options: CollectOptions, progress: Progress | None, cached: bool
 ) -> tuple[tuple[Classifier, ...], tuple[ModelRef, ...]]:
     """Return those for sufficiency and moral content, or none, and their weights."""
     if options.filters == NONE:
         return (), ()
     if options.filters == ZERO_SHOT:
-        encoder = prepare_encoder(options.encoder, progress)
+        encoder = prepare_encoder(options.encoder, progress, cached=cached)
         rules = [rule.text for rule in shipped_rulebook().rules]
         own = (ZeroShotSufficiency(encoder), ZeroShotMoralContent(encoder, rules))
         refs = [ModelRef(one.name, one.checksum) for one in (encoder, *own)]

@@ -220,7 +220,11 @@ def check_edit(
 
 
 def load_edited(
-    path: Path, encoder: str | Encoder | None = None, *, progress: Progress | None = None
+    path: Path,
+    encoder: str | Encoder | None = None,
+    *,
+    progress: Progress | None = None,
+    cached: bool = True,
 ) -> EditedEncoder:
     """Return the encoder of a saved edit; weights other than those it was made for are refused.
 
@@ -228,7 +232,7 @@ def load_edited(
     """
     found = load_edit(path)
     base = encoder or found.encoder
-    model = load_encoder(base, progress=progress) if isinstance(base, str) else base
+    model = load_encoder(base, progress=progress, cached=cached) if isinstance(base, str) else base
     return EditedEncoder(model, found)
 
 

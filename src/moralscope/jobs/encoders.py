@@ -14,9 +14,15 @@ log = logging.getLogger(__name__)
 
 
 def prepare_encoder(
-    name: str, progress: Progress | None = None, *, eight_bits: bool = False
+    name: str,
+    progress: Progress | None = None,
+    *,
+    eight_bits: bool = False,
+    cached: bool = True,
 ) -> Encoder:
     """Load an encoder, reporting bytes while its weights are fetched.
+
+    Without `cached` no row is kept on disk: over a corpus each text comes once.
 
     Examples
     --------
@@ -24,8 +30,8 @@ def prepare_encoder(
     'scripted'
     """
     if name.lower().endswith(".safetensors"):
-        return load_edited(Path(name).expanduser(), progress=progress)
-    return load_encoder(name, eight_bits=eight_bits, progress=progress)
+        return load_edited(Path(name).expanduser(), progress=progress, cached=cached)
+    return load_encoder(name, cached=cached, eight_bits=eight_bits, progress=progress)
 
 
 def prepare_some(

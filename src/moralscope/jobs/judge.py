@@ -26,7 +26,7 @@ from moralscope.stories.judging import (
 
 EXPERTS = "mpnet"
 FEW = 256  # so many rows are asked about in every wording; more in one, unless told otherwise
-_TRAINED = (
+TRAINED = (
     "the judge repeats what crowd workers wrote in Moral Stories (US English, everyday life); its "
     "probabilities were calibrated on sentences such as theirs, not on short phrases"
 )
@@ -83,7 +83,7 @@ def judge(
         statistics={**_statistics(results), **found},
         warnings=[
             NOT_ADVICE,
-            _TRAINED,
+            TRAINED,
             *_notes(axis, rows, ignored),
             *(found["human"].warnings if human else ()),
         ],

@@ -99,7 +99,7 @@ def score(  # noqa: PLR0913 (the public door of the package: one keyword for eac
         models=model_refs([model]),
         results=results,
         statistics={**_statistics(results), **found},
-        warnings=[NOT_ADVICE, *_warnings(moral_axis, questions), *noted],
+        warnings=[NOT_ADVICE, *axis_warnings(moral_axis, questions), *noted],
     )
 
 
@@ -196,7 +196,8 @@ def _statistics(results: Sequence[ActionScore]) -> dict[str, Any]:
     }
 
 
-def _warnings(axis: Axis, template: Template) -> list[str]:
+def axis_warnings(axis: Axis, template: Template) -> list[str]:
+    """Say how scores on an axis are to be read, a line each."""
     if isinstance(axis, DirectionAxis):
         return [_MIDDLE, *direction_warnings(axis.direction)]
     return [_SHIFTED] if template.name == "moral" else []

@@ -34,8 +34,8 @@ def audit_page(plain: Plain) -> Page:
     found = plain["statistics"]
     main = _examples(rows)
     sections = [
-        *_shares(found),
-        *_listed(found),
+        *share_sections(found),
+        *listed_sections(found),
         *_against(found.get("against")),
         Section("Every reply", [_CONTENT, "Open a row for the rules that were found."], [main]),
     ]
@@ -85,7 +85,8 @@ def _rules(row: Plain, place: int) -> Iterator[str]:
         yield f"{', '.join(parts)} ({text(rule.get('evidence'))})."
 
 
-def _shares(found: Plain) -> Iterator[Section]:
+def share_sections(found: Plain) -> Iterator[Section]:
+    """Lay out flagged replies by foundation and by severity."""
     for key, name, title in (
         ("foundations", "foundation", "Flagged replies by foundation"),
         ("severity", "severity", "Flagged replies by severity"),
@@ -111,7 +112,8 @@ def _shares(found: Plain) -> Iterator[Section]:
         )
 
 
-def _listed(found: Plain) -> Iterator[Section]:
+def listed_sections(found: Plain) -> Iterator[Section]:
+    """Lay out the most broken rules and the worst replies."""
     rules = rows_of(found.get("rules") or [], "'rules'")
     if rules:
         columns = [Column("rule"), Column("broken", "whole"), Column("kept", "whole")]

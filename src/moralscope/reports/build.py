@@ -8,6 +8,7 @@ from moralscope.reports.agreement_page import agreement_page
 from moralscope.reports.audit_page import audit_page
 from moralscope.reports.chain_page import chain_page
 from moralscope.reports.compare_page import compare_page
+from moralscope.reports.corpus_page import corpus_page
 from moralscope.reports.evaluate_page import evaluate_page
 from moralscope.reports.generic_page import generic_page
 from moralscope.reports.page import Page
@@ -56,6 +57,8 @@ def build_page(record: Any, name: str = "the run record") -> Page:
 
 
 def _page(plain: Plain) -> Page:
+    if isinstance(plain["config"].get("corpus"), Mapping):
+        return corpus_page(plain)
     page = _PAGES.get(plain["job"])
     if page is not None:
         return page(plain)

@@ -122,6 +122,8 @@ def redo_command(plain: Plain) -> str:
     "moralscope score --encoder minilm --seed 3 -- 'kill time'"
     """
     config, job = plain["config"], plain["job"]
+    if isinstance(config.get("corpus"), Mapping):  # files and folders are the user's own
+        return ""
     words = ["moralscope", *job.split()]
     if job == "compare runs":
         return _compare_command(plain)

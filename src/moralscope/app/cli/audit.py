@@ -5,7 +5,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moralscope.app.cli.options import Json, Out, Report, Seed
+from moralscope.app.cli.corpus_options import (
+    CorpusGiven,
+    DryRun,
+    Engine,
+    Gpus,
+    Limit,
+    OutPlace,
+    Price,
+    RayAddress,
+    Resume,
+    Sample,
+    Workers,
+    corpus_options,
+    record_place,
+    wants_corpus,
+)
+from moralscope.app.cli.options import Json, Report, Seed
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,8 +34,12 @@ _SHORT = 100
 
 def audit(
     file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="CSV, JSONL or Parquet with prompt and reply."),
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, JSONL or Parquet with prompt and reply; several, a folder, a glob or a URL "
+            "are a corpus.",
+        ),
     ] = None,
     prompt: Annotated[str | None, typer.Option("--prompt", help="What the person asked.")] = None,
     reply: Annotated[str | None, typer.Option("--reply", help="What the chatbot said.")] = None,
@@ -73,14 +93,26 @@ def audit(
         Path | None, typer.Option("--config", metavar="FILE", help="Other thresholds (TOML).")
     ] = None,
     json: Json = False,
-    out: Out = None,
+    out: OutPlace = None,
     report: Report = None,
     seed: Seed = 0,
+    resume: Resume = False,
+    engine: Engine = None,
+    workers: Workers = None,
+    limit: Limit = None,
+    sample: Sample = None,
+    dry_run: DryRun = False,
+    ray_address: RayAddress = None,
+    gpus: Gpus = None,
+    price: Price = None,
 ) -> None:
     """Audit replies: rules they keep or break, how severe, how many would agree, and a verdict.
 
     Several rules, even conflicting ones, apply at once; the verdict rests on the worst broken one.
     Where no rule applies, or the text is not English, it abstains. Nothing leaves this machine.
+
+    With --out DIR the input is worked through as a corpus of any size, and the verdicts go into
+    Parquet parts beside all its columns.
 
     Example: moralscope audit replies.jsonl --gate "flagged<=0.02" --report audit.html
     """
@@ -102,15 +134,42 @@ def audit(
         seed,
     )
     job.check_options(options, paired=against is not None)
-    given = _given(file, prompt, reply, columns)
+    inputs = list(file or ())
+    wanted = CorpusGiven(engine, workers, limit, sample, dry_run, ray_address, gpus, price, resume)
+    if wants_corpus(inputs, out, wanted):
+        if against is not None or prompt is not None or reply is not None:
+            raise typer.BadParameter("--against, --prompt and --reply go with one run record")
+        _over_corpus(options, inputs, out, wanted, columns, (json, report))
+        return
+    place = record_place(out)
+    given = _given(Path(inputs[0]) if inputs else None, prompt, reply, columns)
     other = _given(against, None, None, columns) if against else None
     with fetching() as progress:
         models = job.prepare_auditor(options, progress)
     with counting("replies") as step:
         record = job.audit(given, options, models=models, against=other, report=step)
-    emit(record, json=json, path=out, show=show_audit, report=report)
+    emit(record, json=json, path=place, show=show_audit, report=report)
     if record.statistics["gate"] is not None:
         record.statistics["gate"].require()
+
+
+def _over_corpus(
+    asked: Any,
+    inputs: list[str],
+    out: str | None,
+    given: CorpusGiven,
+    columns: str | None,
+    rest: tuple[bool, Path | None],
+) -> None:
+    from moralscope.app.cli.corpus_runs import run_corpus_job
+    from moralscope.jobs.corpus import parse_corpus_columns
+
+    json, report = rest
+    names = parse_corpus_columns(columns, "audit")
+    options = corpus_options(inputs, out, given, names, asked.seed)
+    found = run_corpus_job(asked, options, given, json=json, report=report, show=show_audit)
+    if found.statistics.get("gate") is not None:
+        found.statistics["gate"].require()
 
 
 def _given(file: Path | None, prompt: str | None, reply: str | None, columns: str | None) -> Any:
@@ -196,7 +255,8 @@ def _show_many(record: "RunRecord") -> None:
             table.add_row(clean(row["reply"][:_SHORT]), f"{row['score']:+.2f}", clean(row["id"]))
         out.print(table)
     if record.config.get("revise"):
-        out.print(f"{found['revised']:,} revised replies: --json or --out")
+        where = "" if "corpus" in found else ": --json or --out"
+        out.print(f"{found['revised']:,} revised replies{where}")
 
 
 def _paired(found: Any) -> "Table":

@@ -1,11 +1,27 @@
 """`moralscope collect` and `collect-train`: exchanges from chatbots, and what filters them."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moralscope.app.cli.options import Json, Out, Seed
+from moralscope.app.cli.corpus_options import (
+    CorpusGiven,
+    DryRun,
+    Engine,
+    Gpus,
+    Limit,
+    OutPlace,
+    Price,
+    RayAddress,
+    Sample,
+    Workers,
+    corpus_options,
+    record_place,
+    wants_corpus,
+)
+from moralscope.app.cli.options import Json, Out, Report, Seed
 
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
@@ -16,9 +32,11 @@ _SHORT = 80
 
 def collect(
     prompts: Annotated[
-        Path,
+        list[str],
         typer.Argument(
-            metavar="PROMPTS", help="One prompt a line, or CSV, JSONL or Parquet with 'prompt'."
+            metavar="PROMPTS",
+            help="One prompt a line, or CSV, JSONL or Parquet with 'prompt'; several, a folder, a "
+            "glob or a URL are a corpus.",
         ),
     ],
     bot: Annotated[
@@ -80,17 +98,32 @@ def collect(
     ] = None,
     resume: Annotated[
         bool,
-        typer.Option("--resume/--no-resume", help="Use the replies beside --to, or ask anew."),
+        typer.Option(
+            "--resume/--no-resume",
+            help="Use the replies beside --to, or ask anew; go on with the run in --out DIR.",
+        ),
     ] = True,
     json: Json = False,
-    out: Out = None,
+    out: OutPlace = None,
+    report: Report = None,
     seed: Seed = 0,
+    engine: Engine = None,
+    workers: Workers = None,
+    limit: Limit = None,
+    sample: Sample = None,
+    dry_run: DryRun = False,
+    ray_address: RayAddress = None,
+    gpus: Gpus = None,
+    price: Price = None,
 ) -> None:
     """Ask chatbots, filter what they reply, and write exchanges to annotate or to audit.
 
     With --to a run can be killed at any moment: the same command goes on where it stopped, and one
     with other filters asks no chatbot again. Nothing leaves this machine unless you name an
     endpoint.
+
+    With --out DIR one chatbot is asked over a corpus of any size, and its replies go into Parquet
+    parts beside all its columns; what the filters drop is marked there.
 
     Example: moralscope collect prompts.txt --bot smollm2 --to exchanges.jsonl
     """
@@ -116,14 +149,39 @@ def collect(
         seed,
     )
     job.check_options(options)
-    found = read_prompts(prompts, parse_columns(columns))
+    given = CorpusGiven(engine, workers, limit, sample, dry_run, ray_address, gpus, price)
+    if wants_corpus(prompts, out, given):
+        if to is not None:
+            raise typer.BadParameter("--to belongs to one run record; a corpus goes to --out DIR")
+        wanted = replace(given, resume=resume)
+        _over_corpus(options, prompts, out, wanted, columns, (json, report))
+        return
+    place = record_place(out)
+    found = read_prompts(Path(prompts[0]), parse_columns(columns))
     with fetching() as progress:
         ready = job.prepare(options, progress)
     with counting("replies") as step:
         record = job.collect(found, options, ready=ready, report=step)
-    emit(record, json=json, path=out, show=show_collect)
+    emit(record, json=json, path=place, show=show_collect, report=report)
     if to is not None and not json:
         note(f"exchanges: {to}")
+
+
+def _over_corpus(
+    asked: Any,
+    inputs: list[str],
+    out: str | None,
+    given: CorpusGiven,
+    columns: str | None,
+    rest: tuple[bool, Path | None],
+) -> None:
+    from moralscope.app.cli.corpus_runs import run_corpus_job, show_collected
+    from moralscope.jobs.corpus import parse_corpus_columns
+
+    json, report = rest
+    names = parse_corpus_columns(columns, "collect")
+    options = corpus_options(inputs, out, given, names, asked.seed)
+    run_corpus_job(asked, options, given, json=json, report=report, show=show_collected)
 
 
 def collect_train(

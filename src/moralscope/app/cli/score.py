@@ -5,16 +5,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from moralscope.app.cli.corpus_options import (
+    CorpusGiven,
+    DryRun,
+    Engine,
+    Gpus,
+    Limit,
+    OutPlace,
+    Price,
+    RayAddress,
+    Resume,
+    Sample,
+    Workers,
+    corpus_options,
+    record_place,
+    wants_corpus,
+)
 from moralscope.app.cli.inputs import read_given
 from moralscope.app.cli.options import (
-    ActionFile,
     Actions,
     Axis,
     Figure,
     Fit,
     FitActions,
     Json,
-    Out,
     Report,
     Seed,
     Template,
@@ -26,6 +40,9 @@ if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
     from moralscope.jobs.axes import AxisOptions
     from moralscope.jobs.people import HumanAgreement
+
+_MAX_ACTIONS = 200_000
+_JUDGES = "--experts, --norm and --wordings belong to --axis judge"
 
 
 def score(
@@ -40,7 +57,16 @@ def score(
             help="minilm, mpnet, use-lite, scripted, a local folder, or a hub id (owner/name).",
         ),
     ] = None,
-    file: ActionFile = None,
+    file: Annotated[
+        str | None,
+        typer.Option(
+            "--file",
+            "-f",
+            metavar="FILE",
+            help="One action a line, or CSV/JSONL with an 'action' column; - reads stdin. Parquet, "
+            "a folder, a glob or a URL is a corpus.",
+        ),
+    ] = None,
     template: Template = "moral",
     fit: Fit = "pca",
     fit_actions: FitActions = None,
@@ -84,13 +110,29 @@ def score(
         ),
     ] = None,
     max_actions: Annotated[
-        int, typer.Option("--max-actions", min=1, help="Refuse longer input.")
-    ] = 200_000,
+        int | None,
+        typer.Option(
+            "--max-actions", min=1, show_default="200000", help="Refuse longer input (no corpus)."
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option("--columns", help="In a corpus, what they are called: action=reply."),
+    ] = None,
     json: Json = False,
-    out: Out = None,
+    out: OutPlace = None,
     report: Report = None,
     figure: Figure = None,
     seed: Seed = 0,
+    resume: Resume = False,
+    engine: Engine = None,
+    workers: Workers = None,
+    limit: Limit = None,
+    sample: Sample = None,
+    dry_run: DryRun = False,
+    ray_address: RayAddress = None,
+    gpus: Gpus = None,
+    price: Price = None,
 ) -> None:
     """Score actions: which does this model call good, which bad, and how sure is it?
 
@@ -103,6 +145,9 @@ def score(
     On the judge axis trained experts say P(moral), and the score is 2 P - 1; --file then takes CSV
     or JSONL rows with 'action' and any of norm, situation, intention, consequence.
 
+    With --out DIR the file, folder, glob or URL is worked through as a corpus of any size, and
+    the scores go into Parquet parts beside all its columns.
+
     Example: moralscope score "kill people" "kill time" --encoder mpnet
     """
     from moralscope.app.cli.output import counting, emit, fetching
@@ -113,13 +158,32 @@ def score(
     options = AxisOptions(
         axis, template, fit, axis_file, seed, fit_actions, experts, norm, wordings
     )
+    given = CorpusGiven(engine, workers, limit, sample, dry_run, ray_address, gpus, price, resume)
+    inputs = [file] if file is not None else []
+    if wants_corpus(inputs, out, given, parquet=False):
+        kept = {
+            "actions": actions,
+            "--human": human,
+            "--save-axis": save_axis,
+            "--figure": figure,
+            "--max-actions": max_actions,
+        }
+        _refuse(kept)
+        if axis != "judge" and (experts or norm or wordings):
+            raise typer.BadParameter(_JUDGES)
+        _over_corpus((options, encoder), inputs, out, given, columns, (json, report))
+        return
+    if columns is not None:
+        raise typer.BadParameter("--columns belongs to a corpus run: add --out DIR")
+    place, path = record_place(out), Path(file) if file is not None else None
+    most = max_actions or _MAX_ACTIONS
     if axis == "judge":
-        record = _judge(actions, file, options, encoder, (human, save_axis, max_actions))
-        emit(record, json=json, path=out, show=_show, report=report, figure=figure)
+        record = _judge(actions, path, options, encoder, (human, save_axis, most))
+        emit(record, json=json, path=place, show=_show, report=report, figure=figure)
         return
     if experts or norm or wordings:
-        raise typer.BadParameter("--experts, --norm and --wordings belong to --axis judge")
-    listed = read_given(actions, file or (None if actions else human), max_actions=max_actions)
+        raise typer.BadParameter(_JUDGES)
+    listed = read_given(actions, path or (None if actions else human), max_actions=most)
     with fetching() as progress:
         model = prepare_encoder(encoder or "minilm", progress)
     with counting("scoring") as progressed:
@@ -131,7 +195,31 @@ def score(
             save_axis=save_axis,
             report=progressed,
         )
-    emit(record, json=json, path=out, show=_show, report=report, figure=figure)
+    emit(record, json=json, path=place, show=_show, report=report, figure=figure)
+
+
+def _refuse(given: "Mapping[str, Any]") -> None:
+    """Refuse what a corpus run has no place for."""
+    for name, value in given.items():
+        if value:
+            raise typer.BadParameter(f"{name} cannot be used over a corpus")
+
+
+def _over_corpus(
+    asked: "tuple[AxisOptions, str | None]",
+    inputs: list[str],
+    out: str | None,
+    given: CorpusGiven,
+    columns: str | None,
+    rest: tuple[bool, Path | None],
+) -> None:
+    from moralscope.app.cli.corpus_runs import run_corpus_job, show_scores
+    from moralscope.jobs.corpus import parse_corpus_columns
+
+    axis, (json, report) = asked[0], rest
+    names = parse_corpus_columns(columns, "judge" if axis.name == "judge" else "score")
+    options = corpus_options(inputs, out, given, names, axis.seed)
+    run_corpus_job(asked, options, given, json=json, report=report, show=show_scores)
 
 
 def _judge(

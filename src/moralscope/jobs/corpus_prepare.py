@@ -1,0 +1,274 @@
+"""What a corpus run is told before it starts: the work, what decides its numbers, the weights.
+
+Everything is loaded once here, so that bad options, missing weights and a direction that cannot be
+fitted are told before a row is read. Where that needs a model it is done in a process of its own
+(`jobs.corpus_child`): the process that runs the corpus stays small.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field, replace
+from hashlib import sha256
+from typing import Any
+
+from moralscope.choice import load_template
+from moralscope.core.errors import InputError
+from moralscope.core.records import ModelRef, to_plain
+from moralscope.direction import DirectionAxis
+from moralscope.engine.corpus.working import WorkSpec
+from moralscope.engine.store import Progress
+from moralscope.integrity.collecting import STEPS
+from moralscope.integrity.rulebook import load_layers
+from moralscope.integrity.verdict import read_thresholds
+from moralscope.jobs import corpus_works as works
+from moralscope.jobs.audit import NOT_AUTHORITY, AuditOptions, load_auditor
+from moralscope.jobs.axes import AxisOptions, asking_for, build_axis
+from moralscope.jobs.collect import REPLIES_ARE_A_MODELS, UNTRAINED
+from moralscope.jobs.collect_models import ZERO_SHOT, CollectOptions, prepare, prepare_bot
+from moralscope.jobs.encoders import prepare_encoder
+from moralscope.jobs.experts import prepare_experts
+from moralscope.jobs.generators import generator_refs
+from moralscope.jobs.judge import EXPERTS, TRAINED
+from moralscope.jobs.judge import check_options as check_judge
+from moralscope.jobs.records import model_refs
+from moralscope.jobs.score import NOT_ADVICE, axis_warnings, describe_direction
+from moralscope.stories.judging import COLUMNS as SENTENCES
+
+SCORE_COLUMNS = ("action", "paraphrases")
+JUDGE_COLUMNS = SENTENCES
+AUDIT_COLUMNS = ("prompt", "reply")
+COLLECT_COLUMNS = ("prompt",)
+_MODULE = "moralscope.jobs.corpus_works"
+Columns = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A job over a corpus, ready to run.
+
+    Attributes
+    ----------
+    job, spec
+        What the record calls it, and the work.
+    needed, optional
+        Input columns that must be there, and those that may.
+    settings
+        Everything that decides the numbers: a run is only gone on with where they are the same.
+    config, models, warnings, found
+        What the record says, `found` in its statistics.
+    columns
+        What our columns are called in the input.
+    """
+
+    job: str
+    spec: WorkSpec
+    needed: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    config: Mapping[str, Any] = field(default_factory=dict)
+    models: Sequence[ModelRef] = ()
+    warnings: Sequence[str] = ()
+    found: Mapping[str, Any] = field(default_factory=dict)
+    columns: Columns = field(default_factory=dict)
+
+
+def prepare_score(
+    axis: AxisOptions, encoder: str, columns: Columns, progress: Progress | None = None
+) -> Prepared:
+    """Load the encoder, fit or load the direction, and say what the workers are to do.
+
+    Examples
+    --------
+    >>> ready = prepare_score(AxisOptions("choice"), "scripted", {})
+    >>> ready.spec.reads, ready.spec.writes.names
+    (('action', 'paraphrases'), ['score', 'low', 'high'])
+    """
+    template = load_template(axis.template)
+    # No cache: a resumed run must fit the same direction to the last bit.
+    model = prepare_encoder(encoder, progress, cached=False)
+    built = build_axis(axis, model)
+    direction = built.direction if isinstance(built, DirectionAxis) else None
+    reads = tuple(columns.get(name, name) for name in SCORE_COLUMNS)
+    spec = WorkSpec(
+        f"{_MODULE}:{works.ScoreWork.__name__}",
+        {
+            "encoder": encoder,
+            "template": template,
+            "direction": direction,
+            "columns": dict(columns),
+            "seed": axis.seed,
+        },
+        reads,
+        works.SCORED,
+    )
+    config = {
+        "axis": axis.name,
+        **({"fit": direction.fit} if direction else {}),
+        "encoder": model.name,
+        "template": template.name,
+        "prompts": [prompt.question for prompt in template.prompts],
+        "interval": "95 % percentile bootstrap over prompts",
+    }
+    decides = {
+        **{name: config[name] for name in ("axis", "encoder", "template")},
+        "questions": asking_for(template).fingerprint,
+        "direction": _direction_source(axis) if direction else None,
+        "seed": axis.seed,
+    }
+    return Prepared(
+        "score",
+        spec,
+        reads[:1],
+        reads[1:],
+        _settings("score", decides, model_refs([model]), columns),
+        config,
+        model_refs([model]),
+        [NOT_ADVICE, *axis_warnings(built, template)],
+        {"direction": describe_direction(direction)} if direction else {},
+        columns,
+    )
+
+
+def prepare_judge(
+    axis: AxisOptions, encoder: str | None, columns: Columns, progress: Progress | None = None
+) -> Prepared:
+    """Load the experts and say what the workers are to do.
+
+    Examples
+    --------
+    >>> ready = prepare_judge(AxisOptions("judge", experts="scripted"), None, {})
+    >>> ready.needed, ready.optional[0], ready.spec.writes.names[3]
+    (('action',), 'norm', 'probability')
+    """
+    check_judge(axis)
+    name = axis.experts or encoder or EXPERTS
+    experts = prepare_experts(name, progress=progress)
+    reads = tuple(columns.get(each, each) for each in JUDGE_COLUMNS)
+    wordings = axis.wordings or 1
+    decides = {"axis": "judge", "norm": axis.norm, "wordings": wordings}
+    spec = WorkSpec(
+        f"{_MODULE}:{works.JudgeWork.__name__}",
+        {
+            "experts": name,
+            "norm": axis.norm,
+            "wordings": wordings,
+            "columns": dict(columns),
+        },
+        reads,
+        works.JUDGED,
+    )
+    config = {
+        **decides,
+        "experts": experts.ref.name,
+        "score": "2 P(moral) - 1 of the first wording",
+        "interval": "range over the wordings" if wordings > 1 else "none: one wording",
+    }
+    return Prepared(
+        "score",
+        spec,
+        reads[:1],
+        reads[1:],
+        _settings("judge", decides, [experts.ref], columns),
+        config,
+        [experts.ref],
+        [NOT_ADVICE, TRAINED],
+        columns=columns,
+    )
+
+
+def prepare_audit(
+    options: AuditOptions, columns: Columns, progress: Progress | None = None
+) -> Prepared:
+    """Read rules and limits, load the models once, and say what the workers are to do.
+
+    Examples
+    --------
+    >>> ready = prepare_audit(AuditOptions(experts="scripted"), {"reply": "A"})
+    >>> ready.needed, ready.spec.writes.names
+    (('prompt', 'A'), ['flag', 'score', 'reason', 'rules'])
+    """
+    limits, book = read_thresholds(options.config), load_layers(options.rulebooks)
+    models = load_auditor(options, book, limits, progress, cached=False)
+    reads = tuple(columns.get(name, name) for name in AUDIT_COLUMNS)
+    bare = replace(options, gate=None, config=None, rulebooks=())
+    spec = WorkSpec(
+        f"{_MODULE}:{works.AuditWork.__name__}",
+        {"options": bare, "book": book, "limits": limits, "columns": dict(columns)},
+        reads,
+        works.REVISED if options.revise else works.AUDITED,
+    )
+    config = dict(models.config or {})
+    rules = sha256(json.dumps([astuple(rule) for rule in book.rules]).encode()).hexdigest()
+    decides = {**config, "rules": rules, "exact": options.exact, "seed": options.seed}
+    return Prepared(
+        "audit",
+        spec,
+        reads,
+        (),
+        _settings("audit", decides, models.refs, columns),
+        config,
+        models.refs,
+        [NOT_AUTHORITY, *models.warnings],
+        columns=columns,
+    )
+
+
+def prepare_collect(
+    options: CollectOptions, columns: Columns, progress: Progress | None = None
+) -> Prepared:
+    """Load filters and chatbot once and say what the workers are to do.
+
+    Examples
+    --------
+    >>> options = CollectOptions(("scripted",), filters="none", lexicons=())
+    >>> prepare_collect(options, {}).spec.writes.names[0]
+    'reply'
+    """
+    if len(options.bots) != 1:
+        raise InputError(
+            f"a corpus run asks one chatbot, not {len(options.bots)}",
+            "run it once a chatbot, each into a folder of its own",
+        )
+    filters = prepare(options, progress, cached=False)
+    bot = prepare_bot(options.bots[0], options)
+    reads = tuple(columns.get(name, name) for name in COLLECT_COLUMNS)
+    lexicons = [
+        (each.name, each.checksum) for each in (*filters.sieve.lexicons, *filters.prompt_lexicons)
+    ]
+    plain = {**asdict(options), "to": None, "resume": None}
+    refs = [*filters.refs, *generator_refs(bot.generator)]
+    return Prepared(
+        "collect",
+        WorkSpec(
+            f"{_MODULE}:{works.CollectWork.__name__}",
+            {"options": replace(options, to=None), "columns": dict(columns)},
+            reads,
+            works.COLLECTED,
+        ),
+        reads,
+        (),
+        _settings("collect", {**plain, "form": bot.form, "lexicons": lexicons}, refs, columns),
+        {**plain, "form": bot.form, "steps": list(STEPS.values())},
+        refs,
+        [REPLIES_ARE_A_MODELS, *([UNTRAINED] if options.filters == ZERO_SHOT else [])],
+        {"chatbot": bot.name},
+        columns,
+    )
+
+
+def _direction_source(axis: AxisOptions) -> dict[str, Any]:
+    """Say where a direction comes from, files by their content."""
+    files = {"file": axis.file, "fit_actions": axis.fit_actions}
+    return {
+        "fit": axis.fit,
+        **{name: sha256(p.read_bytes()).hexdigest() for name, p in files.items() if p is not None},
+    }
+
+
+def _settings(
+    job: str, decides: Mapping[str, Any], refs: Sequence[ModelRef], columns: Columns
+) -> dict[str, Any]:
+    plain: dict[str, Any] = to_plain(
+        {"job": job, **decides, "models": list(refs), "columns": dict(columns)}
+    )
+    return plain
