@@ -1,10 +1,12 @@
 """Embeddings on disk, keyed by model checksum and text, so a second run reads and does not compute.
 
-One SQLite file per model: safe with many processes, every block of rows is one transaction,
-every row carries a checksum of its own. It is a cache: when it cannot be read or written it
-says so once and steps aside, and it never makes a run fail.
+One SQLite file per model: safe with many processes, every block of rows is one transaction, every
+row carries a checksum over its text's key and its numbers. A file grows to a limit of megabytes
+(MORALSCOPE_CACHE_MB, for each model); then the rows written longest ago go. It is a cache: a
+damaged file is set aside and started anew; one that cannot be used costs a warning, never the run.
 """
 
+import contextlib
 import logging
 import os
 import sqlite3
@@ -17,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from moralscope.core.errors import InputError
 from moralscope.core.protocols import Matrix
 
 log = logging.getLogger(__name__)
@@ -27,7 +30,9 @@ CREATE TABLE IF NOT EXISTS vectors (
 )
 """
 _LOOKUP = 500  # keys per SELECT; SQLite's default limit of bound values is far above
+_LIMIT = "MORALSCOPE_CACHE_MB"
 _DEFAULT_LIMIT_MB = 2048
+_PAGE = 4096  # bytes: SQLite lays whole rows into pages
 _PATIENCE = 30.0  # seconds to wait for another process
 
 
@@ -61,11 +66,13 @@ class EmbeddingCache:
     ) -> None:
         self._path = folder / f"{checksum[:24]}-{dimension}.sqlite"
         self._dimension = dimension
-        limit = limit_mb or int(os.environ.get("MORALSCOPE_CACHE_MB", _DEFAULT_LIMIT_MB))
-        self._max_rows = max(1, limit * 1_000_000 // (dimension * 4 + 64))
+        limit = _limit_mb() if limit_mb is None else limit_mb
+        self._max_rows = max(1, limit * 1_000_000 // row_bytes(dimension))
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
-        self._failed = False
+        self._owner = os.getpid()
+        self._opened = 0  # which file it was that was opened
+        self._restarted = self._failed = False
 
     def get(self, texts: Sequence[str]) -> tuple[np.ndarray, Matrix]:
         """Return which texts are cached, and a matrix whose found rows are filled in."""
@@ -113,17 +120,15 @@ class EmbeddingCache:
             # Only question marks are pasted into the statement; the keys are bound.
             query = f"SELECT key, crc, vector FROM vectors WHERE key IN ({marks})"  # noqa: S608
             for key, crc, vector in connection.execute(query, part):
-                if len(vector) == self._dimension * 4 and zlib.crc32(vector) == crc:
+                if len(vector) == self._dimension * 4 and _check(key, vector) == crc:
                     place = places[key]
                     rows[place] = np.frombuffer(vector, dtype="<f4")
                     found[place] = True
 
     def _write(self, connection: sqlite3.Connection, texts: Sequence[str], rows: Matrix) -> None:
+        keys = [text_key(text) for text in texts]
         blobs = [row.astype("<f4", copy=False).tobytes() for row in rows]
-        values = [
-            (text_key(text), zlib.crc32(blob), blob)
-            for text, blob in zip(texts, blobs, strict=True)
-        ]
+        values = [(key, _check(key, blob), blob) for key, blob in zip(keys, blobs, strict=True)]
         with connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO vectors (key, crc, vector) VALUES (?, ?, ?)", values
@@ -136,6 +141,8 @@ class EmbeddingCache:
                 )
 
     def _open(self) -> sqlite3.Connection | None:
+        if self._owner != os.getpid():  # a connection must not cross a fork
+            self._connection, self._owner = None, os.getpid()
         if self._connection is None and not self._failed:
             try:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -144,27 +151,75 @@ class EmbeddingCache:
                 return None
             connection = sqlite3.connect(self._path, timeout=_PATIENCE, check_same_thread=False)
             self._connection = connection
+            self._opened = _inode(self._path)
             _set_up(connection)
         return self._connection
 
     def _give_up(self, error: Exception) -> None:
-        """Say once that the run goes on without the cache; set a broken file aside."""
+        """Set a broken file aside and start anew, once; else go on without a cache. Say so."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
         broken = isinstance(error, sqlite3.DatabaseError) and not isinstance(
             error, sqlite3.OperationalError
         )
-        if broken and not self._failed:
-            self._path.unlink(missing_ok=True)
+        if broken and not self._restarted:
+            self._restarted = True
+            self._set_aside()
             log.warning("the embedding cache %s was damaged; it was started anew", self._path)
-        else:
-            log.warning(
-                "the embedding cache %s cannot be used (%s); this run goes on without it",
-                self._path,
-                error,
-            )
+            return
+        log.warning(
+            "the embedding cache %s cannot be used (%s); this run goes on without it",
+            self._path,
+            error,
+        )
         self._failed = True
+
+    def _set_aside(self) -> None:
+        """Remove the broken file with its log, unless another process has done so already.
+
+        A log that outlives its file would be played into the new one.
+        """
+        if _inode(self._path) != self._opened:
+            return
+        for path in (self._path, *(Path(f"{self._path}-{end}") for end in ("wal", "shm"))):
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+def row_bytes(dimension: int) -> int:
+    """Return what a row takes on disk: as many whole rows as fit share a page.
+
+    Examples
+    --------
+    >>> row_bytes(384), row_bytes(768)
+    (2112, 4160)
+    """
+    size = dimension * 4 + 40
+    room = _PAGE - 40
+    taken = _PAGE // (room // size) if size <= room else _PAGE * -(-size // room)
+    return taken + 64  # its line in the index of keys
+
+
+def _limit_mb() -> int:
+    given = os.environ.get(_LIMIT, "").strip() or str(_DEFAULT_LIMIT_MB)
+    if not (given.isascii() and given.isdigit() and int(given) > 0):
+        raise InputError(
+            f"{_LIMIT}={given[:40]} is no number of megabytes", "give a whole number, e.g. 2048"
+        )
+    return int(given)
+
+
+def _check(key: bytes, vector: bytes) -> int:
+    """Return a checksum that a row has with its own key only."""
+    return zlib.crc32(vector, zlib.crc32(key))
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return 0
 
 
 def _set_up(connection: sqlite3.Connection) -> None:

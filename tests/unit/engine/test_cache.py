@@ -1,7 +1,5 @@
 import logging
 import sqlite3
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -87,25 +85,3 @@ def test_a_folder_that_cannot_be_made_costs_one_warning_and_no_failure(tmp_path,
         assert not cache.get(["a"])[0].any()
     assert len(caplog.records) == 1
     assert "goes on without it" in caplog.text
-
-
-FILL = """
-import sys
-from pathlib import Path
-import numpy as np
-from moralscope.engine.cache import EmbeddingCache
-cache = EmbeddingCache(Path(sys.argv[1]), "c" * 64, 4)
-for step in range(20):
-    cache.put([f"{sys.argv[2]}-{step}", "shared"], np.full((2, 4), step, dtype=np.float32))
-"""
-
-
-def test_many_processes_may_write_at_once(tmp_path):
-    workers = [
-        subprocess.Popen([sys.executable, "-c", FILL, str(tmp_path), str(number)])
-        for number in range(4)
-    ]
-    assert [worker.wait(60) for worker in workers] == [0] * 4
-    cache = EmbeddingCache(tmp_path, "c" * 64, 4)
-    texts = [f"{number}-{step}" for number in range(4) for step in range(20)]
-    assert cache.get([*texts, "shared"])[0].all()

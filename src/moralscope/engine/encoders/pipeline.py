@@ -11,6 +11,7 @@ import numpy as np
 
 from moralscope.core.protocols import Matrix
 from moralscope.engine.cache import EmbeddingCache
+from moralscope.engine.encoders.calibration import Calibration, measure
 
 _BLOCK = 8192  # texts tokenised, computed and cached as one piece of work
 _SLACK = 1.15  # a batch may hold texts up to this much shorter than its longest
@@ -68,12 +69,34 @@ def like_length_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[l
         yield batch
 
 
+def full_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
+    """Yield places from long to short, `batch_tokens` at most in a batch: nothing is padded.
+
+    Examples
+    --------
+    >>> list(full_batches([9, 3, 8, 3], 18))
+    [[0, 2], [1, 3]]
+    """
+    order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
+    batch: list[int] = []
+    held = 0
+    for place in order:
+        if batch and held + lengths[place] > batch_tokens:
+            yield batch
+            batch, held = [], 0
+        batch.append(place)
+        held += lengths[place]
+    if batch:
+        yield batch
+
+
 class TextEncoder:
     """An `Encoder` around a backend: deduplicates, sorts by length, caches, locks."""
 
     def __init__(self, backend: Backend, cache: EmbeddingCache | None = None) -> None:
         self._backend = backend
         self._cache = cache
+        self._batch_tokens: int | None = None
         self._lock = threading.Lock()
 
     @property
@@ -87,6 +110,28 @@ class TextEncoder:
     @property
     def dimension(self) -> int:
         return self._backend.dimension
+
+    @property
+    def arithmetic(self) -> str:
+        """What products are computed in: float32, int8, and on a GPU bfloat16 or float16."""
+        return str(getattr(self._backend, "arithmetic", "float32"))
+
+    def calibrate(self, sample: Sequence[str], *, seconds: float = 2.0) -> Calibration:
+        """Measure for a moment which batch and how many threads are fastest here; use them.
+
+        Not for small jobs: it costs `seconds`. What was found can be told to `settle` later,
+        which makes a run that has to go as another did.
+        """
+        with self._lock:
+            found = measure(self._backend, sample, self._embed_all, seconds=seconds)
+        self.settle(found.batch_tokens, found.threads)
+        return found
+
+    def settle(self, batch_tokens: int, threads: int = 0) -> None:
+        """Compute in batches of so many tokens, on so many threads (0: as they are)."""
+        self._batch_tokens = batch_tokens
+        if threads and getattr(self._backend, "threads", 0):
+            setattr(self._backend, "threads", threads)  # noqa: B010 (backends need not have it)
 
     def encode(self, texts: Sequence[str]) -> Matrix:
         """Return one row per text, in order; equal texts are computed once."""
@@ -110,10 +155,15 @@ class TextEncoder:
         return rows
 
     def _compute(self, texts: list[str]) -> Matrix:
-        rows = np.empty((len(texts), self.dimension), dtype=np.float32)
         with self._lock:
             prepared = self._backend.prepare(texts)
-            lengths = [len(item) for item in prepared]
-            for batch in like_length_batches(lengths, self._backend.batch_tokens):
-                rows[batch] = self._backend.embed([prepared[place] for place in batch])
+            size = self._batch_tokens or self._backend.batch_tokens
+            return self._embed_all(prepared, size)
+
+    def _embed_all(self, prepared: Sequence[Any], batch_tokens: int) -> Matrix:
+        rows = np.empty((len(prepared), self.dimension), dtype=np.float32)
+        unpadded = getattr(self._backend, "unpadded", False)
+        group = full_batches if unpadded else like_length_batches
+        for batch in group([len(item) for item in prepared], batch_tokens):
+            rows[batch] = self._backend.embed([prepared[place] for place in batch])
         return rows
