@@ -47,10 +47,6 @@ class MoralscopeError(Exception):
         """Pickle by both halves: errors travel from workers to the process that says them."""
         return type(self), (self.problem, self.remedy)
 
-    def __reduce__(self) -> tuple[type["MoralscopeError"], tuple[str, str]]:
-        """Pickle by both halves: errors travel from workers to the process that says them."""
-        return type(self), (self.problem, self.remedy)
-
 
 class InputError(MoralscopeError):
     """Wrong usage or bad input: the user can fix it by giving something else."""

@@ -57,6 +57,14 @@ def score(
             help="minilm, mpnet, use-lite, scripted, a local folder, or a hub id (owner/name).",
         ),
     ] = None,
+    eight_bits: Annotated[
+        bool,
+        typer.Option(
+            "--eight-bits",
+            help="Compute in 8 bits where the processor can: faster, and scores move a little; "
+            "how much is measured and told.",
+        ),
+    ] = False,
     file: Annotated[
         str | None,
         typer.Option(
@@ -152,6 +160,7 @@ def score(
     """
     from moralscope.app.cli.output import counting, emit, fetching
     from moralscope.jobs.axes import AxisOptions
+    from moralscope.jobs.drift import tell_drift
     from moralscope.jobs.encoders import prepare_encoder
     from moralscope.jobs.score import score
 
@@ -167,6 +176,7 @@ def score(
             "--save-axis": save_axis,
             "--figure": figure,
             "--max-actions": max_actions,
+            "--eight-bits": eight_bits,
         }
         _refuse(kept)
         if axis != "judge" and (experts or norm or wordings):
@@ -178,6 +188,8 @@ def score(
     place, path = record_place(out), Path(file) if file is not None else None
     most = max_actions or _MAX_ACTIONS
     if axis == "judge":
+        if eight_bits:
+            raise typer.BadParameter("--eight-bits is for encoders: use --axis choice or direction")
         record = _judge(actions, path, options, encoder, (human, save_axis, most))
         emit(record, json=json, path=place, show=_show, report=report, figure=figure)
         return
@@ -185,7 +197,7 @@ def score(
         raise typer.BadParameter(_JUDGES)
     listed = read_given(actions, path or (None if actions else human), max_actions=most)
     with fetching() as progress:
-        model = prepare_encoder(encoder or "minilm", progress)
+        model = prepare_encoder(encoder or "minilm", progress, eight_bits=eight_bits)
     with counting("scoring") as progressed:
         record = score(
             listed,
@@ -195,6 +207,9 @@ def score(
             save_axis=save_axis,
             report=progressed,
         )
+    if eight_bits:
+        exact = prepare_encoder(encoder or "minilm")
+        record = tell_drift(record, listed, options, exact, model)
     emit(record, json=json, path=place, show=_show, report=report, figure=figure)
 
 

@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -296,6 +297,7 @@ def _no_interrupts() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    resource_tracker.ensure_running()  # started with the first process, it lets interrupts in again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
@@ -316,6 +318,7 @@ def _no_main() -> Iterator[None]:
 
 def _serve(connection: "Connection[Any, Any]", corpus: Corpus, spec: WorkSpec) -> None:
     """Be a worker: load once, then do what comes until there is no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and ends the run
     orders: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, orders), daemon=True).start()
     try:
