@@ -164,6 +164,10 @@ class TextEncoder:
         rows = np.empty((len(prepared), self.dimension), dtype=np.float32)
         unpadded = getattr(self._backend, "unpadded", False)
         group = full_batches if unpadded else like_length_batches
-        for batch in group([len(item) for item in prepared], batch_tokens):
-            rows[batch] = self._backend.embed([prepared[place] for place in batch])
+        batches = list(group([len(item) for item in prepared], batch_tokens))
+        given = [[prepared[place] for place in batch] for batch in batches]
+        several = getattr(self._backend, "embed_several", None)
+        found = several(given) if several else map(self._backend.embed, given)
+        for batch, part in zip(batches, found, strict=True):
+            rows[batch] = part
         return rows
