@@ -26,14 +26,13 @@ from moralscope.jobs import corpus_prepare as preparing
 from moralscope.jobs.audit import AuditOptions
 from moralscope.jobs.audit import check_options as check_audit
 from moralscope.jobs.audit_statistics import figures as gate_figures
-from moralscope.jobs.axes import AxisOptions
 from moralscope.jobs.collect_models import CollectOptions
 from moralscope.jobs.corpus_child import in_child
-from moralscope.jobs.corpus_prepare import Prepared
+from moralscope.jobs.corpus_prepare import Prepared, ScoreOptions
 from moralscope.jobs.gates import check_gate, parse_gate
 from moralscope.jobs.records import write_record
 
-__all__ = ["CorpusJob", "CorpusOptions", "RunOptions", "open_job", "run_job"]
+__all__ = ["CorpusJob", "CorpusOptions", "RunOptions", "ScoreOptions", "open_job", "run_job"]
 
 Report = Callable[[Progress], None]
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".parquet")
@@ -122,7 +121,7 @@ def parse_corpus_columns(text: str | None, job: str) -> dict[str, str]:
 
 
 def open_job(
-    asked: tuple[AxisOptions, str | None] | AuditOptions | CollectOptions,
+    asked: ScoreOptions | AuditOptions | CollectOptions,
     options: CorpusOptions,
     progress: Fetching | None = None,
 ) -> CorpusJob:
@@ -131,19 +130,21 @@ def open_job(
     Parameters
     ----------
     asked
-        What to do: an axis and an encoder, an audit, or chatbots and filters.
+        What to do: score, audit, or ask chatbots and filter.
     options
         Input, output and engine.
     progress
         Told of weights as they are fetched.
     """
+    _check_engine(options.run)
+    if options.out is not None and options.out.exists():
+        began = _look_at(options.out, options.run.resume)
+        if began and isinstance(asked, ScoreOptions):  # as it began, so it goes on
+            asked = replace(asked, batch_tokens=began.get("batch_tokens"), calibrate=False)
     job, prepare, arguments, light = _asked(asked, options.columns)
     gate = asked.gate if isinstance(asked, AuditOptions) else None
     names = [options.columns.get(name, name) for name in _COLUMNS[job]]
     needed = names if job == "audit" else names[:1]
-    _check_engine(options.run)
-    if options.out is not None and options.out.exists():
-        _look_at(options.out, options.run.resume)
     scratch = _scratch(options.out) if options.out is not None else None
     corpus = open_corpus(
         options.inputs,
@@ -180,7 +181,7 @@ def run_job(job: CorpusJob, report: Report | None = None) -> RunRecord:
 
 
 def _asked(
-    asked: tuple[AxisOptions, str | None] | AuditOptions | CollectOptions,
+    asked: ScoreOptions | AuditOptions | CollectOptions,
     columns: Mapping[str, str],
 ) -> tuple[str, Callable[..., Prepared], tuple[Any, ...], bool]:
     """Return the job, what prepares it, with what, and whether that needs no weights."""
@@ -195,12 +196,10 @@ def _asked(
             asked.filters in ("none", _SCRIPTED) or asked.encoder == _SCRIPTED
         )
         return "collect", preparing.prepare_collect, (asked, columns), light
-    axis, encoder = asked
-    if axis.name == "judge":
-        light = (axis.experts or encoder) == _SCRIPTED
-        return "judge", preparing.prepare_judge, (axis, encoder, columns), light
-    chosen = encoder or "minilm"
-    return "score", preparing.prepare_score, (axis, chosen, columns), chosen == _SCRIPTED
+    if asked.axis.name == "judge":
+        light = (asked.axis.experts or asked.encoder) == _SCRIPTED
+        return "judge", preparing.prepare_judge, (asked.axis, asked.encoder, columns), light
+    return "score", preparing.prepare_score, (asked, columns), asked.name == _SCRIPTED
 
 
 def _sized(asked: Any, options: CorpusOptions) -> CorpusOptions:
@@ -226,13 +225,16 @@ def _check_engine(run: RunOptions) -> None:
     load_named(ENGINES[run.engine])(run)
 
 
-def _look_at(folder: Path, resume: bool) -> None:
-    """Refuse a folder that cannot take this run before any model is loaded."""
+def _look_at(folder: Path, resume: bool) -> Mapping[str, Any]:
+    """Return the settings of a run that is there; refuse the folder before any model is loaded."""
     with RunFolder(folder, resume=resume) as held:
-        if held.manifest() is not None and not resume:
+        manifest = held.manifest()
+        if manifest is not None and not resume:
             raise InputError(
                 f"{folder} has a run already", "go on with --resume or give another --out"
             )
+    settings = (manifest or {}).get("settings")
+    return settings if isinstance(settings, dict) else {}
 
 
 def _record(job: CorpusJob, folder: Path, outcome: Outcome) -> RunRecord:

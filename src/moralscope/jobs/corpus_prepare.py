@@ -13,9 +13,11 @@ from typing import Any
 
 from moralscope.choice import load_template
 from moralscope.core.errors import InputError
+from moralscope.core.protocols import Encoder
 from moralscope.core.records import ModelRef, to_plain
-from moralscope.direction import DirectionAxis
+from moralscope.direction import DirectionAxis, load_paper
 from moralscope.engine.corpus.working import WorkSpec
+from moralscope.engine.encoders import TextEncoder
 from moralscope.engine.store import Progress
 from moralscope.integrity.collecting import STEPS
 from moralscope.integrity.rulebook import load_layers
@@ -25,6 +27,7 @@ from moralscope.jobs.audit import NOT_AUTHORITY, AuditOptions, load_auditor
 from moralscope.jobs.axes import AxisOptions, asking_for, build_axis
 from moralscope.jobs.collect import REPLIES_ARE_A_MODELS, UNTRAINED
 from moralscope.jobs.collect_models import ZERO_SHOT, CollectOptions, prepare, prepare_bot
+from moralscope.jobs.drift import EXACT, arithmetic_of, int8_drift
 from moralscope.jobs.encoders import prepare_encoder
 from moralscope.jobs.experts import prepare_experts
 from moralscope.jobs.generators import generator_refs
@@ -72,20 +75,47 @@ class Prepared:
     columns: Columns = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class ScoreOptions:
+    """What a corpus is scored on, and how its texts are encoded.
+
+    `eight_bits` computes in 8 bits where the processor can. `calibrate` measures for a moment which
+    batches are fastest here; `batch_tokens` is what another run measured.
+
+    Examples
+    --------
+    >>> ScoreOptions(AxisOptions("direction")).name
+    'minilm'
+    """
+
+    axis: AxisOptions
+    encoder: str | None = None
+    eight_bits: bool = False
+    calibrate: bool = False
+    batch_tokens: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The encoder that is named, or the default."""
+        return self.encoder or "minilm"
+
+
 def prepare_score(
-    axis: AxisOptions, encoder: str, columns: Columns, progress: Progress | None = None
+    options: ScoreOptions, columns: Columns, progress: Progress | None = None
 ) -> Prepared:
     """Load the encoder, fit or load the direction, and say what the workers are to do.
 
     Examples
     --------
-    >>> ready = prepare_score(AxisOptions("choice"), "scripted", {})
+    >>> ready = prepare_score(ScoreOptions(AxisOptions("choice"), "scripted"), {})
     >>> ready.spec.reads, ready.spec.writes.names
     (('action', 'paraphrases'), ['score', 'low', 'high'])
     """
+    axis, encoder = options.axis, options.name
     template = load_template(axis.template)
     # No cache: a resumed run must fit the same direction to the last bit.
-    model = prepare_encoder(encoder, progress, cached=False)
+    model = prepare_encoder(encoder, progress, cached=False, eight_bits=options.eight_bits)
+    size = _batch_tokens(model, options)
     built = build_axis(axis, model)
     direction = built.direction if isinstance(built, DirectionAxis) else None
     reads = tuple(columns.get(name, name) for name in SCORE_COLUMNS)
@@ -97,6 +127,7 @@ def prepare_score(
             "direction": direction,
             "columns": dict(columns),
             "seed": axis.seed,
+            "sizes": works.Sizes(options.eight_bits, size),
         },
         reads,
         works.SCORED,
@@ -108,9 +139,12 @@ def prepare_score(
         "template": template.name,
         "prompts": [prompt.question for prompt in template.prompts],
         "interval": "95 % percentile bootstrap over prompts",
+        "arithmetic": arithmetic_of(model),
+        "batch_tokens": size,
     }
+    kept = ("axis", "encoder", "template", "arithmetic", "batch_tokens")
     decides = {
-        **{name: config[name] for name in ("axis", "encoder", "template")},
+        **{name: config[name] for name in kept},
         "questions": asking_for(template).fingerprint,
         "direction": _direction_source(axis) if direction else None,
         "seed": axis.seed,
@@ -123,10 +157,29 @@ def prepare_score(
         _settings("score", decides, model_refs([model]), columns),
         config,
         model_refs([model]),
-        [NOT_ADVICE, *axis_warnings(built, template)],
+        [NOT_ADVICE, *axis_warnings(built, template), *_drift(model, options, progress)],
         {"direction": describe_direction(direction)} if direction else {},
         columns,
     )
+
+
+def _batch_tokens(model: Encoder, options: ScoreOptions) -> int | None:
+    """Return the size of batches that was asked for or is measured now; None is the usual one."""
+    if not isinstance(model, TextEncoder):
+        return None
+    if options.batch_tokens is None and options.calibrate:
+        return model.calibrate(load_paper().atomic).batch_tokens
+    return options.batch_tokens
+
+
+def _drift(model: Encoder, options: ScoreOptions, progress: Progress | None) -> list[str]:
+    """Say what fewer bits change, measured on actions of the papers: the corpus is not read yet."""
+    if not options.eight_bits:
+        return []
+    if arithmetic_of(model) == EXACT:
+        return [f"'{model.name}' cannot be computed in 8 bits here: scores are those of {EXACT}"]
+    exact = prepare_encoder(options.name, progress)
+    return [str(int8_drift([], options.axis, exact, model))]
 
 
 def prepare_judge(

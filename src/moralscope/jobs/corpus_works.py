@@ -8,6 +8,7 @@ it calls the same axes, auditor and filters. Rows that cannot be worked on are t
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from moralscope.choice import ChoiceMachine, Template
 from moralscope.core.records import to_plain
 from moralscope.direction import Direction, DirectionAxis
 from moralscope.engine.corpus.working import RowErrors
+from moralscope.engine.encoders import TextEncoder
 from moralscope.integrity.collecting import MAX_PROMPT, CollectedExchange, Prompt, seed_of
 from moralscope.integrity.records import ALIGNMENTS, FOUNDATIONS, Exchange
 from moralscope.integrity.rulebook import Rulebook
@@ -80,6 +82,14 @@ NOT_ASKED = "prompt without a keyword"  # what `dropped` says of a prompt that n
 _NOT_A_NUMBER = "nan"  # how a missing cell looks when a table of numbers wrote it
 
 
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How texts are computed: in 8 bits or not, in batches of how many tokens (None: the usual)."""
+
+    eight_bits: bool = False
+    batch_tokens: int | None = None
+
+
 class ScoreWork:
     """Scores actions on the choice axis, or on a direction that was fitted before.
 
@@ -95,6 +105,8 @@ class ScoreWork:
         What `action` and `paraphrases` are called.
     seed
         Seeds the bootstrap over prompts.
+    sizes
+        Bits and batches.
 
     Examples
     --------
@@ -111,8 +123,12 @@ class ScoreWork:
         direction: Direction | None = None,
         columns: Columns | None = None,
         seed: int = 0,
+        sizes: Sizes | None = None,
     ) -> None:
-        model = prepare_encoder(encoder, cached=False)
+        sizes = sizes or Sizes()
+        model = prepare_encoder(encoder, cached=False, eight_bits=sizes.eight_bits)
+        if sizes.batch_tokens is not None and isinstance(model, TextEncoder):
+            model.settle(sizes.batch_tokens)
         self._columns = columns or {}
         self._axis: ChoiceMachine | DirectionAxis = (
             ChoiceMachine(model, template, seed=seed)

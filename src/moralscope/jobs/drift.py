@@ -19,7 +19,7 @@ from moralscope.jobs.axes import AxisOptions, build_axis
 
 _MOST = 200  # actions that are scored both ways
 _LEAST = 50  # with fewer, actions of the papers join them: two ranks tell nothing
-_EXACT = "float32"
+EXACT = "float32"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Drift:
         return (
             f"computed in {self.arithmetic}: over {self.actions} actions scores moved by "
             f"{self.mean_change:.4f} on average and {self.max_change:.4f} at most (their standard "
-            f"deviation is {self.spread:.4f}), rank correlation with {_EXACT} {ranks}"
+            f"deviation is {self.spread:.4f}), rank correlation with {EXACT} {ranks}"
         )
 
 
@@ -56,7 +56,7 @@ def arithmetic_of(encoder: Encoder) -> str:
     >>> arithmetic_of(prepare_encoder("scripted"))
     'float32'
     """
-    return str(getattr(encoder, "arithmetic", _EXACT))
+    return str(getattr(encoder, "arithmetic", EXACT))
 
 
 def int8_drift(
@@ -103,8 +103,8 @@ def tell_drift(
     """
     arithmetic = arithmetic_of(light)
     config: dict[str, Any] = {**record.config, "arithmetic": arithmetic}
-    if arithmetic == _EXACT:
-        said = f"'{light.name}' cannot be computed in 8 bits here: scores are those of {_EXACT}"
+    if arithmetic == EXACT:
+        said = f"'{light.name}' cannot be computed in 8 bits here: scores are those of {EXACT}"
         return replace(record, config=config, warnings=[*record.warnings, said])
     listed = actions.actions if isinstance(actions, ActionList) else actions
     drift = int8_drift(listed, options, exact, light)

@@ -16,6 +16,7 @@ from moralscope.jobs.collect_models import prepare
 from moralscope.jobs.corpus import (
     CorpusOptions,
     RunOptions,
+    ScoreOptions,
     is_corpus,
     open_job,
     parse_corpus_columns,
@@ -32,6 +33,7 @@ from moralscope.jobs.score import score
 from .corpus_inline import ACTIONS, EXCHANGES, Inline, table_of, write_rows
 
 SCRIPTED = AuditOptions(experts="scripted")
+SCRIPTED_SCORES = ScoreOptions(AxisOptions(), "scripted")
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +55,7 @@ def run(asked, rows, tmp_path, **given):
 def test_scores_are_those_of_one_file(axis, tmp_path):
     options = AxisOptions(axis, seed=3)
     rows = [{"n": n, "action": f" {text} "} for n, text in enumerate(ACTIONS)]
-    record = run((options, "scripted"), rows, tmp_path, seed=3)
+    record = run(ScoreOptions(options, "scripted"), rows, tmp_path, seed=3)
     table = table_of(tmp_path / "out")
     one = score(ACTIONS, axis=options, encoder="scripted")
     for name in ("score", "low", "high"):
@@ -71,7 +73,7 @@ def test_paraphrases_join_as_in_one_file(tmp_path):
         {"action": "kill", "paraphrases": "slay| end "},
         {"action": "help", "paraphrases": None},
     ]
-    run((AxisOptions(), "scripted"), rows, tmp_path)
+    run(SCRIPTED_SCORES, rows, tmp_path)
     one = score(ActionList(["kill", "help"], [("slay", "end"), ()]), encoder="scripted")
     found = table_of(tmp_path / "out").column("low").to_pylist()
     assert found == [row.low for row in one.results]
@@ -79,7 +81,7 @@ def test_paraphrases_join_as_in_one_file(tmp_path):
 
 def test_replies_can_be_scored(tmp_path):
     columns = parse_corpus_columns("action=reply", "score")
-    run((AxisOptions(), "scripted"), EXCHANGES, tmp_path, columns=columns)
+    run(SCRIPTED_SCORES, EXCHANGES, tmp_path, columns=columns)
     one = score([row["reply"] for row in EXCHANGES], encoder="scripted")
     found = table_of(tmp_path / "out")
     assert found.column("score").to_pylist() == [row.score for row in one.results]
@@ -93,7 +95,7 @@ def test_the_judge_is_that_of_one_file(tmp_path):
         {"action": "lie", "norm": None},
     ]
     options = AxisOptions("judge", experts="scripted", wordings=4)
-    run((options, None), rows, tmp_path)
+    run(ScoreOptions(options), rows, tmp_path)
     given = [{name: value for name, value in row.items() if value} for row in rows]
     one = judge(JudgeRows(given), options=options)
     found = table_of(tmp_path / "out")
@@ -154,7 +156,7 @@ def test_a_corpus_run_asks_one_chatbot(tmp_path):
 def test_bad_rows_are_dead_letters_and_the_run_goes_on(tmp_path):
     rows = [{"action": "kill"}, {"action": "  "}, {"action": "x" * 10_001}, {"action": "a\x00b"}]
     rows += [{"action": None}, {"action": "help"}]
-    record = run((AxisOptions(), "scripted"), rows, tmp_path)
+    record = run(SCRIPTED_SCORES, rows, tmp_path)
     assert table_of(tmp_path / "out").column("_row").to_pylist() == [0, 5]
     assert record.statistics["failed"]["rows"] == 4
     reasons = {row["reason"] for row in record.statistics["failed"]["reasons"]}
@@ -218,7 +220,7 @@ def test_the_dry_run_estimates_and_writes_nothing(tmp_path, monkeypatch):
     )
     path = write_rows(tmp_path / "in.jsonl", [{"action": f"do {n % 250}"} for n in range(1000)])
     options = CorpusOptions((str(path),), run=RunOptions(workers=2))
-    record = estimate_job(open_job((AxisOptions(), "scripted"), options), price_per_hour=3600.0)
+    record = estimate_job(open_job(SCRIPTED_SCORES, options), price_per_hour=3600.0)
     found = record.statistics["estimate"]
     assert (found.rows, found.distinct, found.exact, found.drawn) == (1000, 250, True, 200)
     assert found.seconds == pytest.approx(found.start_seconds + 125 * found.seconds_a_row)
@@ -229,6 +231,18 @@ def test_the_dry_run_estimates_and_writes_nothing(tmp_path, monkeypatch):
     assert "an estimate" in (tmp_path / "page.html").read_text()
 
 
+def test_a_run_goes_on_with_the_batches_it_began_with(tmp_path):
+    rows = [{"action": text} for text in ACTIONS]
+    asked = replace(SCRIPTED_SCORES, calibrate=True, eight_bits=True)
+    record = run(asked, rows, tmp_path)
+    size = record.config["batch_tokens"]
+    assert size > 0
+    assert any("cannot be computed in 8 bits" in line for line in record.warnings)
+    again = run(replace(asked, calibrate=False), rows, tmp_path, resume=True)
+    assert again.config["batch_tokens"] == size
+    assert again.statistics["corpus"].resumed_parts == 1
+
+
 def test_distinct_rows_are_never_more_than_rows():
     assert distinct_rows({}, 10) == 0
     assert distinct_rows(dict.fromkeys("abc", 1), 3) == 3
@@ -237,7 +251,7 @@ def test_distinct_rows_are_never_more_than_rows():
 
 def test_what_a_child_raises_comes_back_as_it_is():
     with pytest.raises(InputError, match="there is no encoder 'minilmm'"):
-        in_child(prepare_score, AxisOptions(), "minilmm", {})
+        in_child(prepare_score, ScoreOptions(AxisOptions(), "minilmm"), {})
 
 
 def test_a_child_that_dies_is_told():
@@ -251,7 +265,7 @@ def test_a_child_that_dies_is_told():
 def test_scores_of_real_weights_are_those_of_one_file(axis, tmp_path, minilm_folder):
     options = AxisOptions(axis)
     texts = [*ACTIONS, "a much longer text about what one could do with a friend's money"]
-    run((options, "minilm"), [{"action": text} for text in texts], tmp_path)
+    run(ScoreOptions(options, "minilm"), [{"action": text} for text in texts], tmp_path)
     one = score(texts, axis=options, encoder="minilm")
     found = table_of(tmp_path / "out")
     for name in ("score", "low", "high"):

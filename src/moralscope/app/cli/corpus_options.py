@@ -88,6 +88,14 @@ Price = Annotated[
         help="With --dry-run: what an hour of all this costs.",
     ),
 ]
+Calibrate = Annotated[
+    bool,
+    typer.Option(
+        "--calibrate",
+        rich_help_panel=_PANEL,
+        help="Measure for two seconds which batches are fastest here; kept for --resume.",
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from moralscope.app.cli.corpus_options import (
+    Calibrate,
     CorpusGiven,
     DryRun,
     Engine,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from moralscope.core.records import RunRecord
     from moralscope.jobs.axes import AxisOptions
+    from moralscope.jobs.corpus import ScoreOptions
     from moralscope.jobs.people import HumanAgreement
 
 _MAX_ACTIONS = 200_000
@@ -141,6 +143,7 @@ def score(
     ray_address: RayAddress = None,
     gpus: Gpus = None,
     price: Price = None,
+    calibrate: Calibrate = False,
 ) -> None:
     """Score actions: which does this model call good, which bad, and how sure is it?
 
@@ -160,6 +163,7 @@ def score(
     """
     from moralscope.app.cli.output import counting, emit, fetching
     from moralscope.jobs.axes import AxisOptions
+    from moralscope.jobs.corpus import ScoreOptions
     from moralscope.jobs.drift import tell_drift
     from moralscope.jobs.encoders import prepare_encoder
     from moralscope.jobs.score import score
@@ -176,13 +180,17 @@ def score(
             "--save-axis": save_axis,
             "--figure": figure,
             "--max-actions": max_actions,
-            "--eight-bits": eight_bits,
+            "--eight-bits": eight_bits and axis == "judge",
+            "--calibrate": calibrate and axis == "judge",
         }
         _refuse(kept)
         if axis != "judge" and (experts or norm or wordings):
             raise typer.BadParameter(_JUDGES)
-        _over_corpus((options, encoder), inputs, out, given, columns, (json, report))
+        asked = ScoreOptions(options, encoder, eight_bits, calibrate)
+        _over_corpus(asked, inputs, out, given, columns, (json, report))
         return
+    if calibrate:
+        raise typer.BadParameter("--calibrate belongs to a corpus run: add --out DIR")
     if columns is not None:
         raise typer.BadParameter("--columns belongs to a corpus run: add --out DIR")
     place, path = record_place(out), Path(file) if file is not None else None
@@ -221,7 +229,7 @@ def _refuse(given: "Mapping[str, Any]") -> None:
 
 
 def _over_corpus(
-    asked: "tuple[AxisOptions, str | None]",
+    asked: "ScoreOptions",
     inputs: list[str],
     out: str | None,
     given: CorpusGiven,
@@ -231,7 +239,7 @@ def _over_corpus(
     from moralscope.app.cli.corpus_runs import run_corpus_job, show_scores
     from moralscope.jobs.corpus import parse_corpus_columns
 
-    axis, (json, report) = asked[0], rest
+    axis, (json, report) = asked.axis, rest
     names = parse_corpus_columns(columns, "judge" if axis.name == "judge" else "score")
     options = corpus_options(inputs, out, given, names, axis.seed)
     run_corpus_job(asked, options, given, json=json, report=report, show=show_scores)
