@@ -6,6 +6,7 @@ becomes a dead letter. Workers end when the parent does. Knows nothing of parts 
 """
 
 import contextlib
+import ctypes
 import logging
 import math
 import multiprocessing
@@ -57,6 +58,7 @@ _ONE_THREAD = {
         "1",
     ),
     "TOKENIZERS_PARALLELISM": "false",
+    "MALLOC_ARENA_MAX": "1",  # what one thread gives back, another may use
 }
 _AHEAD = 2  # tasks a worker holds: one in work, one waiting
 _STARTS = 3  # deaths before a first sign of life until the run gives up
@@ -326,6 +328,7 @@ def _serve(connection: "Connection[Any, Any]", corpus: Corpus, spec: WorkSpec) -
         connection.send(("ready", None))
         while (order := orders.get()) is not None:
             connection.send(("done", worker(*order)))
+            _give_memory_back()
     except MemoryError:
         os._exit(1)  # like being killed for it: another worker tries with less
     except BrokenPipeError:
@@ -336,6 +339,12 @@ def _serve(connection: "Connection[Any, Any]", corpus: Corpus, spec: WorkSpec) -
         first = (str(error).splitlines() or [""])[0]
         text = f"{type(error).__name__} in a worker: {first}\n{traceback.format_exc()}"
         connection.send(("broken", RuntimeError(text)))
+
+
+def _give_memory_back() -> None:
+    """Return what is free to the system: batches of every length leave gaps between them."""
+    with contextlib.suppress(AttributeError, OSError):  # not every C library can
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _listen(connection: "Connection[Any, Any]", orders: "queue.SimpleQueue[Any]") -> None:

@@ -184,6 +184,8 @@ def _can_unpad(model: Any) -> bool:
 def _load(folder: Path, name: str) -> Any:
     """Load the folder quietly, without network, pickle or remote code."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    # A product is kept for every batch size that ever came, up to 1024: hundreds of megabytes.
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
     from sentence_transformers import SentenceTransformer
     from transformers.utils import logging as transformers_logging
 
