@@ -17,7 +17,7 @@ from moralscope.engine.encoders import TextEncoder, load_encoder
 from moralscope.engine.store import Store
 from moralscope.engine.vectors import load_vectors
 
-os.environ["COLUMNS"] = "120"  # the console reads it once, whichever test asks first
+os.environ["COLUMNS"] = "200"  # the console reads it once, whichever test asks first
 MOST_WORKERS = 4  # each may hold 1.5 GB of weights
 
 

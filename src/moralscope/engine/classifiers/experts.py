@@ -32,8 +32,13 @@ from moralscope.engine.classifiers.saved import (
     folder_sha256,
     read_settings,
 )
+from moralscope.engine.encoders.lanes import Lanes
+from moralscope.engine.encoders.pipeline import full_batches
+from moralscope.engine.encoders.unpadded import UnpaddedBody, can_unpad
 from moralscope.engine.packing import speed_up
 from moralscope.engine.quantised import can_quantise, quantise
+
+_TOKENS_PER_CORE = 1024  # as of encoders
 
 
 class Experts:
@@ -50,6 +55,8 @@ class Experts:
             raise InputError(f"{folder} needs its base '{self.settings.base}'", "give its folder")
         self._network, self._tokenizer = _network(folder, body_folder, self._slices.width, name)
         self._batch_tokens = batch_tokens(self._network)
+        self._unpads = can_unpad(self._network.body)
+        self._body: _Unpadded | None = None  # made when it is used, or in 8 bits
         self._lock = threading.Lock()
         self.ref = ModelRef(name, folder_sha256(folder))
         self.bits = 32
@@ -101,7 +108,10 @@ class Experts:
         """Compute in 8 bits from now on, all but the last layer; False where this cannot be."""
         if not can_quantise(self._network):
             return False
-        quantise(self._network.body)
+        if self._unpads:
+            self._body = _Unpadded(self._network, eight_bits=True)
+        else:
+            quantise(self._network.body)
         self.bits = 8
         return True
 
@@ -118,9 +128,45 @@ class Experts:
         inverse = [places.setdefault(pair, len(places)) for pair in pairs]
         with self._lock:
             rows = tokenise(self._tokenizer, list(places), self.settings.max_length)
+            if self._unpads:
+                self._body = self._body or _Unpadded(self._network)
+                return self._body.logits(rows)[inverse]
             padding = padding_of(self._tokenizer)
             logits = run_network(self._network, rows, padding, self._batch_tokens)
         return logits[inverse]
+
+
+class _Unpadded:
+    """A network on a CPU without padding; in 8 bits, batches side by side on the cores."""
+
+    def __init__(self, network: Any, *, eight_bits: bool = False) -> None:
+        import torch
+
+        self._head, self._width = network.head, int(network.head.out_features)
+        self._body = UnpaddedBody(network.body, eight_bits=eight_bits)
+        threads = int(torch.get_num_threads())
+        self._lanes = Lanes(threads) if eight_bits and threads > 1 else None
+        self._most = _TOKENS_PER_CORE * (1 if self._lanes else min(threads, 16))
+
+    def logits(self, rows: Sequence[Sequence[int]]) -> Matrix:
+        """Return the raw columns of every task for each text."""
+        lengths = [len(row) for row in rows]
+        # A few pairs are shared out, too: whoever waits for one reply waits for all cores' work.
+        share = -(-sum(lengths) // (self._lanes.count if self._lanes else 1))
+        batches = list(full_batches(lengths, max(1, min(self._most, share))))
+        given = [[rows[place] for place in batch] for batch in batches]
+        run = self._lanes.map if self._lanes else map
+        found = np.empty((len(rows), self._width), dtype=np.float32)
+        for batch, part in zip(batches, run(self._compute, given), strict=True):
+            found[batch] = part
+        return found
+
+    def _compute(self, batch: Sequence[Sequence[int]]) -> Matrix:
+        import torch
+
+        with torch.inference_mode():
+            pooled = torch.cat([group.mean(1) for group in self._body(batch)])
+            return np.asarray(self._head(pooled).numpy())
 
 
 class _Expert:
@@ -158,5 +204,6 @@ def _network(folder: Path, base: Path, width: int, name: str) -> tuple[Any, Any]
             f"the experts in {folder} cannot be loaded ({line})", "train them again"
         ) from error
     network.to("cuda" if torch.cuda.is_available() else "cpu").eval().requires_grad_(False)
-    speed_up(body, getattr(body.config, "model_type", ""))
+    if not can_unpad(body):
+        speed_up(body, getattr(body.config, "model_type", ""))
     return network, tokenizer
