@@ -16,6 +16,7 @@ from moralscope.core.errors import MoralscopeError
 from moralscope.engine.store import Progress
 
 Found = TypeVar("Found")
+_PATIENCE = 5.0  # seconds to put libraries away
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -47,6 +48,7 @@ def in_child(
             kind, value = ours.recv()
             if kind == "found":
                 found: Found = value
+                process.join(_PATIENCE)  # killed, its libraries would leave locks behind
                 return found
             if kind == "error":
                 raise _error(*value)
@@ -60,7 +62,7 @@ def in_child(
         ) from error
     finally:
         ours.close()
-        process.kill()  # what it had to say was said; its libraries take long to put away
+        process.kill()
         process.join()
 
 
