@@ -33,7 +33,7 @@ from moralscope.annotation.splits import field_splits, item_splits, significant
 from moralscope.core.errors import InputError
 from moralscope.core.records import RunRecord
 from moralscope.jobs.agreement_files import Judged, from_answers, read_judged, read_people
-from moralscope.jobs.integrity_data import parse_columns
+from moralscope.jobs.columns import parse_pairs
 
 if TYPE_CHECKING:
     from moralscope.annotation.records import Person
@@ -43,7 +43,7 @@ SMALLEST_GROUP = 5
 _SHOWN = 20
 _NAMED = 8
 _QUICK = 300  # resamples of the lead's page
-_LEVELS = "write FIELD=LEVEL,FIELD=LEVEL"
+_LEVELS = "FIELD=LEVEL,FIELD=LEVEL"
 _OPINIONS = "agreement is how alike people judge, it does not say that they are right"
 _OWN = (
     "each person judged a rule of their own: people may disagree in the rule and not in its "
@@ -135,10 +135,7 @@ def parse_levels(told: str | None) -> dict[str, str]:
     >>> parse_levels("severity=ordinal, the rule=text")
     {'severity': 'ordinal', 'the rule': 'text'}
     """
-    try:
-        return parse_columns(told)
-    except InputError as error:
-        raise InputError(error.problem.replace("columns", "levels"), _LEVELS) from None
+    return parse_pairs(told, "--levels", _LEVELS)
 
 
 def desk_agreement(desk: "Desk", lead: "Person", *, shown: int = 10) -> AgreementSoFar:

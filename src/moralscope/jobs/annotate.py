@@ -107,7 +107,6 @@ __all__ = [
     "init_project",
     "lead_link",
     "open_desk",
-    "parse_columns",
     "project_status",
     "tasks",
 ]
@@ -240,23 +239,6 @@ def lead_link(folder: Path) -> Invitation:
         return desk.invite(desk.owner, "lead", "lead")
     finally:
         desk.close()
-
-
-def parse_columns(text: str | None) -> dict[str, str]:
-    """Read `--columns`: ours=theirs, by commas.
-
-    Examples
-    --------
-    >>> parse_columns("prompt=Q, reply=A")
-    {'prompt': 'Q', 'reply': 'A'}
-    """
-    found: dict[str, str] = {}
-    for part in (text or "").split(",") if text else ():
-        ours, sign, theirs = (word.strip() for word in part.partition("="))
-        if not sign or not ours or not theirs or ours in found:
-            raise InputError(f"--columns has '{part.strip()[:60]}'", "write it like prompt=Q")
-        found[ours] = theirs
-    return found
 
 
 def _with_policies(project: Project, options: InitOptions) -> Project:

@@ -11,16 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.core.registry import did_you_mean
 from moralscope.engine.tables import SUFFIXES, Row, read_rows
 from moralscope.integrity.records import Exchange
+from moralscope.jobs import columns
 
 COLUMNS = ("prompt", "reply", "id")
 MAX_CHARACTERS = 500_000  # of one text
 _NAMED = 5
 _MAX_PROBLEMS = 1000
 _REMEDY = "give CSV, JSONL or Parquet with the columns prompt and reply"
-_WRITE = "write it like prompt=Q,reply=A"
 
 
 def parse_columns(text: str | None) -> dict[str, str]:
@@ -31,16 +30,9 @@ def parse_columns(text: str | None) -> dict[str, str]:
     >>> parse_columns("prompt=Q, reply=A")
     {'prompt': 'Q', 'reply': 'A', 'id': 'id'}
     """
-    found = {name: name for name in COLUMNS}
-    for part in (text or "").split(",") if text is not None else ():
-        ours, sign, theirs = (word.strip() for word in part.partition("="))
-        if not sign or not theirs:
-            raise InputError(f"--columns has '{part.strip()[:60]}'", _WRITE)
-        if ours not in COLUMNS:
-            raise InputError(f"--columns has '{ours[:60]}'", did_you_mean(ours, COLUMNS))
-        found[ours] = theirs
+    found = {name: name for name in COLUMNS} | columns.parse_columns(text, COLUMNS)
     if len(set(found.values())) < len(found):
-        raise InputError("--columns names a column twice", _WRITE)
+        raise InputError("--columns names a column twice", "name each column once")
     return found
 
 

@@ -27,6 +27,7 @@ from moralscope.jobs.audit import AuditOptions
 from moralscope.jobs.audit import check_options as check_audit
 from moralscope.jobs.audit_statistics import figures as gate_figures
 from moralscope.jobs.collect_models import CollectOptions
+from moralscope.jobs.columns import parse_columns
 from moralscope.jobs.corpus_child import in_child
 from moralscope.jobs.corpus_prepare import Prepared, ScoreOptions
 from moralscope.jobs.gates import check_gate, parse_gate
@@ -45,7 +46,6 @@ _COLUMNS = {
     "collect": preparing.COLLECT_COLUMNS,
 }
 _LISTED = ("action", "prompt", "reply", "id")  # columns that the record lists rows by
-_WRITE = "write it like action=reply"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +107,7 @@ def parse_corpus_columns(text: str | None, job: str) -> dict[str, str]:
     >>> parse_corpus_columns("action=reply", "score")
     {'action': 'reply'}
     """
-    known, found = (*_COLUMNS[job], "id"), {}
-    for part in text.split(",") if text is not None else ():
-        ours, sign, theirs = (word.strip() for word in part.partition("="))
-        if not sign or not theirs:
-            raise InputError(f"--columns has '{part.strip()[:60]}'", _WRITE)
-        if ours not in known:
-            raise InputError(f"--columns has '{ours[:60]}'", did_you_mean(ours, known))
-        found[ours] = theirs
-    if len(set(found.values())) < len(found):
-        raise InputError("--columns names a column twice", _WRITE)
-    return found
+    return parse_columns(text, (*_COLUMNS[job], "id"), like="action=reply")
 
 
 def open_job(

@@ -6,18 +6,17 @@ with its parent.
 """
 
 import multiprocessing
-import os
 import signal
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
 from moralscope.core.errors import MoralscopeError
+from moralscope.engine.corpus.threads import one_thread
 from moralscope.engine.store import Progress
 
 Found = TypeVar("Found")
 _PATIENCE = 5.0  # seconds to put libraries away
-_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 def in_child(
@@ -40,7 +39,7 @@ def in_child(
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_call, args=(theirs, function, arguments), daemon=True)
-    with _one_thread():
+    with one_thread():
         process.start()
     theirs.close()
     try:
@@ -64,21 +63,6 @@ def in_child(
         ours.close()
         process.kill()
         process.join()
-
-
-class _one_thread:  # noqa: N801 (reads as a sentence)
-    """Hand the environment of single-threaded libraries to the process that is started within."""
-
-    def __enter__(self) -> None:
-        self._before = {name: os.environ.get(name) for name in _THREADS}
-        os.environ.update(dict.fromkeys(_THREADS, "1"))
-
-    def __exit__(self, *_: object) -> None:
-        for name, value in self._before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 def _call(pipe: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:

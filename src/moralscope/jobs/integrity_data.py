@@ -37,27 +37,6 @@ def load_annotations(
     return read_annotations(found, kind=kind, columns=columns, malformed=malformed)
 
 
-def parse_columns(told: str | None) -> dict[str, str]:
-    """Read `prompt=question,reply=answer`: our name of a column and the file's.
-
-    Examples
-    --------
-    >>> parse_columns("prompt=question, reply=bot says")
-    {'prompt': 'question', 'reply': 'bot says'}
-    """
-    found: dict[str, str] = {}
-    for part in (told or "").split(","):
-        name, equals, theirs = (piece.strip() for piece in part.partition("="))
-        if not part.strip():
-            continue
-        if not equals or not name or not theirs or name in found:
-            raise InputError(
-                f"columns cannot be read from '{part.strip()[:60]}'", "write prompt=NAME,reply=NAME"
-            )
-        found[name] = theirs
-    return found
-
-
 def stats(
     path: Path | None = None,
     *,

@@ -177,7 +177,8 @@ def test_people_twice_are_refused(exported, people):
 
 def test_levels_are_parsed():
     assert parse_levels(None) == {}
-    with pytest.raises(InputError, match="levels cannot be read from 'severity'"):
+    assert parse_levels("a=ordinal,b=ordinal") == {"a": "ordinal", "b": "ordinal"}
+    with pytest.raises(InputError, match="--levels has 'severity'"):
         parse_levels("severity")
 
 

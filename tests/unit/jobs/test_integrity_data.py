@@ -7,7 +7,7 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
-from moralscope.jobs.integrity_data import load_annotations, parse_columns, stats
+from moralscope.jobs.integrity_data import load_annotations, stats
 
 
 def write(path, rows):
@@ -80,17 +80,3 @@ def test_without_a_file_the_users_own_is_read_or_the_way_to_it_told(mic, tmp_pat
     (tmp_path / "mic").mkdir()
     mic.rename(tmp_path / "mic" / "MIC.csv")
     assert len(load_annotations().annotations) == 90
-
-
-@pytest.mark.parametrize("told", ["prompt", "prompt=", "=Q", "prompt=a,prompt=b"])
-def test_columns_that_cannot_be_read_are_refused(told):
-    with pytest.raises(InputError, match="columns cannot be read"):
-        parse_columns(told)
-
-
-def test_columns():
-    assert parse_columns(None) == {}
-    assert parse_columns(" prompt = the question ,reply=b,") == {
-        "prompt": "the question",
-        "reply": "b",
-    }

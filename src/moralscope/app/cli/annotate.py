@@ -65,7 +65,8 @@ def init(
     Example: moralscope annotate init rules --task rule-of-thumb --items exchanges.csv
     """
     from moralscope.app.cli.output import emit, note
-    from moralscope.jobs.annotate import InitOptions, init_project, parse_columns
+    from moralscope.jobs.annotate import InitOptions, init_project
+    from moralscope.jobs.columns import parse_columns
 
     options = InitOptions(name, database, people, staging, parse_columns(columns))
     record, lead = init_project(folder, task, items, options)
@@ -125,7 +126,8 @@ def add(
     Example: moralscope annotate import rules --items more.jsonl
     """
     from moralscope.app.cli.output import emit
-    from moralscope.jobs.annotate import add_items, parse_columns
+    from moralscope.jobs.annotate import add_items
+    from moralscope.jobs.columns import parse_columns
 
     record = add_items(folder, items, parse_columns(columns))
     emit(record, json=json, path=out, show=_show_import)

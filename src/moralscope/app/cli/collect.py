@@ -227,7 +227,7 @@ def collect_train(
     from moralscope.app.cli.output import emit, fetching
     from moralscope.app.cli.stories_train import watching
     from moralscope.jobs.collect_train import FilterOptions, train_filters
-    from moralscope.jobs.integrity_data import parse_columns
+    from moralscope.jobs.columns import parse_columns
 
     given = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch}
     schedule = {name: value for name, value in given.items() if value is not None}

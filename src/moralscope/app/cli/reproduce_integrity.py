@@ -53,7 +53,7 @@ def integrity(
     Without the corpus, which its authors hand out, the published figures and what is needed.
     """
     from moralscope.app.cli.output import emit, fetching
-    from moralscope.jobs.integrity_data import parse_columns
+    from moralscope.jobs.columns import parse_columns
     from moralscope.jobs.reproduce_integrity import (
         SourceNames,
         prepare_sources,

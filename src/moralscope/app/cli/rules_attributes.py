@@ -37,7 +37,7 @@ def attributes(
     """
     from moralscope.app.cli.output import emit, fetching
     from moralscope.jobs import rules_attributes as job
-    from moralscope.jobs.integrity_data import parse_columns
+    from moralscope.jobs.columns import parse_columns
 
     if (file is None) == (not rule) or (file is not None and reply is not None):
         raise typer.BadParameter("give FILE, or --rule (with --prompt and --reply), not both")

@@ -49,11 +49,12 @@ def stats(
     """
     from moralscope.app.cli.output import emit
     from moralscope.jobs import integrity_data
+    from moralscope.jobs.columns import parse_columns
 
     record = integrity_data.stats(
         file,
         kind=kind,
-        columns=integrity_data.parse_columns(columns),
+        columns=parse_columns(columns),
         malformed=malformed,
         seed=seed,
     )

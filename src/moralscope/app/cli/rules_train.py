@@ -153,7 +153,7 @@ def train(
 
 
 def _columns(told: str | None) -> dict[str, str]:
-    from moralscope.jobs.integrity_data import parse_columns
+    from moralscope.jobs.columns import parse_columns
 
     return parse_columns(told)
 

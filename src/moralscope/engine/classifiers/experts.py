@@ -32,13 +32,11 @@ from moralscope.engine.classifiers.saved import (
     folder_sha256,
     read_settings,
 )
-from moralscope.engine.encoders.lanes import Lanes
+from moralscope.engine.encoders.lanes import TOKENS_PER_CORE, Lanes
 from moralscope.engine.encoders.pipeline import full_batches
 from moralscope.engine.encoders.unpadded import UnpaddedBody, can_unpad
 from moralscope.engine.packing import speed_up
 from moralscope.engine.quantised import can_quantise, quantise
-
-_TOKENS_PER_CORE = 1024  # as of encoders
 
 
 class Experts:
@@ -146,7 +144,7 @@ class _Unpadded:
         self._body = UnpaddedBody(network.body, eight_bits=eight_bits)
         threads = int(torch.get_num_threads())
         self._lanes = Lanes(threads) if eight_bits and threads > 1 else None
-        self._most = _TOKENS_PER_CORE * (1 if self._lanes else min(threads, 16))
+        self._most = TOKENS_PER_CORE * (1 if self._lanes else min(threads, 16))
 
     def logits(self, rows: Sequence[Sequence[int]]) -> Matrix:
         """Return the raw columns of every task for each text."""

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from moralscope.core.errors import MoralscopeError
 from moralscope.engine.corpus.sources import Corpus
+from moralscope.engine.corpus.threads import one_thread
 from moralscope.engine.corpus.types import Task
 from moralscope.engine.corpus.working import (
     BlockWorker,
@@ -44,22 +45,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Read by the libraries when they are loaded: they must stand before a worker starts.
-_ONE_THREAD = {
-    **dict.fromkeys(
-        (
-            "OMP_NUM_THREADS",
-            "MKL_NUM_THREADS",
-            "OPENBLAS_NUM_THREADS",
-            "VECLIB_MAXIMUM_THREADS",
-            "NUMEXPR_NUM_THREADS",
-            "RAYON_NUM_THREADS",
-        ),
-        "1",
-    ),
-    "TOKENIZERS_PARALLELISM": "false",
-    "MALLOC_ARENA_MAX": "1",  # what one thread gives back, another may use
-}
 _AHEAD = 2  # tasks a worker holds: one in work, one waiting
 _STARTS = 3  # deaths before a first sign of life until the run gives up
 _DEATHS = 64  # deaths without a finished block between them until the run gives up
@@ -196,7 +181,7 @@ class _Supervisor:
         process = context.Process(
             target=_serve, args=(theirs, self._corpus, self._spec), daemon=True
         )
-        with _one_thread(), _no_interrupts(), _no_main():
+        with one_thread(), _no_interrupts(), _no_main():
             process.start()
         theirs.close()  # so that the death of the worker is the end of the pipe
         return _Seat(process, ours)
@@ -276,21 +261,6 @@ class _Supervisor:
         if len(self._strained) >= _STRAINED and self._rows > 1:
             self._rows //= 2
             self._strained.clear()
-
-
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """Set what a worker started now will inherit."""
-    before = {name: os.environ.get(name) for name in _ONE_THREAD}
-    os.environ.update(_ONE_THREAD)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 @contextlib.contextmanager

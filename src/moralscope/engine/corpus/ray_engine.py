@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from moralscope.core.errors import InputError, MissingExtra, MoralscopeError
 from moralscope.engine.corpus.local import LocalEngine, useful_cores
 from moralscope.engine.corpus.sources import Corpus
+from moralscope.engine.corpus.threads import ONE_THREAD
 from moralscope.engine.corpus.types import Block, Failed, Task
 from moralscope.engine.corpus.working import BlockWorker, Done, WorkSpec
 
@@ -34,8 +35,6 @@ _WAVE = 256  # tasks a worker gets in one wave: minutes of work against seconds 
 _AHEAD = 2  # tasks in flight on an actor
 _TRIES = 3  # times that a block is begun on an actor; Ray itself would try for ever
 _DEADLY = "deadly"  # what a block that killed its actors says in place of results
-_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
-_ONE_THREAD = {**dict.fromkeys(_THREADS, "1"), "TOKENIZERS_PARALLELISM": "false"}
 _REACH = 10.0  # seconds for a cluster to answer
 _PORTS = 65_535
 _QUIET = {
@@ -139,7 +138,7 @@ class _Actor:
     """
 
     def __init__(self, corpus: Corpus, spec: WorkSpec, call_rows: int, attempts: Any) -> None:
-        os.environ.update(_ONE_THREAD)  # before the first library that reads it is loaded
+        os.environ.update(ONE_THREAD)  # before the first library that reads it is loaded
         self._call_rows, self._attempts = call_rows, attempts
         self._error: BaseException | None = None
         try:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+TOKENS_PER_CORE = 1024  # of a batch: larger ones leave the processor's cache
 T = TypeVar("T")
 R = TypeVar("R")
 

@@ -18,12 +18,11 @@ import numpy as np
 
 from moralscope.core.errors import StoreError
 from moralscope.core.protocols import Matrix
-from moralscope.engine.encoders.lanes import Lanes
+from moralscope.engine.encoders.lanes import TOKENS_PER_CORE, Lanes
 from moralscope.engine.encoders.unpadded import UnpaddedBody, can_unpad
 from moralscope.engine.packing import speed_up
 from moralscope.engine.quantised import can_quantise, quantise
 
-_TOKENS_PER_CORE = 1024  # measured best on two cores; larger batches leave the CPU's cache
 _GPU_BATCH_TOKENS = 65536
 
 
@@ -75,7 +74,7 @@ class SentenceTransformerBackend:
             quantise(self._model)
         self.arithmetic = "int8"
         if self._tokenizer is not None:
-            self.batch_tokens = _TOKENS_PER_CORE  # of a lane
+            self.batch_tokens = TOKENS_PER_CORE  # of a lane
         return True
 
     def prepare(self, texts: Sequence[str]) -> Sequence[Any]:
@@ -214,7 +213,7 @@ def _batch_tokens(model: Any) -> int:
 
     if model.device.type == "cuda":
         return _GPU_BATCH_TOKENS
-    return _TOKENS_PER_CORE * min(int(torch.get_num_threads()), 16)
+    return TOKENS_PER_CORE * min(int(torch.get_num_threads()), 16)
 
 
 def _fast_tokenizer(model: Any) -> Any | None:
