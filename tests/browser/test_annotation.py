@@ -18,7 +18,6 @@ from moralscope.jobs.annotate import NotSaved
 
 from ..unit.app.server.annotation_site import GOOD, Site
 from .chromium import find
-from .site import wait_until
 
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'{{7*7}}"
@@ -130,7 +129,9 @@ def fill(page, rule=GOOD["rule"]):
 def submit(page):
     item = page.locator("#work").get_attribute("data-assignment")
     page.get_by_role("button", name=re.compile("^Submit")).click()
-    wait_until(page, "old => document.querySelector('#work')?.dataset.assignment !== old", item)
+    page.wait_for_function(
+        "old => document.querySelector('#work')?.dataset.assignment !== old", arg=item
+    )
 
 
 def test_the_whole_way_from_join_to_export(tmp_path, open_page):
@@ -401,7 +402,9 @@ def test_skip_and_pause(site, open_page):
     page.get_by_role("button", name="Skip", exact=True).click()
     page.get_by_label("Reason").fill("too sad")
     page.get_by_role("button", name="Skip it").click()
-    wait_until(page, "old => document.querySelector('#work')?.dataset.assignment !== old", first)
+    page.wait_for_function(
+        "old => document.querySelector('#work')?.dataset.assignment !== old", arg=first
+    )
     page.get_by_label("Your rule of thumb").fill("It's fine to rest.")
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Take your time")

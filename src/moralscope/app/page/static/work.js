@@ -191,7 +191,6 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   submit();
 });
-form.querySelector("button.primary").disabled = false; // before, the browser would send the form itself
 document.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
     event.preventDefault();
