@@ -1,6 +1,5 @@
 """The same numbers of a transformer with less work: GELU in place, weights laid out once."""
 
-import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -18,8 +17,7 @@ def speed_up(model: Any, kind: str) -> None:
             module.act = torch._C._nn.gelu_
     on_cpu = model.device.type == "cpu" and torch.backends.mkldnn.is_available()
     if on_cpu and kind in _PACKED:
-        with contextlib.suppress(AttributeError, RuntimeError):  # another build of torch
-            _pack(model)
+        _pack(model)
 
 
 def exact_linear(weight: Any, bias: Any, *, gelu: bool = False) -> Callable[..., Any]:
@@ -68,13 +66,6 @@ def _pack(model: Any) -> None:
     """Let oneDNN order each weight matrix once instead of at every product."""
     import torch
 
-    reorder = torch.ops.mkldnn._reorder_linear_weight
-    multiply = torch.ops.mkldnn._linear_pointwise
-
-    def packed(layer: Any) -> Any:
-        weight, bias = reorder(layer.weight.detach(), None), layer.bias
-        return lambda hidden: multiply(hidden, weight, bias, "none", [], "")
-
     plain = [m for m in model.modules() if type(m) is torch.nn.Linear and m.bias is not None]
-    for layer, forward in [(layer, packed(layer)) for layer in plain]:
+    for layer, forward in [(layer, exact_linear(layer.weight, layer.bias)) for layer in plain]:
         layer.forward = forward

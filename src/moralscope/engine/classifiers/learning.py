@@ -18,9 +18,9 @@ from moralscope.engine.classifiers.module import (
     padding_of,
     tokenise,
 )
+from moralscope.engine.encoders.lanes import TOKENS_PER_CORE
 from moralscope.engine.encoders.pipeline import like_length_batches
 
-_TOKENS_PER_CORE = 1024
 _GPU_TOKENS = 65536
 
 
@@ -228,7 +228,7 @@ def batch_tokens(module: Any) -> int:
 
     if module.head.weight.device.type == "cuda":
         return _GPU_TOKENS
-    return _TOKENS_PER_CORE * min(int(torch.get_num_threads()), 16)
+    return TOKENS_PER_CORE * min(int(torch.get_num_threads()), 16)
 
 
 def safe_precision(device: Any) -> contextlib.AbstractContextManager[Any]:
