@@ -11,6 +11,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from moralscope.engine.cache import EmbeddingCache
 from moralscope.engine.encoders import TextEncoder, load_encoder
@@ -19,6 +20,10 @@ from moralscope.engine.vectors import load_vectors
 
 os.environ["COLUMNS"] = "200"  # the console reads it once, whichever test asks first
 MOST_WORKERS = 4  # each may hold 1.5 GB of weights
+
+# The same inputs in every run; `--hypothesis-profile default` looks for new ones.
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile("repeatable")
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads its options

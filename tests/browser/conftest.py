@@ -4,10 +4,12 @@ import contextlib
 import shutil
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from .chromium import find
-from .site import go, served
+from .site import PATIENCE, go, served
+
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +46,7 @@ def open_page(chromium):
 
         def opened(address, width=1280, warned=True, **more):
             context = chromium.new_context(viewport={"width": width, "height": 900}, **more)
-            context.set_default_timeout(10_000)
+            context.set_default_timeout(PATIENCE)
             if warned:
                 context.add_init_script("localStorage.setItem('moralscope.warned', 'yes')")
             stack.callback(context.close)

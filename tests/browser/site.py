@@ -13,6 +13,7 @@ from ..unit.app.server.site_pages import whole_app
 
 ACTIONS = ["help people", "kill time", "kill people", "lie to a friend", "read a book"]
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'{{7*7}}"
+PATIENCE = 40_000  # milliseconds: a busy machine draws late; a wait ends when it is drawn
 
 
 @contextlib.contextmanager
@@ -37,7 +38,7 @@ def go(page, address):
         page.wait_for_selector("html[data-ready]")
 
 
-def wait_until(page, script, argument=None, seconds=10):
+def wait_until(page, script, argument=None, seconds=PATIENCE / 1000):
     """Ask from outside: wait_for_function evaluates text in the page, which its policy forbids."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

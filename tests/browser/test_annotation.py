@@ -8,16 +8,15 @@ import time
 
 import pytest
 import uvicorn
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Error as PlaywrightError
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from moralscope.annotation.qualification import bank
 from moralscope.annotation.records import Item
 from moralscope.jobs.annotate import NotSaved
 
 from ..unit.app.server.annotation_site import GOOD, Site
-from .chromium import find
+from .site import PATIENCE, assert_accessible
 
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'{{7*7}}"
@@ -25,17 +24,6 @@ ITEMS = [
     Item(f"i{n}", {"prompt": f"Should I keep promise {n}?", "reply": f"No, forget it. {HOSTILE}"})
     for n in range(8)
 ]
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    binary = find()
-    if binary is None:
-        pytest.skip("no Chromium is installed (apt-get install chromium)")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=binary, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @contextlib.contextmanager
@@ -63,7 +51,7 @@ def open_page(chromium):
 
         def opened(width=1280, **more):
             context = chromium.new_context(viewport={"width": width, "height": 900}, **more)
-            context.set_default_timeout(10_000)
+            context.set_default_timeout(PATIENCE)
             stack.callback(context.close)
             page = context.new_page()
             page.on("dialog", lambda dialog: (heard.append(dialog.message), dialog.accept()))
@@ -95,16 +83,6 @@ def annotator(page, site, name="Jo"):
     page.get_by_role("checkbox").check()
     page.get_by_role("button", name="Agree and go on").click()
     page.locator("#work").wait_for()
-
-
-def assert_accessible(page):
-    found = Axe().run(page).response["violations"]
-    grave = [
-        (each["id"], [node["target"] for node in each["nodes"]][:3])
-        for each in found
-        if each["impact"] in ("serious", "critical")
-    ]
-    assert grave == []
 
 
 def answer_test(page, *, right):

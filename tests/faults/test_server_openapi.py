@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from contextlib import nullcontext
 
 import httpx2
 import pytest
@@ -53,7 +54,9 @@ def app(monkeypatch):
     )
     guard = Guard(work.service, GuardOptions("block", "scripted"))
     place = Place(public_url="http://testserver")  # what schemathesis calls it
-    yield api_app(work, place=place, proxy=Proxy(guard, upstream))
+    made = api_app(work, place=place, proxy=Proxy(guard, upstream))
+    made.router.lifespan_context = lambda _: nullcontext()  # schemathesis ends it after Python did
+    yield made
     work.close()
 
 

@@ -1,6 +1,6 @@
 """Fuzz one target in this process until it crashes or its time is up: `run` starts one of these.
 
-Usage: python -m tests.fuzz.child TARGET FOLDER SCRATCH SECONDS SEED
+Usage: python -m tests.fuzz.child TARGET FOLDER SCRATCH SECONDS INPUTS SEED
 
 A native crash (a signal) ends the process, so that whoever started it sees it. Memory is held by
 the operating system, time by a signal.
@@ -16,7 +16,7 @@ SLOWEST = 5  # seconds of the processor that one input may take
 _LARGEST = 8192  # bytes of an input that fuzzing makes
 
 
-def main(name: str, folder: Path, scratch: Path, seconds: int, seed: int) -> None:
+def main(name: str, folder: Path, scratch: Path, seconds: int, inputs: int, seed: int) -> None:
     """Run libFuzzer on one target; `folder` gets its corpus and what crashed, `scratch` inputs."""
     import atheris
 
@@ -27,17 +27,18 @@ def main(name: str, folder: Path, scratch: Path, seconds: int, seed: int) -> Non
     corpus = folder / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    inputs = seeds(target)
-    for number, data in enumerate(inputs):
+    valid = seeds(target)
+    for number, data in enumerate(valid):
         (corpus / f"{number:03}").write_bytes(data)
     words = folder / "words"
     words.write_text("".join(f'"{_escaped(word)}"\n' for word in HOSTILE))
     with atheris.instrument_imports(include=["moralscope"]):
-        target.run(inputs[0], scratch)  # loads the parser, which is what is to be instrumented
+        target.run(valid[0], scratch)  # loads the parser, which is what is to be instrumented
     for data in bombs(target):  # too large to grow from
         target.run(data, scratch)
     options = [
         f"-max_total_time={seconds}",
+        f"-runs={inputs}",
         "-timeout=50",  # seconds of the clock, for native code that hears no signal
         f"-artifact_prefix={folder}/",
         f"-dict={words}",
@@ -66,4 +67,4 @@ def _escaped(word: bytes) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5]))
+    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), *map(int, sys.argv[4:7]))

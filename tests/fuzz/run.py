@@ -50,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.run", description=__doc__)
     parser.add_argument("targets", nargs="*", help=f"all by default: {', '.join(TARGETS)}")
     parser.add_argument("--seconds", type=int, default=5, help="for each target")
+    parser.add_argument("--inputs", type=int, default=-1, help="at most, for each target")
     parser.add_argument("--seed", type=int, default=0, help="0 draws one, which is printed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="at a time")
     parser.add_argument("--keep", type=Path, help="folder for corpora and crashing inputs")
@@ -62,7 +63,8 @@ def _fuzz(name: str, folder: Path, asked: argparse.Namespace) -> bool:
     memory = "/dev/shm" if Path("/dev/shm").is_dir() else None  # writing is most of the work
     with tempfile.TemporaryDirectory(dir=memory) as scratch:
         command = [sys.executable, "-m", "tests.fuzz.child", name, str(folder.resolve()), scratch]
-        code, log = _child([*command, str(asked.seconds), str(asked.seed)], asked.seconds + _START)
+        numbers = map(str, (asked.seconds, asked.inputs, asked.seed))
+        code, log = _child([*command, *numbers], asked.seconds + _START)
     runs = re.findall(r"number_of_executed_units: (\d+)", log)
     if code == 0 and runs:
         print(f"{name:16} {int(runs[0]):>9,} inputs, no crash", flush=True)

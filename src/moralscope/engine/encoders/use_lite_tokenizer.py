@@ -55,6 +55,8 @@ class UseLiteTokenizer:
             if path.stat().st_size > _MAX_BYTES:
                 raise ValueError(f"more than {_MAX_BYTES:,} bytes")
             vocabulary = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(vocabulary, list) or len(vocabulary) <= RESERVED:
+                raise ValueError(f"not a list of more than {RESERVED} pieces")
             return cls([(_nonempty(piece), _finite(score)) for piece, score in vocabulary])
         except (OSError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise StoreError(

@@ -117,7 +117,8 @@ def test_reserved_pieces_are_never_matched():
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "5", "[5]", '[["a"]]', '[["", 0]]', '[["a", "b"]]', "[[1, 0]]"]
+    "content",
+    ["", "{", "{}", "[]", "5", "[5]", '[["a"]]', '[["", 0]]', '[["a", "b"]]', "[[1, 0]]"],
 )
 def test_a_malformed_vocabulary_is_refused(tmp_path, content):
     path = tmp_path / "vocab.json"
