@@ -34,9 +34,11 @@ TASKS = (
     "action",
 )
 # The first wording is the one that is scored; experts learnt sentences, so a phrase becomes one.
-# Phrases ("kill people") are put into forms that need
-# no inflection; sentences ("Sam kills people.") only get a word before them.
-PHRASE_WORDINGS = ("I {}.", "{}", "They {}.", "Someone decides to {}.")
+# Phrases ("kill people") are put into forms that need no inflection; sentences ("Sam kills
+# people.") only get a word before them. Of a phrase alone, what somebody wants is told best; beside
+# a norm, what somebody does (`bench/judge_wordings.py`).
+PHRASE_WORDINGS = ("I want to {}.", "I {}.", "They {}.", "Someone decides to {}.")
+GROUNDED_WORDINGS = ("I {}.", "{}", "They {}.", "Someone decides to {}.")
 SENTENCE_WORDINGS = ("{}", "One day, {}", "In the end, {}", "That day, {}")
 _BLOCK = 256
 _PHRASE_WORDS = 3  # a capital before more words than this starts a sentence
@@ -72,17 +74,20 @@ class JudgedAction(ActionScore):
     verdict: str | None = None
 
 
-def wordings(action: str, count: int | None = None) -> list[str]:
+def wordings(action: str, count: int | None = None, *, grounded: bool = False) -> list[str]:
     """Return the action in several wordings of the same meaning; the first is scored.
+
+    `grounded` says that more than the action is read.
 
     Examples
     --------
     >>> wordings("kill time")
-    ['I kill time.', 'kill time', 'They kill time.', 'Someone decides to kill time.']
-    >>> wordings("Sam waits.", 2)
-    ['Sam waits.', 'One day, Sam waits.']
+    ['I want to kill time.', 'I kill time.', 'They kill time.', 'Someone decides to kill time.']
+    >>> wordings("kill time", 1, grounded=True), wordings("Sam waits.", 2)
+    (['I kill time.'], ['Sam waits.', 'One day, Sam waits.'])
     """
-    forms = SENTENCE_WORDINGS if is_sentence(action) else PHRASE_WORDINGS
+    phrase = GROUNDED_WORDINGS if grounded else PHRASE_WORDINGS
+    forms = SENTENCE_WORDINGS if is_sentence(action) else phrase
     return [form.format(action) for form in forms[:count]]
 
 
@@ -211,7 +216,7 @@ class Judge:
         asked = [
             task.pair({**row, "action": form})
             for row in rows
-            for form in wordings(row["action"], count)
+            for form in wordings(row["action"], count, grounded=bool(task.grounding))
         ]
         pairs = [pair for pair in asked if pair is not None]
         values = self.experts.expert(task.name).probabilities(pairs).astype(np.float64)

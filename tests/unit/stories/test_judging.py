@@ -126,13 +126,17 @@ def test_one_wording_has_the_same_score_and_no_range():
     assert len(one.prompts) == 1
 
 
+def test_beside_a_norm_a_phrase_tells_what_is_done():
+    assert wordings("lie", 1, grounded=True) == ["I lie."]
+
+
 def test_a_sentence_is_not_put_into_another():
     assert wordings("Sam lies.")[1:] == [
         "One day, Sam lies.",
         "In the end, Sam lies.",
         "That day, Sam lies.",
     ]
-    assert wordings("pay {5}")[0] == "I pay {5}."
+    assert wordings("pay {5}")[0] == "I want to pay {5}."
 
 
 def test_a_norm_is_read_with_bare_actions():
