@@ -104,10 +104,13 @@ class Experts:
 
     def quantise(self) -> bool:
         """Compute in 8 bits from now on, all but the last layer; False where this cannot be."""
+        if self.bits == 8:
+            return True
         if not can_quantise(self._network):
             return False
         if self._unpads:
             self._body = _Unpadded(self._network, eight_bits=True)
+            del self._network.body.encoder.layer  # the same weights in 32 bits
         else:
             quantise(self._network.body)
         self.bits = 8

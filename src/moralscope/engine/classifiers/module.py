@@ -5,13 +5,13 @@ are averaged, and every task reads its own columns of the last layer. So one bod
 in one pass.
 """
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import StoreError
+from moralscope.engine.transformers_setup import set_up_transformers
 
 Pair = tuple[str, str]
 KINDS = ("one", "many", "scale")
@@ -58,11 +58,8 @@ class Slices:
 def load_body(folder: Path, name: str) -> tuple[Any, Any]:
     """Load a transformer and its tokenizer quietly: safetensors only, no network, no code."""
     from transformers import AutoModel, AutoTokenizer
-    from transformers.utils import logging as transformers_logging
 
-    transformers_logging.disable_progress_bar()
-    transformers_logging.set_verbosity_error()
-    logging.getLogger("transformers").setLevel(logging.ERROR)
+    set_up_transformers()
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         body = AutoModel.from_pretrained(

@@ -5,9 +5,11 @@ two batches at once are then faster than one batch on two threads. Rows are the 
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from moralscope.core.protocols import Matrix
 
 TOKENS_PER_CORE = 1024  # of a batch: larger ones leave the processor's cache
 T = TypeVar("T")
@@ -44,3 +46,34 @@ class Lanes:
     def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
         """Return what the function makes of each item, in order."""
         return self._pool.map(function, items)
+
+
+class SideBySide:
+    """What encoders' backends share: threads, and in 8 bits on a CPU several batches at once."""
+
+    arithmetic: str
+    embed: Callable[[Sequence[Any]], Matrix]
+    device = "cpu"  # the type of the device that computes
+    _lanes: Lanes | None = None
+
+    @property
+    def threads(self) -> int:
+        """How many threads a product uses; 0 where that is not ours to choose (a GPU)."""
+        import torch
+
+        return int(torch.get_num_threads()) if self.device == "cpu" else 0
+
+    @threads.setter
+    def threads(self, count: int) -> None:
+        import torch
+
+        torch.set_num_threads(count)
+
+    def embed_several(self, batches: Sequence[Sequence[Any]]) -> Iterator[Matrix]:
+        """Return the rows of each batch, in order."""
+        threads = self.threads if self.arithmetic == "int8" and len(batches) > 1 else 0
+        if threads < 2:
+            return map(self.embed, batches)
+        if self._lanes is None or self._lanes.count != threads:
+            self._lanes = Lanes(threads)
+        return self._lanes.map(self.embed, batches)

@@ -100,6 +100,11 @@ def folder_checksum(folder: Path) -> str:
 
 
 def _sentence_transformer(folder: Path, name: str, checksum: str) -> Backend:
+    from moralscope.engine.encoders.plain import plain_backend
+
+    plain = plain_backend(folder, name, checksum)
+    if plain is not None:
+        return plain
     from moralscope.engine.encoders.sentence_transformer import SentenceTransformerBackend
 
     return SentenceTransformerBackend(folder, name, checksum)

@@ -2,14 +2,12 @@
 
 Loads safetensors only and never runs code from the folder. The rows are those of
 `SentenceTransformer.encode`; the batches are not: texts are tokenised once, grouped by token
-length and sized to the machine. On a CPU the common architectures are computed without padding
-(`unpadded.py`); the others, and all on a GPU, with as little as that grouping leaves.
+length and sized to the machine. On a CPU the plain kind of folder is computed by `plain.py`.
 """
 
 import contextlib
 import logging
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -18,15 +16,15 @@ import numpy as np
 
 from moralscope.core.errors import StoreError
 from moralscope.core.protocols import Matrix
-from moralscope.engine.encoders.lanes import TOKENS_PER_CORE, Lanes
-from moralscope.engine.encoders.unpadded import UnpaddedBody, can_unpad
+from moralscope.engine.encoders.lanes import TOKENS_PER_CORE, SideBySide
 from moralscope.engine.packing import speed_up
 from moralscope.engine.quantised import can_quantise, quantise
+from moralscope.engine.transformers_setup import set_up_transformers
 
 _GPU_BATCH_TOKENS = 65536
 
 
-class SentenceTransformerBackend:
+class SentenceTransformerBackend(SideBySide):
     """The arithmetic of one sentence-transformers folder."""
 
     def __init__(self, folder: Path, name: str, checksum: str) -> None:
@@ -34,44 +32,25 @@ class SentenceTransformerBackend:
         self.checksum = checksum
         self.arithmetic = "float32"
         self._model = _load(folder, name)
+        self.device = str(self._model.device.type)
         self.dimension = int(self._model.get_embedding_dimension())
         self.batch_tokens = _batch_tokens(self._model)
         self._tokenizer: Any = _fast_tokenizer(self._model)
         if self._tokenizer is None:
             self.batch_tokens = 1 << 16  # characters: `prepare` passes the texts on
-        self._body: UnpaddedBody | None = None  # made when it is used, or in 8 bits
-        self._lanes: Lanes | None = None
-        self.unpadded = self._tokenizer is not None and _can_unpad(self._model)
-        if not self.unpadded:
-            speed_up(self._model, _kind(self._model))
-
-    @property
-    def threads(self) -> int:
-        """How many threads a product uses; 0 where that is not ours to choose (a GPU)."""
-        import torch
-
-        return int(torch.get_num_threads()) if self._model.device.type == "cpu" else 0
-
-    @threads.setter
-    def threads(self, count: int) -> None:
-        import torch
-
-        torch.set_num_threads(count)
+        speed_up(self._model, _kind(self._model))
 
     def quantise(self) -> bool:
         """Compute in fewer bits from now on; False where this machine cannot.
 
         On a CPU with VNNI products are of 8 bits, on a GPU of 16.
         """
-        if self._model.device.type == "cuda":
+        if self.device == "cuda":
             self.arithmetic = half_precision()
             return True
         if not can_quantise(self._model):
             return False
-        if self.unpadded:
-            self._body = UnpaddedBody(_body_of(self._model), eight_bits=True)
-        else:
-            quantise(self._model)
+        quantise(self._model)
         self.arithmetic = "int8"
         if self._tokenizer is not None:
             self.batch_tokens = TOKENS_PER_CORE  # of a lane
@@ -99,32 +78,8 @@ class SentenceTransformerBackend:
         import torch
 
         with torch.inference_mode():
-            rows = self._stacked(batch) if self.unpadded else self._padded(batch)
+            rows = self._padded(batch)
         return np.asarray(rows.float().cpu().numpy())
-
-    def embed_several(self, batches: Sequence[Sequence[Any]]) -> Iterator[Matrix]:
-        """Return the rows of each batch, in order; in 8 bits on a CPU several at once."""
-        threads = self.threads if self.arithmetic == "int8" and len(batches) > 1 else 0
-        if threads < 2:
-            return map(self.embed, batches)
-        if self._lanes is None or self._lanes.count != threads:
-            self._lanes = Lanes(threads)
-        return self._lanes.map(self.embed, batches)
-
-    def _stacked(self, batch: Sequence[Sequence[int]]) -> Any:
-        """Compute a batch whose texts are sorted by length; pool each length by itself."""
-        import torch
-
-        if self._body is None:
-            self._body = UnpaddedBody(_body_of(self._model))
-        rows = []
-        for group in self._body(batch):
-            mask = torch.ones(group.shape[:2], dtype=torch.long)
-            features = {"token_embeddings": group, "attention_mask": mask}
-            for module in list(self._model)[1:]:
-                features = module(features)
-            rows.append(features["sentence_embedding"])
-        return torch.cat(rows)
 
     def _padded(self, batch: Sequence[Sequence[int]]) -> Any:
         import torch
@@ -166,30 +121,16 @@ def precision(device: str, arithmetic: str) -> contextlib.AbstractContextManager
     return mixed
 
 
-def _body_of(model: Any) -> Any:
-    """Return the transformers model inside, or something without a config."""
-    return getattr(model[0], "auto_model", model[0])
-
-
 def _kind(model: Any) -> str:
-    return str(getattr(getattr(_body_of(model), "config", None), "model_type", ""))
-
-
-def _can_unpad(model: Any) -> bool:
-    named = getattr(model[0], "module_output_name", "token_embeddings")
-    return named == "token_embeddings" and len(model) > 1 and can_unpad(_body_of(model))
+    body = getattr(model[0], "auto_model", model[0])
+    return str(getattr(getattr(body, "config", None), "model_type", ""))
 
 
 def _load(folder: Path, name: str) -> Any:
     """Load the folder quietly, without network, pickle or remote code."""
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
-    # A product is kept for every batch size that ever came, up to 1024: hundreds of megabytes.
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
+    set_up_transformers()
     from sentence_transformers import SentenceTransformer
-    from transformers.utils import logging as transformers_logging
 
-    transformers_logging.disable_progress_bar()
-    transformers_logging.set_verbosity_error()
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     try:
         model = SentenceTransformer(

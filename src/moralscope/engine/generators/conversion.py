@@ -23,6 +23,7 @@ from moralscope.engine.encoders.loading import folder_checksum
 from moralscope.engine.generators.gguf_header import read_header
 from moralscope.engine.hub import hub_folder, is_hub_id
 from moralscope.engine.store import ModelEntry, Progress, Store, sha256_of
+from moralscope.engine.transformers_setup import set_up_transformers
 
 log = logging.getLogger(__name__)
 
@@ -148,11 +149,9 @@ def _write_model(source: Path, weights: str, folder: Path) -> None:
     import torch
     from safetensors.torch import save_file
     from transformers import AutoModelForCausalLM, AutoTokenizer
-    from transformers.utils import logging as transformers_logging
 
     header = read_header(source / weights)  # first: a damaged file is told here, in one line
-    transformers_logging.disable_progress_bar()
-    transformers_logging.set_verbosity_error()
+    set_up_transformers()
     with contextlib.redirect_stderr(io.StringIO()):  # a progress bar that cannot be switched off
         model = AutoModelForCausalLM.from_pretrained(
             source, gguf_file=weights, dtype=torch.float32, local_files_only=True

@@ -14,6 +14,7 @@ from moralscope.core.errors import InputError, StoreError
 from moralscope.core.records import Candidate, Decoding, ModelRef
 from moralscope.engine.generators.adapters import Adapter, add_markers, merge
 from moralscope.engine.generators.decoding import check_request
+from moralscope.engine.transformers_setup import set_up_transformers
 
 log = logging.getLogger(__name__)
 
@@ -146,12 +147,10 @@ def _model(folder: Path, name: str, adapter: Adapter | None, vocabulary: int) ->
     """Load quietly, without network, pickle or remote code; merge the adapter."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
-    from transformers.utils import logging as transformers_logging
 
     from moralscope.engine.generators.shared_prefix import ATTENTION
 
-    transformers_logging.disable_progress_bar()
-    transformers_logging.set_verbosity_error()
+    set_up_transformers()
     on_gpu = torch.cuda.is_available()
     options: dict[str, Any] = {
         "local_files_only": True,

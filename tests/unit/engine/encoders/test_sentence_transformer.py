@@ -31,7 +31,7 @@ def backend_on(device):
     backend = object.__new__(SentenceTransformerBackend)
     backend._model = FakeModel(device)
     backend._tokenizer = types.SimpleNamespace(pad_token_id=9)
-    backend._body, backend.unpadded, backend.arithmetic = None, False, "float32"
+    backend.device, backend.arithmetic = device, "float32"
     return backend
 
 
