@@ -14,6 +14,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import Decoding, ModelRef, RunRecord
+from moralscope.engine.journal import Journal
 from moralscope.integrity.collecting import (
     Asked,
     Chatbot,
@@ -35,7 +36,6 @@ from moralscope.jobs.collect_models import (
     prepare_bot,
 )
 from moralscope.jobs.generators import generator_refs
-from moralscope.stories.chains import Journal
 
 __all__ = ["CollectOptions", "Filters", "check_options", "collect", "prepare"]
 

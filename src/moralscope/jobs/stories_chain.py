@@ -11,13 +11,13 @@ from moralscope.core.errors import InputError
 from moralscope.core.protocols import Generator
 from moralscope.core.records import Decoding, ModelRef, RunRecord
 from moralscope.engine.classifiers import ScriptedExperts
+from moralscope.engine.journal import Journal, journal_path
 from moralscope.jobs.experts import ExpertSet
 from moralscope.jobs.generators import generator_refs
 from moralscope.jobs.report import read_run
 from moralscope.stories.chains import (
     BLOCK,
     Item,
-    Journal,
     Plan,
     Recipe,
     Skipped,
@@ -25,7 +25,6 @@ from moralscope.stories.chains import (
     by_target,
     explain,
     items_of,
-    journal_path,
     load_recipe,
     recipe_plain,
     run_chain,

@@ -5,7 +5,6 @@ Public names only; the modules behind them may move.
 
 from moralscope.stories.chains.explain import explain
 from moralscope.stories.chains.flow import by_target, story_fields, text_task
-from moralscope.stories.chains.journal import Journal, journal_path
 from moralscope.stories.chains.recipe import Recipe, Step, recipe_plain
 from moralscope.stories.chains.recipes import STRATEGIES, load_recipe, parse_recipe, recipe_names
 from moralscope.stories.chains.running import (
@@ -26,7 +25,6 @@ __all__ = [
     "Block",
     "ExpertShelf",
     "Item",
-    "Journal",
     "Plan",
     "Recipe",
     "Skipped",
@@ -35,7 +33,6 @@ __all__ = [
     "by_target",
     "explain",
     "items_of",
-    "journal_path",
     "load_recipe",
     "parse_recipe",
     "recipe_names",

@@ -3,7 +3,7 @@
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.stories.chains import Journal
+from moralscope.engine.journal import Journal
 
 
 def block(*names):
