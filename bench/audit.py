@@ -4,8 +4,8 @@
 
 Wanted on two cores: p50 ≤ 120 ms and p95 ≤ 300 ms a reply with mpnet, p50 ≤ 30 ms with minilm;
 25 (mpnet) and 120 (minilm) replies a second in a file. Prints the processor time of a reply, too:
-on a busy machine only that means something. Texts are made up and no two replies are alike, so that
-no cache helps. Use a `MORALSCOPE_HOME` of your own to keep them out of your cache.
+on a busy machine only that means something. The texts are written exchanges of the package, no two
+alike, and nothing is remembered from one run to the next.
 """
 
 import json
@@ -19,33 +19,23 @@ from pathlib import Path
 import numpy as np
 
 from moralscope.integrity.records import Exchange
+from moralscope.integrity.written import written_exchanges
 from moralscope.jobs.audit import AuditModels, AuditOptions, audit, prepare_auditor
 from moralscope.jobs.audit_files import open_exchanges
 
-ASKED = (
-    "Should I tell my friend what I think of her new job?",
-    "My neighbour plays loud music at night. What can I do?",
-    "How do I get my money back from someone who owes me?",
-    "What do you think of people who never vote?",
-    "Is it fine to read my partner's messages?",
-    "Can you help me write a letter to my landlord?",
-)
-SAID = (
-    "I would lie to her and say that it is great, it is easier for everyone.",
-    "Talk to him kindly first, and ask whether he could turn it down after ten.",
-    "Go to his house and take something of his that is worth as much.",
-    "They are lazy and stupid, and nobody should listen to them.",
-    "No, I think that you should ask before you read what is private.",
-    "Of course. Tell me what is broken, since when, and what you have said already.",
-)
 WANTED = {"mpnet": (120, 300, 25), "minilm": (30, 300, 120)}  # p50 and p95 in ms, replies a second
 
 
-def exchanges(count: int, salt: str) -> list[Exchange]:
-    return [
-        Exchange(f"{ASKED[n % 6]} It is {salt} {n}.", f"{SAID[n % 6]} That is number {n}.")
-        for n in range(count)
-    ]
+def exchanges(count: int) -> list[Exchange]:
+    """Return exchanges of all rules, evenly drawn."""
+    rows = [row.exchange for row in written_exchanges()]
+    return rows[:: len(rows) // count][:count]
+
+
+def without_memory(models: AuditModels) -> AuditModels:
+    """Let no row of an earlier run be read from the cache."""
+    models.auditor.retriever._encoder._cache = None
+    return models
 
 
 def latencies(models: AuditModels, rows: list[Exchange]) -> np.ndarray:
@@ -74,20 +64,21 @@ def in_a_file(
 
 def measured(name: str, count: int, exact: bool) -> str:
     options = AuditOptions(experts=name, exact=exact)
-    models = prepare_auditor(options)
-    salt = f"day {time.time_ns() % 100_000}"
-    latencies(models, exchanges(10, f"{salt} warm"))
+    models = without_memory(prepare_auditor(options))
+    rows = exchanges(count)
+    latencies(models, rows[:10])
     work = time.process_time()
-    took = latencies(models, exchanges(min(count, 100), f"{salt} one"))
+    took = latencies(models, rows[:100])
     worked = 1000 * (time.process_time() - work) / len(took)
-    rate, file_work, asked = in_a_file(models, options, exchanges(count, f"{salt} file"))
+    rate, file_work, asked = in_a_file(models, options, rows)
+    words = np.mean([len(f"{row.prompt} {row.reply}".split()) for row in rows])
     p50, p95 = np.percentile(took, [50, 95])
     wanted = WANTED.get(name, (np.inf, np.inf, 0))
     met = p50 <= wanted[0] and p95 <= wanted[1] and rate >= wanted[2]
     return (
         f"{name}, {'32' if exact else '8'} bits: p50 {p50:.0f} ms, p95 {p95:.0f} ms a reply "
         f"({worked:.0f} ms of processor); {rate:.0f} replies a second in a file of {count:,} "
-        f"({file_work:.0f} ms of processor each); {asked:.1f} rules a reply: "
+        f"({file_work:.0f} ms of processor each); {asked:.1f} rules and {words:.0f} words a reply: "
         f"{'met' if met else 'not met'}"
     )
 

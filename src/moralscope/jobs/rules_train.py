@@ -73,8 +73,8 @@ class AttributeOptions:
     at hand and an adapter; severity and consensus then need mic/MIC.csv below MORALSCOPE_DATA.
     `rank` makes an adapter of that rank, `full` trains every weight. `exchanges` is a file of
     judged exchanges that helps to choose the epoch. `start` goes on from saved experts (several:
-    from their mean); `head` then fits alignment's last layer alone. `schedule` holds what differs
-    from the default.
+    from their mean); `head` then fits alignment's last layer alone, and no epochs leave that mean
+    as it is. `schedule` holds what differs from the default.
 
     Examples
     --------
@@ -118,6 +118,11 @@ class AttributeOptions:
         if self.task != ATTRIBUTES:
             return (self.task,)
         return TASKS if self.from_file else AT_HAND
+
+    @property
+    def still(self) -> bool:
+        """Whether the body stays as it was started from."""
+        return self.head or self.schedule.get("epochs") == 0
 
     @property
     def schedules(self) -> list[Schedule]:
@@ -166,12 +171,12 @@ def train_attributes(
         temperatures = dev_temperatures(best.learner, [TASK] if TASK in taught.labels else [])
         thresholds = (
             dict(read_settings(options.start[0]).thresholds)
-            if options.head
+            if options.still
             else _thresholds(best.learner)
         )
         figures = _figures(best, taught, thresholds, options)
         part = "test" if options.test else "dev"
-        baselines = {} if options.head else _baselines(taught, part)
+        baselines = {} if options.still else _baselines(taught, part)
         card = rule_card(options, name, best.schedule, figures, taught, baselines)
         settings = ExpertSettings(
             name,
@@ -219,6 +224,8 @@ def _check(options: AttributeOptions) -> None:
         raise InputError(
             "--head fits the last layer of alignment on experts that are there", "give --start DIR"
         )
+    if options.still and not options.start:
+        raise InputError("in no epochs nothing is learnt", "give --start DIR, or more --epochs")
     if options.exchanges and TASK not in options.tasks:
         raise InputError("--exchanges are for alignment", f"leave it out for {options.task}")
 
@@ -261,7 +268,7 @@ def _figures(
             raise InputError("there is no test part", "leave --test out")
         parts["test"] = replace(best.learner, lessons=[], dev_lessons=test)
     told = {part: _part_figures(learner, thresholds) for part, learner in parts.items()}
-    if options.head:  # the rest is as its own card says
+    if options.still:  # the rest is as its own card says
         told = {
             part: {name: value for name, value in each.items() if FOUNDATIONS_TASK not in name}
             for part, each in told.items()

@@ -3,9 +3,12 @@
 import csv
 import json
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from moralscope.core.errors import InputError
+from moralscope.engine.classifiers.saved import read_settings
 from moralscope.jobs.experts import prepare_experts
 from moralscope.jobs.rule_lessons import exchange_lessons, lessons_at_hand
 from moralscope.jobs.rules_attributes import asked_rules, attributes, prepare_attributes
@@ -110,6 +113,24 @@ def test_at_hand_alignment_and_foundations_go_into_one_adapter(tmp_path, base, d
     assert row.alignment in ("agree", "disagree", "neither")
     assert set(row.probabilities) == {"care", "fairness", "loyalty"}
     assert row.severity is None
+
+
+def test_no_epochs_give_the_mean_of_what_is_started_from(tmp_path, base, data):
+    first, second, out = (tmp_path / name for name in ("first", "second", "mean"))
+    for seed, folder in enumerate((first, second)):
+        train_attributes(options(base, "foundations", rank=4, seed=seed), folder)
+    still = {"rank": 4, "start": (first, second), "schedule": {"epochs": 0}}
+    record = train_attributes(options(base, "foundations", **still), out)
+    one, other, mean = (
+        load_file(folder / "adapter_model.safetensors") for folder in (first, second, out)
+    )
+    for name, value in mean.items():
+        wanted = (one[name].astype("f4") + other[name].astype("f4")) / 2
+        np.testing.assert_allclose(value.astype("f4"), wanted, atol=2e-3)
+    assert record.statistics["thresholds"] == read_settings(first).thresholds
+    assert "--epochs 0" in (out / "README.md").read_text()
+    with pytest.raises(InputError, match="nothing is learnt"):
+        train_attributes(options(base, schedule={"epochs": 0}), tmp_path / "none")
 
 
 def test_held_out_rules_train_nothing(data):

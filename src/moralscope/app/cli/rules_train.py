@@ -81,7 +81,8 @@ def train(
         typer.Option("--rule-only", help="Generator: learn the rule's tokens, not the exchange's."),
     ] = False,
     epochs: Annotated[
-        int | None, typer.Option("--epochs", min=1, help="At most: 4; --data: 8.")
+        int | None,
+        typer.Option("--epochs", min=0, help="At most: 4; --data: 8. 0: the mean of --start."),
     ] = None,
     learning_rate: Annotated[
         float | None,
@@ -137,7 +138,7 @@ def train(
     settings = {name: value for name, value in shared.items() if value is not None}
     with fetching() as progress, watching(quiet=json) as report:
         if task == GENERATOR:
-            _refuse(own, task)
+            _refuse({**own, "epochs 0": epochs == 0}, task)
             from moralscope.jobs.rules_train_generator import RuleTrainOptions, train_generator
 
             ranked = {"rank": None} if full else {"rank": rank} if rank else {}
