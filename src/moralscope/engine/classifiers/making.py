@@ -60,7 +60,8 @@ def make_experts(
         network.known = {}
     history = train(learner, making.schedule, checkpoint, report)
     network.eval()
-    network.known = {}  # from here on the body stays as it is: every pair goes through it once
+    if network.known is None:
+        network.known = {}  # from here on the body stays as it is: every pair goes through it once
     return learner, history
 
 
