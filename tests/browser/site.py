@@ -56,7 +56,7 @@ def assert_accessible(page):
         for each in found
         if each["impact"] in ("serious", "critical")
     ]
-    assert grave == []
+    assert grave == [], grave
 
 
 def assert_fits(page):
