@@ -1,4 +1,4 @@
-"""Choose the sentence a bare phrase is judged in; people's answers choose nothing.
+"""Choose the sentence a bare phrase is judged in, without people's answers.
 
     MORALSCOPE_DATA=… python bench/judge_wordings.py [mpnet,minilm]
 
