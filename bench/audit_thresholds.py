@@ -56,10 +56,10 @@ def whole_audits(name: str, rows: list[dict[str, str]]) -> None:
     judged = every.judge([exchange for exchange, _ in known], [()] * len(known))
     for near in NEAR:
         limits = replace(auditor.thresholds, near=near)
+        choosing = replace(auditor, thresholds=limits)
         flagged, asked = [], 0
         for some, each in zip(found, judged, strict=True):
-            least = max(limits.applies, near * max(score for _, score in some))
-            texts = {rule.text for rule, score in some if score >= least}
+            texts = {rule.text for rule in choosing._near(some)}
             asked += len(texts)
             kept = tuple(rule for rule in each.findings if rule.text in texts)
             flagged.append(decide(kept, limits).flag)

@@ -63,14 +63,7 @@ class PlainBackend(SideBySide):
 
     def prepare(self, texts: Sequence[str]) -> Sequence[Any]:
         """Tokenise."""
-        ids = self._tokenizer(
-            [text.strip() for text in texts],
-            truncation=True,
-            max_length=self._shape.longest,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-        )["input_ids"]
-        return list(ids)
+        return token_ids(self._tokenizer, texts, self._shape.longest)
 
     def embed(self, batch: Sequence[Any]) -> Matrix:
         """Return the rows of one batch, whose texts are sorted by length."""
@@ -88,6 +81,20 @@ class PlainBackend(SideBySide):
         del self._loaded.encoder.layer  # laid out a second time
         self._body, self._loaded = made, None
         return made
+
+
+def token_ids(
+    tokenizer: Any, texts: Sequence[str], longest: int, prompt: str = ""
+) -> list[list[int]]:
+    """Return the ids of texts, each after the prompt and cut at `longest`."""
+    ids = tokenizer(
+        [prompt + text.strip() for text in texts],
+        truncation=True,
+        max_length=longest,
+        return_attention_mask=False,
+        return_token_type_ids=False,
+    )["input_ids"]
+    return list(ids)
 
 
 def plain_backend(folder: Path, name: str, checksum: str) -> PlainBackend | None:

@@ -17,6 +17,7 @@ import numpy as np
 from moralscope.core.errors import StoreError
 from moralscope.core.protocols import Matrix
 from moralscope.engine.encoders.lanes import TOKENS_PER_CORE, SideBySide
+from moralscope.engine.encoders.plain import token_ids
 from moralscope.engine.packing import speed_up
 from moralscope.engine.quantised import can_quantise, quantise
 from moralscope.engine.transformers_setup import set_up_transformers
@@ -61,14 +62,7 @@ class SentenceTransformerBackend(SideBySide):
         if self._tokenizer is None:
             return texts
         prompt = self._model.prompts.get(self._model.default_prompt_name or "", "")
-        ids = self._tokenizer(
-            [prompt + text.strip() for text in texts],
-            truncation=True,
-            max_length=self._model.max_seq_length,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-        )["input_ids"]
-        return list(ids)
+        return token_ids(self._tokenizer, texts, self._model.max_seq_length, prompt)
 
     def embed(self, batch: Sequence[Any]) -> Matrix:
         """Return the rows of one batch."""
