@@ -174,6 +174,12 @@ def test_drafts_that_are_not_there(refused, tmp_path):
         (("action", "--drafts", "x.json"), "--drafts is for texts"),
         (("texts", "--grid"), "--grid is for classification"),
         (("texts", "--ethics"), "--ethics is for classification"),
+        (("texts", "--consistency", "1"), "--consistency is for classification"),
+        (("texts", "--reversed-weight", "0.5"), "--reversed-weight is for classification"),
+        (
+            ("action", "--no-contrast", "--reversed-weight", "0.5"),
+            "no norm is reversed without contrast",
+        ),
         (("texts", "--test"), "--test is for classification"),
         (("texts", "--start", "nowhere"), "nowhere holds no adapter"),
         (("action", "--learning-rate", "0"), "more than 0"),

@@ -133,6 +133,9 @@ def _command(options: "TrainOptions", schedule: Schedule, base: str, own: Path |
         value = getattr(options, name)
         if value is not None and value == options.paper:  # not what the other options mean
             words.append(f"--{name}" if value else f"--no-{name}")
+    if options.contrast and options.reversed_weight != 1.0:
+        words.append(f"--reversed-weight {options.reversed_weight}")
+    words += [f"--consistency {options.consistency}"] if options.consistency else []
     words += [f"--limit {options.limit}"] if options.limit else []
     words += [f"--start {path.name}" for path in options.start]
     words += [f"--drafts {options.drafts.name}"] if options.drafts else []

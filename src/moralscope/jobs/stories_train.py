@@ -74,8 +74,9 @@ class TrainOptions:
     holds what differs from the defaults or from the paper. `base_is` names the store's entry whose
     weights the base folder holds (a copy elsewhere). `members` ("action", "consequence") takes
     every task's train part from that kind's split and looks at the tasks of that kind alone;
-    without it, no story that either kind holds out is learnt from. `start` goes on from saved
-    adapters (several: from their mean; with no epochs at all, that mean is written).
+    without it, no story that either kind holds out is learnt from. `reversed_weight` is that of a
+    pair with a reversed norm beside an official one; `consistency` is `PairLearner`'s. `start` goes
+    on from saved adapters (several: from their mean; with no epochs at all, that mean is written).
 
     Examples
     --------
@@ -93,6 +94,8 @@ class TrainOptions:
     grid: bool = False
     max_length: int | None = None
     contrast: bool | None = None
+    reversed_weight: float = 1.0
+    consistency: float = 0.0
     behaviours: bool | None = None
     ethics: bool = False
     test: bool = False
@@ -150,6 +153,8 @@ def train_experts(
     if options.drafts:
         raise InputError("--drafts is for texts", f"leave it out for {options.task}")
     options = _settled(options)
+    if options.reversed_weight != 1 and not options.contrast:
+        raise InputError("no norm is reversed without contrast", "leave --reversed-weight out")
     tasks = _tasks(options.task)
     looked_at = _looked_at(tasks, options)
     parts = _parts(tasks, load_stories(stories).stories, options)
@@ -164,6 +169,7 @@ def train_experts(
         adapter=options.adapter,
         max_length=options.max_length or LENGTH,
         smoothing=0.0 if options.paper else SMOOTHING,
+        consistency=options.consistency,
         tied={task: own for task, own in TIED.items() if {task, own} <= set(labels)},
         starts=options.start,
     )
@@ -269,7 +275,9 @@ def _lessons(
         train = parts[task.name]["train"]
         lessons += official_lessons(task, train)
         if options.contrast and len(task.labels) > UNRELATED:
-            lessons += contrast_lessons(task, train, Contrast(), options.seed)
+            lessons += contrast_lessons(
+                task, train, Contrast(reversed_weight=options.reversed_weight), options.seed
+            )
         if options.behaviours and not task.grounding:
             lessons += behaviour_lessons(task, train)
     return lessons + (_ethics(options) if options.ethics else [])

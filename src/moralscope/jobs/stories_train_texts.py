@@ -116,7 +116,13 @@ def _no_drafts(path: Path) -> InputError:
 
 def _check(options: TrainOptions) -> None:
     """Refuse what only experts know, instead of leaving it aside."""
-    for given, name in ((options.grid, "--grid"), (options.ethics, "--ethics")):
+    experts_only = {
+        "--grid": options.grid,
+        "--ethics": options.ethics,
+        "--consistency": options.consistency > 0,
+        "--reversed-weight": options.reversed_weight != 1,
+    }
+    for name, given in experts_only.items():
         if given:
             raise InputError(f"{name} is for classification", f"leave it out for {options.task}")
     if options.test:

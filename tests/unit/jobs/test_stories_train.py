@@ -13,6 +13,7 @@ from safetensors.numpy import load_file
 from moralscope.core.errors import ChecksumMismatch, InputError, UnknownName
 from moralscope.core.records import Decoding
 from moralscope.engine.classifiers import making
+from moralscope.engine.classifiers.making import make_experts
 from moralscope.engine.encoders.loading import folder_checksum
 from moralscope.jobs import stories_train, stories_train_texts, train_runs
 from moralscope.jobs.experts import prepare_experts
@@ -256,13 +257,13 @@ def test_experts_start_from_the_mean_of_others(base, tmp_path, stories):
 
 
 def test_the_card_says_how_to_do_it_again(tmp_path, base, stories):
-    given = options(base, "action", limit=6, behaviours=False, test=True, seed=3)
+    given = options(base, "action", limit=6, behaviours=False, test=True, seed=3, consistency=0.5)
     train_task(given, tmp_path / "x", stories)
     text = (tmp_path / "x" / "README.md").read_text()
     command = (
         f"moralscope stories train action --split norm_distance --base {base.name} --stories "
         "own.jsonl --rank 4 --epochs 1 --learning-rate 0.0004 --batch 8 --max-length 128 "
-        "--patience 2 --seed 3 --no-behaviours --limit 6 --test"
+        "--patience 2 --seed 3 --no-behaviours --consistency 0.5 --limit 6 --test"
     )
     assert f"`{command}`" in text
     assert "stories of own.jsonl" in text
@@ -273,6 +274,20 @@ def test_the_card_says_how_to_do_it_again(tmp_path, base, stories):
     facts = json.loads((tmp_path / "x" / "expert.json").read_text())
     assert facts["card"]["command"] == command
     assert facts["base_sha256"] == folder_checksum(base)
+
+
+def test_reversed_norms_weigh_what_they_are_told_to(tmp_path, base, stories, monkeypatch):
+    seen = []
+
+    def keep(making, lessons, *rest):
+        seen.extend(lessons)
+        return make_experts(making, lessons, *rest)
+
+    monkeypatch.setattr(train_runs, "make_experts", keep)
+    given = options(base, "action+norm", limit=6, reversed_weight=0.25)
+    train_task(given, tmp_path / "x", stories)
+    assert {row.weight for row in seen if row.turn == (0, 4)} == {0.25, 0.4}
+    assert "--reversed-weight 0.25" in (tmp_path / "x" / "README.md").read_text()
 
 
 @pytest.mark.parametrize("kind", ["llama", "t5"])

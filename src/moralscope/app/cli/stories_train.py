@@ -87,6 +87,22 @@ def train(
             help="Reverse, restate and swap norms, so that they are read; not with --paper.",
         ),
     ] = None,
+    reversed_weight: Annotated[
+        float,
+        typer.Option(
+            "--reversed-weight",
+            min=0.0,
+            help="Weight of a pair whose norm is reversed, beside an official one.",
+        ),
+    ] = 1.0,
+    consistency: Annotated[
+        float,
+        typer.Option(
+            "--consistency",
+            min=0.0,
+            help="Read every batch twice with other dropout; answers that differ cost this much.",
+        ),
+    ] = 0.0,
     behaviours: Annotated[
         bool | None,
         typer.Option(
@@ -151,6 +167,8 @@ def train(
         grid=grid,
         max_length=max_length,
         contrast=contrast,
+        reversed_weight=reversed_weight,
+        consistency=consistency,
         behaviours=behaviours,
         ethics=ethics,
         test=test,

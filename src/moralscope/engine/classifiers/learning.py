@@ -55,7 +55,9 @@ class PairLearner:
     """A `Learner`: each pair's loss is over its own task's columns; dev has a figure a group.
 
     The loss is cross-entropy where one label holds, binary cross-entropy where many may, and the
-    squared error on a scale. The figure is accuracy, macro-F1 or Pearson's r.
+    squared error on a scale. The figure is accuracy, macro-F1 or Pearson's r. With `consistency`
+    every batch is read twice with other dropout, and answers that differ cost that much (R-Drop,
+    Liang et al. 2021); for tasks where one label holds.
     Everything is tokenised once, before the first step.
     """
 
@@ -66,6 +68,7 @@ class PairLearner:
     dev_lessons: Sequence[Lesson]
     max_length: int = 128
     smoothing: float = 0.0
+    consistency: float = 0.0
 
     def __post_init__(self) -> None:
         self._ids = tokenise(self.tokenizer, [row.pair for row in self.lessons], self.max_length)
@@ -89,7 +92,8 @@ class PairLearner:
             (row.label, row.group, row.among, row.decides, row.values) for row in self.dev_lessons
         ]
         named = (self.slices.labels, self.slices.kinds, [row.values for row in self.lessons])
-        return sha256(repr((rows, dev, named, self.smoothing)).encode()).hexdigest()
+        how = (self.smoothing, self.consistency) if self.consistency else self.smoothing
+        return sha256(repr((rows, dev, named, how)).encode()).hexdigest()
 
     @property
     def lengths(self) -> Sequence[int]:
@@ -106,6 +110,8 @@ class PairLearner:
         """Return the mean loss of some lessons; columns of other tasks do not take part."""
         import torch
 
+        if self.consistency:
+            places = [*places, *places]
         device = self.module.head.weight.device
         rows = [self._ids[place] for place in places]
         ids, mask = padded(rows, padding_of(self.tokenizer), device)
@@ -124,6 +130,8 @@ class PairLearner:
             loss = (1 - self.smoothing) * loss + self.smoothing * spread
         if any(self._kinds[place] for place in places):
             loss = self._other_loss(places, logits, outside, loss)
+        if self.consistency:
+            loss = loss + self.consistency * _disagreement(chosen)
         return (loss * weights).sum() / weights.sum()
 
     def _other_loss(self, places: Sequence[int], logits: Any, outside: Any, one: Any) -> Any:
@@ -238,6 +246,18 @@ def safe_precision(device: Any) -> contextlib.AbstractContextManager[Any]:
     if device.type == "cuda" and torch.cuda.is_bf16_supported():
         return cast(contextlib.AbstractContextManager[Any], torch.autocast("cuda", torch.bfloat16))
     return contextlib.nullcontext()
+
+
+def _disagreement(chosen: Any) -> Any:
+    """Return, for log-probabilities of a batch that was read twice, how far both readings differ.
+
+    Half the sum of both Kullback-Leibler divergences, once for each row.
+    """
+    import torch
+
+    first, second = chosen.chunk(2)
+    apart = 0.5 * ((first.exp() - second.exp()) * (first - second)).sum(1)
+    return torch.cat([apart, apart])
 
 
 def _outside(slices: Slices) -> Any:

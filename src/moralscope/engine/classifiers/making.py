@@ -28,6 +28,7 @@ class Making:
     adapter: AdapterShape | None = field(default_factory=AdapterShape)
     max_length: int = 128
     smoothing: float = 0.0
+    consistency: float = 0.0  # see `PairLearner`
     tied: Mapping[str, str] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
     starts: tuple[Path, ...] = ()
@@ -54,7 +55,14 @@ def make_experts(
         _start(network, slices, making.starts)
     network.to("cuda" if torch.cuda.is_available() else "cpu")
     learner = PairLearner(
-        network, tokenizer, slices, lessons, dev, making.max_length, making.smoothing
+        network,
+        tokenizer,
+        slices,
+        lessons,
+        dev,
+        making.max_length,
+        making.smoothing,
+        making.consistency,
     )
     if making.schedule.epochs == 0:
         network.known = {}

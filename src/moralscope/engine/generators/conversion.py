@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from moralscope.engine.transformers_setup import set_up_transformers
 
 log = logging.getLogger(__name__)
 
-_LAYOUT = 1  # raise it when a conversion is made otherwise: older ones are then made again
+_LAYOUT = 2  # raise it when a conversion is made otherwise: older ones are then made again
 _NOTE = "conversion.json"
 
 
@@ -164,9 +164,22 @@ def _write_model(source: Path, weights: str, folder: Path) -> None:
     del model.config.quantization_config
     model.config.save_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=weights, local_files_only=True)
+    _name_ends(tokenizer, header.values)
     if header.values.get("tokenizer.ggml.add_bos_token"):  # transformers does not read that field
         _prepend_bos(tokenizer)
     tokenizer.save_pretrained(folder)
+
+
+def _name_ends(tokenizer: Any, stored: Mapping[str, Any]) -> None:
+    """Take the tokens that begin, end and fill a text from the file.
+
+    Some releases of transformers (5.17) call the first one the end too: a model that is trained
+    with such a tokenizer never learns to stop.
+    """
+    for kind, field in (("bos", "bos"), ("eos", "eos"), ("pad", "padding")):
+        place = stored.get(f"tokenizer.ggml.{field}_token_id")
+        if place is not None:
+            setattr(tokenizer, f"{kind}_token", tokenizer.convert_ids_to_tokens(int(place)))
 
 
 def _prepend_bos(tokenizer: Any) -> None:

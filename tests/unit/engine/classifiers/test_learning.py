@@ -158,3 +158,27 @@ def test_kept_tasks_keep_their_logits(base):
 def test_a_tiny_model_learns_both_tasks_at_once(base):
     _, history = trained(base, epochs=30, patience=30)
     assert history.looks[history.best]["score"] > 0.9
+
+
+def test_two_readings_that_agree_cost_nothing_and_others_their_divergence(base):
+    still = learner_of(base, consistency=2.0)  # without dropout both readings are one
+    assert float(still.loss([0, 1]).detach()) == pytest.approx(
+        float(learner_of(base).loss([0, 1]).detach()), abs=1e-6
+    )
+    moving = learner_of(base, consistency=2.0)
+    moving.module.train()
+    torch.manual_seed(3)
+    loss = float(moving.loss([0]).detach())
+    torch.manual_seed(3)
+    ids = torch.tensor(tokenise(moving.tokenizer, [ROWS[0].pair] * 2, 128))
+    with torch.no_grad():
+        one, two = torch.log_softmax(moving.module(ids, torch.ones_like(ids))[:, :2], 1)
+    apart = float((one.exp() * (one - two)).sum() + (two.exp() * (two - one)).sum()) / 2
+    assert apart > 0
+    expected = -float(one[0] + two[0]) / 2 + 2.0 * apart
+    assert loss == pytest.approx(expected, abs=1e-5)
+
+
+def test_another_consistency_is_another_run(base):
+    plain = learner_of(base)
+    assert learner_of(base, consistency=1.0).data_sha256 != plain.data_sha256

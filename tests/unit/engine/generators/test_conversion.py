@@ -162,3 +162,17 @@ def test_a_conversion_answers_like_its_gguf(name):
         logits.append(model(ids).logits.detach())
     assert (logits[0] - logits[1]).abs().max() < 0.05
     assert torch.equal(logits[0][0].argmax(-1), logits[1][0].argmax(-1))
+
+
+def test_a_converted_tokenizer_begins_ends_and_fills_as_the_file_says(tmp_path):
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    words = {"<unk>": 0, "<s>": 1, "</s>": 2, "<pad>": 3}
+    made = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
+    told = PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="<s>")
+    ids = {"bos": 1, "eos": 2, "padding": 3}
+    conversion._name_ends(told, {f"tokenizer.ggml.{k}_token_id": v for k, v in ids.items()})
+    assert (told.bos_token_id, told.eos_token_id, told.pad_token_id) == (1, 2, 3)
+    conversion._name_ends(told, {})  # a file that says nothing changes nothing
+    assert told.eos_token == "</s>"
