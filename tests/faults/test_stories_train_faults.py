@@ -176,6 +176,8 @@ def test_drafts_that_are_not_there(refused, tmp_path):
         (("texts", "--ethics"), "--ethics is for classification"),
         (("texts", "--consistency", "1"), "--consistency is for classification"),
         (("texts", "--reversed-weight", "0.5"), "--reversed-weight is for classification"),
+        (("action", "--consistency", "nan"), "Invalid value for '--consistency'"),
+        (("action", "--reversed-weight", "inf"), "--reversed-weight is no weight: inf"),
         (
             ("action", "--no-contrast", "--reversed-weight", "0.5"),
             "no norm is reversed without contrast",

@@ -5,6 +5,7 @@ test are computed only when asked for, once.
 """
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -153,8 +154,7 @@ def train_experts(
     if options.drafts:
         raise InputError("--drafts is for texts", f"leave it out for {options.task}")
     options = _settled(options)
-    if options.reversed_weight != 1 and not options.contrast:
-        raise InputError("no norm is reversed without contrast", "leave --reversed-weight out")
+    _check_weights(options)
     tasks = _tasks(options.task)
     looked_at = _looked_at(tasks, options)
     parts = _parts(tasks, load_stories(stories).stories, options)
@@ -215,6 +215,17 @@ def _settled(options: TrainOptions) -> TrainOptions:
         behaviours=ours if options.behaviours is None else options.behaviours,
         max_length=options.max_length or (LENGTH if ours else PAPER_LENGTH),
     )
+
+
+def _check_weights(options: TrainOptions) -> None:
+    for name, weight in (
+        ("--reversed-weight", options.reversed_weight),
+        ("--consistency", options.consistency),
+    ):
+        if not 0 <= weight < math.inf:
+            raise InputError(f"{name} is no weight: {weight}", "give a number from 0 on")
+    if options.reversed_weight != 1 and not options.contrast:
+        raise InputError("no norm is reversed without contrast", "leave --reversed-weight out")
 
 
 def _tasks(name: str) -> list[ClassificationTask]:

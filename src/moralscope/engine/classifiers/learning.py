@@ -92,7 +92,7 @@ class PairLearner:
             (row.label, row.group, row.among, row.decides, row.values) for row in self.dev_lessons
         ]
         named = (self.slices.labels, self.slices.kinds, [row.values for row in self.lessons])
-        how = (self.smoothing, self.consistency) if self.consistency else self.smoothing
+        how = (self.smoothing, self.consistency)
         return sha256(repr((rows, dev, named, how)).encode()).hexdigest()
 
     @property

@@ -16,7 +16,7 @@ from moralscope.stories.chains import (
 
 PUBLISHED = {
     "action-ranking": ["action|context", "action+context"],
-    "action-abduction": [
+    "action-abduction-published": [
         "action|context",
         "action+context",
         "consequence|context+action",
@@ -43,6 +43,15 @@ def test_component_models_are_those_of_table_19(name):
     steps = load_recipe(name).steps
     used = dict.fromkeys(model for step in steps for model in (step.task, step.expert) if model)
     assert sorted(used) == sorted(PUBLISHED[name])
+
+
+def test_abduction_ranks_by_the_norm_and_else_as_published():
+    ours, published = (load_recipe(f"action-abduction{end}").steps for end in ("", "-published"))
+    assert ours[:-1] == published[:-1]
+    assert (ours[-1].expert, published[-1].expert) == (
+        "action+context",
+        "action+context+consequence",
+    )
 
 
 @pytest.mark.parametrize("name", recipe_names())

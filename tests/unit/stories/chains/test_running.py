@@ -52,7 +52,7 @@ def test_action_ranking_is_the_papers(target, wanted):
 
 @pytest.mark.parametrize(("target", "wanted"), [("moral", 1), ("immoral", 0)])
 def test_abductive_refinement_is_the_papers(target, wanted):
-    (result,), log = run("action-abduction", [a_story()], targets=(target,))
+    (result,), log = run("action-abduction-published", [a_story()], targets=(target,))
     assert [call[0] for call in log] == ["write", "judge"] * 3
     row = path_row(a_story(), target)
     first = best(written(log[0]), log[1], wanted)
