@@ -48,7 +48,7 @@ def recipe_names() -> tuple[str, ...]:
     Examples
     --------
     >>> [name for name in recipe_names() if name.startswith("action-")][:2]
-    ['action-abduction', 'action-consequence-sample']
+    ['action-abduction', 'action-abduction-published']
     """
     folder = resources.files("moralscope.stories").joinpath("data/recipes")
     return tuple(sorted(item.name.removesuffix(".toml") for item in folder.iterdir()))
