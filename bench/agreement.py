@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from moralscope.engine.stats.agreement import LEVELS, agreement, krippendorff_alpha
-from moralscope.engine.stats.intraclass import intraclass_forms
-from moralscope.engine.stats.kappa import cohen_kappa, fleiss_kappa, percent_agreement
+from moralscope.stats.agreement import LEVELS, agreement, krippendorff_alpha
+from moralscope.stats.intraclass import intraclass_forms
+from moralscope.stats.kappa import cohen_kappa, fleiss_kappa, percent_agreement
 
 ITEMS, RATERS = 10_000, 50
 BAR = 1e-6

@@ -33,16 +33,16 @@ from typing import Any
 import httpx2
 
 from moralscope.annotation.project import write_project
+from moralscope.annotation.projects import open_desk
 from moralscope.annotation.records import Item, Policies, Project
 from moralscope.annotation.service import Desk
 from moralscope.annotation.storage import Storage
-from moralscope.jobs.annotate import open_desk
 
 SERVE = """
 import sys
 from pathlib import Path
-from moralscope.app.server.annotation import serve
-from moralscope.app.server.running import Place
+from moralscope.server.annotate import serve
+from moralscope.server.running import Place
 serve(Path(sys.argv[1]), Place(port=int(sys.argv[2])), lambda address: print(address, flush=True))
 """
 BAR = 0.3  # seconds, of 95 % of submissions

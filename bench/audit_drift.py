@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from moralscope.integrity.alignment import Aligner
-from moralscope.integrity.records import Exchange
-from moralscope.integrity.retrieval import Found, Retriever
-from moralscope.integrity.rulebook import shipped_rulebook
-from moralscope.jobs.audit import alignment_expert
-from moralscope.jobs.encoders import prepare_encoder
-from moralscope.jobs.experts import RULES, prepare_experts
+from moralscope.models.encoders.prepare import prepare_encoder
+from moralscope.rules.alignment import Aligner
+from moralscope.rules.audit import alignment_expert
+from moralscope.rules.records import Exchange
+from moralscope.rules.retrieval import Found, Retriever
+from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.stories.experts import RULES, prepare_experts
 
 ROWS = Path(__file__).parent.parent / "tests" / "golden" / "retrieval_dev.yaml"
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import yaml
 
-from moralscope.integrity.records import Exchange
-from moralscope.integrity.verdict import is_broken, is_kept
-from moralscope.jobs.audit import AuditOptions, prepare_auditor
+from moralscope.rules.audit import AuditOptions, prepare_auditor
+from moralscope.rules.records import Exchange
+from moralscope.rules.verdict import is_broken, is_kept
 
 ROWS = Path(__file__).parent.parent / "tests" / "golden" / "exchanges.yaml"
 

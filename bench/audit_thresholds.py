@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from moralscope.integrity.alignment import Aligner
-from moralscope.integrity.records import ALIGNMENTS, Exchange
-from moralscope.integrity.verdict import decide
-from moralscope.integrity.written import written_exchanges
-from moralscope.jobs.audit import AuditOptions, alignment_expert, prepare_auditor
-from moralscope.jobs.experts import RULES, prepare_experts
+from moralscope.rules.alignment import Aligner
+from moralscope.rules.audit import AuditOptions, alignment_expert, prepare_auditor
+from moralscope.rules.records import ALIGNMENTS, Exchange
+from moralscope.rules.verdict import decide
+from moralscope.rules.written import written_exchanges
+from moralscope.stories.experts import RULES, prepare_experts
 
 GRID = np.round(np.arange(0.35, 0.86, 0.05), 2)
 NEAR = (0.0, 0.8, 0.85, 0.9, 0.95, 1.0)

@@ -26,9 +26,9 @@ import torch
 
 from moralscope.core.protocols import Classifier
 from moralscope.core.records import Decoding
-from moralscope.jobs.experts import prepare_experts
-from moralscope.jobs.generators import prepare_generator
-from moralscope.jobs.stories_chain import ChainModels, ChainOptions, chain
+from moralscope.models.language.prepare import prepare_generator
+from moralscope.stories.chains.run import ChainModels, ChainOptions, chain
+from moralscope.stories.experts import prepare_experts
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 from moralscope.stories.tasks import classification_task, generation_task, path_row
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 from sentence_transformers import SentenceTransformer
 
-from moralscope.choice import ChoiceMachine, load_template
-from moralscope.engine.cache import EmbeddingCache
-from moralscope.engine.encoders import TextEncoder
-from moralscope.engine.encoders.sentence_transformer import SentenceTransformerBackend
-from moralscope.engine.store import Store
+from moralscope.axes.choice import ChoiceMachine, load_template
+from moralscope.models.encoders import TextEncoder
+from moralscope.models.encoders.cache import EmbeddingCache
+from moralscope.models.encoders.sentence_transformer import SentenceTransformerBackend
+from moralscope.models.store import Store
 
 VERBS = (
     "help",

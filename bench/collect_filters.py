@@ -8,10 +8,10 @@ from pathlib import Path
 
 import yaml
 
-from moralscope.integrity.filter_training import measure_filter
-from moralscope.integrity.filters import ZeroShotMoralContent, ZeroShotSufficiency
-from moralscope.integrity.rulebook import shipped_rulebook
-from moralscope.jobs.encoders import prepare_encoder
+from moralscope.models.encoders.prepare import prepare_encoder
+from moralscope.rules.collect.filter_training import measure_filter
+from moralscope.rules.collect.filters import ZeroShotMoralContent, ZeroShotSufficiency
+from moralscope.rules.rulebook import shipped_rulebook
 
 CASES = Path(__file__).parents[1] / "tests" / "golden" / "collect.yaml"
 

@@ -66,7 +66,7 @@ def _encode(name: str, texts: list[str], gate: "multiprocessing.synchronize.Barr
     import torch
 
     torch.set_num_threads(1)
-    from moralscope.engine.encoders import load_encoder
+    from moralscope.models.encoders import load_encoder
 
     encoder = load_encoder(name, cached=False)
     encoder.encode(texts[:64])
@@ -125,7 +125,7 @@ def encoding_loops(name: str) -> tuple[float, float]:
     """Return replies a second of two loops of today: encode all, and one by one."""
     from sentence_transformers import SentenceTransformer
 
-    from moralscope.engine.store import Store
+    from moralscope.models.store import Store
 
     model = SentenceTransformer(str(Store().ensure(name)))
     texts = list(replies(_LOOP, 0.3))
@@ -144,7 +144,7 @@ def classifier_loop(name: str) -> float:
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    from moralscope.engine.store import Store
+    from moralscope.models.store import Store
 
     folder = Store().ensure(name)
     tokenizer = AutoTokenizer.from_pretrained(folder)

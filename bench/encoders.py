@@ -20,13 +20,13 @@ import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
 
-from moralscope.direction import load_paper
-from moralscope.engine.encoders import TextEncoder
-from moralscope.engine.encoders.sentence_transformer import SentenceTransformerBackend
-from moralscope.engine.store import Store
-from moralscope.integrity.written import written_exchanges
-from moralscope.jobs.axes import AxisOptions
-from moralscope.jobs.drift import int8_drift
+from moralscope.axes.build import AxisOptions
+from moralscope.axes.direction import load_paper
+from moralscope.axes.drift import int8_drift
+from moralscope.models.encoders import TextEncoder
+from moralscope.models.encoders.sentence_transformer import SentenceTransformerBackend
+from moralscope.models.store import Store
+from moralscope.rules.written import written_exchanges
 
 BARS = {"minilm": (1.3, 2.5), "mpnet": (1.0, 2.0)}  # times plain: float32, int8
 NAMES = ("plain encode", "ours float32", "ours int8")

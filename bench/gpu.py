@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from moralscope.engine.encoders import TextEncoder
-from moralscope.engine.encoders.sentence_transformer import SentenceTransformerBackend
-from moralscope.engine.store import Store
-from moralscope.integrity.records import Exchange
-from moralscope.integrity.written import written_exchanges
-from moralscope.jobs.audit import AuditOptions, prepare_auditor
+from moralscope.models.encoders import TextEncoder
+from moralscope.models.encoders.sentence_transformer import SentenceTransformerBackend
+from moralscope.models.store import Store
+from moralscope.rules.audit import AuditOptions, prepare_auditor
+from moralscope.rules.records import Exchange
+from moralscope.rules.written import written_exchanges
 
 KINDS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 

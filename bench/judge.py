@@ -9,10 +9,10 @@ import statistics
 import sys
 import time
 
-from moralscope.engine.encoders import load_encoder
-from moralscope.jobs.axes import AxisOptions
-from moralscope.jobs.experts import prepare_experts
-from moralscope.jobs.judge import judge
+from moralscope.axes.build import AxisOptions
+from moralscope.axes.judge.job import judge
+from moralscope.models.encoders import load_encoder
+from moralscope.stories.experts import prepare_experts
 
 VERBS = ("help", "kill", "greet", "lie to", "pay", "ignore", "thank", "rob", "visit", "trust")
 NOUNS = ("people", "a friend", "my boss", "the old man next door", "strangers on the bus")

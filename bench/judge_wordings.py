@@ -14,11 +14,11 @@ import sys
 
 import numpy as np
 
-from moralscope.engine.data import data_file
-from moralscope.integrity.judgments import read_judgment
-from moralscope.integrity.rulebook import shipped_rulebook
-from moralscope.jobs.experts import prepare_experts
-from moralscope.stories.judging import BREAKS, KEEPS, TaskExperts
+from moralscope.axes.judge.judge import BREAKS, KEEPS, TaskExperts
+from moralscope.models.store.data_files import data_file
+from moralscope.rules.judgments import read_judgment
+from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.stories.experts import prepare_experts
 
 FORMS = (
     "{}",

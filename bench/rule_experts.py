@@ -12,12 +12,12 @@ import sys
 
 import numpy as np
 
-from moralscope.engine.classifiers.figures import label_f1
-from moralscope.integrity.alignment import TASK
-from moralscope.integrity.attribute_lessons import FOUNDATIONS_TASK
-from moralscope.integrity.lessons import REVERSED
-from moralscope.jobs.experts import RULES, prepare_experts
-from moralscope.jobs.rule_lessons import lessons_at_hand
+from moralscope.models.classifiers.figures import label_f1
+from moralscope.rules.alignment import TASK
+from moralscope.rules.attribute_lessons import FOUNDATIONS_TASK
+from moralscope.rules.lessons import REVERSED
+from moralscope.rules.training_data import lessons_at_hand
+from moralscope.stories.experts import RULES, prepare_experts
 
 
 def main() -> None:

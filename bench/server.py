@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-LAUNCH = "import typer; from moralscope.app.cli.serve import serve; typer.run(serve)"
+LAUNCH = "import typer; from moralscope.cli.serve import serve; typer.run(serve)"
 VERBS = ("lend", "hide", "sell", "break", "paint", "carry", "borrow", "clean", "lose", "share")
 THINGS = ("a bike", "the letter", "my old car", "some bread", "her keys", "a small boat")
 SALT = time.time_ns() // 10**7 % 10**5  # another one in each run

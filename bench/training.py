@@ -15,11 +15,11 @@ from typing import Any
 
 import torch
 
-from moralscope.engine.adapters import AdapterShape, with_adapter
-from moralscope.engine.classifiers.bases import resolve_base
-from moralscope.engine.classifiers.learning import Lesson, PairLearner
-from moralscope.engine.classifiers.module import Slices, build_network, load_body
-from moralscope.engine.training import Schedule, train
+from moralscope.models.adapters import AdapterShape, with_adapter
+from moralscope.models.classifiers.bases import resolve_base
+from moralscope.models.classifiers.learning import Lesson, PairLearner
+from moralscope.models.classifiers.module import Slices, build_network, load_body
+from moralscope.models.training import Schedule, train
 
 TEXT = "the a friend asks to keep promise when money work family and then says no yes"
 WORDS = TEXT.split()

@@ -17,11 +17,11 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
-from moralscope.choice.weat import weat
-from moralscope.choice.word_sets import load_word_sets
 from moralscope.core.protocols import WordVectors
-from moralscope.engine.store import Store
-from moralscope.engine.vectors import load_vectors
+from moralscope.models.store import Store
+from moralscope.words.vectors import load_vectors
+from moralscope.words.weat import weat
+from moralscope.words.word_sets import load_word_sets
 
 VECTORS = "googlenews-26k"
 PERMUTATIONS = 10_000

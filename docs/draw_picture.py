@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from moralscope.app.cli.output import score_table
-from moralscope.jobs.demo import demo
+from moralscope.axes.demo import demo
+from moralscope.cli.output import score_table
 
 
 def main() -> None:

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from moralscope.engine.cache import EmbeddingCache
-from moralscope.engine.encoders import TextEncoder, load_encoder
-from moralscope.engine.store import Store
-from moralscope.engine.vectors import load_vectors
+from moralscope.models.encoders import TextEncoder, load_encoder
+from moralscope.models.encoders.cache import EmbeddingCache
+from moralscope.models.store import Store
+from moralscope.words.vectors import load_vectors
 
 os.environ["COLUMNS"] = "200"  # the console reads it once, whichever test asks first
 MOST_WORKERS = 4  # each may hold 1.5 GB of weights

@@ -122,7 +122,7 @@ def _run(words: list[str]) -> int:
     try:
         if kind == "moralscope":
             sys.argv = words
-            from moralscope.app.cli import main
+            from moralscope.cli import main
 
             main()
         else:

@@ -9,61 +9,61 @@ from typing import TYPE_CHECKING, Any
 from moralscope.version import __version__
 
 if TYPE_CHECKING:
-    from moralscope.engine.encoders import load_encoder
-    from moralscope.engine.store import Store
-    from moralscope.jobs.associate import associate, associate_tests
-    from moralscope.jobs.compare import compare
-    from moralscope.jobs.compare_corpora import compare_corpora
-    from moralscope.jobs.compare_runs import compare_runs
-    from moralscope.jobs.correlate import correlate_words
-    from moralscope.jobs.edit import edit, edited_encoder, load_edited
-    from moralscope.jobs.experts import prepare_experts
-    from moralscope.jobs.extract import extract
-    from moralscope.jobs.generators import prepare_generator
-    from moralscope.jobs.judge import judge
-    from moralscope.jobs.rank import rank
-    from moralscope.jobs.records import write_record
-    from moralscope.jobs.report import write_report
-    from moralscope.jobs.reproduce import reproduce_choice
-    from moralscope.jobs.reproduce_direction import reproduce_direction
-    from moralscope.jobs.reproduce_stories import reproduce_stories
-    from moralscope.jobs.score import score
-    from moralscope.jobs.stories_chain import chain
-    from moralscope.jobs.stories_data import load_stories
-    from moralscope.jobs.stories_evaluate import evaluate
-    from moralscope.jobs.stories_generate import generate
-    from moralscope.jobs.stories_train import train_task
-    from moralscope.jobs.teach import teach
+    from moralscope.axes.compare import compare
+    from moralscope.axes.compare_runs.compare import compare_runs
+    from moralscope.axes.correlate import correlate_words
+    from moralscope.axes.judge.job import judge
+    from moralscope.axes.rank import rank
+    from moralscope.axes.score import score
+    from moralscope.io.run_records import write_record
+    from moralscope.models.encoders import load_encoder
+    from moralscope.models.language.prepare import prepare_generator
+    from moralscope.models.store import Store
+    from moralscope.papers.choice import reproduce_choice
+    from moralscope.papers.direction import reproduce_direction
+    from moralscope.papers.stories import reproduce_stories
+    from moralscope.reports.write import write_report
+    from moralscope.steer.edit import edit, edited_encoder, load_edited
+    from moralscope.steer.teach import teach
+    from moralscope.stories.chains.run import chain
+    from moralscope.stories.data_files import load_stories
+    from moralscope.stories.evaluate import evaluate
+    from moralscope.stories.experts import prepare_experts
+    from moralscope.stories.generate import generate
+    from moralscope.stories.train import train_task
+    from moralscope.words.associate import associate, associate_tests
+    from moralscope.words.compare import compare_corpora
+    from moralscope.words.extract import extract
 
 _HOMES = {
-    "Store": "moralscope.engine.store",
-    "associate": "moralscope.jobs.associate",
-    "associate_tests": "moralscope.jobs.associate",
-    "chain": "moralscope.jobs.stories_chain",
-    "compare": "moralscope.jobs.compare",
-    "compare_corpora": "moralscope.jobs.compare_corpora",
-    "compare_runs": "moralscope.jobs.compare_runs",
-    "correlate_words": "moralscope.jobs.correlate",
-    "edit": "moralscope.jobs.edit",
-    "edited_encoder": "moralscope.jobs.edit",
-    "evaluate": "moralscope.jobs.stories_evaluate",
-    "extract": "moralscope.jobs.extract",
-    "generate": "moralscope.jobs.stories_generate",
-    "judge": "moralscope.jobs.judge",
-    "load_edited": "moralscope.jobs.edit",
-    "load_encoder": "moralscope.engine.encoders",
-    "load_stories": "moralscope.jobs.stories_data",
-    "prepare_experts": "moralscope.jobs.experts",
-    "prepare_generator": "moralscope.jobs.generators",
-    "rank": "moralscope.jobs.rank",
-    "reproduce_choice": "moralscope.jobs.reproduce",
-    "reproduce_direction": "moralscope.jobs.reproduce_direction",
-    "reproduce_stories": "moralscope.jobs.reproduce_stories",
-    "score": "moralscope.jobs.score",
-    "teach": "moralscope.jobs.teach",
-    "train_task": "moralscope.jobs.stories_train",
-    "write_record": "moralscope.jobs.records",
-    "write_report": "moralscope.jobs.report",
+    "Store": "moralscope.models.store",
+    "associate": "moralscope.words.associate",
+    "associate_tests": "moralscope.words.associate",
+    "chain": "moralscope.stories.chains.run",
+    "compare": "moralscope.axes.compare",
+    "compare_corpora": "moralscope.words.compare",
+    "compare_runs": "moralscope.axes.compare_runs.compare",
+    "correlate_words": "moralscope.axes.correlate",
+    "edit": "moralscope.steer.edit",
+    "edited_encoder": "moralscope.steer.edit",
+    "evaluate": "moralscope.stories.evaluate",
+    "extract": "moralscope.words.extract",
+    "generate": "moralscope.stories.generate",
+    "judge": "moralscope.axes.judge.job",
+    "load_edited": "moralscope.steer.edit",
+    "load_encoder": "moralscope.models.encoders",
+    "load_stories": "moralscope.stories.data_files",
+    "prepare_experts": "moralscope.stories.experts",
+    "prepare_generator": "moralscope.models.language.prepare",
+    "rank": "moralscope.axes.rank",
+    "reproduce_choice": "moralscope.papers.choice",
+    "reproduce_direction": "moralscope.papers.direction",
+    "reproduce_stories": "moralscope.papers.stories",
+    "score": "moralscope.axes.score",
+    "teach": "moralscope.steer.teach",
+    "train_task": "moralscope.stories.train",
+    "write_record": "moralscope.io.run_records",
+    "write_report": "moralscope.reports.write",
 }
 
 __all__ = [

@@ -1,6 +1,6 @@
 """`python -m moralscope` is `moralscope`."""
 
-from moralscope.app.cli import main
+from moralscope.cli import main
 
 if __name__ == "__main__":
     main()

@@ -11,11 +11,11 @@ import uvicorn
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import expect
 
+from moralscope.annotation.projects import NotSaved
 from moralscope.annotation.qualification import bank
 from moralscope.annotation.records import Item
-from moralscope.jobs.annotate import NotSaved
 
-from ..unit.app.server.annotation_site import GOOD, Site
+from ..unit.server.annotation_site import GOOD, Site
 from .site import PATIENCE, assert_accessible
 
 pytestmark = pytest.mark.browser

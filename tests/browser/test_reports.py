@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from moralscope.jobs.report import write_report
+from moralscope.reports.write import write_report
 
 from ..unit.reports.plain_records import (
     HOSTILE,

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from moralscope.app.server.api import Token
-from moralscope.jobs.page_stories import _Watched
+from moralscope.server.api import Token
+from moralscope.server.site.stories import _Watched
 
-from ..unit.app.server.site_pages import PAGES
+from ..unit.server.site_pages import PAGES
 from .site import (
     ACTIONS,
     assert_accessible,

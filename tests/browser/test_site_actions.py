@@ -5,8 +5,8 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from moralscope.jobs import serving_models
-from moralscope.jobs.encoders import prepare_encoder
+from moralscope.models.encoders.prepare import prepare_encoder
+from moralscope.server import models as serving_models
 
 from .site import ACTIONS, HOSTILE, assert_accessible, go, scored, served
 

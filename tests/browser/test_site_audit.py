@@ -6,8 +6,8 @@ import random
 import pytest
 from playwright.sync_api import expect
 
-from moralscope.integrity.records import Alignment, RuleFinding
-from moralscope.integrity.verdict import Thresholds, decide
+from moralscope.rules.records import Alignment, RuleFinding
+from moralscope.rules.verdict import Thresholds, decide
 
 from .site import HOSTILE, assert_accessible, audit
 

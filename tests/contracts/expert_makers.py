@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from moralscope.engine.adapters import AdapterShape
-from moralscope.engine.classifiers.learning import Lesson
-from moralscope.engine.classifiers.making import Making, make_experts
-from moralscope.engine.classifiers.saved import ExpertSettings, save_experts
-from moralscope.engine.encoders.loading import folder_checksum
-from moralscope.engine.training import Schedule
+from moralscope.models.adapters import AdapterShape
+from moralscope.models.classifiers.learning import Lesson
+from moralscope.models.classifiers.making import Making, make_experts
+from moralscope.models.classifiers.saved import ExpertSettings, save_experts
+from moralscope.models.encoders.loading import folder_checksum
+from moralscope.models.training import Schedule
 
 LABELS = {"action": ("immoral", "moral"), "action+norm": ("breaks", "keeps", "does not concern")}
 ADAPTER = AdapterShape(4)

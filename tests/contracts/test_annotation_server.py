@@ -3,8 +3,8 @@
 import pytest
 
 from ..faults import test_annotation_attacks as attacks
-from ..unit.app.server import test_annotation as requests
-from ..unit.app.server.annotation_site import Site
+from ..unit.server import test_annotation as requests
+from ..unit.server.annotation_site import Site
 
 
 @pytest.fixture

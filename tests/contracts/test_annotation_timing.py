@@ -22,7 +22,7 @@ QUOTA, PEOPLE = 3, 12
 WORKER = """
 import sys
 from pathlib import Path
-from moralscope.jobs.annotate import open_desk
+from moralscope.annotation.projects import open_desk
 from uuid import uuid4
 desk = open_desk(Path(sys.argv[1]))
 people = [desk.who(secret) for secret in sys.argv[2:]]

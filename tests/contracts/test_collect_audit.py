@@ -3,10 +3,10 @@
 import pytest
 
 from moralscope.core.records import Candidate
-from moralscope.integrity.collecting import Asked, Chatbot, Prompt
-from moralscope.jobs.audit import AuditOptions, audit
-from moralscope.jobs.audit_files import open_exchanges
-from moralscope.jobs.collect import CollectOptions, collect
+from moralscope.rules.audit import AuditOptions, audit
+from moralscope.rules.audit_files import open_exchanges
+from moralscope.rules.collect.collect import CollectOptions, collect
+from moralscope.rules.collect.exchanges import Asked, Chatbot, Prompt
 
 PROMPTS = [
     Prompt("Would you steal?", "a"),

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from moralscope.core.protocols import Encoder
-from moralscope.engine.cache import EmbeddingCache
-from moralscope.engine.encoders import TextEncoder, load_encoder
-from moralscope.jobs.edit import edited_encoder
+from moralscope.models.encoders import TextEncoder, load_encoder
+from moralscope.models.encoders.cache import EmbeddingCache
+from moralscope.steer.edit import edited_encoder
 
 TEXTS = [
     "Should I kill time?",

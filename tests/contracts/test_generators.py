@@ -8,8 +8,8 @@ import pytest
 from moralscope.core.errors import InputError, LicenceNotAccepted
 from moralscope.core.protocols import Generator
 from moralscope.core.records import Decoding
-from moralscope.engine.generators import EndpointOptions, load_generator
-from moralscope.engine.generators.sentences import sentence_end
+from moralscope.models.language import EndpointOptions, load_generator
+from moralscope.models.language.sentences import sentence_end
 
 from .generator_makers import served, tiny_llama, tiny_seq2seq
 

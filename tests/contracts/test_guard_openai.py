@@ -11,11 +11,11 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from moralscope.engine.generators.conversion import resolve_base
-from moralscope.engine.store import Store
+from moralscope.models.language.conversion import resolve_base
+from moralscope.models.store import Store
 
 from ..conftest import ensure
-from ..unit.app.server.api_site import process
+from ..unit.server.api_site import process
 
 openai = pytest.importorskip("openai")
 pytestmark = pytest.mark.slow

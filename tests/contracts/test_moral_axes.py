@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from moralscope.axes.build import AxisOptions, build_axis
 from moralscope.core.protocols import MoralAxis
-from moralscope.engine.encoders import load_encoder
-from moralscope.jobs.axes import AxisOptions, build_axis
+from moralscope.models.encoders import load_encoder
 
 AXES = {
     "choice": AxisOptions("choice"),

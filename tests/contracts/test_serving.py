@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from moralscope.app.cli import main
+from moralscope.cli import main
 
-from ..unit.app.server.api_site import ACTIONS, EXCHANGES, site
+from ..unit.server.api_site import ACTIONS, EXCHANGES, site
 
 REPLY = EXCHANGES[0]
 SCRIPTED = ["--encoder", "scripted"]

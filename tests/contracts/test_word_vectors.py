@@ -9,8 +9,8 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import WordVectors
-from moralscope.engine.store import Store
-from moralscope.engine.vectors import MissingWords, load_vectors, save_vectors
+from moralscope.models.store import Store
+from moralscope.words.vectors import MissingWords, load_vectors, save_vectors
 
 WORDS = ["joy", "war", "fête", "पालि", "Joy", "naïve"]
 ROWS = (np.arange(24, dtype=np.float32).reshape(6, 4) - 9) / 7

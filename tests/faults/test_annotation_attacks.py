@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from moralscope.annotation.records import Item
-from moralscope.app.server.annotation import annotation_app
-from moralscope.app.server.security import Signer
+from moralscope.server.annotate import annotation_app
+from moralscope.server.security import Signer
 
-from ..unit.app.server.annotation_site import GOOD, SECRET, Guest, Site
+from ..unit.server.annotation_site import GOOD, SECRET, Guest, Site
 
 SCRIPT = '"><script>alert(1)</script><img src=x onerror=alert(2)>{{7*7}}${7*7}'
 SQL = "'; DROP TABLE people; -- \" OR 1=1 UNION SELECT * FROM tokens"

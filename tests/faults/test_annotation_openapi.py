@@ -17,11 +17,11 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from moralscope.annotation.records import Item
-from moralscope.app.server.annotation import annotation_app
-from moralscope.app.server.limits import RateLimit
-from moralscope.app.server.running import Place
+from moralscope.server.annotate import annotation_app
+from moralscope.server.limits import RateLimit
+from moralscope.server.running import Place
 
-from ..unit.app.server.annotation_site import SECRET, Guest, Site
+from ..unit.server.annotation_site import SECRET, Guest, Site
 
 pytestmark = pytest.mark.slow
 ITEMS = [Item(f"i{n}", {"prompt": f"Why {n}?", "reply": f"Because {n}."}) for n in range(900)]

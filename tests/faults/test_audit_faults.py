@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from moralscope.app.cli import main
+from moralscope.cli import main
 
 SCRIPTED = ("--experts", "scripted")
 ASK = ("--prompt", "What should I do?", "--reply", "You should help him.")

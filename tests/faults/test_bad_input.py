@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from moralscope.engine.store import Store
+from moralscope.models.store import Store
 
 COMMAND = [sys.executable, "-m", "moralscope"]
 
@@ -164,7 +164,7 @@ def test_a_hundred_thousand_actions_stay_under_two_gigabytes(tmp_path, minilm_fo
     path.write_text("".join(f"meet {number % 300} friends\n" for number in range(100_000)))
     script = (
         "import sys\n"
-        "from moralscope.app.cli import main\n"
+        "from moralscope.cli import main\n"
         "try:\n"
         "    main(sys.argv[1:])\n"
         "finally:\n"  # not ru_maxrss: it remembers the process this one was started from

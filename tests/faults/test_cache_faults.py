@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.engine.cache import EmbeddingCache, row_bytes
-from moralscope.engine.encoders import TextEncoder
-from moralscope.engine.encoders.scripted import ScriptedBackend
+from moralscope.models.encoders import TextEncoder
+from moralscope.models.encoders.cache import EmbeddingCache, row_bytes
+from moralscope.models.encoders.scripted import ScriptedBackend
 
 WIDTH = 64
 TEXTS = [f"reply {number}" for number in range(2000)]
@@ -107,7 +107,7 @@ WRITE = """
 import sys
 from pathlib import Path
 import numpy as np
-from moralscope.engine.cache import EmbeddingCache
+from moralscope.models.encoders.cache import EmbeddingCache
 cache = EmbeddingCache(Path(sys.argv[1]), "c" * 64, 64)
 own = int(sys.argv[2])
 for step in range(15):

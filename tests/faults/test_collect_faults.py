@@ -7,12 +7,12 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import Candidate
-from moralscope.engine.generators import EndpointOptions
-from moralscope.engine.generators.endpoint import EndpointError, EndpointGenerator
-from moralscope.integrity.collecting import MAX_PROMPT, Asked, Chatbot, Prompt
-from moralscope.integrity.lexicons import load_lexicon
-from moralscope.jobs.collect import CollectOptions, collect
-from moralscope.jobs.collect_files import read_prompts
+from moralscope.models.language import EndpointOptions
+from moralscope.models.language.endpoint import EndpointError, EndpointGenerator
+from moralscope.rules.collect.collect import CollectOptions, collect
+from moralscope.rules.collect.exchanges import MAX_PROMPT, Asked, Chatbot, Prompt
+from moralscope.rules.collect.files import read_prompts
+from moralscope.rules.collect.lexicons import load_lexicon
 
 from ..contracts.generator_makers import served
 

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
+from moralscope.batch import columns, parquet_rows, reading, records
+from moralscope.batch.parquet_rows import open_parquet
+from moralscope.batch.plan import make_plan
+from moralscope.batch.sources import open_corpus
 from moralscope.core.errors import InputError, MoralscopeError
-from moralscope.engine.corpus import columns, parquet_rows, reading, records
-from moralscope.engine.corpus.parquet_rows import open_parquet
-from moralscope.engine.corpus.plan import make_plan
-from moralscope.engine.corpus.sources import open_corpus
 
 Usage = namedtuple("Usage", "total used free")
 

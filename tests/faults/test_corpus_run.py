@@ -20,10 +20,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import moralscope
+from moralscope.batch import folder as folders
+from moralscope.batch import progress, running
+from moralscope.batch.running import RunOptions, run_corpus
 from moralscope.core.errors import InputError, MoralscopeError
-from moralscope.engine.corpus import folder as folders
-from moralscope.engine.corpus import progress, running
-from moralscope.engine.corpus.running import RunOptions, run_corpus
 
 HERE = Path(__file__).parent.parent / "unit" / "engine" / "corpus"
 sys.path.insert(0, str(HERE))  # workers inherit it

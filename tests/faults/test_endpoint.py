@@ -11,8 +11,8 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import Decoding
-from moralscope.engine.generators import EndpointOptions, load_generator
-from moralscope.engine.generators.endpoint import EndpointError, EndpointGenerator
+from moralscope.models.language import EndpointOptions, load_generator
+from moralscope.models.language.endpoint import EndpointError, EndpointGenerator
 
 from ..contracts.generator_makers import answer_to, served
 

@@ -5,11 +5,11 @@ import json
 import pytest
 import typer
 
-from moralscope.app.cli.reproduce_integrity import integrity
-from moralscope.app.cli.rules_stats import stats
+from moralscope.cli.reproduce_integrity import integrity
+from moralscope.cli.rules_stats import stats
 from moralscope.core.errors import InputError
-from moralscope.integrity.reading import read_annotations
-from moralscope.jobs.reproduce_integrity import read_generated
+from moralscope.papers.integrity import read_generated
+from moralscope.rules.reading import read_annotations
 
 HEAD = b"Q,A,rot,rot-agree,violation-severity,moral,A_agrees\n"
 GOOD = b"q,a,r s t,4,3,care,0\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from moralscope.app.cli import main
+from moralscope.cli import main
 
 CASES = {
     "no-action.jsonl": (b'{"action": "a"}\n{"norm": "Be kind."}\n', "line 2 has no action"),

@@ -9,23 +9,23 @@ import tracemalloc
 import pytest
 
 from moralscope.annotation.item_files import read_items
-from moralscope.choice.templates import parse_template
-from moralscope.choice.word_sets import parse_word_sets
+from moralscope.axes.choice.templates import parse_template
+from moralscope.axes.labels import read_labelled
 from moralscope.core.errors import InputError, MoralscopeError, StoreError
 from moralscope.core.records import Decoding
-from moralscope.engine.classifiers.saved import read_settings
-from moralscope.engine.encoders.use_lite_tokenizer import UseLiteTokenizer
-from moralscope.engine.encoders.use_lite_weights import UseLiteWeights
-from moralscope.engine.generators import endpoint
-from moralscope.engine.generators.adapters import read_adapter
-from moralscope.engine.generators.gguf_header import read_header
-from moralscope.engine.vectors.readers import read_chunks
-from moralscope.integrity.lexicons import load_lexicon
-from moralscope.integrity.verdict import read_thresholds
-from moralscope.jobs.actions import read_actions
-from moralscope.jobs.labels import read_labelled
-from moralscope.jobs.stories_train_texts import read_drafts
+from moralscope.io.actions import read_actions
+from moralscope.models.classifiers.saved import read_settings
+from moralscope.models.encoders.use_lite_tokenizer import UseLiteTokenizer
+from moralscope.models.encoders.use_lite_weights import UseLiteWeights
+from moralscope.models.language import endpoint
+from moralscope.models.language.adapters import read_adapter
+from moralscope.models.language.gguf_header import read_header
+from moralscope.rules.collect.lexicons import load_lexicon
+from moralscope.rules.verdict import read_thresholds
 from moralscope.stories.chains.recipes import parse_recipe
+from moralscope.stories.train_generator import read_drafts
+from moralscope.words.vectors.readers import read_chunks
+from moralscope.words.word_sets import parse_word_sets
 
 LONG = "9" * 6000  # more digits than Python turns into a number
 DEEP = "[" * 20_000

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moralscope.stories.reversal import behaviour_of, restate_norm, reverse_norm
+from moralscope.stories.norms.reversal import behaviour_of, restate_norm, reverse_norm
 
 NO_NORMS = (
     "",

@@ -3,9 +3,9 @@
 import pytest
 from typer.testing import CliRunner
 
-from moralscope.app.cli.rules import app
+from moralscope.cli.rules import app
 from moralscope.core.errors import InputError
-from moralscope.integrity.rulebook import load_rulebook, parse_rulebook
+from moralscope.rules.rulebook import load_rulebook, parse_rulebook
 
 GOOD = "It's rude to stare."
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from moralscope.app.cli import main
+from moralscope.cli import main
 
 SCRIPTED = ("--generator", "scripted", "--encoder", "scripted")
 

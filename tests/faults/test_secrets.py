@@ -17,18 +17,18 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from moralscope.app.cli import main
-from moralscope.app.server.api import Proxy
-from moralscope.app.server.api.access import HEADER, Token, read_token
-from moralscope.app.server.api.upstream import Upstream
+from moralscope.annotation.projects import InitOptions, init_project
+from moralscope.cli import main
 from moralscope.core.errors import InputError, MoralscopeError, without_passwords
-from moralscope.engine.store._child import FetchError, run_child
-from moralscope.jobs.annotate import InitOptions, init_project
-from moralscope.jobs.guard import Guard, GuardOptions
-from moralscope.jobs.serving import Service
+from moralscope.models.store._child import FetchError, run_child
+from moralscope.server.api import Proxy
+from moralscope.server.api.access import HEADER, Token, read_token
+from moralscope.server.guard.policy import Guard, GuardOptions
+from moralscope.server.guard.upstream import Upstream
+from moralscope.server.service import Service
 
 from ..contracts.generator_makers import answer_to, served
-from ..unit.app.server.api_site import AUDIT, SCORE, site
+from ..unit.server.api_site import AUDIT, SCORE, site
 
 KEY = "sk-proj-Zx81hQmVw39LtuYk7Re2"
 TOKEN = "tok-9fK2mQ7xVb4Lw8Rz1Ny6Hd3"
@@ -204,7 +204,7 @@ def test_urls_with_passwords_are_refused_without_them(run, prompts, empty_home, 
 
 BUG = f"""
 import logging, sys
-from moralscope.app import cli
+from moralscope import cli
 def fail(words):
     logging.getLogger("moralscope.x").warning("asking https://me:{PASSWORD}@host/a")
     raise OSError("no https://me:{PASSWORD}@host/a")
@@ -399,8 +399,8 @@ def test_only_passwords_are_taken_out_of_what_is_said(text, told):
 
 @pytest.mark.slow
 def test_a_corpus_run_keeps_no_key(prompts):
-    corpus = pytest.importorskip("moralscope.jobs.corpus")
-    from moralscope.jobs.collect_models import CollectOptions
+    corpus = pytest.importorskip("moralscope.batch.job")
+    from moralscope.rules.collect.models import CollectOptions
 
     rows = "".join(f'{{"prompt": "Do you steal {n} apples?"}}\n' for n in range(2))
     (prompts / "prompts.jsonl").write_text(rows)

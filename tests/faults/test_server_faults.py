@@ -10,9 +10,9 @@ import time
 import httpx2
 import pytest
 
-from moralscope.jobs import serving
+from moralscope.server import service as serving
 
-from ..unit.app.server.api_site import ACTIONS, AUDIT, SCORE, process, site
+from ..unit.server.api_site import ACTIONS, AUDIT, SCORE, process, site
 
 PATHS = ["/v1/score", "/v1/compare", "/v1/rank", "/v1/audit", "/v1/rules/lint"]
 HOSTILE = [

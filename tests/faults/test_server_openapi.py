@@ -17,13 +17,13 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from moralscope.app.server.api import Bounds, Proxy, Work, api_app
-from moralscope.app.server.api.upstream import Upstream
-from moralscope.app.server.running import Place
-from moralscope.jobs.guard import Guard, GuardOptions
-from moralscope.jobs.serving import Service
+from moralscope.server.api import Bounds, Proxy, Work, api_app
+from moralscope.server.guard.policy import Guard, GuardOptions
+from moralscope.server.guard.upstream import Upstream
+from moralscope.server.running import Place
+from moralscope.server.service import Service
 
-from ..unit.app.server.api_site import scripted_catalogue
+from ..unit.server.api_site import scripted_catalogue
 
 pytestmark = pytest.mark.slow
 CHECKS = (

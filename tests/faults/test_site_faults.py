@@ -2,7 +2,7 @@
 
 import pytest
 
-from ..unit.app.server.site_pages import whole_site
+from ..unit.server.site_pages import whole_site
 
 JSON = {"Content-Type": "application/json"}
 ROUTES = ("/api/site/runs", "/api/site/figure", "/api/site/chain")

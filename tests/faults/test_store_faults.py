@@ -16,7 +16,7 @@ import pytest
 
 import moralscope
 from moralscope.core.errors import ChecksumMismatch, LicenceNotAccepted, StoreError
-from moralscope.engine.store import Store, load_entries
+from moralscope.models.store import Store, load_entries
 
 from .store_carriers import (
     Index,
@@ -34,7 +34,7 @@ OFFLINE = ("MORALSCOPE_OFFLINE", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 PULL = """
 import sys
 from pathlib import Path
-from moralscope.engine.store import Store, load_entries
+from moralscope.models.store import Store, load_entries
 Store(Path(sys.argv[1]), catalogue=load_entries(Path(sys.argv[2]))).pull("tiny")
 """
 

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from moralscope.app.cli import main
+from moralscope.cli import main
 
 from ..contracts.expert_makers import tiny_bert
 from ..contracts.generator_makers import tiny_llama
-from ..unit.jobs.test_stories_train import story
+from ..unit.stories.test_stories_train import story
 
 
 @pytest.fixture(scope="module")

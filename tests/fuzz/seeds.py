@@ -379,7 +379,7 @@ def _saved_axes() -> list[tuple[str, str | bytes]]:
             **{"bootstrap_degrees_median": 1, "bootstrap_degrees_p95": 1},
         },
     }
-    about = {"schema": "moralscope.direction/1", "direction": json.dumps(direction)}
+    about = {"schema": "moralscope.axes.direction/1", "direction": json.dumps(direction)}
     places = {"positions": ("F64", [1, 2], 0, 16), "second": ("F64", [2], 16, 32)}
     vectors = {**places, "vector": ("F64", [2], 32, 48)}
     rows = np.array([0.1, 0.2, 0, 1, 1, 0]).tobytes()

@@ -46,7 +46,7 @@ class Target:
 
 
 def _rulebook(path: Path) -> Any:
-    from moralscope.integrity.rulebook import layer_rulebooks, load_rulebook
+    from moralscope.rules.rulebook import layer_rulebooks, load_rulebook
 
     book = load_rulebook(path)
     return layer_rulebooks([book, book])
@@ -61,13 +61,13 @@ def _stories(path: Path) -> Any:
 
 
 def _template(path: Path) -> Any:
-    from moralscope.choice.templates import load_template
+    from moralscope.axes.choice.templates import load_template
 
     return load_template(str(path)).questions("kill time")
 
 
 def _tfjs_graph(path: Path) -> Any:
-    from moralscope.engine.encoders.use_lite_weights import UseLiteWeights
+    from moralscope.models.encoders.use_lite_weights import UseLiteWeights
 
     model, _, shard = path.read_bytes().partition(SHARD)
     path.write_bytes(model)
@@ -76,14 +76,14 @@ def _tfjs_graph(path: Path) -> Any:
 
 
 def _tfjs_vocabulary(path: Path) -> Any:
-    from moralscope.engine.encoders.use_lite_tokenizer import UseLiteTokenizer
+    from moralscope.models.encoders.use_lite_tokenizer import UseLiteTokenizer
 
     return UseLiteTokenizer.read(path).encode("kill time: a b")
 
 
 def _word_vectors(path: Path) -> Any:
-    from moralscope.engine.vectors.layout import map_table
-    from moralscope.engine.vectors.readers import read_chunks
+    from moralscope.words.vectors.layout import map_table
+    from moralscope.words.vectors.readers import read_chunks
 
     if path.suffix == ".safetensors":
         matrix, _ = map_table(path)
@@ -92,14 +92,14 @@ def _word_vectors(path: Path) -> Any:
 
 
 def _gguf(path: Path) -> Any:
-    from moralscope.engine.generators.gguf_header import read_header
+    from moralscope.models.language.gguf_header import read_header
 
     return read_header(path)
 
 
 def _annotations(path: Path) -> Any:
-    from moralscope.integrity.reading import read_annotations
-    from moralscope.integrity.statistics import counts, distributions
+    from moralscope.rules.reading import read_annotations
+    from moralscope.rules.statistics import counts, distributions
 
     read_annotations(path, malformed="skip")
     found = read_annotations(path).annotations
@@ -107,30 +107,30 @@ def _annotations(path: Path) -> Any:
 
 
 def _exchanges(path: Path) -> Any:
-    from moralscope.integrity.hostile import chunks, read_exchange
-    from moralscope.jobs.audit_files import open_exchanges
+    from moralscope.rules.audit_files import open_exchanges
+    from moralscope.rules.sanitize import chunks, read_exchange
 
     return [chunks(read_exchange(each).exchange.reply) for each in open_exchanges(path)]
 
 
 def _gate(path: Path) -> Any:
-    from moralscope.jobs.gates import check_gate, parse_gate
+    from moralscope.stats.gates import check_gate, parse_gate
 
     gate = parse_gate(path.read_bytes().decode("utf-8", "replace"), ["r", "changed"])
     return check_gate(gate, {"": {"r": 0.5, "changed": float("nan")}})
 
 
 def _run_record(path: Path) -> Any:
-    from moralscope.jobs.report import read_run
     from moralscope.reports import report_html
+    from moralscope.reports.write import read_run
 
     return report_html(read_run(path), path.name).encode()
 
 
 def _text_run(path: Path) -> Any:
-    from moralscope.jobs.stories_chain import read_beside
-    from moralscope.jobs.stories_texts import read_texts
-    from moralscope.jobs.stories_train_texts import read_drafts
+    from moralscope.stories.chains.run import read_beside
+    from moralscope.stories.saved_texts import read_texts
+    from moralscope.stories.train_generator import read_drafts
 
     for read in (read_drafts, lambda place: read_beside([place])):
         with suppress(MoralscopeError):
@@ -140,7 +140,7 @@ def _text_run(path: Path) -> Any:
 
 def _project(path: Path) -> Any:
     from moralscope.annotation.project import parse_project, project_text
-    from moralscope.engine.files import read_small_text
+    from moralscope.io.files import read_small_text
 
     found = parse_project(read_small_text(path, "project", "mend it"), path.name)
     assert parse_project(project_text(found), "again") == found
@@ -157,35 +157,35 @@ def _items(path: Path) -> Any:
 
 
 def _actions(path: Path) -> Any:
-    from moralscope.jobs.actions import read_actions
-    from moralscope.jobs.labels import read_labelled
+    from moralscope.axes.labels import read_labelled
+    from moralscope.io.actions import read_actions
 
     read_labelled(path, all_labelled=False)
     return read_actions(path)
 
 
 def _judge_rows(path: Path) -> Any:
-    from moralscope.jobs.judge_rows import read_rows
+    from moralscope.axes.judge.rows import read_rows
 
     return read_rows(path)
 
 
 def _word_sets(path: Path) -> Any:
-    from moralscope.choice.word_sets import load_word_sets
+    from moralscope.words.word_sets import load_word_sets
 
     return load_word_sets(str(path)).lowered()
 
 
 def _pairs(path: Path) -> Any:
-    from moralscope.direction.pairs import load_pairs
+    from moralscope.steer.pairs import load_pairs
 
     return load_pairs("mine", path)
 
 
 def _settings(path: Path) -> Any:
     """Read what a user writes or shares as TOML or JSON: recipes, limits, experts, adapters."""
-    from moralscope.engine.classifiers.saved import read_settings
-    from moralscope.integrity.verdict import read_thresholds
+    from moralscope.models.classifiers.saved import read_settings
+    from moralscope.rules.verdict import read_thresholds
     from moralscope.stories.chains.recipes import load_recipe
 
     if path.suffix == ".json":
@@ -196,15 +196,15 @@ def _settings(path: Path) -> Any:
 
 
 def _ratings(path: Path) -> Any:
-    from moralscope.jobs.corrections import read_corrections
-    from moralscope.jobs.ratings import read_ratings
+    from moralscope.axes.ratings import read_ratings
+    from moralscope.steer.corrections import read_corrections
 
     head = path.read_bytes()[:40]
     return (read_ratings if b"yes" in head or b"no" in head else read_corrections)(path)
 
 
 def _judgments(path: Path) -> Any:
-    from moralscope.jobs.agreement_files import read_judged, read_people
+    from moralscope.annotation.agreement_files import read_judged, read_people
 
     return (read_judged if b"item" in path.read_bytes()[:200] else read_people)(path)
 
@@ -226,8 +226,8 @@ def example_pack() -> Any:
 
 
 def _saved_axis(path: Path) -> Any:
-    from moralscope.direction.editing import load_edit
-    from moralscope.direction.saved import load_direction
+    from moralscope.axes.direction.saved import load_direction
+    from moralscope.steer.editing import load_edit
 
     if b"moralscope.edit" in path.read_bytes():
         return load_edit(path)
@@ -236,8 +236,8 @@ def _saved_axis(path: Path) -> Any:
 
 
 def _lexicon(path: Path) -> Any:
-    from moralscope.choice.valence import load_valence
-    from moralscope.integrity.lexicons import load_lexicon
+    from moralscope.rules.collect.lexicons import load_lexicon
+    from moralscope.words.valence import load_valence
 
     if path.suffix == ".txt":
         return load_valence(path)
@@ -246,7 +246,7 @@ def _lexicon(path: Path) -> Any:
 
 def _endpoint_answer(path: Path) -> Any:
     from moralscope.core.records import Decoding
-    from moralscope.engine.generators import endpoint
+    from moralscope.models.language import endpoint
 
     try:
         answer = endpoint._checked(path.read_bytes())

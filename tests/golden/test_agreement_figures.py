@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from moralscope.engine.stats.agreement import LEVELS, krippendorff_alpha
-from moralscope.engine.stats.intraclass import intraclass_forms
-from moralscope.engine.stats.kappa import cohen_kappa, fleiss_kappa, percent_agreement
+from moralscope.stats.agreement import LEVELS, krippendorff_alpha
+from moralscope.stats.intraclass import intraclass_forms
+from moralscope.stats.kappa import cohen_kappa, fleiss_kappa, percent_agreement
 
 CASES = tomllib.loads(Path(__file__).with_name("agreement_cases.toml").read_text("utf-8"))
 # Written by bench/agreement.py --against, with the packages' versions.

@@ -6,11 +6,11 @@ import pytest
 import yaml
 from sklearn.metrics import f1_score
 
-from moralscope.integrity.alignment import Aligner
-from moralscope.integrity.records import Exchange
-from moralscope.integrity.rulebook import shipped_rulebook
-from moralscope.jobs.audit import alignment_expert
-from moralscope.jobs.experts import RULES, prepare_experts
+from moralscope.rules.alignment import Aligner
+from moralscope.rules.audit import alignment_expert
+from moralscope.rules.records import Exchange
+from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.stories.experts import RULES, prepare_experts
 
 ROWS = yaml.safe_load((Path(__file__).parent / "exchanges.yaml").read_text("utf-8"))
 

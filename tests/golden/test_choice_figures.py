@@ -2,8 +2,8 @@
 
 import pytest
 
-from moralscope.engine.data import data_file
-from moralscope.jobs.reproduce import reproduce_choice
+from moralscope.models.store.data_files import data_file
+from moralscope.papers.choice import reproduce_choice
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +43,8 @@ def test_the_published_biases_give_the_published_figures():
     """Our statistics on the authors' own numbers: r = 0.73, t = 10.20, means and sds."""
     import json
 
-    from moralscope.choice import load_paper
-    from moralscope.engine.stats import correlate, summarise, t_test
+    from moralscope.axes.choice import load_paper
+    from moralscope.stats import correlate, summarise, t_test
 
     path = data_file("figures/mcm_dos_donts.json")
     if path is None:

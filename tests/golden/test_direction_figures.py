@@ -2,10 +2,10 @@
 
 import pytest
 
-from moralscope.engine.data import data_file
-from moralscope.jobs.actions import read_actions
-from moralscope.jobs.reproduce_direction import reproduce_direction
-from moralscope.jobs.score import score
+from moralscope.axes.score import score
+from moralscope.io.actions import read_actions
+from moralscope.models.store.data_files import data_file
+from moralscope.papers.direction import reproduce_direction
 
 HUMAN = "human/yes_no_visible_half.csv"
 POPULATIONS = ("amt", "regional")

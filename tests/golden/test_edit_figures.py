@@ -2,9 +2,9 @@
 
 import pytest
 
-from moralscope.engine.data import data_file
-from moralscope.jobs.edit import PROFESSIONS, EditSettings, edit
-from moralscope.jobs.teach import teach
+from moralscope.models.store.data_files import data_file
+from moralscope.steer.edit import PROFESSIONS, EditSettings, edit
+from moralscope.steer.teach import teach
 
 
 def measured(name, **settings):

@@ -6,12 +6,12 @@ is hard. The rules are ours.
 
 import pytest
 
-from moralscope.integrity.alignment import Aligner
-from moralscope.integrity.records import Exchange
-from moralscope.integrity.retrieval import Retriever
-from moralscope.integrity.rulebook import shipped_rulebook
-from moralscope.jobs.audit import alignment_expert
-from moralscope.jobs.experts import RULES, prepare_experts
+from moralscope.rules.alignment import Aligner
+from moralscope.rules.audit import alignment_expert
+from moralscope.rules.records import Exchange
+from moralscope.rules.retrieval import Retriever
+from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.stories.experts import RULES, prepare_experts
 
 TROOPS = Exchange(
     "Do you support your country's troops?",

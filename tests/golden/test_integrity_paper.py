@@ -2,8 +2,8 @@
 
 import pytest
 
-from moralscope.integrity.paper import AUTOMATIC, FILTERS, PEOPLE, load_paper
-from moralscope.integrity.records import FOUNDATIONS
+from moralscope.rules.paper import AUTOMATIC, FILTERS, PEOPLE, load_paper
+from moralscope.rules.records import FOUNDATIONS
 
 COLUMNS = {  # sums over the eleven systems of Table 1, added from the columns of the paper's text
     "R-1": 442.78,

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from moralscope.core.records import Candidate
-from moralscope.engine.data import data_file
-from moralscope.engine.metrics import bleu, distinct, perplexity, rouge
-from moralscope.engine.stats.agreement import krippendorff_alpha
+from moralscope.models.store.data_files import data_file
+from moralscope.stats.agreement import krippendorff_alpha
+from moralscope.stats.text import bleu, distinct, perplexity, rouge
 from moralscope.stories.paper_generation import load_generation_paper
 
 CASES = tomllib.loads(Path(__file__).with_name("metric_cases.toml").read_text("utf-8"))
@@ -56,7 +56,7 @@ def test_krippendorffs_alpha(case):
 
 @pytest.mark.realdata
 def test_the_reference_norms_are_as_diverse_as_the_paper_says():
-    from moralscope.jobs.stories_data import load_stories
+    from moralscope.stories.data_files import load_stories
 
     if data_file("moral_stories/stories.jsonl") is None:
         pytest.skip("Moral Stories is not below MORALSCOPE_DATA")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from moralscope.engine.encoders import load_encoder
-from moralscope.integrity.records import ALIGNMENTS, Exchange
-from moralscope.integrity.retrieval import RandomRules, Retriever
-from moralscope.integrity.rulebook import shipped_rulebook
+from moralscope.models.encoders import load_encoder
+from moralscope.rules.records import ALIGNMENTS, Exchange
+from moralscope.rules.retrieval import RandomRules, Retriever
+from moralscope.rules.rulebook import shipped_rulebook
 
 from ..conftest import ensure
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from moralscope.jobs.compare import FIGURES as ENCODER_FIGURES
-from moralscope.jobs.compare_runs import AUDIT_FIGURES, FIGURES
-from moralscope.jobs.gates import parse_gate
+from moralscope.axes.compare import FIGURES as ENCODER_FIGURES
+from moralscope.axes.compare_runs.compare import AUDIT_FIGURES, FIGURES
+from moralscope.stats.gates import parse_gate
 
 DOCS = Path(__file__).parents[2] / "docs"
 RUN_FIGURES = {**FIGURES, **AUDIT_FIGURES}

@@ -14,7 +14,7 @@ from moralscope.annotation.exporting import (
 from moralscope.annotation.records import Person
 from moralscope.annotation.yaml_files import one_of
 from moralscope.core.errors import InputError
-from moralscope.engine.files import write_whole
+from moralscope.io.files import write_whole
 
 FOLDER = "exports"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}(\.[a-z]{1,8})?")

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from moralscope.annotation.judgments import FieldRatings
-from moralscope.engine.stats.agreement import Agreement, agreement
-from moralscope.engine.stats.intraclass import IntraclassForm, intraclass_forms
-from moralscope.engine.stats.kappa import cohen_kappa, fleiss_kappa, percent_agreement
-from moralscope.engine.stats.ratings import RESAMPLES, Estimate, Floats
+from moralscope.stats.agreement import Agreement, agreement
+from moralscope.stats.intraclass import IntraclassForm, intraclass_forms
+from moralscope.stats.kappa import cohen_kappa, fleiss_kappa, percent_agreement
+from moralscope.stats.ratings import RESAMPLES, Estimate, Floats
 
 
 @dataclass(frozen=True, slots=True)

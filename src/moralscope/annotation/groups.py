@@ -13,9 +13,9 @@ import numpy as np
 
 from moralscope.annotation.judgments import FieldRatings
 from moralscope.core.errors import InputError
-from moralscope.engine.stats.agreement import agreement
-from moralscope.engine.stats.proportions import Share, bootstrap_mean, wilson
-from moralscope.engine.stats.ratings import Estimate, RatingTable
+from moralscope.stats.agreement import agreement
+from moralscope.stats.proportions import Share, bootstrap_mean, wilson
+from moralscope.stats.ratings import Estimate, RatingTable
 
 OTHERS, NOT_SAID = "others", "not said"
 SMALLEST = 3  # a project may ask for more people in a group, never for fewer

@@ -15,7 +15,7 @@ from moralscope.annotation.records import Item, TaskForm
 from moralscope.annotation.texts import storable
 from moralscope.core.errors import InputError
 from moralscope.core.registry import did_you_mean
-from moralscope.engine.tables import SUFFIXES, read_rows
+from moralscope.io.tables import SUFFIXES, read_rows
 
 MAX_ITEMS = 1_000_000
 MAX_CHARACTERS = 50_000

@@ -14,8 +14,8 @@ import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.registry import did_you_mean
-from moralscope.engine.stats.agreement import LEVELS
-from moralscope.engine.stats.ratings import Ints, Rating, RatingTable, long_table
+from moralscope.stats.agreement import LEVELS
+from moralscope.stats.ratings import Ints, Rating, RatingTable, long_table
 
 SEVERAL, TEXT = "several", "text"
 FIELD_LEVELS = (*LEVELS, SEVERAL, TEXT)

@@ -9,7 +9,7 @@ from moralscope.annotation.forms import default_policies, load_form, task_names
 from moralscope.annotation.records import Policies, Project
 from moralscope.annotation.yaml_files import Keys, one_of, parse_yaml
 from moralscope.core.errors import InputError
-from moralscope.engine.files import read_small_text, write_whole
+from moralscope.io.files import read_small_text, write_whole
 
 PROJECT_FILE = "project.yaml"
 VERSION = 1

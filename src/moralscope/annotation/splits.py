@@ -18,8 +18,8 @@ from moralscope.annotation.groups import (
     named,
 )
 from moralscope.annotation.judgments import FieldRatings
-from moralscope.engine.stats.permutation import GroupDifferences, group_differences
-from moralscope.engine.stats.ratings import Floats
+from moralscope.stats.permutation import GroupDifferences, group_differences
+from moralscope.stats.ratings import Floats
 
 _SIGNIFICANT = 0.05
 

@@ -10,7 +10,7 @@ import yaml
 
 from moralscope.core.errors import InputError
 from moralscope.core.registry import did_you_mean
-from moralscope.engine.yaml_nodes import LOADER, YamlProblem, compose
+from moralscope.io.documents import LOADER, YamlProblem, compose
 
 _DEPTH = 8
 _REMEDY = "mend the line; `moralscope annotate init` writes a good file to compare with"

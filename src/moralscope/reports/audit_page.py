@@ -8,7 +8,7 @@ from typing import Any
 
 from moralscope.reports.charts import bars
 from moralscope.reports.page import Block, Column, Facts, Page, Section, Table, signed
-from moralscope.reports.plain import Plain, number, rows_of, text
+from moralscope.reports.record_view import Plain, number, rows_of, text
 
 _MAX_ROWS = 5_000
 _SHORT = 160

@@ -12,8 +12,8 @@ from moralscope.reports.corpus_page import corpus_page
 from moralscope.reports.evaluate_page import evaluate_page
 from moralscope.reports.generic_page import generic_page
 from moralscope.reports.page import Page
-from moralscope.reports.plain import Plain, check_plain, label_key, text
 from moralscope.reports.provenance import closing_sections
+from moralscope.reports.record_view import Plain, check_plain, label_key, text
 from moralscope.reports.reproduce_page import reproduce_page
 from moralscope.reports.runs_page import runs_page
 from moralscope.reports.score_page import score_page

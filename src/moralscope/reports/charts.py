@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from moralscope.reports.page import Chart
-from moralscope.reports.plain import Scored
+from moralscope.reports.record_view import Scored
 
 CLASSES = (
     ("above zero", "good", "circle"),

@@ -7,7 +7,7 @@ from typing import Any
 from moralscope.reports.charts import rounded, slopes
 from moralscope.reports.page import Chart, Column, Page, Section, Table
 from moralscope.reports.people_section import correlation_text
-from moralscope.reports.plain import Plain, number, rows_of, text
+from moralscope.reports.record_view import Plain, number, rows_of, text
 
 SHOWN = 24
 _WHERE = "'pairs'"

@@ -5,7 +5,7 @@ from typing import Any
 
 from moralscope.reports.charts import rounded
 from moralscope.reports.page import NOTHING, Block, Chart, Column, Page, Section, Table
-from moralscope.reports.plain import Plain, number, rows_of, text
+from moralscope.reports.record_view import Plain, number, rows_of, text
 
 _COLOURS = ("good", "bad", "third", "fourth", "muted", "ink")
 _GRID = (

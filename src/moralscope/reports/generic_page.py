@@ -16,7 +16,7 @@ from moralscope.reports.page import (
 )
 from moralscope.reports.pairs import cloud
 from moralscope.reports.people_section import correlation_text
-from moralscope.reports.plain import Plain, text
+from moralscope.reports.record_view import Plain, text
 
 _MAX_ROWS = 5_000
 _MAX_CELLS = 12

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from moralscope.reports.charts import Group, outermost, scatter
 from moralscope.reports.page import Chart
-from moralscope.reports.plain import Plain, text
+from moralscope.reports.record_view import Plain, text
 
 _NAMES = ("action", "word", "text", "name", "answer")
 _LEAST = 3

@@ -4,7 +4,7 @@ from typing import Any
 
 from moralscope.reports.charts import Group, outermost, scatter
 from moralscope.reports.page import MINUS, NOTHING, Block, Chart, Column, Section, Table
-from moralscope.reports.plain import Plain, number, rows_of, text
+from moralscope.reports.record_view import Plain, number, rows_of, text
 
 _SHOWN = 30
 _NAMED = 8

@@ -11,7 +11,7 @@ from moralscope.reports.generic_page import blocks_of, table_of
 from moralscope.reports.page import Chart, Column, Page, Section, Table, signed
 from moralscope.reports.pairs import cloud, pairs_of
 from moralscope.reports.people_section import people_sections
-from moralscope.reports.plain import (
+from moralscope.reports.record_view import (
     Plain,
     Scored,
     label_key,

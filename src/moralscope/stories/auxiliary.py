@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from moralscope.core.errors import InputError
-from moralscope.engine.classifiers.learning import Lesson
+from moralscope.models.classifiers.learning import Lesson
 
 TASKS = {
     "ethics-commonsense": ("wrong", "acceptable"),

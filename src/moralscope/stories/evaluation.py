@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.core.protocols import Classifier
-from moralscope.engine.stats import percentile_interval, resample_weights
-from moralscope.engine.stats.calibration import (
+from moralscope.stats import percentile_interval, resample_weights
+from moralscope.stats.calibration import (
     ReliabilityBin,
     expected_calibration_error,
     negative_log_likelihood,
     reliability_bins,
 )
-from moralscope.engine.stats.proportions import mcnemar
+from moralscope.stats.proportions import mcnemar
 from moralscope.stories.story import MoralStory
 from moralscope.stories.tasks import ClassificationTask, Sample, samples
 
@@ -155,7 +155,7 @@ def predict(
 
     Examples
     --------
-    >>> from moralscope.engine.classifiers.scripted import ScriptedClassifier
+    >>> from moralscope.models.classifiers.scripted import ScriptedClassifier
     >>> sample = Sample("1", "action", "", "Jo smiles.", 1, "moral")
     >>> predict(ScriptedClassifier("action", ["immoral", "moral"]), [sample]).binary.shape
     (1, 2)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from moralscope.engine.classifiers.learning import Lesson
-from moralscope.stories.reversal import behaviour_of, restate_norm, reverse_norm, swap_norms
+from moralscope.models.classifiers.learning import Lesson
+from moralscope.stories.norms.reversal import behaviour_of, restate_norm, reverse_norm, swap_norms
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 from moralscope.stories.tasks import ClassificationTask, path_row, samples
 

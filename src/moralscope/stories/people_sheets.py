@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.engine.files import write_whole
+from moralscope.io.files import write_whole
 
 KEY_SCHEMA = "moralscope.pack/1"
 SHEET_SCHEMA = "moralscope.sheet/1"

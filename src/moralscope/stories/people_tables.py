@@ -10,7 +10,8 @@ from itertools import combinations
 
 import numpy as np
 
-from moralscope.engine.metrics import (
+from moralscope.stats.agreement import Agreement, agreement
+from moralscope.stats.text import (
     Compared,
     Measured,
     SystemComparison,
@@ -19,7 +20,6 @@ from moralscope.engine.metrics import (
     mean_sums,
     measure,
 )
-from moralscope.engine.stats.agreement import Agreement, agreement
 from moralscope.stories.people_sheets import Pack, PackItem, Ratings
 from moralscope.stories.story import ORIENTATIONS
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from moralscope.stories.inflection import base_of_finite, base_of_gerund, tables
+from moralscope.stories.norms.inflection import base_of_finite, base_of_gerund, tables
 from moralscope.stories.story import SENTENCES, MoralStory
 
 _TRIES = 40

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from moralscope.engine.training.texts import TextLesson
+from moralscope.models.training.texts import TextLesson
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 from moralscope.stories.tasks import (
     GenerationTask,

@@ -7,7 +7,7 @@ import pytest
 
 from moralscope.annotation.disagreement import field_agreement, item_spreads, most_split
 from moralscope.annotation.judgments import Judgment, by_field
-from moralscope.engine.stats.agreement import krippendorff_alpha
+from moralscope.stats.agreement import krippendorff_alpha
 
 rng = np.random.default_rng(8)
 

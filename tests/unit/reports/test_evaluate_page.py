@@ -4,10 +4,10 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
-from moralscope.engine.classifiers.scripted import ScriptedExperts
-from moralscope.jobs.stories_evaluate import EvaluateOptions, evaluate
+from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.reports import report_html
 from moralscope.reports.build import build_page
+from moralscope.stories.evaluate import EvaluateOptions, evaluate
 from moralscope.stories.story import MoralStory
 from moralscope.stories.tasks import classification_task
 

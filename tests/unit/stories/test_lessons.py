@@ -15,7 +15,7 @@ from moralscope.stories.lessons import (
     dev_lessons,
     official_lessons,
 )
-from moralscope.stories.reversal import parse_norm, restate_norm, reverse_norm
+from moralscope.stories.norms.reversal import parse_norm, restate_norm, reverse_norm
 from moralscope.stories.story import MoralStory
 from moralscope.stories.tasks import classification_task, generation_task
 from moralscope.stories.text_lessons import REFINEMENT, refinement_lessons, text_lessons

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.engine.encoders import load_encoder
+from moralscope.models.encoders import load_encoder
 from moralscope.stories.leaks import audit_leaks
 from moralscope.stories.reading import read_stories
 from moralscope.stories.split_scores import (

@@ -14,7 +14,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.registry import did_you_mean
-from moralscope.engine.files import read_small_text
+from moralscope.io.files import read_small_text
 from moralscope.stories.chains.flow import check_flow
 from moralscope.stories.chains.recipe import SAMPLING, Recipe, Step, where
 

@@ -1,0 +1,188 @@
+"""Judgments for `agreement`: from a table of any of three shapes, or from an annotation project.
+
+Long: item, person, field, value. Wide: item, person and a column a field. An export of `annotate`:
+either, or JSON objects with `answer`. A column `leaning`, or a file of people, says who they are.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from moralscope.annotation.groups import Annotator
+from moralscope.annotation.judgments import SEVERAL, Judgment
+from moralscope.core.errors import InputError
+from moralscope.io.tables import Row, read_rows
+
+if TYPE_CHECKING:
+    from moralscope.annotation.records import AnswerRow, TaskForm
+
+_ABOUT = (
+    "schema", "project", "task", "form", "item", "person", "stage", "submitted", "seconds",
+    "revision", "submission", "author", "texts", "answer", "leaning",
+)  # fmt: skip
+_TEXT = "text_"
+_MAX_TEXT = 300
+_MAX_NAME = 200
+_NAMED = 5
+_MAIN = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What was judged by whom: judgments, levels that are known, people, texts of items."""
+
+    source: str
+    judgments: Sequence[Judgment]
+    levels: Mapping[str, str] = field(default_factory=dict)
+    annotators: Sequence[Annotator] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    staged: int = 0  # rows of staging rounds, which do not count
+    smallest_group: int | None = None
+    own_texts: bool = False  # people judged texts of their own
+
+
+def read_judged(path: Path) -> Judged:
+    r"""Read a table of judgments; what cannot be read is refused by its line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.csv")
+    ...     _ = path.write_text("item,person,severity,note\n1,p,4,\n1,q,5,hm\n")
+    ...     [(one.person, one.field, one.value) for one in read_judged(path).judgments]
+    [('p', 'severity', '4'), ('p', 'note', ''), ('q', 'severity', '5'), ('q', 'note', 'hm')]
+    """
+    judgments: list[Judgment] = []
+    leanings: dict[str, str | None] = {}
+    texts: dict[str, str] = {}
+    staged = 0
+    for row in _good_rows(path, ("item", "person")):
+        item, person = _name(row["item"]), _name(row["person"])
+        if row.get("stage", _MAIN) not in (_MAIN, "", None):
+            staged += 1
+            continue
+        judgments += (Judgment(item, person, name, value) for name, value in _fields(row))
+        texts.setdefault(item, _text(_texts(row)))
+        if "leaning" in row:
+            leanings[person] = _leaning(row["leaning"])
+    if not judgments:
+        raise InputError(f"{path} holds no judgments", "give rows of item, person, field, value")
+    told = [Annotator(who, leaning) for who, leaning in leanings.items()]
+    return Judged(str(path), judgments, {}, told, texts, staged)
+
+
+def read_people(path: Path) -> list[Annotator]:
+    """Read who people are: person, leaning, and weights of foundations in columns or an object."""
+    found: dict[str, Annotator] = {}
+    for row in _good_rows(path, ("person",)):
+        person = _name(row["person"])
+        if person in found:
+            raise InputError(f"{path} names {person[:40]} twice", "keep one row a person")
+        inner = row.get("foundations")
+        given = inner if isinstance(inner, Mapping) else row
+        skipped = {"schema", "person", "leaning", "foundations"}
+        weights = {
+            str(name): weight
+            for name, value in given.items()
+            if name not in skipped and (weight := _weight(value)) is not None
+        }
+        found[person] = Annotator(person, _leaning(row.get("leaning")), weights or None)
+    return list(found.values())
+
+
+def from_answers(
+    rows: Iterable["AnswerRow"], forms: Mapping[str, "TaskForm"], source: str
+) -> Judged:
+    """Take a project's answers; the forms say each field's level.
+
+    Fields of a form bear its name where there are several forms.
+    """
+    levels: dict[str, str] = {}
+    judgments: list[Judgment] = []
+    texts: dict[str, str] = {}
+    own = False
+    several = len(forms) > 1
+    for name, form in forms.items():
+        for one in form.fields:
+            level = SEVERAL if one.type == "many" else one.level
+            levels[_titled(name, one.name, several=several)] = level
+        own = own or any(one.name == "rule" and one.level == "text" for one in form.fields)
+    for row in rows:
+        for name, value in row.answer.items():
+            title = _titled(row.form, name, several=several)
+            judgments.append(Judgment(row.item, row.person, title, value))
+        texts.setdefault(row.item, _text(row.texts))
+    return Judged(source, judgments, levels, (), texts, own_texts=own)
+
+
+def _good_rows(path: Path, required: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of a table, or refuse it by its first bad lines."""
+    problems: list[str] = []
+    for line, cells in read_rows(path, required):
+        wrong = _wrong((line, cells), required)
+        if wrong:
+            problems.append(f"line {line} {wrong}")
+            if len(problems) == _NAMED:
+                break
+        elif isinstance(cells, Mapping) and not problems:
+            yield cells
+    if problems:
+        raise InputError(f"{path} {', '.join(problems)}", "mend or remove these lines")
+
+
+def _wrong(row: Row, required: Sequence[str]) -> str | None:
+    cells = row[1]
+    if isinstance(cells, str):
+        return cells
+    for name in required:
+        value = cells.get(name)
+        if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
+            return f"has no {name}"
+    if "answer" in cells and not isinstance(cells["answer"], Mapping):
+        return "has no object under 'answer'"
+    return None
+
+
+def _fields(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield fields and values of a row of any shape."""
+    if isinstance(row.get("answer"), Mapping):
+        yield from ((str(name), value) for name, value in row["answer"].items())
+    elif "field" in row and "value" in row:
+        yield _name(row["field"]), row["value"]
+    else:
+        for name, value in row.items():
+            if name not in _ABOUT and not str(name).startswith(_TEXT):
+                yield str(name), value
+
+
+def _texts(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    inner = row.get("texts")
+    if isinstance(inner, Mapping):
+        return inner
+    return {name: value for name, value in row.items() if str(name).startswith(_TEXT)}
+
+
+def _text(texts: Mapping[str, Any]) -> str:
+    whole = " → ".join(str(value) for value in texts.values() if value)
+    return whole if len(whole) <= _MAX_TEXT else f"{whole[:_MAX_TEXT]}…"
+
+
+def _titled(form: str, name: str, *, several: bool) -> str:
+    return f"{form}: {name}" if several else name
+
+
+def _name(value: Any) -> str:
+    return str(value).strip()[:_MAX_NAME]
+
+
+def _leaning(value: Any) -> str | None:
+    return (str(value).strip()[:_MAX_NAME] or None) if value is not None else None
+
+
+def _weight(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None

@@ -1,1 +1,0 @@
-"""Doors: parse, call one job, render. No logic."""

@@ -1,0 +1,116 @@
+"""The Moral Choice Machine: bias of actions from question/answer cosines.
+
+    bias(q, a, b) = cos(a, q) - cos(b, q)                      (Jentzsch et al. 2019, Eq. 2)
+
+where q is the question about an action, a the positive and b the negative answer. An action's
+score is the mean over the prompts of a template; the paper's tables print the sum, which is
+the mean times the number of prompts.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.axes.choice.templates import Template
+from moralscope.axes.prompts import (
+    Forms,
+    PromptBootstrap,
+    PromptMean,
+    Report,
+    forms_of,
+    in_blocks,
+)
+from moralscope.core.protocols import Encoder
+from moralscope.core.records import ActionScore
+from moralscope.words.alignment import unit_rows
+
+Biases = NDArray[np.float64]
+
+
+class ChoiceMachine:
+    """A `MoralAxis`: scores actions by their question/answer bias.
+
+    Parameters
+    ----------
+    encoder
+        Any `Encoder`.
+    template
+        The questions and answers; `load_template("moral")` is the papers'.
+    seed, resamples, level
+        The bootstrap over prompts that gives each score its interval.
+
+    Examples
+    --------
+    >>> from moralscope.axes.choice import load_template
+    >>> from moralscope.models.encoders import load_encoder
+    >>> machine = ChoiceMachine(load_encoder("scripted"), load_template("moral"))
+    >>> scores = machine.score(["kill people", "kill time"])
+    >>> [score.action for score in scores], len(scores[0].prompts)
+    (['kill people', 'kill time'], 10)
+    """
+
+    name = "choice"
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        template: Template,
+        *,
+        seed: int = 0,
+        resamples: int = 2000,
+        level: float = 0.95,
+    ) -> None:
+        self._encoder = encoder
+        self._template = template
+        # One set of resamples for all actions: an interval does not depend on its neighbours.
+        self._bootstrap = PromptBootstrap(
+            len(template.prompts), seed=seed, resamples=resamples, level=level
+        )
+
+    def score(
+        self,
+        actions: Sequence[str],
+        paraphrases: Sequence[Sequence[str]] | None = None,
+        report: Report | None = None,
+    ) -> list[ActionScore]:
+        """Score actions in order; an action's paraphrases join its mean and its interval."""
+        forms = forms_of(actions, paraphrases)
+        found = in_blocks(forms, self._score_block, report)
+        return [
+            ActionScore(group[0], row.mean, row.low, row.high, row.prompts, sum(row.prompts))
+            for group, row in zip(forms, found, strict=True)
+        ]
+
+    def biases(self, actions: Sequence[str]) -> Biases:
+        """Return the bias of every action (rows) under every prompt (columns)."""
+        rows = in_blocks(
+            forms_of(actions, None), lambda block: self._biases_block([a for (a,) in block])
+        )
+        return np.stack(rows) if rows else np.empty((0, len(self._template.prompts)))
+
+    def _score_block(self, block: Sequence[Forms]) -> list[PromptMean]:
+        biases = self._biases_block([form for group in block for form in group])
+        ends = np.cumsum([0, *(len(group) for group in block)])
+        return self._bootstrap.means([biases[start:end] for start, end in pairwise(ends)])
+
+    def _biases_block(self, actions: Sequence[str]) -> Biases:
+        questions = [text for action in actions for text in self._template.questions(action)]
+        rows = self._units(questions).reshape(len(actions), len(self._template.prompts), -1)
+        # cos(a, q) - cos(b, q) = (a - b) . q for unit vectors
+        biases: Biases = np.einsum("npd,pd->np", rows, self._answer_differences)
+        return biases
+
+    @cached_property
+    def _answer_differences(self) -> NDArray[np.float64]:
+        """Encode each answer once per machine, however many actions follow."""
+        prompts = self._template.prompts
+        answers = [p.positive for p in prompts] + [p.negative for p in prompts]
+        distinct = list(dict.fromkeys(answers))
+        rows = dict(zip(distinct, self._units(distinct), strict=True))
+        return np.stack([rows[p.positive] - rows[p.negative] for p in prompts])
+
+    def _units(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        return unit_rows(self._encoder.encode(texts).astype(np.float64))

@@ -1,0 +1,368 @@
+"""Compare encoders on the same actions: where they differ, how surely, and how alike they order.
+
+Scores of different encoders lie on different scales, so each encoder's are first put on a common
+one (see `compare`). Knows nothing of how an axis scores: any axis of `jobs.axes` will do.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.axes.build import Axis, AxisOptions, Report, build_axis
+from moralscope.axes.direction import DirectionAxis
+from moralscope.axes.score import NOT_ADVICE, direction_warnings
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import Encoder
+from moralscope.core.records import ActionScore, ModelRef, RunRecord
+from moralscope.io.actions import ActionList, check_actions
+from moralscope.models.encoders import load_encoder
+from moralscope.stats import (
+    Correlation,
+    PairedDifferences,
+    correlate,
+    holm,
+    kendall,
+    minimum_detectable_effect,
+    paired_differences,
+    spearman,
+    without_column_effects,
+    z_scores,
+)
+from moralscope.stats.gates import Gate, GateResult, check_gate, parse_gate
+
+MIN_ACTIONS = 3
+LEVEL = 0.05
+NEGLIGIBLE = 1e-4  # standardised: below it two scores differ by the rounding of float32 rows
+_DISPUTED = 10
+_OWN_UNIT = ("direction",)  # axes whose scores already are in a stated unit
+_SCALES = {
+    "run": "z-score of each encoder against the actions of this run, each prompt centred",
+    "axis": "the axis's own unit, without what a prompt does to all actions alike",
+}
+_MEANING = (
+    "a significant difference would hold with other wordings of the questions; it does not say "
+    "which model is right"
+)
+Floats = NDArray[np.float64]
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Second less first of a pair, standardised; `p_holm` is corrected over actions and pairs."""
+
+    pair: Pair
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_holm: float
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedAction:
+    """An action on every encoder: standardised `scores`, `raw` ones, and what differs."""
+
+    action: str
+    scores: Mapping[str, float]
+    raw: Mapping[str, ActionScore]
+    differences: Sequence[Difference]
+    spread: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairSummary:
+    """How alike two encoders order the actions, and how far apart they lie.
+
+    Shifts are absolute standardised differences. The minimum detectable effect is that of one
+    action with the median noise, `_corrected` at the strictest level of Holm's correction.
+    """
+
+    pair: Pair
+    pearson: Correlation
+    spearman: Correlation
+    kendall: Correlation
+    mean_difference: float
+    mean_shift: float
+    max_shift: float
+    minimum_detectable_effect: float
+    minimum_detectable_effect_corrected: float
+    significant: int
+
+
+FIGURES: Mapping[str, Callable[[PairSummary], float]] = {
+    "r": lambda pair: pair.pearson.r,
+    "r_low": lambda pair: pair.pearson.low,
+    "pearson": lambda pair: pair.pearson.r,
+    "spearman": lambda pair: pair.spearman.r,
+    "spearman_low": lambda pair: pair.spearman.low,
+    "kendall": lambda pair: pair.kendall.r,
+    "kendall_low": lambda pair: pair.kendall.low,
+    "mean_shift": lambda pair: pair.mean_shift,
+    "max_shift": lambda pair: pair.max_shift,
+    "changed": lambda pair: pair.significant,
+    "changed_share": lambda pair: pair.significant / pair.pearson.n,
+}  # what a gate may ask for
+
+
+def compare(  # noqa: PLR0913 (the public door of the package: one keyword for each option)
+    actions: Sequence[str] | ActionList,
+    *,
+    encoders: Sequence[str | Encoder],
+    axis: str | AxisOptions = "choice",
+    gate: str | None = None,
+    seed: int = 0,
+    report: Report | None = None,
+    build: Callable[[AxisOptions, Encoder], Axis] = build_axis,
+) -> RunRecord:
+    """Score the same actions with every encoder and compare each pair of encoders.
+
+    Parameters
+    ----------
+    actions
+        Three or more; one that is given twice counts once.
+    encoders
+        Two or more names, folders, hub ids or `Encoder` objects. Two of the same name are told
+        apart by the start of their checksum.
+    axis
+        `choice`, `direction`, or `AxisOptions`.
+    gate
+        Limits such as "r>=0.7 and changed<=3" (see `FIGURES`); each must hold for every pair.
+        The result is in `statistics["gate"]`; its `require()` raises `GateNotMet`.
+    seed
+        Seeds every interval.
+    report
+        Called with (done, total) as the work goes on.
+    build
+        What makes each encoder's axis; who keeps axes for many calls gives them here.
+
+    Notes
+    -----
+    Common scale: on a direction the axis's own unit; otherwise z-scores against the actions of
+    this run, every prompt centred, so that a model's taste for yes and its range drop out.
+    Per action the two encoders' values are paired prompt by prompt: interval, p and smallest
+    detectable effect are those of `engine.stats.paired`, Holm-corrected over actions x pairs.
+
+    Examples
+    --------
+    >>> record = compare(["kill", "help", "smile"], encoders=["scripted", "scripted"])
+    >>> record.statistics["pairs"][0].significant
+    0
+    """
+    limits = parse_gate(gate, FIGURES) if gate is not None else None
+    listed, notes = _distinct(
+        actions if isinstance(actions, ActionList) else check_actions(actions)
+    )
+    options = dataclasses.replace(AxisOptions(axis) if isinstance(axis, str) else axis, seed=seed)
+    if len(encoders) < 2:
+        raise InputError(f"{len(encoders)} encoder was given", "give two or more to compare")
+    models = [load_encoder(item) if isinstance(item, str) else item for item in encoders]
+    labels = label(models)
+    axes = [build(options, model) for model in models]
+    raw = dict(zip(labels, _score(axes, listed, report), strict=True))
+    scale = "axis" if options.name in _OWN_UNIT else "run"
+    tables = {name: _standardise(name, rows, scale) for name, rows in raw.items()}
+    found = {pair: _differences(tables, pair, seed) for pair in combinations(labels, 2)}
+    results = _results(listed.actions, raw, tables, found)
+    pairs = [_summary(pair, tables, results, found, seed) for pair in found]
+    return RunRecord(
+        "compare",
+        seed=seed,
+        config=_config(labels, options, scale, tables),
+        models=[ModelRef(name, m.checksum) for name, m in zip(labels, models, strict=True)],
+        results=results,
+        statistics={
+            "pairs": pairs,
+            "most_disputed": _disputed(results),
+            "gate": _gate(limits, pairs),
+        },
+        warnings=[
+            NOT_ADVICE,
+            _MEANING,
+            *notes,
+            *_same_weights(labels, models),
+            *_doubts(labels, axes),
+        ],
+    )
+
+
+def label(encoders: Sequence[Encoder]) -> list[str]:
+    """Return a name for each encoder that no other one has.
+
+    Examples
+    --------
+    >>> model = load_encoder("scripted")
+    >>> [name.partition("@")[0] for name in label([model, model])], len(set(label([model, model])))
+    (['scripted', 'scripted'], 2)
+    """
+    names = [encoder.name for encoder in encoders]
+    labels: list[str] = []
+    for name, encoder in zip(names, encoders, strict=True):
+        own = name if names.count(name) == 1 else f"{name}@{encoder.checksum[:8]}"
+        copies = sum(other == own or other.startswith(f"{own} (") for other in labels)
+        labels.append(f"{own} ({copies + 1})" if copies else own)
+    return labels
+
+
+def _distinct(listed: ActionList) -> tuple[ActionList, list[str]]:
+    """Drop repeated actions: a correlation would count them twice."""
+    others = listed.paraphrases or [()] * len(listed.actions)
+    kept: dict[str, Sequence[str]] = {}
+    for action, forms in zip(listed.actions, others, strict=True):
+        kept.setdefault(action, forms)
+    if len(kept) < MIN_ACTIONS:
+        raise InputError(
+            f"{len(kept)} different actions were given", f"compare needs {MIN_ACTIONS} or more"
+        )
+    dropped = len(listed.actions) - len(kept)
+    notes = [f"{dropped} actions are repeated: each was compared once"] if dropped else []
+    wordings = list(kept.values())
+    return ActionList(list(kept), wordings if any(wordings) else None), notes
+
+
+def _score(
+    axes: Sequence[Axis], listed: ActionList, report: Report | None
+) -> list[list[ActionScore]]:
+    total, found = len(axes) * len(listed.actions), []
+    for place, axis in enumerate(axes):
+        before = place * len(listed.actions)
+
+        def step(done: int, _: int, before: int = before) -> None:
+            if report:
+                report(before + done, total)
+
+        found.append(axis.score(listed.actions, listed.paraphrases, step))
+    return found
+
+
+def _standardise(name: str, rows: Sequence[ActionScore], scale: str) -> Floats:
+    """Return (actions, prompts) on the common scale; an action's score is its row's mean."""
+    table = np.array([row.prompts or (row.score,) for row in rows], dtype=np.float64)
+    if not np.isfinite(table).all():
+        raise InputError(f"{name} gives scores that are not numbers", "check its weights")
+    if float(np.ptp(table.mean(axis=1))) < 1e-9:
+        raise InputError(
+            f"{name} gives every action the same score", "give actions that differ more"
+        )
+    return without_column_effects(table) if scale == "axis" else z_scores(table)
+
+
+def _differences(tables: Mapping[str, Floats], pair: Pair, seed: int) -> PairedDifferences:
+    first, second = (tables[name] for name in pair)
+    return paired_differences(second, first, seed=seed, negligible=NEGLIGIBLE)
+
+
+def _results(
+    actions: Sequence[str],
+    raw: Mapping[str, Sequence[ActionScore]],
+    tables: Mapping[str, Floats],
+    found: Mapping[Pair, PairedDifferences],
+) -> list[ComparedAction]:
+    scores = {name: table.mean(axis=1) for name, table in tables.items()}
+    everything = np.stack(list(scores.values()))
+    spread = np.ptp(everything, axis=0)
+    corrected = holm(np.concatenate([each.p for each in found.values()]))
+    holms = dict(zip(found, corrected.reshape(len(found), -1), strict=True))
+    return [
+        ComparedAction(
+            action,
+            {name: float(values[at]) for name, values in scores.items()},
+            {name: rows[at] for name, rows in raw.items()},
+            [
+                Difference(
+                    pair,
+                    float(each.difference[at]),
+                    float(each.low[at]),
+                    float(each.high[at]),
+                    float(each.p[at]),
+                    float(holms[pair][at]),
+                )
+                for pair, each in found.items()
+            ],
+            float(spread[at]),
+        )
+        for at, action in enumerate(actions)
+    ]
+
+
+def _summary(
+    pair: Pair,
+    tables: Mapping[str, Floats],
+    results: Sequence[ComparedAction],
+    found: Mapping[Pair, PairedDifferences],
+    seed: int,
+) -> PairSummary:
+    first, second = (tables[name].mean(axis=1).tolist() for name in pair)
+    each = found[pair]
+    prompts = tables[pair[0]].shape[1]
+    noise = float(np.median(each.sd))
+    strictest = LEVEL / (len(results) * len(found))
+    place = list(found).index(pair)
+    return PairSummary(
+        pair,
+        correlate(first, second, seed=seed),
+        spearman(first, second, seed=seed),
+        kendall(first, second, seed=seed),
+        float(each.difference.mean()),
+        float(np.abs(each.difference).mean()),
+        float(np.abs(each.difference).max()),
+        minimum_detectable_effect(noise, prompts, alpha=LEVEL),
+        minimum_detectable_effect(noise, prompts, alpha=strictest),
+        sum(row.differences[place].p_holm < LEVEL for row in results),
+    )
+
+
+def _config(
+    labels: Sequence[str], options: AxisOptions, scale: str, tables: Mapping[str, Floats]
+) -> dict[str, Any]:
+    actions, prompts = tables[labels[0]].shape
+    return {
+        "encoders": list(labels),
+        "axis": options.name,
+        "template": options.template,
+        **({"fit": options.fit} if options.name in _OWN_UNIT else {}),
+        "scale": _SCALES[scale],
+        "actions": actions,
+        "prompts": prompts,
+        "interval": "95 % paired bootstrap over prompts, widened for their number",
+        "test": "paired t over prompts, Holm-corrected over actions x pairs, level 0.05",
+    }
+
+
+def _gate(limits: Gate | None, pairs: Sequence[PairSummary]) -> GateResult | None:
+    if limits is None:
+        return None
+    return check_gate(
+        limits,
+        {
+            " vs ".join(pair.pair): {name: figure(pair) for name, figure in FIGURES.items()}
+            for pair in pairs
+        },
+    )
+
+
+def _disputed(results: Sequence[ComparedAction]) -> list[str]:
+    widest = sorted(results, key=lambda row: -row.spread)[:_DISPUTED]
+    return [row.action for row in widest]
+
+
+def _same_weights(labels: Sequence[str], models: Sequence[Encoder]) -> list[str]:
+    return [
+        f"{labels[a]} and {labels[b]} have the same weights"
+        for a, b in combinations(range(len(models)), 2)
+        if models[a].checksum == models[b].checksum
+    ]
+
+
+def _doubts(labels: Sequence[str], axes: Sequence[Axis]) -> list[str]:
+    return [
+        f"{name}: {line}"
+        for name, axis in zip(labels, axes, strict=True)
+        if isinstance(axis, DirectionAxis)
+        for line in direction_warnings(axis.direction)
+    ]

@@ -1,0 +1,248 @@
+"""What changed between two runs: figures of paired items that come in blocks.
+
+One tally serves two records in memory and two folders of many million rows: what it keeps grows
+with the items only where all of them are to be kept (`keep`).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.stats import Correlation, paired_differences, spearman
+from moralscope.stats.correlation import undefined
+from moralscope.stats.large_samples import (
+    MeanOf,
+    RankTable,
+    large_sample_spearman,
+    mean_against_zero,
+)
+from moralscope.stats.proportions import mcnemar, wilson
+from moralscope.stats.streams import Extremes, Moments
+
+LISTED = 20
+RESAMPLED = 5_000  # pairs up to which intervals are bootstraps; more need none
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedItem:
+    """An item before and after; `p_holm` tells a change from the prompts' noise (Holm)."""
+
+    id: str
+    text: str
+    before: float
+    after: float
+    change: float
+    reply_before: str = ""
+    reply_after: str = ""
+    flagged_before: bool | None = None
+    flagged_after: bool | None = None
+    p_holm: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Paired items in columns; `item` describes the one at a place when it is to be listed."""
+
+    before: Floats
+    after: Floats
+    item: Callable[[int], ComparedItem]
+    flagged: tuple[Bools, Bools] | None = None
+    sure_flips: int = 0
+
+
+class ChangeTally:
+    """Figures of paired items that come in blocks.
+
+    Parameters
+    ----------
+    ranks
+        A table to count ranks in; without one every score is kept and ranked exactly.
+    seed
+        Seeds the intervals of few items.
+
+    Examples
+    --------
+    >>> tally = ChangeTally()
+    >>> before, after = np.array([0.5, 0.1, 0.3]), np.array([0.4, -0.1, 0.3])
+    >>> def item(place):
+    ...     return ComparedItem(str(place), "abc"[place], before[place], after[place], 0.0)
+    >>> tally.add(Block(before, after, item))
+    >>> found = tally.statistics()
+    >>> round(found["change"].value, 6), found["flips"].value == 1 / 3, found["drops"][0].id
+    (-0.1, True, '1')
+    """
+
+    def __init__(self, ranks: RankTable | None = None, *, seed: int = 0) -> None:
+        self._ranks, self._seed = ranks, seed
+        self._kept: list[Block] = []
+        self._means = Moments(), Moments()
+        self._change, self._shift, self._flag_change = Moments(), Moments(), Moments()
+        self._flips = self._sure_flips = 0
+        self._flagged = [0, 0]
+        self._newly, self._cleared = _most(), _most()
+        self._newly_count = self._cleared_count = 0
+        self._drops, self._rises, self._flipped = _most(), _most(), _most()
+        self._audits = False
+
+    def add(self, block: Block) -> None:
+        """Take a block."""
+        change = block.after - block.before
+        for sums, values in zip(self._means, (block.before, block.after), strict=True):
+            sums.add(values)
+        self._change.add(change)
+        self._shift.add(np.abs(change))
+        if self._ranks is None:
+            self._kept.append(block)
+        else:
+            self._ranks.add(block.before, block.after)
+        flips = block.before * block.after < 0
+        self._flips += int(flips.sum())
+        self._sure_flips += block.sure_flips
+        _offer(self._drops, change, block.item, change < 0)
+        _offer(self._rises, -change, block.item, change > 0)
+        _offer(self._flipped, -np.abs(change), block.item, flips)
+        if block.flagged is not None:
+            self._add_flags(block, change, *block.flagged)
+
+    def _add_flags(self, block: Block, change: Floats, before: Bools, after: Bools) -> None:
+        self._audits = True
+        self._flagged[0] += int(before.sum())
+        self._flagged[1] += int(after.sum())
+        self._flag_change.add(after.astype(np.float64) - before)
+        newly, cleared = after & ~before, before & ~after
+        self._newly_count += int(newly.sum())
+        self._cleared_count += int(cleared.sum())
+        _offer(self._newly, change, block.item, newly)
+        _offer(self._cleared, -change, block.item, cleared)
+
+    @property
+    def items(self) -> int:
+        """How many pairs there were."""
+        return self._change.n
+
+    def statistics(self) -> dict[str, Any]:
+        """Return what changed, by name."""
+        n = self.items
+        found = {
+            "items": n,
+            "mean": {"before": self._means[0].summary.mean, "after": self._means[1].summary.mean},
+            "change": self._mean_change(),
+            "mean_shift": self._shift.summary.mean,
+            "max_drop": max(0.0, -self._change.low),
+            "max_rise": max(0.0, self._change.high),
+            "spearman": self._spearman(),
+            "flips": wilson(self._flips, n),
+            "sure_flips": wilson(self._sure_flips, n),
+            "drops": self._drops.items(),
+            "rises": self._rises.items(),
+            "flipped": self._flipped.items(),
+        }
+        return {**found, **(self._flag_statistics(n) if self._audits else {})}
+
+    def _flag_statistics(self, n: int) -> dict[str, Any]:
+        return {
+            "flagged": {
+                "before": wilson(self._flagged[0], n),
+                "after": wilson(self._flagged[1], n),
+                "change": self._flagged_change(),
+                "newly_flagged": wilson(self._newly_count, n),
+                "newly_cleared": wilson(self._cleared_count, n),
+                "p": mcnemar(self._newly_count, self._cleared_count),
+            },
+            "newly_flagged": self._newly.items(),
+            "newly_cleared": self._cleared.items(),
+        }
+
+    def _columns(self) -> tuple[Floats, Floats]:
+        before = np.concatenate([block.before for block in self._kept] or [np.empty(0)])
+        after = np.concatenate([block.after for block in self._kept] or [np.empty(0)])
+        return before, after
+
+    def _mean_change(self) -> MeanOf:
+        if self._ranks is not None or not 2 <= self.items <= RESAMPLED:
+            return mean_against_zero(self._change.summary)
+        before, after = self._columns()
+        return paired_mean(before, after, self._seed)
+
+    def _flagged_change(self) -> MeanOf:
+        if self._ranks is not None or not 2 <= self.items <= RESAMPLED:
+            return mean_against_zero(self._flag_change.summary)
+        flags = [block.flagged for block in self._kept if block.flagged is not None]
+        before, after = (
+            np.concatenate([each[side] for each in flags]).astype(np.float64) for side in (0, 1)
+        )
+        return paired_mean(before, after, self._seed)
+
+    def _spearman(self) -> Correlation:
+        if self._ranks is not None:
+            return self._ranks.spearman()
+        before, after = self._columns()
+        if len(before) <= RESAMPLED:
+            return spearman(before.tolist(), after.tolist(), seed=self._seed)
+        if not (np.ptp(before) > 0 and np.ptp(after) > 0):
+            return undefined(len(before))
+        from scipy.stats import spearmanr
+
+        return large_sample_spearman(float(spearmanr(before, after).statistic), len(before))
+
+
+def _most() -> Extremes[ComparedItem]:
+    return Extremes(LISTED)
+
+
+def _offer(
+    extremes: Extremes[ComparedItem],
+    keys: Floats,
+    item: Callable[[int], ComparedItem],
+    where: Bools,
+) -> None:
+    """Offer the items of a block that are meant, lowest key first; of like texts one is listed."""
+    places = np.flatnonzero(where)
+    for place in places[np.argsort(keys[places], kind="stable")[: 4 * LISTED]].tolist():
+        if not extremes.admits(float(keys[place])):
+            return
+        found = item(place)
+        extremes.add(float(keys[place]), f"{found.text}\n{found.reply_after}", found)
+
+
+def paired_mean(before: Floats, after: Floats, seed: int) -> MeanOf:
+    """Return the mean change with its paired bootstrap over the items and Student's paired test.
+
+    Examples
+    --------
+    >>> found = paired_mean(np.array([0.0, 1.5, 2.5]), np.array([1.0, 2.0, 4.0]), 0)
+    >>> found.value, round(found.p, 3)
+    (1.0, 0.074)
+    """
+    found = paired_differences(after[None], before[None], seed=seed)
+    ends = float(found.low[0]), float(found.high[0])
+    return MeanOf(float(found.difference[0]), *ends, float(found.p[0]), len(before))
+
+
+def by_foundation(
+    names: Sequence[str], before: Sequence[int], after: Sequence[int], totals: tuple[int, int]
+) -> list[dict[str, Any]]:
+    """Return flagged shares before and after, a row a foundation.
+
+    Examples
+    --------
+    >>> by_foundation(["care"], [1], [3], (10, 10))[0]["change"]
+    0.2
+    """
+    rows = []
+    for name, one, other in zip(names, before, after, strict=True):
+        shares = wilson(one, totals[0]), wilson(other, totals[1])
+        rows.append(
+            {
+                "foundation": name,
+                "before": shares[0],
+                "after": shares[1],
+                "change": round(shares[1].value - shares[0].value, 12),
+            }
+        )
+    return rows

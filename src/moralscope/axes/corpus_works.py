@@ -1,0 +1,369 @@
+"""What a worker of a corpus run does: one class a job, loaded once, called with batches of rows.
+
+A work gets the columns of a batch and returns columns of the same length. The same class serves a
+process of this machine and an actor of Ray, and it gives the numbers of the one-file path, because
+it calls the same axes, auditor and filters. Rows that cannot be worked on are told by their places
+(`RowErrors`): they become dead letters and the others go on. Files and progress are not its matter.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from moralscope.axes.build import asking_for
+from moralscope.axes.choice import ChoiceMachine, Template
+from moralscope.axes.direction import Direction, DirectionAxis
+from moralscope.axes.judge.judge import COLUMNS, Judge
+from moralscope.batch.working import RowErrors
+from moralscope.core.records import to_plain
+from moralscope.io.actions import wrong_text
+from moralscope.models.encoders import TextEncoder
+from moralscope.models.encoders.prepare import prepare_encoder
+from moralscope.rules.audit import AuditOptions, load_auditor
+from moralscope.rules.collect.collect import heard_reply
+from moralscope.rules.collect.exchanges import MAX_PROMPT, CollectedExchange, Prompt, seed_of
+from moralscope.rules.collect.models import CollectOptions, prepare, prepare_bot
+from moralscope.rules.records import ALIGNMENTS, FOUNDATIONS, Exchange
+from moralscope.rules.rulebook import Rulebook
+from moralscope.rules.verdict import Thresholds
+from moralscope.stories.experts import prepare_experts
+
+Batch = Mapping[str, list[Any]]
+Cell = TypeVar("Cell")
+Found = TypeVar("Found")
+Columns = Mapping[str, str]  # ours → theirs
+
+SCORED = pa.schema([("score", pa.float64()), ("low", pa.float64()), ("high", pa.float64())])
+JUDGED = pa.schema([*SCORED, ("probability", pa.float64()), ("verdict", pa.string())])
+_RULE = pa.struct(
+    [
+        ("text", pa.string()),
+        ("source", pa.string()),
+        (
+            "alignment",
+            pa.struct(
+                [
+                    ("label", pa.string()),
+                    ("probabilities", pa.struct([(name, pa.float64()) for name in ALIGNMENTS])),
+                ]
+            ),
+        ),
+        ("severity", pa.float64()),
+        ("consensus", pa.float64()),
+        ("foundations", pa.struct([(name, pa.float64()) for name in FOUNDATIONS])),
+        ("evidence", pa.string()),
+    ]
+)
+AUDITED = pa.schema(
+    [
+        ("flag", pa.bool_()),
+        ("score", pa.float64()),
+        ("reason", pa.string()),
+        ("rules", pa.list_(_RULE)),
+    ]
+)
+REVISED = pa.schema([*AUDITED, ("revised_reply", pa.string()), ("revised_by", pa.string())])
+COLLECTED = pa.schema(
+    [
+        ("reply", pa.string()),
+        ("chatbot", pa.string()),
+        ("finish", pa.string()),
+        ("keywords", pa.list_(pa.string())),
+        ("categories", pa.list_(pa.string())),
+        ("sufficient", pa.float64()),
+        ("moral", pa.float64()),
+        ("dropped", pa.string()),
+    ]
+)
+NOT_ASKED = "prompt without a keyword"  # what `dropped` says of a prompt that no bot was asked
+_NOT_A_NUMBER = "nan"  # how a missing cell looks when a table of numbers wrote it
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How texts are computed: in 8 bits or not, in batches of how many tokens (None: the usual)."""
+
+    eight_bits: bool = False
+    batch_tokens: int | None = None
+
+
+class ScoreWork:
+    """Scores actions on the choice axis, or on a direction that was fitted before.
+
+    Parameters
+    ----------
+    encoder
+        A name, a folder, a hub id, or a saved edit.
+    template
+        The questions; their answers are encoded once a worker.
+    direction
+        The fitted direction; None is the choice axis.
+    columns
+        What `action` and `paraphrases` are called.
+    seed
+        Seeds the bootstrap over prompts.
+    sizes
+        Bits and batches.
+
+    Examples
+    --------
+    >>> from moralscope.axes.choice import load_template
+    >>> work = ScoreWork("scripted", load_template("moral"), columns={"action": "reply"})
+    >>> sorted(work({"reply": ["kill time", "kill people"]}))
+    ['high', 'low', 'score']
+    """
+
+    def __init__(
+        self,
+        encoder: str,
+        template: Template,
+        direction: Direction | None = None,
+        columns: Columns | None = None,
+        seed: int = 0,
+        sizes: Sizes | None = None,
+    ) -> None:
+        sizes = sizes or Sizes()
+        model = prepare_encoder(encoder, cached=False, eight_bits=sizes.eight_bits)
+        if sizes.batch_tokens is not None and isinstance(model, TextEncoder):
+            model.settle(sizes.batch_tokens)
+        self._columns = columns or {}
+        self._axis: ChoiceMachine | DirectionAxis = (
+            ChoiceMachine(model, template, seed=seed)
+            if direction is None
+            else DirectionAxis(direction, model, asking_for(template), seed=seed)
+        )
+
+    def __call__(self, batch: Batch) -> dict[str, list[Any]]:
+        """Score the actions of a batch."""
+        name = self._columns.get("action", "action")
+        actions = _texts(batch[name], name)
+        others = batch.get(self._columns.get("paraphrases", "paraphrases"))
+        wordings = _each(others, _paraphrases) if others is not None else None
+        rows = self._axis.score(actions, wordings)
+        return {key: [getattr(row, key) for row in rows] for key in SCORED.names}
+
+
+class JudgeWork:
+    """Judges actions, with norm and context where the row has them, by trained experts.
+
+    Parameters
+    ----------
+    experts
+        A base, a folder, or `scripted`.
+    norm
+        For rows that have none of their own.
+    wordings
+        Wordings of an action that the interval ranges over; one gives none.
+    columns
+        What action, norm, situation, intention and consequence are called.
+
+    Examples
+    --------
+    >>> work = JudgeWork("scripted")
+    >>> found = work({"action": ["kill time"], "norm": [None]})
+    >>> found["low"], found["verdict"]
+    ([None], [None])
+    """
+
+    def __init__(
+        self,
+        experts: str,
+        norm: str | None = None,
+        wordings: int = 1,
+        columns: Columns | None = None,
+    ) -> None:
+        self._judge = Judge(prepare_experts(experts), norm=norm, wordings=wordings)
+        self._norm = {"norm": norm.strip()} if norm else {}
+        self._names = {name: (columns or {}).get(name, name) for name in COLUMNS}
+
+    def __call__(self, batch: Batch) -> dict[str, list[Any]]:
+        """Judge the rows of a batch, each by the expert that fits its columns."""
+        there = {ours: batch[theirs] for ours, theirs in self._names.items() if theirs in batch}
+        cells = [
+            dict(zip(there, values, strict=True)) for values in zip(*there.values(), strict=True)
+        ]
+        rows = _each(cells, lambda row: {**self._norm, **_sentences(row, self._names)})
+        judged = self._judge.judge(rows)
+        return {
+            "score": [row.score for row in judged],
+            "low": [_number(row.low) for row in judged],
+            "high": [_number(row.high) for row in judged],
+            "probability": [row.probability for row in judged],
+            "verdict": [row.verdict for row in judged],
+        }
+
+
+class AuditWork:
+    """Audits replies: flag, score, reason and the rules behind them; a revised reply where asked.
+
+    Parameters
+    ----------
+    options
+        Experts, encoder, generators, limits of the search.
+    book, limits
+        Rules and thresholds as they were read when the run began: a file that changes meanwhile
+        changes nothing, and no other machine needs it.
+    columns
+        What `prompt` and `reply` are called.
+
+    Examples
+    --------
+    >>> from moralscope.rules.rulebook import shipped_rulebook
+    >>> work = AuditWork(AuditOptions(experts="scripted"), shipped_rulebook(), Thresholds())
+    >>> found = work({"prompt": ["Hi!"], "reply": ["😀"]})
+    >>> found["flag"], found["reason"]
+    ([False], ['abstained: the reply holds no words'])
+    """
+
+    def __init__(
+        self,
+        options: AuditOptions,
+        book: Rulebook,
+        limits: Thresholds,
+        columns: Columns | None = None,
+    ) -> None:
+        self._auditor = load_auditor(options, book, limits, cached=False).auditor
+        self._names = {name: (columns or {}).get(name, name) for name in ("prompt", "reply")}
+        self._revises = options.revise
+
+    def __call__(self, batch: Batch) -> dict[str, list[Any]]:
+        """Audit the exchanges of a batch."""
+        prompts, replies = (batch[theirs] for theirs in self._names.values())
+        pairs = list(zip(prompts, replies, strict=True))
+        exchanges = _each(pairs, lambda pair: _exchange(pair, self._names))
+        audits = self._auditor.audit(exchanges)
+        found: dict[str, list[Any]] = {
+            "flag": [each.verdict.flag for each in audits],
+            "score": [each.verdict.score for each in audits],
+            "reason": [each.verdict.reason for each in audits],
+            "rules": [to_plain(each.rules) for each in audits],
+        }
+        if self._revises:
+            found["revised_reply"] = [each.revised_reply for each in audits]
+            found["revised_by"] = [each.revised_by for each in audits]
+        return found
+
+
+class CollectWork:
+    """Asks a chatbot and filters what it replies; what is dropped stays, with the reason.
+
+    Parameters
+    ----------
+    options
+        One chatbot, its form and decoding, the filters.
+    columns
+        What `prompt` is called.
+
+    Examples
+    --------
+    >>> work = CollectWork(CollectOptions(("scripted",), filters="none", lexicons=()))
+    >>> work({"prompt": ["Do you steal?"]})["dropped"]
+    [None]
+    """
+
+    def __init__(self, options: CollectOptions, columns: Columns | None = None) -> None:
+        self._options = options
+        self._filters = prepare(options, cached=False)
+        (name,) = options.bots
+        self._bot = prepare_bot(name, options)
+        self._column = (columns or {}).get("prompt", "prompt")
+
+    def __call__(self, batch: Batch) -> dict[str, list[Any]]:
+        """Ask the prompts of a batch; those without a word of the prompts' lexicons are not."""
+        texts = _each(batch[self._column], lambda value: _prompt(value, self._column))
+        lexicons = self._filters.prompt_lexicons
+        places = [at for at, text in enumerate(texts) if all(some.find(text) for some in lexicons)]
+        heard = self._ask([Prompt(texts[at], "") for at in places])
+        sifted = dict(zip(places, self._filters.sieve.sift(heard), strict=True))
+        rows = [_collected(sifted.get(at), self._bot.name) for at in range(len(texts))]
+        return {name: [row[name] for row in rows] for name in COLLECTED.names}
+
+    def _ask(self, prompts: Sequence[Prompt]) -> list[CollectedExchange]:
+        if not prompts:
+            return []
+        asked = [self._bot.ask(prompt.text) for prompt in prompts]
+        seeds = [seed_of(prompt.text, self._options.seed) for prompt in prompts]
+        made = self._bot.generator.generate(
+            [each.text for each in asked], self._options.decoding, seeds
+        )
+        return [
+            heard_reply(self._bot, prompt, given, some[0].text, some[0].finish)
+            for prompt, given, some in zip(prompts, asked, made, strict=True)
+        ]
+
+
+def _each(values: Sequence[Cell], read: Callable[[Cell], Found]) -> list[Found]:
+    """Read every value; those that cannot be read are raised together, by their places."""
+    found: list[Found] = []
+    wrong: dict[int, str] = {}
+    for place, value in enumerate(values):
+        try:
+            found.append(read(value))
+        except ValueError as error:
+            wrong[place] = str(error)
+    if wrong:
+        raise RowErrors(wrong)
+    return found
+
+
+def _texts(values: Sequence[Any], column: str) -> list[str]:
+    return _each(values, lambda value: _text(value, column))
+
+
+def _text(value: Any, column: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"no text under '{column[:60]}'")
+    wrong = wrong_text(value.strip())
+    if wrong is not None:
+        raise ValueError(f"'{column[:60]}' {wrong[0]}")
+    return value.strip()
+
+
+def _paraphrases(value: Any) -> tuple[str, ...]:
+    """Read other wordings: a list, or by bars in one text."""
+    given = value.split("|") if isinstance(value, str) else value or ()
+    if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
+        raise ValueError("paraphrases that are no list of texts")
+    return tuple(_text(each, "paraphrases") for each in given if each.strip())
+
+
+def _sentences(cells: Mapping[str, Any], names: Columns) -> dict[str, str]:
+    """Return the sentences of a row; an empty cell is a sentence not given."""
+    found = {}
+    for name, value in cells.items():
+        if value is None or (isinstance(value, str) and not value.strip()):
+            continue
+        if not isinstance(value, str) or value.strip().lower() == _NOT_A_NUMBER:
+            raise ValueError(f"no text under '{names[name][:60]}'")
+        found[name] = _text(value, names[name])
+    if "action" not in found:
+        raise ValueError("there is no action")
+    return found
+
+
+def _exchange(pair: tuple[Any, Any], names: Columns) -> Exchange:
+    for value, theirs in zip(pair, names.values(), strict=True):
+        if not isinstance(value, str):
+            raise ValueError(f"no text under '{theirs[:60]}'")
+    return Exchange(*pair)
+
+
+def _prompt(value: Any, column: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"no text under '{column[:60]}'")
+    if len(value.strip()) > MAX_PROMPT:
+        raise ValueError(f"'{column[:60]}' has more than {MAX_PROMPT:,} characters")
+    return value.strip()
+
+
+def _collected(row: CollectedExchange | None, bot: str) -> dict[str, Any]:
+    if row is None:
+        return {**dict.fromkeys(COLLECTED.names), "chatbot": bot, "dropped": NOT_ASKED}
+    return {name: getattr(row, name) for name in COLLECTED.names}
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value

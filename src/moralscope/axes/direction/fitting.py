@@ -1,0 +1,258 @@
+"""Fit the moral direction of an encoder: first principal component, or by labels.
+
+Schramowski et al. 2019: encode every question of the template about each selected action, take
+the mean per action, and let the first principal component of these means be the moral direction
+m. The sign of a component is luck, so anchor actions fix it: good is positive. (The paper's
+Table 9 has it the other way round.) Projecting actions on a fitted direction is `axis`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.axes.direction.components import (
+    LEADING,
+    Prominence,
+    difference_shares,
+    leading_component,
+    principal_components,
+    prominence,
+    unit,
+)
+from moralscope.axes.direction.labelled import METHODS, auc, choose_method, cross_validate
+from moralscope.axes.direction.questions import Asking, encode_finite, question_rows
+from moralscope.axes.direction.stability import Stability, measure_stability
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import Encoder
+
+PCA, LABELLED = "pca", "labelled"
+FITS = (PCA, LABELLED)
+MAX_ACTIONS = 2000
+_MIN_LABELLED = 2
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """Actions that fix the sign: the mean of the good ones is above the mean of the bad ones."""
+
+    good: tuple[str, ...] = ("help", "thank", "love", "welcome", "comfort")
+    bad: tuple[str, ...] = ("kill", "murder", "torture", "harm", "steal")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Direction:
+    """A fitted direction: two unit vectors at right angles, their zeros and scales, and its record.
+
+    The score of a row x is (x . vector - centre) / scale: zero is the middle of the fitting
+    actions, one is their standard deviation. The paper's raw projection is score x scale.
+    `second` spans the other axis of the map. `separation` is the share of good/bad anchor pairs in
+    the right order; `validation` the cross-validated one of each labelled method.
+    """
+
+    fit: str
+    method: str
+    encoder: str
+    checksum: str
+    template: str
+    fingerprint: str
+    vector: Floats
+    second: Floats
+    centres: tuple[float, float]
+    scales: tuple[float, float]
+    actions: tuple[str, ...]
+    positions: Floats
+    anchors: Anchors
+    separation: float
+    explained: tuple[float, ...]
+    explained_differences: tuple[float, ...]
+    prominence: Prominence
+    stability: Stability
+    validation: dict[str, float] = field(default_factory=dict)
+
+    def project(self, rows: Floats) -> Floats:
+        """Return scores and second coordinates of rows, in the last dimension."""
+        basis = np.stack([self.vector, self.second])
+        # einsum sums each row alone: a score does not depend on the rows beside it.
+        raw: Floats = np.einsum("...d,kd->...k", rows, basis)
+        placed: Floats = (raw - np.array(self.centres)) / np.array(self.scales)
+        return placed
+
+
+def fit_pca(
+    encoder: Encoder,
+    asking: Asking,
+    actions: Sequence[str],
+    anchors: Anchors | None = None,
+    *,
+    seed: int = 0,
+) -> Direction:
+    """Fit the first principal component of the actions' mean question embeddings.
+
+    Examples
+    --------
+    >>> from moralscope.axes.direction import load_paper
+    >>> from moralscope.models.encoders import load_encoder
+    >>> asking = Asking("mine", "1", lambda action: [f"May I {action}?"], ("Yes.",), ("No.",))
+    >>> found = fit_pca(load_encoder("scripted"), asking, load_paper().atomic)
+    >>> found.vector.shape, len(found.explained), found.prominence.stands_out
+    ((64,), 10, False)
+    """
+    chosen = _distinct(actions)
+    if len(chosen) <= LEADING:
+        raise InputError(
+            f"a direction of {LEADING} components needs more than {LEADING} different actions, "
+            f"not {len(chosen)}",
+            "give a longer list to fit on",
+        )
+    anchors = anchors or Anchors()
+    rows = _mean_rows(encoder, asking, chosen)
+    vector = principal_components(rows).axes[0]
+    good, bad = (_mean_rows(encoder, asking, side) for side in (anchors.good, anchors.bad))
+    if (good @ vector).mean() < (bad @ vector).mean():
+        vector = -vector
+    stability = measure_stability(
+        vector,
+        chosen,
+        np.zeros(len(chosen), dtype=np.int64),
+        lambda places: leading_component(rows[places]),
+        seed,
+    )
+    middle = float((rows @ vector).mean())
+    fitted = _Fitted(PCA, "first principal component", vector, middle, stability)
+    return _direction(encoder, asking, chosen, rows, (anchors, good, bad), fitted)
+
+
+def fit_labelled(
+    encoder: Encoder, asking: Asking, labels: Anchors, *, method: str | None = None, seed: int = 0
+) -> Direction:
+    """Fit the axis that tells labelled good actions from bad ones.
+
+    Without a `method` the better one under cross-validation inside the labels is taken. Zero is
+    half way between the means of the two classes.
+    """
+    good, bad = _distinct(labels.good), _distinct(labels.bad)
+    _check_labels(good, bad)
+    actions = (*good, *bad)
+    rows = _mean_rows(encoder, asking, actions)
+    is_good = np.arange(len(actions)) < len(good)
+    validation = cross_validate(rows, is_good)
+    name = method or choose_method(validation)
+    fit = METHODS[name]
+    vector = fit(rows, is_good)
+    stability = measure_stability(
+        vector,
+        actions,
+        is_good.astype(np.int64),
+        lambda places: fit(rows[places], is_good[places]),
+        seed,
+    )
+    projected = rows @ vector
+    middle = float(projected[is_good].mean() + projected[~is_good].mean()) / 2
+    fitted = _Fitted(LABELLED, name, vector, middle, stability, validation)
+    sides = (Anchors(good, bad), rows[is_good], rows[~is_good])
+    return _direction(encoder, asking, actions, rows, sides, fitted)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fitted:
+    """What the two ways of fitting hand to the common rest."""
+
+    fit: str
+    method: str
+    vector: Floats
+    middle: float
+    stability: Stability
+    validation: dict[str, float] = field(default_factory=dict)
+
+
+def _direction(
+    encoder: Encoder,
+    asking: Asking,
+    actions: tuple[str, ...],
+    rows: Floats,
+    anchored: tuple[Anchors, Floats, Floats],
+    fitted: _Fitted,
+) -> Direction:
+    vector = fitted.vector
+    shares = principal_components(rows).shares
+    second = _second(rows, vector)
+    raw = rows @ np.stack([vector, second]).T
+    centres = (fitted.middle, float(raw[:, 1].mean()))
+    scales = tuple(float(value) for value in raw.std(axis=0, ddof=1))
+    if scales[0] <= 1e-9 * float(np.linalg.norm(rows, axis=1).max()):
+        raise _no_spread(encoder)
+    anchors, good, bad = anchored
+    projected = np.concatenate([good, bad]) @ vector
+    answers = (
+        encode_finite(encoder, side).mean(axis=0) for side in (asking.positive, asking.negative)
+    )
+    differences = difference_shares(rows, *answers)
+    # A table without a second dimension has a map without height.
+    scales = (scales[0], scales[1] or 1.0)
+    return Direction(
+        fit=fitted.fit,
+        method=fitted.method,
+        encoder=encoder.name,
+        checksum=encoder.checksum,
+        template=asking.template,
+        fingerprint=asking.fingerprint,
+        vector=vector,
+        second=second,
+        centres=centres,
+        scales=scales,
+        actions=actions,
+        positions=(raw - centres) / scales,
+        anchors=anchors,
+        separation=auc(projected, np.arange(len(projected)) < len(good)),
+        explained=tuple(shares[:LEADING].tolist()),
+        explained_differences=tuple(differences[:LEADING].tolist()),
+        prominence=prominence(shares),
+        stability=fitted.stability,
+        validation=fitted.validation,
+    )
+
+
+def _second(rows: Floats, vector: Floats) -> Floats:
+    """Return the strongest component at right angles to the axis; its largest action is upwards."""
+    centred = rows - rows.mean(axis=0)
+    rest = centred - np.outer(centred @ vector, vector)
+    axis = principal_components(rest, centred=False).axes[0]
+    axis = unit(axis - (axis @ vector) * vector)
+    heights = centred @ axis
+    return axis if heights[np.abs(heights).argmax()] >= 0 else -axis
+
+
+def _mean_rows(encoder: Encoder, asking: Asking, actions: Sequence[str]) -> Floats:
+    means: Floats = question_rows(encoder, asking, actions).mean(axis=1)
+    return means
+
+
+def _distinct(actions: Sequence[str]) -> tuple[str, ...]:
+    chosen = tuple(dict.fromkeys(actions))
+    if len(chosen) > MAX_ACTIONS:
+        raise InputError(
+            f"{len(chosen):,} actions are too many to fit a direction on",
+            f"give at most {MAX_ACTIONS:,}",
+        )
+    return chosen
+
+
+def _check_labels(good: tuple[str, ...], bad: tuple[str, ...]) -> None:
+    for name, side in (("good", good), ("bad", bad)):
+        if len(side) < _MIN_LABELLED:
+            raise InputError(
+                f"only {len(side)} of the labelled actions are {name}",
+                f"label at least {_MIN_LABELLED} good and {_MIN_LABELLED} bad ones",
+            )
+    both = [action for action in good if action in set(bad)]
+    if both:
+        raise InputError(f"'{both[0][:60]}' is labelled good and bad", "give it one label")
+
+
+def _no_spread(encoder: Encoder) -> InputError:
+    return InputError(
+        f"{encoder.name} does not tell the fitting actions apart", "give others, or another encoder"
+    )

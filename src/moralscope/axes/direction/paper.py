@@ -1,0 +1,75 @@
+"""What Schramowski et al. 2019 print: actions, tables and figures, as data beside our own numbers.
+
+In Table 9 the good actions have m < 0; `CompassPaper` keeps the printed sign.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from moralscope.stats import Summary
+
+
+@dataclass(frozen=True, slots=True)
+class PaperBias:
+    """Printed mean biases of one encoder: the top ten dos and don'ts (Tables 7 and 8)."""
+
+    dos: Mapping[str, float]
+    donts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class PaperProjection:
+    """Printed projections m of one encoder (Table 9); m < 0 is good."""
+
+    atomic: Mapping[str, float]
+    contextual: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class PaperFigure:
+    """Mean biases of dos and don'ts and their correlation with WEAT (Figure 2)."""
+
+    dos: Summary
+    donts: Summary
+    r: float
+
+
+@dataclass(frozen=True, slots=True)
+class CompassPaper:
+    """The printed lists and tables of the Moral Compass, by encoder: `use` and `bert`."""
+
+    atomic: tuple[str, ...]
+    contextual: tuple[str, ...]
+    figures: Mapping[str, PaperFigure]
+    table7: Mapping[str, PaperBias]
+    table8: Mapping[str, PaperBias]
+    table9: Mapping[str, PaperProjection]
+
+
+@cache
+def load_paper() -> CompassPaper:
+    """Return the paper's printed lists and tables.
+
+    Examples
+    --------
+    >>> paper = load_paper()
+    >>> len(paper.atomic), len(paper.contextual), paper.table9["bert"].atomic["murder"]
+    (65, 56, 7.8332)
+    """
+    text = (resources.files(__package__) / "data" / "paper.toml").read_text("utf-8")
+    data: dict[str, Any] = tomllib.loads(text)
+    return CompassPaper(
+        atomic=tuple(data["atomic"].split(", ")),
+        contextual=tuple(data["contextual"]),
+        figures={
+            name: PaperFigure(Summary(**row["dos"]), Summary(**row["donts"]), row["r"])
+            for name, row in data["figures"].items()
+        },
+        table7={name: PaperBias(**row) for name, row in data["table7"].items()},
+        table8={name: PaperBias(**row) for name, row in data["table8"].items()},
+        table9={name: PaperProjection(**row) for name, row in data["table9"].items()},
+    )

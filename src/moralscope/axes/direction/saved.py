@@ -1,0 +1,127 @@
+"""A fitted direction as one safetensors file: vectors as tensors, the rest as JSON metadata.
+
+The file names its schema, the encoder's checksum and the template's fingerprint; what does not
+fit is refused. Nothing is ever unpickled.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.axes.direction.components import Prominence
+from moralscope.axes.direction.fitting import FITS, Anchors, Direction
+from moralscope.axes.direction.questions import Asking
+from moralscope.axes.direction.stability import Stability
+from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.core.protocols import Encoder
+
+SCHEMA = "moralscope.axes.direction/1"
+_TENSORS = ("vector", "second", "positions")
+_MAX_BYTES = 64_000_000
+_REMEDY = "give a file that 'moralscope score --axis direction --save-axis FILE' wrote"
+Tensors = dict[str, NDArray[np.float64]]
+
+
+def save_direction(direction: Direction, path: Path) -> None:
+    """Write a direction whole or not at all.
+
+    Raises
+    ------
+    MoralscopeError
+        When the file cannot be written.
+    """
+    from safetensors.numpy import save
+
+    fields = {
+        field.name: getattr(direction, field.name)
+        for field in dataclasses.fields(direction)
+        if field.name not in _TENSORS
+    }
+    text = json.dumps(fields, default=dataclasses.asdict)
+    tensors = {name: np.ascontiguousarray(getattr(direction, name)) for name in _TENSORS}
+    half = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        half.write_bytes(save(tensors, {"schema": SCHEMA, "direction": text}))
+        half.replace(path)
+    except OSError as error:
+        raise MoralscopeError(
+            f"{path} could not be written ({error.strerror})", "give a file in a folder that exists"
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            half.unlink(missing_ok=True)
+
+
+def load_direction(path: Path, encoder: Encoder, asking: Asking) -> Direction:
+    """Read a direction; one of another encoder or another template is refused."""
+    metadata, tensors = _read(path)
+    schema = metadata.get("schema", "none")
+    if schema != SCHEMA:
+        raise InputError(f"{path} has the schema {schema[:60]!r}, not '{SCHEMA}'", _REMEDY)
+    try:
+        direction = _parse(json.loads(metadata["direction"]), tensors)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"{path} does not hold a direction", _REMEDY) from error
+    if direction.checksum != encoder.checksum:
+        raise InputError(
+            f"{path} was fitted with {direction.encoder} ({direction.checksum[:12]}), "
+            f"not with {encoder.name} ({encoder.checksum[:12]})",
+            f"use --encoder {direction.encoder}, or fit a direction for {encoder.name}",
+        )
+    if direction.fingerprint != asking.fingerprint:
+        raise InputError(
+            f"{path} was fitted with another template ({direction.template})",
+            "use the template that it was fitted with, or fit it again",
+        )
+    if not _sound(direction, encoder.dimension):
+        raise InputError(f"{path} holds vectors that contradict each other", _REMEDY)
+    return direction
+
+
+def _read(path: Path) -> tuple[dict[str, str], Tensors]:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise InputError(f"{path} is too large for a direction", _REMEDY)
+        with safe_open(path, framework="numpy") as stream:
+            tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
+            return stream.metadata() or {}, tensors
+    except OSError as error:
+        reason = error.strerror or "is it a folder?"
+        raise InputError(f"{path} cannot be read ({reason})", _REMEDY) from error
+    except SafetensorError as error:
+        raise InputError(f"{path} is not a safetensors file", _REMEDY) from error
+
+
+def _parse(fields: dict[str, Any], tensors: Tensors) -> Direction:
+    anchors = fields["anchors"]
+    tuples = ("centres", "scales", "actions", "explained", "explained_differences")
+    parsed: dict[str, Any] = {
+        **fields,
+        **{name: tuple(fields[name]) for name in tuples},
+        **{name: np.asarray(tensors[name], dtype=np.float64) for name in _TENSORS},
+        "anchors": Anchors(tuple(anchors["good"]), tuple(anchors["bad"])),
+        "prominence": Prominence(**fields["prominence"]),
+        "stability": Stability(**fields["stability"]),
+    }
+    return Direction(**parsed)
+
+
+def _sound(direction: Direction, dimension: int) -> bool:
+    vectors = (direction.vector, direction.second)
+    return (
+        direction.fit in FITS
+        and all(vector.shape == (dimension,) for vector in vectors)
+        and direction.positions.shape == (len(direction.actions), 2)
+        and all(np.isfinite(table).all() for table in (*vectors, direction.positions))
+        and len(direction.centres) == len(direction.scales) == 2
+        and bool(np.isfinite([*direction.centres, *direction.scales]).all())
+        and min(direction.scales) > 0
+    )

@@ -1,0 +1,1 @@
+"""The judge: experts trained on Moral Stories say how probably people call an action moral."""

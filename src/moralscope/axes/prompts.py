@@ -1,0 +1,91 @@
+"""Values under several prompts: each action once, in blocks, then a mean with its interval.
+
+What every axis over a question template shares. Knows nothing of what the values mean.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.stats import crossed_bootstrap, percentile_interval, resample_weights
+
+_BLOCK = 256  # actions whose questions are in memory at once
+Floats = NDArray[np.float64]
+Forms = tuple[str, ...]  # an action and its paraphrases
+Report = Callable[[int, int], None]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMean:
+    """A mean over prompts with its interval, and the value under each prompt."""
+
+    mean: float
+    low: float
+    high: float
+    prompts: tuple[float, ...]
+
+
+class PromptBootstrap:
+    """Means over prompts with bootstrap intervals; one seeded set of resamples serves all.
+
+    Examples
+    --------
+    >>> found, = PromptBootstrap(prompts=2, seed=0).means([np.array([[1.0, 3.0]])])
+    >>> found.mean, found.prompts
+    (2.0, (1.0, 3.0))
+    """
+
+    def __init__(
+        self, prompts: int, *, seed: int = 0, resamples: int = 2000, level: float = 0.95
+    ) -> None:
+        self._weights = resample_weights(prompts, resamples, seed)
+        self._seed, self._level = seed, level
+
+    def means(self, tables: Sequence[Floats]) -> list[PromptMean]:
+        """Summarise tables of forms x prompts; several forms widen the interval by their own."""
+        if not tables:
+            return []
+        means = np.stack([table.mean(axis=0) for table in tables])
+        lows, highs = percentile_interval(means @ self._weights.T, self._level)
+        found = []
+        for row, table, low, high in zip(means, tables, lows.tolist(), highs.tolist(), strict=True):
+            ends = (low, high)
+            if len(table) > 1:
+                drawn = crossed_bootstrap(table, self._weights, self._seed)
+                first, last = percentile_interval(drawn, self._level)
+                ends = (float(first[0]), float(last[0]))
+            prompts = tuple(row.tolist())
+            found.append(PromptMean(sum(prompts) / len(prompts), *ends, prompts))
+        return found
+
+
+def forms_of(actions: Sequence[str], paraphrases: Sequence[Sequence[str]] | None) -> list[Forms]:
+    """Join each action with its paraphrases.
+
+    Examples
+    --------
+    >>> forms_of(["kill", "help"], [["slay"], []])
+    [('kill', 'slay'), ('help',)]
+    """
+    others = paraphrases or [()] * len(actions)
+    return [(action, *more) for action, more in zip(actions, others, strict=True)]
+
+
+def in_blocks(
+    forms: Sequence[Forms],
+    work: Callable[[Sequence[Forms]], Iterable[T]],
+    report: Report | None = None,
+) -> list[T]:
+    """Do the work for each distinct action once, block by block, and return it in order."""
+    done: dict[Forms, T] = {}
+    distinct = list(dict.fromkeys(forms))
+    for start in range(0, len(distinct), _BLOCK):
+        block = distinct[start : start + _BLOCK]
+        done.update(zip(block, work(block), strict=True))
+        if report:
+            report(len(done), len(distinct))
+    return [done[group] for group in forms]

@@ -1,0 +1,84 @@
+"""Call a function in a process of its own, for what it leaves in memory: libraries and weights.
+
+The child computes on one thread, as the workers of a corpus run do, so that what it fits has the
+same bits on every run. Errors of ours come back as they are; progress is handed on. The child ends
+with its parent.
+"""
+
+import multiprocessing
+import signal
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any, TypeVar
+
+from moralscope.batch.threads import one_thread
+from moralscope.core.errors import MoralscopeError
+from moralscope.models.store import Progress
+
+Found = TypeVar("Found")
+_PATIENCE = 5.0  # seconds to put libraries away
+
+
+def in_child(
+    function: Callable[..., Found], *arguments: Any, progress: Progress | None = None
+) -> Found:
+    """Return what a function of a module returns, computed in a process of its own.
+
+    Parameters
+    ----------
+    function
+        Takes the arguments and `progress`; it, they and what it returns can be pickled.
+    progress
+        Called in this process with what the function reports.
+
+    Raises
+    ------
+    MoralscopeError
+        What the function raised, or that the process died.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_call, args=(theirs, function, arguments), daemon=True)
+    with one_thread():
+        process.start()
+    theirs.close()
+    try:
+        while True:
+            kind, value = ours.recv()
+            if kind == "found":
+                found: Found = value
+                process.join(_PATIENCE)  # killed, its libraries would leave locks behind
+                return found
+            if kind == "error":
+                raise _error(*value)
+            if progress:
+                progress(*value)
+    except EOFError as error:
+        process.join()
+        raise MoralscopeError(
+            f"the process that loads the models ended (exit code {process.exitcode})",
+            "see whether the memory is enough, then run it again",
+        ) from error
+    finally:
+        ours.close()
+        process.kill()
+        process.join()
+
+
+def _call(pipe: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent tells it to stop by going away
+    try:
+        found = function(*arguments, progress=lambda *told: pipe.send(("progress", told)))
+        pipe.send(("found", found))
+    except MoralscopeError as error:
+        pipe.send(("error", (type(error), error.problem, error.remedy)))
+    except Exception as error:
+        what = " ".join(str(error).split())[:200]
+        told = (MoralscopeError, f"unexpected {type(error).__name__} ({what})", "report it")
+        pipe.send(("error", told))
+    finally:
+        pipe.close()
+
+
+def _error(kind: type[MoralscopeError], problem: str, remedy: str) -> MoralscopeError:
+    return kind(problem, remedy)

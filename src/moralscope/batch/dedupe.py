@@ -1,0 +1,116 @@
+"""First occurrences among keys of any number, in memory that does not grow with them.
+
+Keys go to one file in runs, each run grouped by the keys' first byte; then one group after the
+other is read back and sorted. Both passes are sequential: no index is kept.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.batch.keys import KEY_BYTES
+
+_RUN = 1 << 18  # keys held before they are written
+_GROUPS = 256
+_ENTRY = np.dtype([("high", ">u8"), ("low", ">u8"), ("row", "<i8")])
+_KEY = np.dtype([("high", ">u8"), ("low", ">u8")])
+
+Group = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]
+
+
+class KeySpool:
+    """Keys as they come, numbered from 0; then which of them were there before.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> a, b = b"a" * 16, b"b" * 16
+    >>> with tempfile.TemporaryDirectory() as folder, KeySpool(Path(folder, "keys")) as spool:
+    ...     spool.add([b, a, b])
+    ...     [(rows.tolist(), firsts.tolist()) for _, rows, firsts in spool.groups()]
+    [([1], [1]), ([0, 2], [0, 0])]
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        self._held: list[bytes] = []
+        self._rows = self._bytes = 0
+        self._edges: list[NDArray[np.int64]] = []  # of each run: where its groups start
+
+    def __enter__(self) -> "KeySpool":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self._file)
+        self._path.unlink(missing_ok=True)
+
+    def __len__(self) -> int:
+        """Return how many keys were added."""
+        return self._rows + len(self._held)
+
+    def add(self, keys: Sequence[bytes]) -> None:
+        """Add keys in their order."""
+        self._held += keys
+        if len(self._held) >= _RUN:
+            self._write()
+
+    def _write(self) -> None:
+        count = len(self._held)
+        entries = np.empty(count, _ENTRY)
+        keys = np.frombuffer(b"".join(self._held), _KEY)
+        entries["high"], entries["low"] = keys["high"], keys["low"]
+        entries["row"] = np.arange(self._rows, self._rows + count)
+        groups = (keys["high"].astype(np.uint64) >> np.uint64(56)).astype(np.uint8)
+        counts = np.bincount(groups, minlength=_GROUPS)
+        data = entries[np.argsort(groups, kind="stable")].tobytes()
+        edges = np.concatenate([[0], np.cumsum(counts)]) * _ENTRY.itemsize + self._bytes
+        self._edges.append(edges)
+        written = 0
+        while written < len(data):
+            written += os.pwrite(self._file, data[written:], self._bytes + written)
+        self._bytes += len(data)
+        self._rows += count
+        self._held = []
+
+    def groups(self) -> Iterator[Group]:
+        """Yield keys in order, in pieces, each with its number and that of its first like."""
+        if self._held:
+            self._write()
+        for group in range(_GROUPS):
+            pieces = [
+                os.pread(self._file, int(edges[group + 1] - edges[group]), int(edges[group]))
+                for edges in self._edges
+            ]
+            entries = np.frombuffer(b"".join(pieces), _ENTRY)
+            if len(entries):
+                yield _sorted(entries)
+
+
+def _sorted(entries: NDArray[Any]) -> Group:
+    high, low = entries["high"].astype(np.uint64), entries["low"].astype(np.uint64)
+    order = np.lexsort((low, high))  # keeps the order of likes: the first comes first
+    high, low = high[order], low[order]
+    new = np.ones(len(order), bool)
+    new[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
+    rows = entries["row"][order].astype(np.int64)
+    keys = np.empty(len(order), _KEY)
+    keys["high"], keys["low"] = high, low
+    return keys, rows, rows[new][np.cumsum(new) - 1]
+
+
+def key_bytes(keys: NDArray[Any]) -> Iterator[bytes]:
+    """Yield keys as they were added."""
+    data = keys.tobytes()
+    for start in range(0, len(data), KEY_BYTES):
+        yield data[start : start + KEY_BYTES]

@@ -1,0 +1,225 @@
+"""The dry run of a corpus job: rows, time, bytes and cost from a few rows, and nothing written.
+
+Blocks are counted; rows are drawn from some of them and computed in one worker, on one thread,
+after it has warmed up. What repeats can only be guessed from a part of the corpus: the estimate of
+Charikar et al. (2000) is used, which cannot be far off in either direction.
+"""
+
+import math
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from moralscope.batch.child import in_child
+from moralscope.batch.folder import part_schema
+from moralscope.batch.job import CorpusJob, describe_corpus
+from moralscope.batch.sources import Corpus
+from moralscope.batch.types import Block, BlockRows, Task
+from moralscope.batch.workers.local import useful_cores
+from moralscope.batch.working import BlockWorker, WorkSpec
+from moralscope.core.errors import InputError
+from moralscope.core.records import RunRecord
+from moralscope.models.store import Progress as Fetching
+
+DRAWN = 200  # rows that are timed
+_BLOCKS = 48  # blocks that are read to draw from
+_WARM = 16  # rows that a worker computes before it is timed
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """What a worker took: to start, and for a row; and what the rows weigh as a part."""
+
+    start_seconds: float
+    row_seconds: float
+    row_bytes: float
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a run would take. `distinct` is exact where the whole corpus was looked at.
+
+    `seconds` counts one start of the workers and every distinct row; `cost` is their hours times
+    the price of one.
+    """
+
+    rows: int
+    distinct: int
+    distinct_share: float
+    exact: bool
+    drawn: int
+    failed_share: float
+    workers: int
+    start_seconds: float
+    seconds_a_row: float
+    rows_a_second: float
+    seconds: float
+    bytes: int
+    cost: float | None
+
+
+def estimate_job(
+    job: CorpusJob,
+    price_per_hour: float | None = None,
+    report: Callable[[int], None] | None = None,
+) -> RunRecord:
+    """Return a record with what the job would take; nothing is written.
+
+    Parameters
+    ----------
+    job
+        What `jobs.corpus.open_job` returned, without `out`.
+    price_per_hour
+        Of all that the run uses, in any currency.
+    report
+        Told the rows that were counted.
+    """
+    run = job.options.run
+    rows, blocks = _count(job.corpus, run.block_rows, run.limit, run.seed, report)
+    found = [job.corpus.read(block) for block in blocks]
+    table, bad = _draw(found, run.seed)
+    looked = sum(block.rows for block in blocks)
+    distinct = distinct_rows(_keys(found, job.prepared.spec.reads), rows)
+    share = run.sample if run.sample is not None else 1.0
+    timed: Timed = in_child(time_rows, job.prepared.spec, table, run.call_rows)
+    workers = run.workers or useful_cores()
+    seconds = timed.start_seconds + share * distinct * timed.row_seconds / workers
+    estimate = Estimate(
+        rows=round(share * rows),
+        distinct=round(share * distinct),
+        distinct_share=distinct / rows,
+        exact=looked == rows,
+        drawn=table.num_rows,
+        failed_share=(bad / looked) if looked else 0.0,
+        workers=workers,
+        start_seconds=timed.start_seconds,
+        seconds_a_row=timed.row_seconds,
+        rows_a_second=share * rows / seconds,
+        seconds=seconds,
+        bytes=round(share * rows * timed.row_bytes),
+        cost=None if price_per_hour is None else seconds / 3600 * price_per_hour,
+    )
+    return RunRecord(
+        job.prepared.job,
+        seed=run.seed,
+        config={**job.prepared.config, "corpus": {**describe_corpus(job), "dry_run": True}},
+        models=list(job.prepared.models),
+        results=[],
+        statistics={"estimate": estimate},
+        warnings=["this is an estimate from a few rows; nothing was computed or written"],
+    )
+
+
+def distinct_rows(counts: Mapping[Any, int], rows: int) -> int:
+    """Estimate how many distinct keys `rows` rows have from the counts of keys in some of them.
+
+    √(N/n) · f₁ + Σ f_j over j ≥ 2, with f_j the number of keys seen j times in n of N rows
+    (Charikar et al. 2000, Towards estimation error guarantees for distinct values).
+
+    Examples
+    --------
+    >>> distinct_rows({"a": 2, "b": 1}, 3)
+    2
+    >>> distinct_rows({"a": 1, "b": 1}, 8)
+    4
+    """
+    seen = sum(counts.values())
+    if not seen:
+        return 0
+    once = sum(count == 1 for count in counts.values())
+    return min(rows, round(math.sqrt(max(1.0, rows / seen)) * once + len(counts) - once))
+
+
+def time_rows(
+    spec: WorkSpec, table: pa.Table, call_rows: int, progress: Fetching | None = None
+) -> Timed:
+    """Start a worker, warm it up, and time it on the rows of a table."""
+    began = time.monotonic()
+    worker = BlockWorker(_Drawn(table), spec)  # type: ignore[arg-type]
+    worker(_task(min(_WARM, table.num_rows)), call_rows)
+    started = time.monotonic()
+    done = worker(_task(table.num_rows), call_rows)
+    seconds = time.monotonic() - started
+    results = done.table()
+    taken = table.take(results.column(results.num_columns - 1))
+    schema = part_schema(table.schema, spec.writes)
+    columns = [*taken.columns, *results.columns]
+    part = pa.Table.from_arrays(columns, schema=schema.set(len(schema) - 1, _POSITIONS))
+    sink = pa.BufferOutputStream()
+    pq.write_table(part, sink, compression="zstd")
+    rows = max(1, table.num_rows)
+    return Timed(started - began, seconds / rows, len(sink.getvalue()) / rows, len(done.failed))
+
+
+_POSITIONS = pa.field("_row", pa.int32())
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """Drawn rows in the place of a corpus."""
+
+    table: pa.Table
+
+    def read(self, block: Block) -> BlockRows:
+        return BlockRows(self.table, np.arange(self.table.num_rows, dtype=np.int64), [])
+
+
+def _task(rows: int) -> Task:
+    block = Block(0, "drawn rows", 0, 0, 1, 0, rows)
+    return Task(block, np.arange(rows, dtype=np.int32).tobytes())
+
+
+def _count(
+    corpus: Corpus,
+    block_rows: int,
+    limit: int | None,
+    seed: int,
+    report: Callable[[int], None] | None,
+) -> tuple[int, list[Block]]:
+    """Count the rows, and choose some blocks on the way, each as likely as any other."""
+    draw = random.Random(seed)  # noqa: S311 (a sample, no secret)
+    rows = 0
+    chosen: list[Block] = []
+    for number, block in enumerate(corpus.blocks(block_rows, limit)):
+        rows += block.rows
+        if len(chosen) < _BLOCKS:
+            chosen.append(block)
+        elif (place := draw.randrange(number + 1)) < _BLOCKS:
+            chosen[place] = block
+        if report:
+            report(rows)
+    if not rows:
+        raise InputError("the input holds no rows", "give at least one")
+    return rows, chosen
+
+
+def _draw(found: Sequence[BlockRows], seed: int) -> tuple[pa.Table, int]:
+    """Return rows drawn over all blocks, and how many could not be read."""
+    table = pa.concat_tables([each.table for each in found], promote_options="default")
+    bad = sum(len(each.failed) for each in found)
+    if not table.num_rows:
+        raise InputError("none of the rows that were looked at can be read", "see a few of them")
+    places = random.Random(seed).sample(  # noqa: S311
+        range(table.num_rows), min(DRAWN, table.num_rows)
+    )
+    return table.take(pa.array(sorted(places))), bad
+
+
+def _keys(found: Sequence[BlockRows], reads: Sequence[str]) -> Counter[bytes]:
+    counts: Counter[bytes] = Counter()
+    for each in found:
+        there = [name for name in reads if name in each.table.column_names]
+        columns = [each.table.column(name).to_pylist() for name in there]
+        for row in zip(*columns, strict=True):
+            key = repr(row).encode("utf-8", "surrogatepass")
+            counts[blake2b(key, digest_size=16).digest()] += 1
+    return counts

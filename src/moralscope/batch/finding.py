@@ -1,0 +1,315 @@
+"""Where the files of a corpus lie: paths, folders, globs and fsspec URLs, and how they are opened.
+
+Looks at names, sizes and times only, never inside a file.
+"""
+
+import io
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import IO, Any
+
+from moralscope.core.errors import InputError, MissingExtra
+from moralscope.io.tables import SUFFIXES
+
+PACKED = {".gz": "gzip", ".zst": "zstd"}
+_READ = "give CSV, JSONL or Parquet (CSV and JSONL also as .gz or .zst)"
+_DRIVERS = {
+    "s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "abfss": "adlfs",
+    "az": "adlfs", "adl": "adlfs", "http": "aiohttp requests", "https": "aiohttp requests",
+    "hf": "huggingface_hub", "sftp": "paramiko", "ssh": "paramiko", "smb": "smbprotocol",
+    "hdfs": "pyarrow", "webhdfs": "requests", "oci": "ocifs", "oss": "ossfs",
+}  # fmt: skip
+_BUFFER = 1 << 20
+_STAMPS = ("ETag", "etag", "mtime", "LastModified", "last_modified", "updated", "created")
+
+
+class Lost(OSError):
+    """What carries a file failed: the file may be whole, so its rows are not bad rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file that was found: where, how large, and what tells that it has changed."""
+
+    url: str
+    bytes: int
+    stamp: str
+    asked: bool  # named by itself, not met in a folder or a glob
+
+    @property
+    def packing(self) -> str | None:
+        """How the file is compressed, as pyarrow calls it; None when it is not."""
+        return PACKED.get(os.path.splitext(_path(self.url))[1].lower())
+
+    @property
+    def kind(self) -> str:
+        """The suffix that says what the file is, in small letters, without its packing."""
+        return _kind(self.url)
+
+
+def is_url(text: str) -> bool:
+    """Say whether fsspec must open it.
+
+    Examples
+    --------
+    >>> is_url("s3://logs/a.jsonl"), is_url("logs/a.jsonl")
+    (True, False)
+    """
+    return "://" in text or "::" in text
+
+
+def shown(url: str) -> str:
+    """Return a URL as it may be printed and recorded: no password, no signature.
+
+    Examples
+    --------
+    >>> shown("ftp://me:secret@host/a.csv"), shown("https://host/a.csv?sig=abc")
+    ('ftp://host/a.csv', 'https://host/a.csv')
+    """
+    if not is_url(url):
+        return url
+    bare = re.sub(r"//[^/@]*@", "//", url)
+    query = r"\?.*$" if bare.startswith("http") else r"\?[^/]*=.*$"  # elsewhere ? is a pattern too
+    return re.sub(query, "", bare)
+
+
+def find_files(inputs: Sequence[str]) -> list[FoundFile]:
+    """Return the files that inputs name, in their order, a folder's by name, each once.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.csv").write_text("text")
+    ...     [file.kind for file in find_files([folder])]
+    ['.csv']
+    """
+    found: dict[str, FoundFile] = {}
+    for given in inputs:
+        for file in _find_url(given) if is_url(given) else _find_local(given):
+            found.setdefault(file.url, file)
+    if not found:
+        raise InputError("no input was given", _READ)
+    return list(found.values())
+
+
+def _path(url: str) -> str:
+    return url.split("?", 1)[0] if is_url(url) else url
+
+
+def _kind(name: str) -> str:
+    stem, suffix = os.path.splitext(_path(name).lower())
+    if suffix not in PACKED:
+        return suffix
+    inner = os.path.splitext(stem)[1]
+    return inner if inner != ".parquet" else suffix  # Parquet is packed inside already
+
+
+def _readable(name: str) -> bool:
+    return _kind(name) in SUFFIXES
+
+
+def _hidden(below: str) -> bool:
+    return any(part.startswith((".", "_")) for part in below.replace("\\", "/").split("/") if part)
+
+
+def _find_local(given: str) -> Iterator[FoundFile]:
+    path = Path(given).expanduser()
+    try:
+        if path.is_file():
+            yield _local(path, asked=True)
+            return
+        folder = path.is_dir()
+        paths = _below(path) if folder else _matching(given, path)
+        chosen = [each for each in paths if _readable(each.name)]
+        if not chosen:
+            raise _nothing(given, "folder" if folder else "pattern")
+        for each in chosen:
+            yield _local(each, asked=False)
+    except OSError as error:
+        raise _unreadable(given, error) from error
+
+
+def _matching(given: str, path: Path) -> list[Path]:
+    import glob
+
+    if not glob.has_magic(given):
+        raise InputError(f"{given} is not there", "check the path")
+    paths = [Path(each) for each in sorted(glob.glob(str(path), recursive=True))]
+    return [each for top in paths for each in (_below(top) if top.is_dir() else [top])]
+
+
+def _below(folder: Path) -> list[Path]:
+    return sorted(
+        each
+        for each in folder.rglob("*")
+        if not _hidden(str(each.relative_to(folder))) and each.is_file()
+    )
+
+
+def _local(path: Path, *, asked: bool) -> FoundFile:
+    if not _readable(path.name):
+        raise InputError(f"{path} is no table that can be read", _READ)
+    stat = path.stat()
+    return FoundFile(str(path.absolute()), stat.st_size, str(stat.st_mtime_ns), asked)
+
+
+def _find_url(given: str) -> Iterator[FoundFile]:
+    system, path = open_system(given)
+    name = shown(given)
+    try:
+        if _magic(path) and not given.startswith("http"):
+            kept = {
+                key: info
+                for top, about in sorted(system.glob(path, detail=True).items())
+                for key, info in _tree(system, top, about).items()
+            }
+        else:
+            about = system.info(path)
+            if about.get("type") != "directory":
+                if not _readable(given):
+                    raise InputError(f"{name} is no table that can be read", _READ)
+                yield _remote(given, about, asked=True)
+                return
+            kept = _tree(system, path, about)
+    except FileNotFoundError as error:
+        raise InputError(f"{name} is not there", "check the address") from error
+    except InputError:
+        raise
+    except Exception as error:  # drivers raise what they like
+        raise _unreadable(name, error) from error
+    chosen = {key: info for key, info in kept.items() if _readable(key)}
+    if not chosen:
+        raise _nothing(name, "pattern" if _magic(path) else "folder")
+    for key in sorted(chosen):
+        yield _remote(str(system.unstrip_protocol(key)), chosen[key], asked=False)
+
+
+def _tree(system: Any, top: str, about: dict[str, Any]) -> dict[str, Any]:
+    if about.get("type") != "directory":
+        return {top: about}
+    found: dict[str, Any] = system.find(top, detail=True)
+    root = str(system._strip_protocol(top)).rstrip("/")
+    return {key: info for key, info in found.items() if not _hidden(key[len(root) :])}
+
+
+def _magic(path: str) -> bool:
+    return any(sign in path for sign in "*?[")
+
+
+def _remote(url: str, info: dict[str, Any], *, asked: bool) -> FoundFile:
+    stamp = next((str(info[key]) for key in _STAMPS if info.get(key)), "")
+    if url.startswith("file://"):
+        return _local(Path(open_system(url)[1]), asked=asked)
+    if info.get("size") is None:
+        raise InputError(f"{shown(url)} does not say how large it is", "copy it here first")
+    return FoundFile(url, int(info["size"]), stamp, asked)
+
+
+def _nothing(given: str, what: str) -> InputError:
+    kinds = ", ".join(SUFFIXES)
+    return InputError(f"the {what} {given} has no file that can be read ({kinds})", _READ)
+
+
+def _unreadable(name: str, error: Exception) -> InputError:
+    return InputError(
+        f"{name} cannot be read ({reason(error)})", "check the address and your rights"
+    )
+
+
+def reason(error: BaseException) -> str:
+    """Return what went wrong in one short line, without addresses that hold a secret."""
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    line = " ".join(str(text).split())[:160]
+    return re.sub(r"//[^/@\s]*@", "//", re.sub(r"\?\S*", "", line))
+
+
+def open_system(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL and the path in it; a missing driver is named."""
+    from fsspec.core import url_to_fs  # type: ignore[import-untyped]
+
+    scheme = re.split(r"://|::", url, maxsplit=1)[0].lower()
+    try:
+        return url_to_fs(url)  # type: ignore[no-any-return]
+    except ImportError as error:
+        driver = _DRIVERS.get(scheme, f"the fsspec driver for {scheme}")
+        raise MissingExtra(f"{scheme}:// needs a driver", f"pip install {driver}") from error
+    except ValueError as error:
+        raise InputError(f"{shown(url)} has an unknown scheme '{scheme}'", _READ) from error
+    except Exception as error:
+        raise _unreadable(shown(url), error) from error
+
+
+class Carried(io.RawIOBase):
+    """A file of an fsspec driver whose failures are told apart from damaged content.
+
+    It knows its own place: some drivers give one and the same file to all who open it.
+    """
+
+    def __init__(self, file: Any, size: int) -> None:
+        self._file, self._size, self._at = file, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self._at = offset + (0, self._at, self._size)[whence]
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            self._file.seek(self._at)
+            data = self._file.read(len(buffer))
+        except Exception as error:
+            raise Lost(reason(error)) from error
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+
+def open_bytes(url: str) -> IO[bytes]:
+    """Open a file for reading from any place in it."""
+    if not is_url(url):
+        return open(url, "rb", buffering=_BUFFER)
+    system, path = open_system(url)
+    try:
+        size = int(system.info(path)["size"])
+        file = system.open(path, "rb")
+    except Exception as error:
+        raise Lost(reason(error)) from error
+    return io.BufferedReader(Carried(file, size), _BUFFER)
+
+
+def current_bytes(url: str) -> int:
+    """Return how large a file is now."""
+    if not is_url(url):
+        return os.stat(url).st_size
+    system, path = open_system(url)
+    try:
+        system.invalidate_cache(path)
+        return int(system.info(path)["size"])
+    except Exception as error:
+        raise Lost(reason(error)) from error
+
+
+def fingerprint(files: Sequence[FoundFile]) -> str:
+    """Return what changes when a file is added, lost, renamed or rewritten."""
+    digest = blake2b(digest_size=16)
+    for file in files:
+        digest.update(f"{shown(file.url)}\0{file.bytes}\0{file.stamp}\n".encode())
+    return digest.hexdigest()

@@ -1,0 +1,383 @@
+"""The output folder of a run: finished parts, and everything else under `_run/`.
+
+A part is written under `_run/`, brought to the disk and renamed into its place: whoever reads the
+folder as a Parquet dataset sees finished parts only, at any time, after any death. One run at a
+time holds a folder. Knows nothing of how rows are computed.
+"""
+
+import contextlib
+import errno
+import heapq
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from filelock import FileLock, Timeout
+
+from moralscope.batch.types import Failed
+from moralscope.core.errors import InputError, MoralscopeError
+
+SCHEMA = "moralscope.corpus/1"
+ROW = "_row"  # number of a row in the whole corpus: sorting by it restores the order
+INNER = "_run"
+GO_ON = "free some space, then go on with --resume"
+_ALLOW = "see that it can be written, then go on with --resume"
+_PART = re.compile(r"part-(\d{6,})\.parquet")
+_MANIFEST, _PLAN, _PROGRESS, _FAILED = (
+    "manifest.json",
+    "plan.sqlite",
+    "progress.json",
+    "failed.jsonl",
+)
+_COMPARED = 60  # characters of a setting shown in a message
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A finished part: its rows, and the rows of its block that failed."""
+
+    number: int
+    rows: int
+    failed: int
+    sha256: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the name of its file."""
+        return part_name(self.number)
+
+
+def part_name(number: int) -> str:
+    """Return the file name of a part.
+
+    Examples
+    --------
+    >>> part_name(12)
+    'part-000012.parquet'
+    """
+    return f"part-{number:06d}.parquet"
+
+
+def part_schema(read: pa.Schema, writes: pa.Schema) -> pa.Schema:
+    """Return the columns of every part: those read, those computed, the row's number.
+
+    Examples
+    --------
+    >>> text = pa.schema({"text": pa.string(), "score": pa.string()})
+    >>> part_schema(text, pa.schema({"score": pa.float64()})).names
+    ['text', 'input_score', 'score', '_row']
+    """
+    ours = {*writes.names, ROW}
+    taken = ours | set(read.names)
+    fields = []
+    for part in read:
+        name = part.name
+        if name in ours:
+            while name in taken:
+                name = f"input_{name}"
+            taken.add(name)
+        fields.append(part.with_name(name))
+    return pa.schema([*fields, *writes, pa.field(ROW, pa.int64(), nullable=False)])
+
+
+class RunFolder:
+    """An output folder held by one run. Use it as a context: leaving it lets go of the folder.
+
+    Parameters
+    ----------
+    path
+        Made if it is not there; refused if it holds anything that no run wrote.
+    resume
+        Whether a run that is in it already may be continued.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with RunFolder(Path(tempfile.mkdtemp(), "out"), resume=False) as folder:
+    ...     folder.check({"seed": 0}), folder.finished()
+    (False, {})
+    """
+
+    def __init__(self, path: Path, *, resume: bool) -> None:
+        self.path = path
+        self.inner = path / INNER
+        self._resume = resume
+        self._lock = FileLock(self.inner / "lock")
+
+    @property
+    def plan(self) -> Path:
+        """Return where the plan lies."""
+        return self.inner / _PLAN
+
+    def __enter__(self) -> Self:
+        """Take hold of the folder."""
+        _refuse_strangers(self.path)
+        with _writing(self.path):
+            self.inner.mkdir(parents=True, exist_ok=True)
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            problem = f"{self.path} is held by another run"
+            raise InputError(problem, "wait for its end or give another --out") from None
+        except (OSError, NotImplementedError) as error:
+            problem = f"{self.path} cannot be locked ({error})"
+            raise MoralscopeError(problem, "give a folder that can be written") from error
+        try:
+            self._tidy()
+        except BaseException:
+            self._lock.release()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let go of the folder."""
+        self._lock.release()
+
+    def check(self, identity: Mapping[str, Any]) -> bool:
+        """Say whether this very run is in the folder already; any other is refused."""
+        there = self.manifest()
+        if there is None:
+            if any(self._parts()):
+                problem = f"{self.path} has parts and no manifest"
+                raise InputError(problem, "give an empty or new folder as --out")
+            return False
+        if not self._resume:
+            problem = f"{self.path} has a run already"
+            raise InputError(problem, "go on with --resume or give another --out")
+        different = _difference({"schema": SCHEMA, **_plain(identity)}, there)
+        if different:
+            problem = f"{self.path} holds another run ({different})"
+            raise InputError(problem, "repeat its command with --resume or give another --out")
+        return True
+
+    def begin(self, identity: Mapping[str, Any]) -> None:
+        """Write the manifest of a run that is planned."""
+        self._put_json(_MANIFEST, {"schema": SCHEMA, **_plain(identity)})
+
+    def manifest(self) -> dict[str, Any] | None:
+        """Return the manifest, None before the run began."""
+        path = self.inner / _MANIFEST
+        try:
+            found = json.loads(path.read_text("utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            problem = f"{path} cannot be read ({error})"
+            raise InputError(problem, "give another --out") from error
+        if not isinstance(found, dict):
+            raise InputError(f"{path} is no manifest", "give another --out")
+        return found
+
+    def finished(self) -> dict[int, Part]:
+        """Return the finished parts. One that cannot be opened is no part: it is removed."""
+        parts = {}
+        merged = _counts(_read_lines(self.inner / _FAILED))
+        for number, path in self._parts():
+            try:
+                with pq.ParquetFile(path) as file:
+                    rows = file.metadata.num_rows
+            except (OSError, pa.ArrowException):
+                path.unlink(missing_ok=True)
+                continue
+            own = sum(1 for _ in _read_lines(self._dead_letters(number)))
+            parts[number] = Part(number, rows, own or merged.get(number, 0))
+        return parts
+
+    def write_part(self, number: int, table: pa.Table, failed: Sequence[Failed]) -> Part:
+        """Write a part and its dead letters; it counts once it has its name."""
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink, compression="zstd")
+        data = sink.getvalue()
+        with _writing(self.path):
+            if failed:
+                self._put(self._dead_letters(number), [_letter(number, each) for each in failed])
+            else:  # of an earlier try
+                self._dead_letters(number).unlink(missing_ok=True)
+            self._put(self.path / part_name(number), [data])
+        return Part(number, table.num_rows, len(failed), sha256(data).hexdigest())
+
+    def finish(self, parts: Sequence[Part]) -> None:
+        """Merge the dead letters and write the manifest with all parts; repeatable."""
+        manifest = self.manifest() or {}
+        whole = [part if part.sha256 else self._hashed(part) for part in parts]
+        letters = [each.number for each in whole if self._dead_letters(each.number).exists()]
+        merged = self.inner / _FAILED
+        with _writing(self.path):
+            if letters or not merged.exists():
+                self._put(merged, self._merged(letters))
+            listed = [
+                {"name": each.name, "rows": each.rows, "failed": each.failed, "sha256": each.sha256}
+                for each in whole
+            ]
+            self._put_json(_MANIFEST, {**manifest, "parts": listed})
+            for number in letters:
+                self._dead_letters(number).unlink(missing_ok=True)
+
+    def _merged(self, letters: Sequence[int]) -> Iterator[bytes]:
+        """Yield dead letters by part: new ones, and those merged before for other parts."""
+        new = set(letters)
+        old = (line for line in _read_lines(self.inner / _FAILED) if _part_of(line) not in new)
+        fresh = (line for number in letters for line in _read_lines(self._dead_letters(number)))
+        return heapq.merge(old, fresh, key=_part_of)
+
+    def write_progress(self, progress: Mapping[str, Any]) -> None:
+        """Replace the progress file; it is for looking at, so no disk is waited for."""
+        half = self.inner / f"{_PROGRESS}.tmp"
+        with _writing(self.path):
+            half.write_text(json.dumps(progress) + "\n", "utf-8")
+            half.replace(self.inner / _PROGRESS)
+
+    def set_aside(self, number: int, data: bytes) -> Path:
+        """Put results that wait for an earlier block on disk; gone with the next start."""
+        path = self.inner / f"waiting-{number:06d}.tmp"
+        with _writing(self.path):
+            path.write_bytes(data)
+        return path
+
+    def check_space(self, needed: int) -> None:
+        """Refuse a run whose output would not fit."""
+        free = shutil.disk_usage(self.path).free
+        if needed > free:
+            raise MoralscopeError(
+                f"{self.path} has {_size(free)} of free space and the run may need {_size(needed)}",
+                "free some space or give an --out on another disk",
+            )
+
+    def _parts(self) -> Iterator[tuple[int, Path]]:
+        for path in sorted(self.path.iterdir()):
+            match = _PART.fullmatch(path.name)
+            if match:
+                yield int(match[1]), path
+
+    def _dead_letters(self, number: int) -> Path:
+        return self.inner / f"failed-{number:06d}.jsonl"
+
+    def _tidy(self) -> None:
+        """Remove what a run that died left half done."""
+        for pattern in ("*.tmp", f"{_PLAN}.*"):
+            for path in self.inner.glob(pattern):
+                path.unlink(missing_ok=True)
+
+    def _hashed(self, part: Part) -> Part:
+        with (self.path / part.name).open("rb") as stream:
+            digest = sha256()
+            while data := stream.read(1 << 20):
+                digest.update(data)
+        return Part(part.number, part.rows, part.failed, digest.hexdigest())
+
+    def _put_json(self, name: str, value: Mapping[str, Any]) -> None:
+        with _writing(self.path):
+            text = json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+            self._put(self.inner / name, [text.encode("utf-8", "backslashreplace")])
+
+    def _put(self, path: Path, chunks: Iterable[Any]) -> None:
+        """Write under `_run/`, bring it to the disk, rename, bring the name to the disk."""
+        half = self.inner / f"{path.name}.tmp"
+        try:
+            with half.open("wb") as stream:
+                for chunk in chunks:
+                    stream.write(chunk)
+                stream.flush()
+                os.fsync(stream.fileno())
+            half.replace(path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                half.unlink(missing_ok=True)
+            raise
+        _sync_folder(path.parent)
+
+
+def _refuse_strangers(path: Path) -> None:
+    try:
+        names = sorted(each.name for each in path.iterdir()) if path.exists() else []
+    except OSError as error:
+        problem = f"{path} cannot be used as output ({error.strerror})"
+        raise InputError(problem, "give an empty or new folder as --out") from error
+    for name in names:
+        if name != INNER and not name.startswith(".") and not _PART.fullmatch(name):
+            problem = f"{path} has other things in it ({name[:80]})"
+            raise InputError(problem, "give an empty or new folder as --out")
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        problem = f"{path} could not be written ({error.strerror or error})"
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        raise MoralscopeError(problem, GO_ON if full else _ALLOW) from error
+
+
+def _sync_folder(path: Path) -> None:
+    if os.name != "posix":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _plain(identity: Mapping[str, Any]) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(json.dumps(identity))
+    return plain
+
+
+def _difference(wanted: Mapping[str, Any], there: Mapping[str, Any]) -> str:
+    """Say the first thing that differs; nothing if all that was asked for is the same."""
+    for name, value in wanted.items():
+        if there.get(name) == value:
+            continue
+        if isinstance(value, dict) and isinstance(there.get(name), dict):
+            return _difference({**dict.fromkeys(there[name]), **value}, there[name])
+        if name == "fingerprint":
+            return "the input files are not the same or have changed"
+        return f"{name} was {_short(there.get(name))}, now {_short(value)}"
+    return ""
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _COMPARED else f"{text[:_COMPARED]}…"
+
+
+def _letter(number: int, failed: Failed) -> bytes:
+    line = json.dumps({"part": number, **asdict(failed)}, ensure_ascii=False)
+    return line.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _read_lines(path: Path) -> Iterator[bytes]:
+    if path.exists():
+        with path.open("rb") as stream:
+            yield from stream
+
+
+def _counts(lines: Iterable[bytes]) -> dict[int, int]:
+    counts: dict[int, int] = {}
+    for line in lines:
+        number = _part_of(line)
+        counts[number] = counts.get(number, 0) + 1
+    return counts
+
+
+def _part_of(line: bytes) -> int:
+    return int(json.loads(line)["part"])
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.0f} MB"

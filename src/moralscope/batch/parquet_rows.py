@@ -1,0 +1,146 @@
+"""Rows of a Parquet file from any place in it, within bounds, around damaged row groups.
+
+A row group can only be decoded from its start, so the decoder is left where the last block ended
+and the last batches stay at hand: blocks asked for in about their order cost one pass.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from moralscope.batch.finding import Lost, current_bytes, is_url, open_bytes, reason
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BATCH = (
+    2_048  # rows; never the block's size, so that what a damaged batch takes is always the same
+)
+_AT_HAND = 12
+_BUFFER = 1 << 20
+
+Damage = tuple[int, int, str]  # rows from, to, and why
+
+
+class ParquetRows:
+    """An open Parquet file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "a.parquet")
+    ...     pq.write_table(pa.table({"n": [1, 2, 3]}), path)
+    ...     ParquetRows(str(path)).read(1, 3)[0].to_pylist()
+    [{'n': 2}, {'n': 3}]
+    """
+
+    def __init__(self, url: str) -> None:
+        import pyarrow.parquet as pq
+
+        self._url = url
+        self._file = pq.ParquetFile(
+            open_bytes(url) if is_url(url) else url,
+            buffer_size=_BUFFER,
+            pre_buffer=False,  # a whole row group in memory otherwise
+            page_checksum_verification=True,
+        )
+        counts = [self._file.metadata.row_group(g).num_rows for g in range(self.groups)]
+        self._starts: list[int] = list(accumulate(counts, initial=0))
+        self._bytes = current_bytes(url)
+        self._group = -1
+        self._batches: Iterator[pa.RecordBatch] = iter(())
+        self._next = 0
+        self._broken: str | None = None
+        self._at_hand: deque[tuple[int, pa.RecordBatch]] = deque(maxlen=_AT_HAND)
+
+    @property
+    def groups(self) -> int:
+        """How many row groups there are."""
+        return int(self._file.num_row_groups)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self._starts[-1]
+
+    @property
+    def schema(self) -> "pa.Schema":
+        """The columns, without what other programs noted about them."""
+        return self._file.schema_arrow.remove_metadata()
+
+    def read(self, start: int, stop: int) -> "tuple[pa.Table, list[Damage]]":
+        """Return the rows that can be read, and which cannot."""
+        import pyarrow as pa
+
+        batches: list[pa.RecordBatch] = []
+        damaged: list[Damage] = []
+        for group in range(self.groups):
+            low, high = max(start, self._starts[group]), min(stop, self._starts[group + 1])
+            if low < high:
+                self._read_group(group, low, high, batches, damaged)
+        schema = self._file.schema_arrow
+        return pa.Table.from_batches(batches, schema).replace_schema_metadata(None), damaged
+
+    def _read_group(
+        self, group: int, low: int, high: int, batches: list[Any], damaged: list[Damage]
+    ) -> None:
+        if self._group != group or low < (self._at_hand[0][0] if self._at_hand else self._next):
+            self._restart(group)
+        at = low
+        for first, batch in self._at_hand:
+            at = self._take(first, batch, at, high, batches)
+        while at < high and not self._broken:
+            self._advance()
+            if not self._broken:
+                at = self._take(*self._at_hand[-1], at, high, batches)
+        if at < high:
+            damaged.append((at, high, self._broken or "cannot be read"))
+
+    @staticmethod
+    def _take(first: int, batch: Any, at: int, high: int, batches: list[Any]) -> int:
+        """Take the part of a batch from `at`, return where to go on."""
+        end = min(high, first + int(batch.num_rows))
+        if not first <= at < end:
+            return at
+        batches.append(batch.slice(at - first, end - at))
+        return end
+
+    def _restart(self, group: int) -> None:
+        self._at_hand.clear()
+        self._group, self._next, self._broken = group, self._starts[group], None
+        self._batches = self._file.iter_batches(_BATCH, row_groups=[group], use_threads=False)
+
+    def _advance(self) -> None:
+        """Decode one batch more; a group that cannot be decoded on is broken from there."""
+        import pyarrow as pa
+
+        try:
+            batch = next(self._batches)
+        except StopIteration:
+            self._broken = "the row group ends early"
+        except (pa.ArrowException, OSError, ValueError) as error:
+            if self._is_lost(error):
+                open_parquet.cache_clear()  # where the decoder stands is not known any more
+                raise
+            self._broken = f"the row group is damaged ({reason(error)})"
+        else:
+            self._at_hand.append((self._next, batch))
+            self._next += batch.num_rows
+
+    def _is_lost(self, error: Exception) -> bool:
+        """Say whether what carries the file failed, not its content."""
+        if isinstance(error, Lost) or getattr(error, "errno", None) is not None:
+            return True
+        if current_bytes(self._url) != self._bytes:
+            raise Lost("it is being rewritten") from error
+        return False
+
+
+@lru_cache(maxsize=2)
+def open_parquet(url: str, stamp: str) -> ParquetRows:
+    """Return the open file, the same one while blocks of it are asked for."""
+    return ParquetRows(url)

@@ -1,0 +1,261 @@
+"""Plans made: one pass over the corpus, in memory that does not grow with it.
+
+The keys of texts lie in files beside it that go at the end (`firsts.py`). The plan has another name
+until it is whole: half a plan is no plan.
+"""
+
+import json
+import os
+import sqlite3
+from array import array
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.batch.columns import JsonColumns
+from moralscope.batch.dedupe import KeySpool, key_bytes
+from moralscope.batch.keys import row_keys
+from moralscope.batch.planned import FORMAT, Plan, open_plan, speaking
+from moralscope.batch.reading import Draft, Sample
+from moralscope.batch.schema_probe import whole_schema
+from moralscope.batch.sources import Corpus
+from moralscope.batch.types import Block, BlockRows
+from moralscope.core.errors import InputError, MoralscopeError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_CACHE_KB = 32 * 1024
+_ZEROS = 1 << 20
+_TABLES = """
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE files (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE blocks (
+    number INTEGER PRIMARY KEY, file INTEGER NOT NULL, start INTEGER NOT NULL,
+    stop INTEGER NOT NULL, line INTEGER NOT NULL, first INTEGER NOT NULL,
+    rows INTEGER NOT NULL, own BLOB NOT NULL
+);
+CREATE TABLE awaited (key BLOB PRIMARY KEY, result TEXT, reason TEXT) WITHOUT ROWID;
+"""
+
+__all__ = ["Plan", "Report", "make_plan", "open_plan"]
+
+Report = Callable[[int, int], None]  # rows and bytes so far
+
+
+@dataclass(slots=True)
+class _Counts:
+    rows: int = 0
+    distinct: int = 0
+    failed: int = 0
+    blocks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """What decides a plan beside the files."""
+
+    texts: tuple[str, ...]
+    block_rows: int
+    limit: int | None
+    sample: float | None
+    seed: int
+
+
+def make_plan(  # noqa: PLR0913 - each is a word of the command line
+    corpus: Corpus,
+    texts: Sequence[str],
+    path: Path,
+    *,
+    block_rows: int,
+    limit: int | None = None,
+    sample: float | None = None,
+    seed: int = 0,
+    report: Report | None = None,
+) -> Plan:
+    r"""Make a plan: number the rows, find first occurrences of texts, settle the columns.
+
+    Parameters
+    ----------
+    corpus
+        As opened.
+    texts
+        The columns that decide a result: rows alike in them are computed once.
+    path
+        Where the plan is to lie.
+    block_rows
+        Rows a block, at most.
+    limit
+        Rows in all, from the start.
+    sample, seed
+        The share of rows that take part, and what it is drawn with.
+    report
+        Told the rows and bytes so far.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from moralscope.batch.sources import open_corpus
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.csv").write_text("text\nkill time\nkill people\nkill time\n")
+    ...     corpus = open_corpus([folder], ["text"])
+    ...     plan = make_plan(corpus, ["text"], Path(folder, "plan.sqlite"), block_rows=2)
+    ...     plan.rows, plan.distinct, [task.positions.tolist() for task in plan.tasks()]
+    (3, 2, [[0, 1], []])
+    """
+    if not set(texts) <= {*corpus.wanted.needed, *corpus.wanted.optional}:
+        raise ValueError(f"{texts} are not all needed or optional columns")
+    if sample is not None and not 0 < sample <= 1:
+        raise InputError(f"a sample of {sample} cannot be drawn", "give a share above 0, at most 1")
+    settings = _Settings(tuple(texts), block_rows, limit, sample, seed)
+    if sample is not None:
+        corpus = replace(corpus, wanted=replace(corpus.wanted, sample=Sample(sample, seed)))
+    half = path.with_name(f"{path.name}.half")
+    try:
+        with (
+            speaking(path),
+            _new(half) as base,
+            KeySpool(path.with_name(f"{path.name}.keys")) as spool,
+        ):
+            counts, starts, schema = _pass(corpus, settings, (base, spool), report)
+            with _flags(path.with_name(f"{path.name}.own"), len(spool)) as own:
+                counts.distinct = _find_firsts(base, spool, starts, own)
+                _write_own(base, starts, own)
+            _write_about(base, corpus, settings, counts, schema)
+            base.execute("COMMIT")
+        _put(half, path)
+    except OSError as error:
+        problem = f"{path} could not be written ({error.strerror or error})"
+        raise MoralscopeError(problem, "free some space and start again") from error
+    finally:
+        half.unlink(missing_ok=True)
+    return Plan(path)
+
+
+@contextmanager
+def _new(path: Path) -> Iterator[sqlite3.Connection]:
+    path.unlink(missing_ok=True)
+    with closing(sqlite3.connect(path, isolation_level=None)) as base:
+        # nothing is lost with it: a death here means planning again
+        for pragma in ("journal_mode=OFF", "synchronous=OFF", f"cache_size=-{_CACHE_KB}"):
+            base.execute(f"PRAGMA {pragma}")
+        base.executescript(_TABLES)
+        base.execute("BEGIN")
+        yield base
+
+
+@contextmanager
+def _flags(path: Path, count: int) -> Iterator[NDArray[np.bool_]]:
+    """Give one flag a row, on disk."""
+    try:
+        with path.open("wb") as stream:  # written out: a full disk must say so here, not kill later
+            for start in range(0, count + 1, _ZEROS):
+                stream.write(bytes(min(_ZEROS, count + 1 - start)))
+        yield np.memmap(path, np.bool_, "r+")
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _pass(
+    corpus: Corpus,
+    settings: _Settings,
+    places: tuple[sqlite3.Connection, KeySpool],
+    report: Report | None,
+) -> "tuple[_Counts, NDArray[np.int64], pa.Schema]":
+    """Read everything once; return how much there is, where blocks start, and the columns."""
+    base, spool = places
+    files = {file.name: number for number, file in enumerate(corpus.files)}
+    base.executemany("INSERT INTO files VALUES (?, ?)", [(n, name) for name, n in files.items()])
+    counts, columns, starts = _Counts(), JsonColumns(), array("q", [0])
+    for block, found in corpus.scan(settings.block_rows, settings.limit):
+        if isinstance(found, Draft) and found.json:
+            columns.see(found.columns)
+        spool.add(row_keys(_texts(found, settings.texts)))
+        starts.append(len(spool))
+        base.execute("INSERT INTO blocks VALUES (?,?,?,?,?,?,?,?)", _row(block, files))
+        counts.rows += len(found.rows) + len(found.failed)
+        counts.failed += len(found.failed)
+        counts.blocks += 1
+        if report:
+            report(counts.rows, corpus.bytes_before(block))
+    if not counts.rows:
+        raise InputError("the inputs have no rows", "give files with rows, or a larger --sample")
+    return counts, np.array(starts, np.int64), whole_schema(corpus.fixed, columns)
+
+
+def _find_firsts(
+    base: sqlite3.Connection,
+    spool: KeySpool,
+    starts: NDArray[np.int64],
+    own: NDArray[np.bool_],
+) -> int:
+    """Flag first occurrences, note the keys that later blocks repeat; return how many are first."""
+    distinct = 0
+    for keys, rows, firsts in spool.groups():
+        is_first = rows == firsts
+        own[rows[is_first]] = True
+        distinct += int(is_first.sum())
+        blocks = np.searchsorted(starts, rows, "right")
+        later = blocks != np.searchsorted(starts, firsts, "right")
+        awaited = np.isin(firsts[is_first], firsts[later])
+        # keys come in order, so the table grows at its end only
+        query = "INSERT INTO awaited (key) VALUES (?)"
+        base.executemany(query, ((key,) for key in key_bytes(keys[is_first][awaited])))
+    return distinct
+
+
+def _write_own(base: sqlite3.Connection, starts: NDArray[np.int64], own: NDArray[np.bool_]) -> None:
+    for number in range(len(starts) - 1):
+        positions = np.flatnonzero(own[starts[number] : starts[number + 1]]).astype(np.int32)
+        query = "UPDATE blocks SET own = ? WHERE number = ?"
+        base.execute(query, (positions.tobytes(), number))
+
+
+def _texts(found: Draft | BlockRows, names: Sequence[str]) -> list[Sequence[str | None]]:
+    count = len(found.rows)
+    if isinstance(found, Draft):
+        return [found.columns.get(name) or [None] * count for name in names]
+    there = found.table.column_names
+    return [
+        found.table.column(name).to_pylist() if name in there else [None] * count for name in names
+    ]
+
+
+def _row(block: Block, files: dict[str, int]) -> tuple[int | bytes, ...]:
+    places = (block.start, block.stop, block.line, block.first, block.rows)
+    return block.number, files[block.file], *places, b""
+
+
+def _write_about(
+    base: sqlite3.Connection,
+    corpus: Corpus,
+    settings: _Settings,
+    counts: _Counts,
+    schema: "pa.Schema",
+) -> None:
+    about = {
+        "format": FORMAT,
+        "fingerprint": corpus.fingerprint,
+        "settings": json.dumps(asdict(settings)),
+        "counts": json.dumps(asdict(counts)),
+        "schema": b64encode(schema.serialize().to_pybytes()).decode(),
+    }
+    base.executemany("INSERT INTO about VALUES (?, ?)", about.items())
+
+
+def _put(half: Path, path: Path) -> None:
+    """Put the whole plan in its place, so that it is there after a power cut too."""
+    with half.open("rb") as stream:
+        os.fsync(stream.fileno())
+    half.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

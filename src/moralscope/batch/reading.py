@@ -1,0 +1,369 @@
+"""Blocks of files read: good rows as a table, bad rows with the reason.
+
+A block is read on its own, from its place in its file. Rows that a sample leaves out are neither
+good nor bad: they are not there.
+"""
+
+import io
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from moralscope.batch.columns import JsonColumns, check_count, to_array
+from moralscope.batch.finding import is_url, open_bytes
+from moralscope.batch.parquet_rows import open_parquet
+from moralscope.batch.records import MAX_CHARACTERS, READERS, Record
+from moralscope.batch.types import MAX_SHOWN, Block, BlockRows, Failed
+from moralscope.core.errors import MoralscopeError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MAX_BLOCK_BYTES = 64 << 20  # a block ends before it has as many rows, when they are long
+_decode = json.JSONDecoder().raw_decode
+RESUME = "bring it back as it was and continue with --resume"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file of the corpus and how it is read. `name` is what may be printed of its address."""
+
+    name: str
+    url: str
+    kind: str
+    bytes: int
+    stamp: str
+    header: tuple[str, ...] = ()  # of CSV
+    start: int = 0  # bytes before the first row
+    line: int = 1  # the line on which the first row stands
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A share of the rows, drawn by their numbers: the same whoever reads them.
+
+    Examples
+    --------
+    >>> sum(Sample(0.5, seed=1).takes(row) for row in range(1000))
+    502
+    """
+
+    share: float
+    seed: int = 0
+
+    def takes(self, row: int) -> bool:
+        """Say whether a row takes part."""
+        drawn = blake2b(b"%d:%d" % (self.seed, row), digest_size=8).digest()
+        return int.from_bytes(drawn, "big") < self.share * 2**64
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a row must hold: text under `needed`, text or nothing under `optional`."""
+
+    needed: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    sample: Sample | None = None
+
+    def takes(self, row: int) -> bool:
+        """Say whether a row takes part."""
+        return self.sample is None or self.sample.takes(row)
+
+
+@dataclass(slots=True)
+class Draft:
+    """The good rows of a block of text, by column, before their types are settled."""
+
+    columns: Mapping[str, Sequence[Any]]
+    rows: list[int]
+    lines: list[int]
+    failed: list[Failed]
+    json: bool = False  # whether its values have types of their own
+
+    def settle(self, fields: "Iterable[pa.Field]") -> BlockRows:
+        """Return the rows as a table of these columns."""
+        import pyarrow as pa
+
+        none = [None] * len(self.rows)
+        chosen = list(fields)
+        arrays = [to_array(self.columns.get(field.name, none), field) for field in chosen]
+        table = pa.Table.from_arrays(arrays, schema=pa.schema(chosen))
+        rows, lines = np.array(self.rows, np.int64), np.array(self.lines, np.int64)
+        return BlockRows(table, rows, self.failed, lines)
+
+
+def cut_text(
+    source: SourceFile, start: tuple[int, int], rows: int, limit: int | None
+) -> Iterator[tuple[Block, list[Record]]]:
+    """Yield a text file's blocks with their records; `start` is the first number and row."""
+    number, first = start
+    left = source.bytes if limit is None else limit
+    with open_bytes(source.url) as stream:
+        stream.seek(source.start)
+        records = READERS[source.kind](stream, source.bytes - source.start)
+        begun, line = 0, 0
+        while left > 0 and (held := _piece(records, min(rows, left), begun)):
+            end, lines = held[-1][:2]
+            edges = (source.start + begun, source.start + end, source.line + line)
+            yield Block(number, source.name, *edges, first, len(held)), held
+            number, first, left = number + 1, first + len(held), left - len(held)
+            begun, line = end, lines
+
+
+def _piece(records: Iterator[Record], rows: int, begun: int) -> list[Record]:
+    held: list[Record] = []
+    for record in islice(records, rows):
+        held.append(record)
+        if record[0] - begun >= MAX_BLOCK_BYTES:
+            break
+    return held
+
+
+def read_text(source: SourceFile, block: Block) -> list[Record]:
+    """Return a block's records, from its bytes alone."""
+    size = block.stop - block.start
+    with open_bytes(source.url) as stream:
+        stream.seek(block.start)
+        small = size <= 2 * MAX_BLOCK_BYTES  # larger is one line, of which the start is kept
+        lines = io.BytesIO(stream.read(size)) if small else stream
+        records = list(READERS[source.kind](lines, size))
+    if len(records) != block.rows or records[-1][0] != size:
+        raise changed(source.name)
+    return records
+
+
+def changed(name: str) -> MoralscopeError:
+    """Return the error of a file that is not what it was when the run was planned."""
+    return MoralscopeError(f"{name} has changed since the run was planned", RESUME)
+
+
+def check_unchanged(source: SourceFile) -> None:
+    """Refuse a local file that was rewritten; one that has only grown has the same blocks."""
+    if source.url != source.name or is_url(source.url):
+        return  # unpacked by us, or far away, where asking costs as much as reading
+    stat = os.stat(source.url)
+    same = stat.st_size == source.bytes and str(stat.st_mtime_ns) == source.stamp
+    if not same and stat.st_size <= source.bytes:
+        raise changed(source.name)
+
+
+def draft(
+    source: SourceFile, first: tuple[int, int], records: Iterable[Record], wanted: Wanted
+) -> Draft:
+    """Return the rows of records by column, those that are not as wanted set aside.
+
+    `first` is the number of the first row, and the line from which records count theirs.
+    """
+    parse = _cells if source.kind == ".csv" else _object
+    rows: list[Any] = []
+    numbers: list[tuple[int, int]] = []
+    failed: list[Failed] = []
+    number, line = first
+    for row, (_, _, at, value, wrong) in enumerate(records, number):
+        if wanted.sample is not None and not wanted.sample.takes(row):
+            continue
+        found = wrong if wrong is not None else parse(value, source)
+        if isinstance(found, str):
+            text = value if isinstance(value, str) else ",".join(value)
+            failed.append(Failed(row, source.name, line + at, found, text[:MAX_SHOWN]))
+        else:
+            rows.append(found)
+            numbers.append((row, line + at))
+    columns = _by_column(rows, source)
+    bad = _unwanted(columns, len(rows), wanted)
+    for at, why in bad.items():
+        cells = {name: values[at] for name, values in columns.items()}
+        failed.append(Failed(numbers[at][0], source.name, numbers[at][1], why, _shown(cells)))
+    if bad:
+        numbers = [each for at, each in enumerate(numbers) if at not in bad]
+        columns = {
+            name: [value for at, value in enumerate(values) if at not in bad]
+            for name, values in columns.items()
+        }
+        failed.sort(key=lambda each: each.row)
+    kept, lines = [row for row, _ in numbers], [line for _, line in numbers]
+    return Draft(columns, kept, lines, failed, source.kind != ".csv")
+
+
+def _object(text: Any, source: SourceFile) -> Mapping[str, Any] | str:
+    try:
+        row, end = _decode(text)
+    except (ValueError, RecursionError):
+        return "is not JSON"
+    if end != len(text):
+        return "is not JSON"
+    if not isinstance(row, dict):
+        return "is no object"
+    if "\\ud" in text or "\\uD" in text:
+        try:
+            json.dumps(row, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            return "holds half a character (a lone surrogate)"
+    return row
+
+
+def _cells(cells: Any, source: SourceFile) -> list[str] | str:
+    if len(cells) == len(source.header):
+        return cells  # type: ignore[no-any-return]
+    return f"has {len(cells)} cells, the header {len(source.header)}"
+
+
+def _by_column(rows: list[Any], source: SourceFile) -> dict[str, Sequence[Any]]:
+    if source.kind == ".csv":
+        columns = zip(*rows, strict=True) if rows else [()] * len(source.header)
+        return dict(zip(source.header, columns, strict=True))
+    names = dict.fromkeys(chain.from_iterable(rows))
+    check_count(len(names))
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _unwanted(columns: Mapping[str, Sequence[Any]], count: int, wanted: Wanted) -> dict[int, str]:
+    """Return the positions of rows that lack what is wanted, and why."""
+    bad: dict[int, str] = {}
+    for name in (*wanted.needed, *wanted.optional):
+        needed = name in wanted.needed
+        values = columns.get(name) or [None] * count
+        kinds = set(map(type, values))
+        longest = max(map(len, values), default=0) if kinds <= {str} else MAX_CHARACTERS + 1
+        if longest <= MAX_CHARACTERS:
+            continue
+        for at, value in enumerate(values):
+            why = _why_not(value, name, needed=needed)
+            if why:
+                bad.setdefault(at, why)
+    return bad
+
+
+def _why_not(value: Any, name: str, *, needed: bool) -> str | None:
+    if value is None:
+        return f"has nothing under '{name[:60]}'" if needed else None
+    if isinstance(value, bytes):
+        return f"is not UTF-8 under '{name[:60]}'"
+    if not isinstance(value, str):
+        return f"has no text under '{name[:60]}'"
+    if len(value) > MAX_CHARACTERS:
+        return f"has {len(value):,} characters under '{name[:60]}', at most {MAX_CHARACTERS:,}"
+    return None
+
+
+def cut_parquet(
+    source: SourceFile, start: tuple[int, int], rows: int, limit: int | None
+) -> Iterator[Block]:
+    """Yield a Parquet file's blocks; `start` is the first number and row."""
+    number, first = start
+    count = open_parquet(source.url, source.stamp).rows
+    count = count if limit is None else min(count, limit)
+    for begin in range(0, count, rows):
+        end = min(begin + rows, count)
+        yield Block(number, source.name, begin, end, begin + 1, first + begin, end - begin)
+        number += 1
+
+
+def read_parquet(
+    source: SourceFile, block: Block, schema: "pa.Schema", wanted: Wanted
+) -> BlockRows:
+    """Return a block's rows; those of a damaged row group are failed rows."""
+    file = open_parquet(source.url, source.stamp)
+    if block.stop > file.rows:
+        raise changed(source.name)
+    table, damaged = file.read(block.start, block.stop)
+    places = np.arange(block.start, block.stop)
+    failed = []
+    for low, high, why in damaged:
+        places = places[(places < low) | (places >= high)]
+        failed += [Failed(_row(block, p), source.name, p + 1, why, "") for p in range(low, high)]
+    if wanted.sample:
+        taken = np.array([wanted.takes(_row(block, int(p))) for p in places], bool)
+        table, places = table.filter(taken), places[taken]
+        failed = [each for each in failed if wanted.takes(each.row)]
+    table = _cast(table, schema)
+    bad = _unwanted_arrow(table, wanted)
+    for at, why in bad.items():
+        place = int(places[at])
+        text = _shown(_cells_of(table, at))
+        failed.append(Failed(_row(block, place), source.name, place + 1, why, text))
+    if bad:
+        good = np.setdiff1d(np.arange(len(places)), list(bad))
+        table, places = table.take(good), places[good]
+    failed.sort(key=lambda each: each.row)
+    places = places.astype(np.int64)
+    return BlockRows(table, places - block.start + block.first, failed, places + 1)
+
+
+def _row(block: Block, place: int) -> int:
+    return block.first + place - block.start
+
+
+def _cast(table: "pa.Table", schema: "pa.Schema") -> "pa.Table":
+    import pyarrow as pa
+
+    arrays = []
+    for field in schema:
+        if field.name not in table.column_names:
+            arrays.append(pa.nulls(table.num_rows, field.type))
+            continue
+        column = table.column(field.name)
+        same = column.type == field.type
+        arrays.append(column if same else column.cast(field.type, safe=False))
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _unwanted_arrow(table: "pa.Table", wanted: Wanted) -> dict[int, str]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    bad: dict[int, str] = {}
+    for name in (*wanted.needed, *wanted.optional):
+        if name not in table.column_names:
+            continue
+        column, needed = table.column(name), name in wanted.needed
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid:
+            column = column.cast(pa.binary())
+        else:
+            longest = pc.max(pc.binary_length(column)).as_py() or 0
+            if not (column.null_count and needed) and longest <= MAX_CHARACTERS:
+                continue
+        for at, value in enumerate(column.to_pylist()):
+            why = _why_not(_text(value), name, needed=needed)
+            if why:
+                bad.setdefault(at, why)
+    return bad
+
+
+def _text(value: Any) -> Any:
+    """Return bytes that are UTF-8 as text, others as they are: they are no text."""
+    try:
+        return value.decode() if isinstance(value, bytes) else value
+    except UnicodeDecodeError:
+        return value
+
+
+def _cells_of(table: "pa.Table", at: int) -> dict[str, Any]:
+    try:
+        return table.slice(at, 1).to_pylist()[0]  # type: ignore[no-any-return]
+    except (ValueError, OverflowError):
+        return {}
+
+
+def _shown(cells: Mapping[str, Any]) -> str:
+    short = {
+        name: value[:MAX_SHOWN] if isinstance(value, str) else value
+        for name, value in cells.items()
+        if value is not None
+    }
+    return json.dumps(short, ensure_ascii=False, default=str)[:MAX_SHOWN]
+
+
+def json_fields(drafted: Draft) -> "list[pa.Field]":
+    """Return the columns of JSON rows as these rows alone have them."""
+    columns = JsonColumns()
+    columns.see(drafted.columns)
+    return columns.fields()

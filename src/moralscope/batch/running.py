@@ -1,0 +1,305 @@
+"""A whole run over a corpus: plan, compute, join, write; and again from where it was stopped.
+
+Parts are written strictly in order of blocks, so that the results of a text are always there when
+a later block repeats it. Time is measured by the monotonic clock: a clock that jumps changes
+nothing. Knows nothing of what is computed.
+"""
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from moralscope.batch.folder import GO_ON, RunFolder, part_schema
+from moralscope.batch.plan import Plan, make_plan, open_plan
+from moralscope.batch.progress import Progress, Report, Teller
+from moralscope.batch.sources import Corpus
+from moralscope.batch.types import Block, BlockRows, Completed, Task
+from moralscope.batch.working import Done, WorkSpec, load_named
+from moralscope.core.errors import MoralscopeError, UnknownName
+from moralscope.core.registry import did_you_mean
+from moralscope.version import __version__
+
+ENGINES = {
+    "local": "moralscope.batch.workers.local:LocalEngine",
+    "ray": "moralscope.batch.workers.ray:RayEngine",
+}
+_SPACE = 1.5  # bytes of output and plan for a byte of input, at worst
+_HELD = 32 << 20  # bytes of early results held in memory
+
+
+class Engine(Protocol):
+    """Computes tasks somewhere. Made with the options of the run."""
+
+    def run(
+        self, tasks: Iterable[Task], corpus: Corpus, spec: WorkSpec
+    ) -> Generator[Done, None, None]:
+        """Yield results in any order, taking few tasks ahead; closing it ends its workers."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How to run. Only the last five decide what comes out; the others may change on resume."""
+
+    engine: str = "local"
+    workers: int | None = None
+    address: str | None = None
+    gpus: float = 0.0
+    resume: bool = False
+    block_rows: int = 2048
+    call_rows: int = 256
+    limit: int | None = None
+    sample: float | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run made. `rows` are in the parts, `failed` in the dead letters."""
+
+    rows: int
+    distinct: int
+    failed: int
+    parts: int
+    seconds: float
+    resumed_parts: int
+    rate: float
+
+
+class Stopped(MoralscopeError):
+    """The user stopped the run; what is finished stays."""
+
+
+def run_corpus(
+    corpus: Corpus,
+    spec: WorkSpec,
+    folder: Path,
+    options: RunOptions,
+    *,
+    settings: Mapping[str, Any],
+    report: Report | None = None,
+) -> Outcome:
+    """Compute a corpus into a folder of Parquet parts; with `resume`, only what is missing.
+
+    Parameters
+    ----------
+    corpus
+        What `open_corpus` returned.
+    spec
+        The work. The columns it reads decide its results: rows that repeat them are joined.
+    folder
+        New, empty, or with this very run in it (`resume`).
+    options
+        How to run.
+    settings
+        All that decides the results beside the rows, as plain values: kept in the manifest, and
+        asked to be the same on resume.
+    report
+        Told now and then where the run stands.
+    """
+    engine = _engine(options)
+    identity = _identity(corpus, spec, options, settings)
+    with RunFolder(folder, resume=options.resume) as out:
+        resumed = out.check(identity)
+        teller = Teller(out, report)
+        try:
+            with contextlib.closing(_plan(corpus, spec, options, out, teller)) as plan:
+                if not resumed:
+                    out.begin(identity)
+                return _Run(plan, plan.bind(corpus), spec, out, teller).through(engine)
+        except KeyboardInterrupt:
+            teller.end("stopped")
+            raise Stopped(f"stopped; {teller.said}", "go on with --resume") from None
+        except sqlite3.Error as error:
+            teller.end("failed")
+            raise MoralscopeError(f"{out.plan} could not be used ({error})", GO_ON) from error
+        except BaseException:
+            teller.end("failed")
+            raise
+
+
+def _engine(options: RunOptions) -> Engine:
+    if options.engine not in ENGINES:
+        problem = f"there is no engine '{options.engine[:60]}'"
+        raise UnknownName(problem, did_you_mean(options.engine, ENGINES))
+    engine: Engine = load_named(ENGINES[options.engine])(options)
+    return engine
+
+
+def _identity(
+    corpus: Corpus, spec: WorkSpec, options: RunOptions, settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what must be the same when a run is continued."""
+    return {
+        "version": __version__,
+        "fingerprint": corpus.fingerprint,
+        "work": spec.factory,
+        "reads": list(spec.reads),
+        "settings": dict(settings),
+        "block_rows": options.block_rows,
+        "call_rows": options.call_rows,
+        "limit": options.limit,
+        "sample": options.sample,
+        "seed": options.seed,
+    }
+
+
+def _plan(
+    corpus: Corpus, spec: WorkSpec, options: RunOptions, out: RunFolder, teller: Teller
+) -> Plan:
+    """Open the plan of a run that began, make it for a new one."""
+    if out.manifest() is not None and out.plan.exists():
+        return open_plan(out.plan)
+    if options.limit is None:  # with a limit it is not known how many bytes will be read
+        share = 1.0 if options.sample is None else options.sample
+        out.check_space(int(corpus.bytes * share * _SPACE))
+    out.plan.unlink(missing_ok=True)
+    return make_plan(
+        corpus,
+        spec.reads,
+        out.plan,
+        block_rows=options.block_rows,
+        limit=options.limit,
+        sample=options.sample,
+        seed=options.seed,
+        report=lambda rows, _bytes: teller.tell(Progress("planning", rows)),
+    )
+
+
+class _Run:
+    """The second pass: results come in any order, parts go out in order."""
+
+    def __init__(
+        self, plan: Plan, corpus: Corpus, spec: WorkSpec, out: RunFolder, teller: Teller
+    ) -> None:
+        self._plan = plan
+        self._corpus = corpus
+        self._spec = spec
+        self._out = out
+        self._teller = teller
+        self._schema = part_schema(corpus.schema, spec.writes)
+        self._parts = out.finished()
+        self._resumed = len(self._parts)
+        self._blocks: dict[int, Block] = {}  # given out and not yet written
+        self._began = time.monotonic()
+        self._rows = 0  # written in this session, failed ones too
+        self._now = Progress(
+            "running",
+            rows=sum(part.rows + part.failed for part in self._parts.values()),
+            rows_total=plan.rows,
+            failed=sum(part.failed for part in self._parts.values()),
+            parts_total=plan.blocks,
+        )
+
+    def through(self, engine: Engine) -> Outcome:
+        """Compute and write all that is missing."""
+        missing = [number for number in range(self._plan.blocks) if number not in self._parts]
+        self._tell("running")
+        if missing:
+            self._write_all(engine, iter(missing))
+        parts = [self._parts[number] for number in sorted(self._parts)]
+        self._out.finish(parts)
+        self._tell("finished")
+        seconds = time.monotonic() - self._began
+        return Outcome(
+            rows=sum(part.rows for part in parts),
+            distinct=self._plan.distinct,
+            failed=sum(part.failed for part in parts),
+            parts=len(parts),
+            seconds=seconds,
+            resumed_parts=self._resumed,
+            rate=self._rows / seconds if seconds > 0 else 0.0,
+        )
+
+    def _write_all(self, engine: Engine, missing: Iterator[int]) -> None:
+        early = _Early(self._out)
+        expected = next(missing, None)
+        with contextlib.closing(engine.run(self._tasks(), self._corpus, self._spec)) as stream:
+            for done in stream:
+                if done.number in self._blocks:  # an engine may send a block twice
+                    early.put(done)
+                while expected is not None and expected in early:
+                    self._write(early.pop(expected))
+                    expected = next(missing, None)
+        if expected is not None:
+            raise RuntimeError(f"the engine ended before block {expected} was done")
+
+    def _tasks(self) -> Iterator[Task]:
+        for task in self._plan.tasks():
+            if task.block.number not in self._parts:
+                self._blocks[task.block.number] = task.block
+                yield task
+
+    def _write(self, done: Done) -> None:
+        found = self._corpus.read(self._blocks.pop(done.number))
+        own = done.table()
+        self._plan.keep(done.number, found, own, done.failed)
+        completed = self._plan.complete(done.number, found, own, done.failed)
+        if completed is None:
+            problem = f"{self._out.plan} has lost results of earlier parts"
+            raise MoralscopeError(problem, "start again in another --out")
+        table = _joined(found, completed, self._schema)
+        part = self._out.write_part(done.number, table, completed.failed)
+        self._parts[done.number] = part
+        rows = part.rows + part.failed
+        self._rows += rows
+        self._now = replace(
+            self._now, rows=self._now.rows + rows, failed=self._now.failed + part.failed
+        )
+        self._tell("running")
+
+    def _tell(self, state: str) -> None:
+        seconds = time.monotonic() - self._began
+        self._now = replace(
+            self._now,
+            state=state,
+            parts=len(self._parts),
+            rate=round(self._rows / seconds, 2) if seconds > 0 else 0.0,
+        )
+        self._teller.tell(self._now)
+
+
+class _Early:
+    """Results that came before their turn: few in memory, the rest on disk."""
+
+    def __init__(self, out: RunFolder) -> None:
+        self._out = out
+        self._waiting: dict[int, tuple[Done, Path | None]] = {}
+        self._bytes = 0
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._waiting
+
+    def put(self, done: Done) -> None:
+        if self._bytes + len(done.results) <= _HELD:
+            self._bytes += len(done.results)
+            self._waiting[done.number] = done, None
+        else:
+            path = self._out.set_aside(done.number, done.results)
+            self._waiting[done.number] = replace(done, results=b""), path
+
+    def pop(self, number: int) -> Done:
+        done, path = self._waiting.pop(number)
+        if path is None:
+            self._bytes -= len(done.results)
+            return done
+        done = replace(done, results=path.read_bytes())
+        path.unlink()
+        return done
+
+
+def _joined(found: BlockRows, completed: Completed, schema: pa.Schema) -> pa.Table:
+    """Return the rows that worked: as read, as computed, with their numbers."""
+    table, positions = found.table, completed.positions
+    if len(positions) < table.num_rows:
+        table = table.take(pa.array(positions))
+    rows = pa.array(found.rows[positions].astype(np.int64, copy=False))
+    columns = [*table.columns, *completed.results.columns, rows]
+    return pa.Table.from_arrays(columns, schema=schema)

@@ -1,0 +1,1 @@
+"""Who computes the blocks of a batch run: processes of this machine, or Ray actors."""

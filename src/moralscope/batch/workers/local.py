@@ -1,0 +1,327 @@
+"""The engine of one machine: a process a core, each with one thread, watched and replaced.
+
+A worker that dies is replaced and its block given again: once as it was (it may have been an
+accident), then with the piece it died on cut in halves, down to the row that kills it; that row
+becomes a dead letter. Workers end when the parent does. Knows nothing of parts and folders.
+"""
+
+import contextlib
+import ctypes
+import logging
+import math
+import multiprocessing
+import os
+import queue
+import signal
+import sys
+import threading
+import traceback
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice, pairwise
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from moralscope.batch.sources import Corpus
+from moralscope.batch.threads import one_thread
+from moralscope.batch.types import Task
+from moralscope.batch.working import (
+    BlockWorker,
+    Care,
+    Done,
+    Piece,
+    WorkSpec,
+    fixed_pieces,
+)
+from moralscope.core.errors import MoralscopeError
+
+if TYPE_CHECKING:
+    from moralscope.batch.running import RunOptions
+
+log = logging.getLogger(__name__)
+
+_AHEAD = 2  # tasks a worker holds: one in work, one waiting
+_STARTS = 3  # deaths before a first sign of life until the run gives up
+_DEATHS = 64  # deaths without a finished block between them until the run gives up
+_STRAINED = 3  # blocks that had to be cut until all later ones are
+_PATIENCE = 10.0  # seconds for a worker to leave when asked
+_DIED = "the worker died on this row"
+
+
+def useful_cores() -> int:
+    """Return how many processes can compute at once: what this process may use of the machine.
+
+    Examples
+    --------
+    >>> useful_cores() >= 1
+    True
+    """
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    with contextlib.suppress(OSError, ValueError):  # a container's share, where there is one
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text("ascii").split()
+        cores = min(cores, math.ceil(int(quota) / int(period)))
+    return max(1, cores)
+
+
+class LocalEngine:
+    """Computes tasks in processes of this machine.
+
+    Parameters
+    ----------
+    options
+        `workers` (else one a useful core) and `call_rows` are used.
+    """
+
+    def __init__(self, options: "RunOptions") -> None:
+        self._workers = options.workers or useful_cores()
+        self._call_rows = options.call_rows
+
+    def run(
+        self, tasks: Iterable[Task], corpus: Corpus, spec: WorkSpec
+    ) -> Generator[Done, None, None]:
+        """Yield results as they come; an error or closing ends the workers at once."""
+        supervisor = _Supervisor(iter(tasks), corpus, spec, self._call_rows)
+        try:
+            yield from supervisor.through(self._workers)
+            supervisor.dismiss()
+        finally:
+            supervisor.kill()
+
+
+@dataclass(slots=True)
+class _Order:
+    """A task as it is given to a worker, and what has become of it before."""
+
+    task: Task
+    rows: int  # a call
+    care: Care = field(default_factory=Care)
+    deaths: int = 0
+
+    def bounds(self) -> list[int]:
+        """Return where its pieces begin and end."""
+        pieces = self.care.pieces or fixed_pieces(len(self.task.positions), self.rows)
+        return [pieces[0][0], *(stop for _, stop in pieces)]
+
+    def cut(self, piece: Piece) -> None:
+        """Make halves of a piece."""
+        start, stop = piece
+        points = sorted({*self.bounds(), start, (start + stop) // 2, stop})
+        self.care = Care(tuple(pairwise(points)), self.care.skip)
+
+    def give_up(self, place: int) -> None:
+        """Leave a row out: it has killed its worker."""
+        self.care = Care(self.care.pieces, {**self.care.skip, place: _DIED})
+
+
+@dataclass(slots=True)
+class _Seat:
+    """A worker and what it was given; `at` is the piece it said it would compute."""
+
+    process: BaseProcess
+    connection: "Connection[Any, Any]"
+    orders: deque[_Order] = field(default_factory=deque)
+    ready: bool = False
+    at: Piece | None = None
+
+
+class _Supervisor:
+    """Starts workers, gives them orders two at a time, listens, replaces the dead."""
+
+    def __init__(self, tasks: Iterator[Task], corpus: Corpus, spec: WorkSpec, rows: int) -> None:
+        self._tasks = tasks
+        self._corpus = corpus
+        self._spec = spec
+        self._rows = rows
+        self._again: deque[_Order] = deque()
+        self._seats: list[_Seat] = []
+        self._unborn = 0
+        self._deaths = 0  # since a block was finished
+        self._strained: set[int] = set()
+
+    def through(self, workers: int) -> Iterator[Done]:
+        """Yield the results of all tasks."""
+        self._again += [_Order(task, self._rows) for task in islice(self._tasks, workers)]
+        for _ in range(len(self._again)):
+            self._seats.append(self._hire())
+        while self._again or any(seat.orders for seat in self._seats):
+            for connection in wait([seat.connection for seat in self._seats]):
+                seat = next(each for each in self._seats if each.connection is connection)
+                done = self._hear(seat)
+                if done is not None:
+                    yield done
+
+    def dismiss(self) -> None:
+        """Let idle workers leave in their own time."""
+        for seat in self._seats:
+            with contextlib.suppress(OSError):
+                seat.connection.send(None)
+        for seat in self._seats:
+            seat.process.join(_PATIENCE)
+
+    def kill(self) -> None:
+        """End all workers; there is nothing in them that must be saved."""
+        for seat in self._seats:
+            if seat.process.is_alive():
+                seat.process.kill()
+            seat.process.join()
+            seat.connection.close()
+        self._seats.clear()
+
+    def _hire(self) -> _Seat:
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        process = context.Process(
+            target=_serve, args=(theirs, self._corpus, self._spec), daemon=True
+        )
+        with one_thread(), _no_interrupts(), _no_main():
+            process.start()
+        theirs.close()  # so that the death of the worker is the end of the pipe
+        return _Seat(process, ours)
+
+    def _give(self, seat: _Seat) -> None:
+        while len(seat.orders) < _AHEAD:
+            if self._again:
+                order = self._again.popleft()
+            else:
+                task = next(self._tasks, None)
+                if task is None:
+                    return
+                order = _Order(task, self._rows)
+            seat.orders.append(order)
+            with contextlib.suppress(OSError):  # dead already: heard of in a moment
+                seat.connection.send((order.task, order.rows, order.care))
+
+    def _hear(self, seat: _Seat) -> Done | None:
+        try:
+            kind, content = seat.connection.recv()
+        except (EOFError, OSError):
+            self._bury(seat)
+            return None
+        if kind == "at":
+            seat.at = content
+        elif kind == "ready":
+            seat.ready, self._unborn = True, 0
+            self._give(seat)
+        elif kind == "broken":
+            raise content
+        else:
+            seat.orders.popleft()
+            seat.at = None
+            self._deaths = 0
+            self._give(seat)
+            done: Done = content
+            return done
+        return None
+
+    def _bury(self, seat: _Seat) -> None:
+        """Replace a dead worker; what it had goes to the next one that is free."""
+        seat.process.join()
+        seat.connection.close()
+        self._seats.remove(seat)
+        code = seat.process.exitcode
+        if not seat.ready:
+            self._unborn += 1
+            if self._unborn >= _STARTS:
+                raise MoralscopeError(
+                    f"the workers die as they start (exit code {code})",
+                    "give fewer --workers, then go on with --resume",
+                )
+        elif seat.orders:
+            self._learn(seat.orders[0], seat.at, code)
+        self._again.extendleft(reversed(seat.orders))
+        self._seats.append(self._hire())
+
+    def _learn(self, order: _Order, at: Piece | None, code: int | None) -> None:
+        """Decide how to give an order again whose worker died on it."""
+        order.deaths += 1
+        self._deaths += 1
+        number = order.task.block.number
+        log.info("a worker died (exit code %s) on block %d at %s", code, number, at)
+        if self._deaths >= _DEATHS:
+            raise MoralscopeError(
+                f"the workers died {_DEATHS} times and finished nothing (exit code {code})",
+                "give fewer --workers, then go on with --resume",
+            )
+        if at is None or order.deaths == 1:
+            return
+        if at[1] - at[0] == 1:
+            order.give_up(at[0])
+            self._strained.discard(number)
+            return
+        order.cut(at)
+        self._strained.add(number)
+        if len(self._strained) >= _STRAINED and self._rows > 1:
+            self._rows //= 2
+            self._strained.clear()
+
+
+@contextlib.contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C from the worker started now: the parent decides what it means."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # started with the first process, it lets interrupts in again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _no_main() -> Iterator[None]:
+    """Keep the worker started now from running the user's script again: it needs nothing of it."""
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = before
+
+
+def _serve(connection: "Connection[Any, Any]", corpus: Corpus, spec: WorkSpec) -> None:
+    """Be a worker: load once, then do what comes until there is no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and ends the run
+    orders: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(connection, orders), daemon=True).start()
+    try:
+        worker = BlockWorker(corpus, spec, lambda piece: connection.send(("at", piece)))
+        connection.send(("ready", None))
+        while (order := orders.get()) is not None:
+            connection.send(("done", worker(*order)))
+            _give_memory_back()
+    except MemoryError:
+        os._exit(1)  # like being killed for it: another worker tries with less
+    except BrokenPipeError:
+        os._exit(0)  # the parent is gone
+    except MoralscopeError as error:
+        connection.send(("broken", error))
+    except Exception as error:
+        first = (str(error).splitlines() or [""])[0]
+        text = f"{type(error).__name__} in a worker: {first}\n{traceback.format_exc()}"
+        connection.send(("broken", RuntimeError(text)))
+
+
+def _give_memory_back() -> None:
+    """Return what is free to the system: batches of every length leave gaps between them."""
+    with contextlib.suppress(AttributeError, OSError):  # not every C library can
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _listen(connection: "Connection[Any, Any]", orders: "queue.SimpleQueue[Any]") -> None:
+    """Take orders in at once, so that the parent never waits; end with the parent."""
+    with contextlib.suppress(EOFError, OSError):
+        while (order := connection.recv()) is not None:
+            orders.put(order)
+        orders.put(None)
+        return
+    os._exit(0)

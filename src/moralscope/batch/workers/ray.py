@@ -1,0 +1,296 @@
+"""The engine of a cluster: Ray Data maps tasks over a pool of actors, each with one `BlockWorker`.
+
+The worker is the one of the local engine and takes the same pieces, so the same bytes come out. A
+process that dies is replaced by Ray and its task given again; a block on which it dies again and
+again is computed by the local engine, which finds the row that kills. Tasks go out in waves, so
+that the driver holds few of them. Needs the extra `ray`.
+"""
+
+import contextlib
+import importlib
+import importlib.util
+import json
+import logging
+import os
+import socket
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from moralscope.batch.sources import Corpus
+from moralscope.batch.threads import ONE_THREAD
+from moralscope.batch.types import Block, Failed, Task
+from moralscope.batch.workers.local import LocalEngine, useful_cores
+from moralscope.batch.working import BlockWorker, Done, WorkSpec
+from moralscope.core.errors import InputError, MissingExtra, MoralscopeError
+
+if TYPE_CHECKING:
+    from moralscope.batch.running import RunOptions
+
+log = logging.getLogger(__name__)
+
+_WAVE = 256  # tasks a worker gets in one wave: minutes of work against seconds of starting
+_AHEAD = 2  # tasks in flight on an actor
+_TRIES = 3  # times that a block is begun on an actor; Ray itself would try for ever
+_DEADLY = "deadly"  # what a block that killed its actors says in place of results
+_REACH = 10.0  # seconds for a cluster to answer
+_PORTS = 65_535
+_QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # nothing is sent that the user did not ask for
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",  # it writes past Python's logging, on stderr
+}
+
+
+class RayEngine:
+    """Computes tasks on Ray: a cluster by its address, or one of this machine's own cores.
+
+    Parameters
+    ----------
+    options
+        `workers` (else as many as the cluster has cores), `address`, `gpus` of each worker (a part
+        of one, too) and `call_rows` are used.
+
+    Raises
+    ------
+    MissingExtra
+        Ray is not installed.
+    """
+
+    def __init__(self, options: "RunOptions") -> None:
+        if importlib.util.find_spec("ray") is None:
+            raise MissingExtra("Ray is not installed", 'pip install "moralscope[ray]"')
+        self._options = options
+
+    def run(
+        self, tasks: Iterable[Task], corpus: Corpus, spec: WorkSpec
+    ) -> Generator[Done, None, None]:
+        """Yield results as they come; closing it ends the actors."""
+        ours = _connect(self._options)
+        workers = self._options.workers or _cluster_cores()
+        stream = iter(tasks)
+        try:
+            while wave := list(islice(stream, workers * _WAVE)):
+                yield from self._wave(wave, corpus, spec, min(workers, len(wave)))
+        finally:
+            if ours:
+                _module("ray").shutdown()
+
+    def _wave(
+        self, wave: Sequence[Task], corpus: Corpus, spec: WorkSpec, workers: int
+    ) -> Iterator[Done]:
+        missing = {task.block.number: task for task in wave}
+        for done in self._mapped(wave, corpus, spec, workers):
+            if missing.pop(done.number, None) is not None:
+                yield done
+        if missing:
+            log.warning("%d blocks killed their actors; they are computed here", len(missing))
+            local = LocalEngine(_one_worker(self._options))
+            yield from local.run(iter(missing.values()), corpus, spec)
+
+    def _mapped(
+        self, wave: Sequence[Task], corpus: Corpus, spec: WorkSpec, workers: int
+    ) -> Iterator[Done]:
+        """Map a wave over actors. Blocks that killed theirs too often do not come back."""
+        ray, data = _module("ray"), _module("ray.data")
+        _settle(data.DataContext.get_current())
+        attempts = ray.remote(num_cpus=0)(_Attempts).remote()
+        rows = [{**asdict(task.block), "own": task.own} for task in wave]
+        found = data.from_items(rows, override_num_blocks=len(rows)).map_batches(
+            _Actor,
+            fn_constructor_args=(corpus, spec, self._options.call_rows, attempts),
+            batch_size=1,
+            batch_format="numpy",
+            compute=data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=_AHEAD),
+            num_cpus=1,
+            num_gpus=self._options.gpus or None,
+        )
+        try:
+            for batch in found.iter_batches(batch_size=None, batch_format="pyarrow"):
+                for row in batch.to_pylist():
+                    if row["error"] != _DEADLY:
+                        yield _done(row)
+        except ray.exceptions.RayError as error:
+            said = (str(error).splitlines() or [""])[0][:200]
+            problem = f"Ray gave up ({type(error).__name__}: {said})"
+            raise MoralscopeError(
+                problem, "see to the cluster, then go on with --resume"
+            ) from error
+
+
+class _Attempts:
+    """Counts how often each block was begun: it outlives the workers that die of one."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[int] = Counter()
+
+    def begin(self, number: int) -> int:
+        self._counts[number] += 1
+        return self._counts[number]
+
+
+class _Actor:
+    """A worker as Ray Data calls it: a batch of one task in, a batch of one result out.
+
+    Errors of ours come out as rows: Ray would wrap them, and try again what cannot succeed.
+    """
+
+    def __init__(self, corpus: Corpus, spec: WorkSpec, call_rows: int, attempts: Any) -> None:
+        os.environ.update(ONE_THREAD)  # before the first library that reads it is loaded
+        self._call_rows, self._attempts = call_rows, attempts
+        self._error: BaseException | None = None
+        try:
+            self._worker = BlockWorker(corpus, spec)
+        except Exception as error:
+            self._error = error
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
+        row: dict[str, Any] = {name: values[0] for name, values in batch.items()}
+        own = bytes(row.pop("own"))
+        file = str(row.pop("file"))
+        block = Block(file=file, **{name: int(each) for name, each in row.items()})
+        if self._begin(block.number) > _TRIES:
+            return _columns(Done(block.number, b"", [], 0.0), _DEADLY)
+        try:
+            if self._error is not None:
+                raise self._error
+            done = self._worker(Task(block, own), self._call_rows)
+        except Exception as error:
+            return _columns(Done(block.number, b"", [], 0.0), _told(error))
+        return _columns(done, "")
+
+    def _begin(self, number: int) -> int:
+        count: int = _module("ray").get(self._attempts.begin.remote(number))
+        return count
+
+
+def _columns(done: Done, error: str) -> dict[str, list[Any]]:
+    failed = json.dumps([asdict(each) for each in done.failed])
+    return {
+        "number": [done.number],
+        "results": [done.results],
+        "failed": [failed],
+        "seconds": [done.seconds],
+        "error": [error],
+    }
+
+
+def _done(row: dict[str, Any]) -> Done:
+    if row["error"]:
+        raise _raised(json.loads(row["error"]))
+    failed = [Failed(**each) for each in json.loads(row["failed"])]
+    return Done(row["number"], row["results"], failed, row["seconds"])
+
+
+def _told(error: Exception) -> str:
+    """Write an error down: ours with its remedy, any other with its kind."""
+    if isinstance(error, MoralscopeError):
+        bad_input = isinstance(error, InputError)
+        return json.dumps(["input" if bad_input else "ours", error.problem, error.remedy])
+    first = (str(error).splitlines() or [""])[0]
+    return json.dumps(["other", f"{type(error).__name__} in an actor: {first}", ""])
+
+
+def _raised(told: Sequence[str]) -> Exception:
+    kind, problem, remedy = told
+    if kind == "other":
+        return RuntimeError(problem)
+    return (InputError if kind == "input" else MoralscopeError)(problem, remedy)
+
+
+def _connect(options: "RunOptions") -> bool:
+    """Connect to a cluster, or start one here; say whether it is ours to leave."""
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
+    ray = _module("ray")
+    if ray.is_initialized():
+        return False
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    given: dict[str, Any] = {"address": options.address}
+    if options.address is None and not os.environ.get("RAY_ADDRESS"):
+        cores = max(options.workers or 1, useful_cores())
+        given = {"num_cpus": cores, "include_dashboard": False}
+    if options.address is not None:
+        _reach(options.address)
+    try:
+        with _hushed():
+            ray.init(
+                **given,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                configure_logging=False,
+            )
+    except Exception as error:
+        raise _no_cluster(options.address, error) from error
+    return True
+
+
+@contextlib.contextmanager
+def _hushed() -> Iterator[None]:
+    """Keep off stderr what Ray's own core writes there as it starts; errors come as exceptions."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def _reach(address: str) -> None:
+    """Refuse an address where nobody listens: Ray would wait for minutes."""
+    host, _, port = address.removeprefix("ray://").partition("?")[0].rpartition(":")
+    if not host or not port.isdecimal() or int(port) > _PORTS:
+        if address in ("auto", "local"):
+            return
+        raise InputError(
+            f"--ray-address is '{address[:100]}'", "write auto, HOST:PORT or ray://HOST:PORT"
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH).close()
+    except OSError as error:
+        raise MoralscopeError(
+            f"there is no Ray cluster at {address[:100]} ({error.strerror or error})",
+            "see that it runs and can be reached, or leave out --ray-address",
+        ) from error
+
+
+def _no_cluster(address: str | None, error: Exception) -> MoralscopeError:
+    said = " ".join(str(error).split())
+    if "ersion mismatch" in said:
+        return MoralscopeError(
+            f"the Ray cluster is of another version ({said[:200]})",
+            "install the cluster's versions of Ray and Python here, or use --engine local",
+        )
+    if address is None:
+        return MoralscopeError(f"Ray could not be started ({said[:200]})", "use --engine local")
+    return MoralscopeError(
+        f"the Ray cluster at {address[:100]} did not let us in ({type(error).__name__})",
+        "see that it is a cluster of Ray, and that this machine has its token if it asks for one",
+    )
+
+
+def _cluster_cores() -> int:
+    return max(1, int(_module("ray").cluster_resources().get("CPU", 1)))
+
+
+def _module(name: str) -> Any:
+    """Load a part of Ray, when it is used: it takes a second, and it need not be there."""
+    return importlib.import_module(name)
+
+
+def _settle(context: Any) -> None:
+    """Tell Ray Data to be quiet, and not to wait for order."""
+    context.enable_progress_bars = False
+    context.execution_options.preserve_order = False
+    for name in ("ray.data", "ray"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def _one_worker(options: "RunOptions") -> "RunOptions":
+    from dataclasses import replace
+
+    return replace(options, workers=1)

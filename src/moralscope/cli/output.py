@@ -1,0 +1,195 @@
+"""Rendering in the terminal: tables, bars, progress. Texts from users are never markup."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from moralscope.core.records import ActionScore, RunRecord
+
+_BAR = 12  # cells on each side of zero
+_SHOWN = 20
+GOOD, BAD = "green", "red"
+
+out = Console(highlight=False)
+notes = Console(stderr=True, highlight=False)
+
+
+def emit(
+    record: "RunRecord",
+    *,
+    json: bool,
+    path: Path | None,
+    show: Callable[["RunRecord"], None],
+    report: Path | None = None,
+    figure: Path | None = None,
+) -> None:
+    """Print a run record (as JSON or as `show` draws it); save and draw it where asked to."""
+    from moralscope.io.run_records import record_lines, write_record
+    from moralscope.reports.write import write_figure, write_report
+
+    if path is not None:
+        write_record(record, path)
+    if json:
+        sys.stdout.writelines(record_lines(record))
+        sys.stdout.flush()
+    else:
+        show(record)
+    if report is not None:
+        write_report(record, report)
+    if figure is not None:
+        write_figure(record, figure)
+    for what, place in (("run record", path), ("report", report), ("figure", figure)):
+        if place is not None and not json:
+            note(f"{what}: {place}")
+
+
+def note(line: str) -> None:
+    """Print a line beside the result: on stderr, never in the way of a pipe."""
+    notes.print(Text(line, style="dim"), soft_wrap=True)
+
+
+def correlation_rows(label: str, found: Any) -> list[tuple[str, str]]:
+    """Lay out a correlation with its interval, and below it the same within each group."""
+    span = f"({found.low:.2f} … {found.high:.2f}), n = {found.n}"
+    rows = [(label, f"{found.r:.3f}{found.stars} {span}")]
+    for group, inner in found.within.items():
+        rows.append((f"  within {group}", f"{inner.r:+.3f}{inner.stars}, n = {inner.n}"))
+    return rows
+
+
+def clean(text: str) -> Text:
+    """Make hostile text safe to print: no markup, no control characters, one line."""
+    return Text("".join(char if char.isprintable() else "�" for char in text))
+
+
+def score_table(scores: Sequence["ActionScore"], interval: str = "95 % interval") -> Table:
+    """Draw scores, best first, as bars around zero; the middle of a long list is left out."""
+    table = Table(box=None, pad_edge=False)
+    verdicts = any(getattr(row, "verdict", None) for row in scores)
+    table.add_column("action", overflow="fold", max_width=44)
+    table.add_column("bad".rjust(_BAR) + " good", no_wrap=True)
+    table.add_column("score", justify="right", no_wrap=True)
+    table.add_column(interval, justify="right", no_wrap=True)
+    if verdicts:
+        table.add_column("verdict", no_wrap=True)
+    ordered = sorted(scores, key=lambda row: -row.score)
+    scale = max((abs(row.score) for row in ordered), default=0.0) or 1.0
+    hidden = len(ordered) - 2 * _SHOWN
+    for place, row in enumerate(ordered):
+        if hidden > 0 and _SHOWN <= place < len(ordered) - _SHOWN:
+            if place == _SHOWN:
+                table.add_row(f"… {hidden:,} more: --json or --out", "", "", "")
+            continue
+        table.add_row(
+            clean(row.action),
+            _bar(row.score / scale),
+            Text(f"{row.score:+.3f}", style=GOOD if row.score > 0 else BAD),
+            Text("" if isnan(row.low) else f"{row.low:+.3f} … {row.high:+.3f}", style="dim"),
+            *([getattr(row, "verdict", None) or ""] if verdicts else []),
+        )
+    return table
+
+
+def plain_table(*titles: str, title: str | None = None) -> Table:
+    """Return a table without lines: the first column to the left, numbers to the right."""
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
+    for place, name in enumerate(titles):
+        left = place == 0 or name.strip() == titles[0]
+        table.add_column(name.strip(), justify="left" if left else "right")
+    return table
+
+
+def _bar(share: float) -> Text:
+    """Draw -1 … 1 in half cells to the left or right of a middle line."""
+    halves = round(abs(share) * _BAR * 2)
+    full, half = divmod(halves, 2)
+    if share < 0:
+        body = ("╺" if half else "") + "━" * full
+        return Text.assemble((body.rjust(_BAR), BAD), "│", " " * _BAR)
+    body = "━" * full + ("╸" if half else "")
+    return Text.assemble(" " * _BAR, "│", (body.ljust(_BAR), GOOD))
+
+
+def print_warnings(record: "RunRecord") -> None:
+    """Print the record's warnings under the table."""
+    for line in record.warnings:
+        out.print(Text(f"note: {line}", style="dim"))
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on stderr while work goes on, when stderr is a terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(
+        *columns,
+        TimeRemainingColumn(),
+        console=notes,
+        transient=True,
+        disable=not notes.is_terminal,
+    ) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def training_bar() -> Iterator[Callable[[Any], None]]:
+    """Show step, loss, dev and time left on stderr while training, when stderr is a terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(
+        *columns,
+        TextColumn("{task.fields[left]}"),
+        console=notes,
+        transient=True,
+        disable=not notes.is_terminal,
+    ) as bar:
+        task = bar.add_task("training", total=None, left="")
+
+        def report(moment: Any) -> None:
+            minutes, seconds = divmod(int(moment.seconds_left), 60)
+            dev = f" dev {moment.dev['score']:.3f}" if moment.dev else ""
+            bar.update(
+                task,
+                completed=moment.step,
+                total=moment.steps,
+                description=f"epoch {moment.epoch} loss {moment.loss:.3f}{dev}",
+                left=f"{minutes}:{seconds:02d} left",
+            )
+
+        yield report
+
+
+@contextmanager
+def fetching() -> Iterator[Callable[[str, int, int], None]]:
+    """Show bars on stderr while weights are fetched, when stderr is a terminal."""
+    tasks = {}
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Progress(
+        *columns,
+        TimeRemainingColumn(),
+        console=notes,
+        transient=True,
+        disable=not notes.is_terminal,
+    ) as bar:
+
+        def report(label: str, done: int, total: int, /) -> None:
+            if label not in tasks:
+                tasks[label] = bar.add_task(label, total=total)
+            bar.update(tasks[label], completed=done, total=total)
+
+        yield report

@@ -1,0 +1,55 @@
+"""`moralscope rank`: candidate answers to a free question."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moralscope.cli.options import Encoder, Figure, Json, Out, Report, Seed
+
+if TYPE_CHECKING:
+    from moralscope.core.records import RunRecord
+
+
+def rank(
+    question: Annotated[str, typer.Argument(help="A question, e.g. 'What am I afraid of?'")],
+    answers: Annotated[list[str], typer.Argument(help="Candidate answers.")],
+    encoder: Encoder = "minilm",
+    json: Json = False,
+    out: Out = None,
+    report: Report = None,
+    figure: Figure = None,
+    seed: Seed = 0,
+) -> None:
+    """Rank candidate answers to a question by cosine similarity.
+
+    Example: moralscope rank "What should I put in the toaster?" bread "old pizza" "my hamster"
+    """
+    from moralscope.axes.rank import rank
+    from moralscope.cli.output import emit, fetching
+    from moralscope.models.encoders.prepare import prepare_encoder
+
+    with fetching() as progress:
+        model = prepare_encoder(encoder, progress)
+    emit(
+        rank(question, answers, encoder=model, seed=seed),
+        json=json,
+        path=out,
+        show=_show,
+        report=report,
+        figure=figure,
+    )
+
+
+def _show(record: "RunRecord") -> None:
+    from rich.table import Table
+
+    from moralscope.cli.output import clean, out, print_warnings
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("answer", overflow="fold", max_width=60)
+    table.add_column("cosine", justify="right")
+    for row in record.results:
+        table.add_row(clean(row.answer), f"{row.score:+.3f}")
+    out.print(clean(record.config["question"]), style="bold")
+    out.print(table)
+    print_warnings(record)

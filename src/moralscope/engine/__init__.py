@@ -1,1 +1,0 @@
-"""The workshop: encoders, the model store, the cache, statistics. It knows nothing of morals."""

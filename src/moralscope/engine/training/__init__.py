@@ -1,5 +1,0 @@
-"""Training: one loop for classifiers and generators, and its checkpoints."""
-
-from moralscope.engine.training.loop import History, Learner, Moment, Schedule, train
-
-__all__ = ["History", "Learner", "Moment", "Schedule", "train"]

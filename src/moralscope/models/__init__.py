@@ -1,0 +1,1 @@
+"""Models: encoders, language models, classifiers, their training and the store of weights."""

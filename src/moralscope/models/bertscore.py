@@ -1,0 +1,304 @@
+"""BERTScore on any transformer of the store: texts compared by the rows of their tokens.
+
+Own implementation, the same as bert-score 0.3.13 to 1e-6 when that scores one pair at a time (in
+its batches, padding counts as a token of cosine 0: see docs/integrity-data.md). Figures depend on
+the model: those of one model stand beside each other, not beside the papers' roberta-large. No
+rescaling with a baseline.
+"""
+
+import math
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import Matrix
+from moralscope.core.records import ModelRef
+from moralscope.models.classifiers.bases import resolve_base
+from moralscope.models.classifiers.module import load_body, padded, tokenise
+from moralscope.models.encoders.cache import EmbeddingCache, text_key
+from moralscope.models.encoders.pipeline import like_length_batches
+from moralscope.models.packing import speed_up
+from moralscope.models.store import Progress, Store
+from moralscope.stats.text.bleu import References, check_references
+from moralscope.stats.text.sums import Floats
+
+MAX_TOKENS = 512
+_BLOCK = 1024  # pairs whose token rows are in memory at once
+_TOKENS_PER_CORE = 1024
+_GPU_TOKENS = 1 << 15
+_KIND = "bertscore/1"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRows:
+    """A text's tokens: ids, one row of length one each, and which stand for words."""
+
+    ids: tuple[int, ...]
+    rows: Matrix
+    words: tuple[bool, ...]
+
+
+class TokenEncoder(Protocol):
+    """Texts → the rows of their tokens."""
+
+    name: str
+    checksum: str
+
+    def tokens(self, texts: Sequence[str]) -> list[TokenRows]: ...
+
+    def token_ids(self, texts: Sequence[str]) -> list[tuple[int, ...]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class BertScore:
+    """Precision, recall and F1 in percent."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def match(
+    text: TokenRows, reference: TokenRows, idf: Mapping[int, float] | None = None
+) -> BertScore:
+    """Match every token of one text with the nearest of the other.
+
+    R = Σ idf(xᵢ) maxⱼ xᵢ·x̂ⱼ / Σ idf(xᵢ) over the tokens x of the reference, P the same over the
+    tokens x̂ of the text, F1 = 2PR / (P + R); rows have length one, so a product is a cosine, and
+    without `idf` every token counts the same (Zhang et al. 2020, "BERTScore: Evaluating Text
+    Generation with BERT"). Marks of beginning and end weigh nothing but may be matched, as in
+    bert-score.
+
+    Examples
+    --------
+    >>> words = TokenRows((5, 6), np.eye(2, dtype=np.float32), (True, True))
+    >>> found = match(words, TokenRows((5,), np.eye(2, dtype=np.float32)[:1], (True,)))
+    >>> found.precision, found.recall, round(found.f1, 3)
+    (50.0, 100.0, 66.667)
+    """
+    own, wanted = _weights(text, idf), _weights(reference, idf)
+    if not own.sum() or not wanted.sum():
+        return BertScore(0.0, 0.0, 0.0)
+    cosines = text.rows.astype(np.float64) @ reference.rows.astype(np.float64).T
+    precision = float(cosines.max(axis=1) @ own / own.sum())
+    recall = float(cosines.max(axis=0) @ wanted / wanted.sum())
+    both = precision + recall
+    f1 = 2 * precision * recall / both if both > 0 else 0.0
+    return BertScore(100 * precision, 100 * recall, 100 * f1)
+
+
+def idf_weights(references: Sequence[Sequence[int]]) -> dict[int, float]:
+    """Return log((M + 1) / (df + 1)) of every token in M references; an unseen one is at -1.
+
+    Examples
+    --------
+    >>> {token: round(weight, 3) for token, weight in idf_weights([(7, 8), (7,)]).items()}
+    {7: 0.0, 8: 0.405, -1: 1.099}
+    """
+    counts = Counter(token for ids in references for token in sorted(set(ids)))
+    total = len(references) + 1
+    weights = {token: math.log(total / (count + 1)) for token, count in counts.items()}
+    return {**weights, -1: math.log(total)}
+
+
+class BertScorer:
+    """Scores texts against their references; pairs scored before are read from disk.
+
+    Parameters
+    ----------
+    tokens
+        The transformer.
+    idf
+        Weigh tokens by how rare they are among the references given.
+    cache
+        A folder for scores; None keeps nothing.
+
+    Examples
+    --------
+    >>> scorer = BertScorer(ScriptedTokens())
+    >>> found = scorer.scores(["be kind", "be"], [["be kind"], ["be kind", "go"]])
+    >>> [round(score.f1) for score in found]
+    [100, 77]
+    """
+
+    def __init__(
+        self, tokens: TokenEncoder, *, idf: bool = False, cache: Path | None = None
+    ) -> None:
+        self._tokens, self._idf, self._cache = tokens, idf, cache
+
+    @property
+    def signature(self) -> str:
+        """Say which model gave the figure, and how."""
+        return f"bertscore|{self._tokens.name}|idf:{'yes' if self._idf else 'no'}|not rescaled"
+
+    @property
+    def ref(self) -> ModelRef:
+        """Name the weights that the figure comes from."""
+        return ModelRef(self._tokens.name, self._tokens.checksum)
+
+    def scores(self, texts: Sequence[str], references: References) -> list[BertScore]:
+        """Return one score an item: that of the reference with the best F1."""
+        check_references(texts, references)
+        pairs = [
+            (text, one) for text, wanted in zip(texts, references, strict=True) for one in wanted
+        ]
+        unique = list(dict.fromkeys(pairs))
+        idf = self._weights(references) if self._idf else None
+        found = dict(zip(unique, self._pairs(unique, idf), strict=True))
+        return [
+            max((found[text, one] for one in wanted), key=lambda score: score.f1)
+            for text, wanted in zip(texts, references, strict=True)
+        ]
+
+    def f1(self, texts: Sequence[str], references: References) -> Floats:
+        """Return F1 alone, as other metrics of this package give theirs."""
+        return np.array([score.f1 for score in self.scores(texts, references)])
+
+    def _weights(self, references: References) -> dict[int, float]:
+        unique = list(dict.fromkeys(one for wanted in references for one in wanted))
+        return idf_weights(self._tokens.token_ids(unique))
+
+    def _pairs(
+        self, pairs: Sequence[tuple[str, str]], idf: Mapping[int, float] | None
+    ) -> Iterator[BertScore]:
+        keys = [f"{text_key(text).hex()} {text_key(one).hex()}" for text, one in pairs]
+        cache = self._open(idf)
+        for start in range(0, len(pairs), _BLOCK):
+            part, names = pairs[start : start + _BLOCK], keys[start : start + _BLOCK]
+            rows = np.zeros((len(part), 3), dtype=np.float32)
+            known = np.zeros(len(part), dtype=bool)
+            if cache:
+                known, rows = cache.get(names)
+            missing = np.flatnonzero(~known).tolist()
+            if missing:
+                rows[missing] = self._compute([part[place] for place in missing], idf)
+                if cache:
+                    cache.put([names[place] for place in missing], rows[missing])
+            yield from (BertScore(*row) for row in rows.tolist())
+        if cache:
+            cache.close()
+
+    def _compute(self, pairs: Sequence[tuple[str, str]], idf: Mapping[int, float] | None) -> Matrix:
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        rows = dict(zip(texts, self._tokens.tokens(texts), strict=True))
+        scores = [match(rows[text], rows[one], idf) for text, one in pairs]
+        return np.array([(s.precision, s.recall, s.f1) for s in scores], dtype=np.float32)
+
+    def _open(self, idf: Mapping[int, float] | None) -> EmbeddingCache | None:
+        """Open the scores of this model and these weights: everything that decides a score."""
+        if self._cache is None:
+            return None
+        told = f"{_KIND} {self._tokens.checksum} {sorted(idf.items()) if idf else ''}"
+        return EmbeddingCache(self._cache, blake2b(told.encode(), digest_size=16).hexdigest(), 3)
+
+
+class TransformerTokens:
+    """The token rows of a transformer, from one of its layers (the last by default)."""
+
+    def __init__(self, folder: Path, name: str, checksum: str, layer: int | None = None) -> None:
+        import torch
+
+        self._body, self._tokenizer = load_body(folder, name)
+        layers = int(self._body.config.num_hidden_layers)
+        if layer is not None and not 0 <= layer <= layers:
+            raise InputError(f"'{name}' has no layer {layer}", f"give 0 to {layers}")
+        self._layer = layers if layer is None else layer
+        self._cuda = torch.cuda.is_available()
+        self._body.to("cuda" if self._cuda else "cpu").eval().requires_grad_(False)
+        speed_up(self._body, getattr(self._body.config, "model_type", ""))
+        self._edges = {self._tokenizer.cls_token_id, self._tokenizer.sep_token_id}
+        self._lock = threading.Lock()
+        self.name, self.checksum = f"{name}/layer {self._layer}", f"{checksum}/{self._layer}"
+
+    def token_ids(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Return the ids of each text's tokens."""
+        room = int(getattr(self._body.config, "max_position_embeddings", MAX_TOKENS))
+        length = min(MAX_TOKENS, room)
+        pairs = [("", " ".join(text.split())) for text in texts]
+        return [tuple(ids) for ids in tokenise(self._tokenizer, pairs, length)]
+
+    def tokens(self, texts: Sequence[str]) -> list[TokenRows]:
+        """Return the rows of each text's tokens; batches hold texts of like length."""
+        import torch
+
+        with self._lock:
+            ids = self.token_ids(texts)
+            found: list[TokenRows | None] = [None] * len(texts)
+            size = _GPU_TOKENS if self._cuda else _TOKENS_PER_CORE * torch.get_num_threads()
+            for batch in like_length_batches([len(row) for row in ids], size):
+                for place, rows in zip(batch, self._rows([ids[p] for p in batch]), strict=True):
+                    words = tuple(token not in self._edges for token in ids[place])
+                    found[place] = TokenRows(ids[place], rows[: len(words)], words)
+        return [row for row in found if row is not None]
+
+    def _rows(self, batch: Sequence[Sequence[int]]) -> Any:
+        import torch
+
+        ids, mask = padded(batch, self._tokenizer.pad_token_id, self._body.device)
+        with torch.inference_mode():
+            out = self._body(input_ids=ids, attention_mask=mask, output_hidden_states=True)
+            rows = out.hidden_states[self._layer]
+            return torch.nn.functional.normalize(rows.float(), dim=-1).cpu().numpy()
+
+
+class ScriptedTokens:
+    """Token rows without weights: a word's row hangs on the word alone. For tests and docs."""
+
+    name, checksum = "scripted", "scripted-tokens/1"
+
+    def token_ids(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Return a number for every word."""
+        return [
+            tuple(int.from_bytes(text_key(word)[:4], "big") for word in text.lower().split())
+            for text in texts
+        ]
+
+    def tokens(self, texts: Sequence[str]) -> list[TokenRows]:
+        """Return a random but fixed row for every word."""
+        return [
+            TokenRows(ids, _scripted_rows(ids), (True,) * len(ids)) for ids in self.token_ids(texts)
+        ]
+
+
+def load_bert_scorer(
+    name: str,
+    *,
+    layer: int | None = None,
+    idf: bool = False,
+    store: Store | None = None,
+    progress: Progress | None = None,
+) -> BertScorer:
+    """Return the scorer on a transformer: minilm, mpnet, scripted, a folder or a hub id.
+
+    Examples
+    --------
+    >>> load_bert_scorer("scripted").signature
+    'bertscore|scripted|idf:no|not rescaled'
+    """
+    if name == ScriptedTokens.name:
+        return BertScorer(ScriptedTokens(), idf=idf)
+    store = store or Store()
+    folder, checksum = resolve_base(name, store, progress)
+    tokens = TransformerTokens(folder, name, checksum, layer)
+    return BertScorer(tokens, idf=idf, cache=store.home / "cache" / "bertscore")
+
+
+def _weights(text: TokenRows, idf: Mapping[int, float] | None) -> Floats:
+    words = np.array(text.words, dtype=np.float64)
+    if idf is None:
+        return words
+    return words * np.array([idf.get(token, idf[-1]) for token in text.ids], dtype=np.float64)
+
+
+def _scripted_rows(ids: Sequence[int]) -> Matrix:
+    if not ids:
+        return np.zeros((0, 16), dtype=np.float32)
+    rows = np.stack([np.random.default_rng(token).standard_normal(16) for token in ids])
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)

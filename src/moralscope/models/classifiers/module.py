@@ -1,0 +1,145 @@
+"""The network of a set of experts: one transformer body, one linear layer with a slice a task.
+
+Input is <CLS> grounding <SEP> target <SEP> (a bare text has no grounding), the body's token rows
+are averaged, and every task reads its own columns of the last layer. So one body serves all tasks
+in one pass.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.errors import StoreError
+from moralscope.models.transformers_setup import set_up_transformers
+
+Pair = tuple[str, str]
+KINDS = ("one", "many", "scale")
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """Which columns of the last layer belong to which task; a tied task has another one's.
+
+    A task's kind says how its columns are read: "one" label holds (softmax, the default), "many"
+    may hold (sigmoid), or each column is a value on a "scale".
+
+    Examples
+    --------
+    >>> slices = Slices({"action": ("bad", "good"), "norm": ("breaks", "keeps", "neither")})
+    >>> slices.of("norm"), slices.width
+    (slice(2, 5, None), 5)
+    """
+
+    labels: Mapping[str, tuple[str, ...]]
+    tied: Mapping[str, str] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
+
+    def kind(self, task: str) -> str:
+        """Return how a task's columns are read."""
+        return self.kinds.get(task, KINDS[0])
+
+    @property
+    def width(self) -> int:
+        """How many columns there are."""
+        return sum(len(labels) for task, labels in self.labels.items() if task not in self.tied)
+
+    def of(self, task: str) -> slice:
+        """Return a task's columns."""
+        wanted = self.tied.get(task, task)
+        start = 0
+        for name, labels in self.labels.items():
+            if name == wanted:
+                return slice(start, start + len(labels))
+            start += 0 if name in self.tied else len(labels)
+        raise KeyError(task)
+
+
+def load_body(folder: Path, name: str) -> tuple[Any, Any]:
+    """Load a transformer and its tokenizer quietly: safetensors only, no network, no code."""
+    from transformers import AutoModel, AutoTokenizer
+
+    set_up_transformers()
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        body = AutoModel.from_pretrained(
+            folder, local_files_only=True, use_safetensors=True, trust_remote_code=False
+        )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+        raise StoreError(
+            f"'{name}' in {folder} cannot be loaded as a transformer ({reason})",
+            "give a folder with config.json, tokenizer files and model.safetensors",
+        ) from error
+    return body.float(), tokenizer
+
+
+def tokenise(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> list[list[int]]:
+    """Return token ids of pairs, cut at `max_length` (or the model's window) from the longer side.
+
+    A text that spells a special token ("[SEP]") is read as the text it is.
+    """
+    pairs = [(_sound(grounding), _sound(target)) for grounding, target in pairs]
+    bare = [place for place, (grounding, _) in enumerate(pairs) if not grounding]
+    full = [place for place, (grounding, _) in enumerate(pairs) if grounding]
+    ids: list[list[int]] = [[] for _ in pairs]
+    options = {
+        "truncation": True,
+        "max_length": min(max_length, tokenizer.model_max_length),
+        "return_attention_mask": False,
+        "split_special_tokens": True,
+    }
+    if bare:
+        found = tokenizer([pairs[place][1] for place in bare], **options)["input_ids"]
+        for place, row in zip(bare, found, strict=True):
+            ids[place] = row
+    if full:
+        first, second = zip(*(pairs[place] for place in full), strict=True)
+        found = tokenizer(list(first), list(second), **options)["input_ids"]
+        for place, row in zip(full, found, strict=True):
+            ids[place] = row
+    return ids
+
+
+def padding_of(tokenizer: Any) -> int:
+    """Return the id that fills a batch; any will do where a tokenizer has none: it is masked."""
+    return int(tokenizer.pad_token_id or 0)
+
+
+def padded(rows: Sequence[Sequence[int]], padding: int, device: Any) -> tuple[Any, Any]:
+    """Return (ids, mask) of one batch as tensors."""
+    import torch
+
+    longest = max(len(row) for row in rows)
+    ids = torch.tensor([[*row, *[padding] * (longest - len(row))] for row in rows])
+    sizes = torch.tensor([len(row) for row in rows])
+    mask = (torch.arange(longest)[None, :] < sizes[:, None]).long()
+    return ids.to(device, non_blocking=True), mask.to(device, non_blocking=True)
+
+
+def _sound(text: str) -> str:
+    """Half a surrogate pair is no text to a tokenizer: it is read as "?"."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def build_network(body: Any, width: int, dropout: float = 0.1) -> Any:
+    """Put the last layer on a body; returns a torch module (ids, mask) → logits."""
+    import torch
+
+    class Network(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.body = body
+            self.dropout = torch.nn.Dropout(dropout)
+            self.head = torch.nn.Linear(body.config.hidden_size, width)
+            self.known: dict[tuple[int, ...], Any] | None = None  # rows of a body that is still
+
+        def pooled(self, ids: Any, mask: Any) -> Any:
+            rows = self.body(input_ids=ids, attention_mask=mask).last_hidden_state
+            share = mask.unsqueeze(-1).to(rows.dtype)
+            return (rows * share).sum(1) / share.sum(1).clamp(min=1)
+
+        def forward(self, ids: Any, mask: Any) -> Any:
+            return self.head(self.dropout(self.pooled(ids, mask)).float())
+
+    return Network()

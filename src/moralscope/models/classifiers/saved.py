@@ -1,0 +1,129 @@
+"""Experts on disk: a peft adapter (or a whole model), a head, settings and a card.
+
+    expert.json                 settings: base and its checksum, tasks, labels, temperatures
+    adapter_config.json, adapter_model.safetensors     the adapter, in peft's own layout
+    model/                      instead of an adapter, when every weight was trained
+    head.safetensors            the last layer
+    README.md                   the card
+
+A folder that names another base is refused. Nothing is ever unpickled.
+"""
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.errors import ChecksumMismatch, InputError
+from moralscope.io.files import write_whole
+from moralscope.models.classifiers.module import KINDS
+
+SCHEMA = "moralscope.experts/1"
+SETTINGS = "expert.json"
+HEAD = "head.safetensors"
+ADAPTER = "adapter_model.safetensors"
+_REMEDY = (
+    "give 'mpnet', 'minilm' or a folder that 'moralscope stories train' or 'rules train' wrote"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertSettings:
+    """What an `expert.json` says."""
+
+    base: str
+    base_sha256: str
+    tasks: Mapping[str, tuple[str, ...]]
+    max_length: int = 128
+    temperatures: Mapping[str, float] = field(default_factory=dict)
+    card: Mapping[str, Any] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)  # of tasks that are not of kind "one"
+    thresholds: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of kind "many"
+
+
+def read_settings(folder: Path) -> ExpertSettings:
+    """Read a folder's settings; what is not of ours is refused in one line."""
+    try:
+        text = (folder / SETTINGS).read_text("utf-8")
+        found = json.loads(text)
+        if found.pop("schema") != SCHEMA:
+            raise KeyError("schema")
+        settings = ExpertSettings(**found)
+        tasks = {task: tuple(labels) for task, labels in settings.tasks.items()}
+        limits = {task: tuple(map(float, each)) for task, each in settings.thresholds.items()}
+        if not set(dict(settings.kinds).values()) <= set(KINDS) or any(
+            len(limits[task]) != len(tasks[task]) for task in limits
+        ):
+            raise ValueError("kinds")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"{folder} holds no experts of ours", _REMEDY) from error
+    return ExpertSettings(**{**_fields(settings), "tasks": tasks, "thresholds": limits})
+
+
+def folder_sha256(folder: Path) -> str:
+    """Return one checksum over everything that decides a probability."""
+    digest = sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in {".json", ".safetensors"} and path.is_file():
+            digest.update(f"{path.relative_to(folder).as_posix()} ".encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def check_base(settings: ExpertSettings, folder: Path, checksum: str) -> None:
+    """Refuse experts that were trained on another base than the one at hand."""
+    if settings.base_sha256 != checksum:
+        raise ChecksumMismatch(
+            f"the experts in {folder} were trained on '{settings.base}' "
+            f"({settings.base_sha256[:12]}…) and the base at hand is {checksum[:12]}…",
+            f"load them on their own base '{settings.base}'",
+        )
+
+
+def save_experts(
+    folder: Path, network: Any, settings: ExpertSettings, tokenizer: Any, readme: str
+) -> None:
+    """Write a trained network; the settings come last, so a folder without them is unfinished."""
+    from safetensors.torch import save
+
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / SETTINGS).unlink(missing_ok=True)
+    if hasattr(network.body, "peft_config"):
+        save_adapter(folder, network.body)
+    else:
+        shutil.rmtree(folder / "model", ignore_errors=True)
+        network.body.save_pretrained(folder / "model", safe_serialization=True)
+        tokenizer.save_pretrained(folder / "model")
+    head = {
+        name: value.detach().cpu().contiguous() for name, value in network.head.state_dict().items()
+    }
+    write_whole(folder / HEAD, [save(head)])
+    write_whole(folder / "README.md", [readme.encode()])
+    text = json.dumps({"schema": SCHEMA, **asdict(settings)}, indent=1)
+    write_whole(folder / SETTINGS, [text.encode()])
+
+
+def save_adapter(folder: Path, body: Any) -> None:
+    """Write an adapter in peft's layout, in half precision."""
+    from peft import get_peft_model_state_dict
+    from safetensors.torch import save
+
+    state = get_peft_model_state_dict(body, save_embedding_layers=False)
+    half = {name: value.detach().half().cpu().contiguous() for name, value in state.items()}
+    write_whole(folder / ADAPTER, [save(half)])
+    config = body.peft_config["default"].to_dict()
+    config["base_model_name_or_path"] = None  # expert.json names the base; a path is this machine's
+    config["inference_mode"] = True
+    text = json.dumps(config, indent=1, default=_plain, sort_keys=True)
+    write_whole(folder / "adapter_config.json", [text.encode()])
+
+
+def _plain(value: Any) -> Any:
+    return sorted(value) if isinstance(value, set) else str(value)
+
+
+def _fields(settings: ExpertSettings) -> dict[str, Any]:
+    return {name: getattr(settings, name) for name in ExpertSettings.__slots__}

@@ -1,0 +1,161 @@
+"""Any sentence-transformers model from a local folder, batched for speed.
+
+Loads safetensors only and never runs code from the folder. The rows are those of
+`SentenceTransformer.encode`; the batches are not: texts are tokenised once, grouped by token
+length and sized to the machine. On a CPU the plain kind of folder is computed by `plain.py`.
+"""
+
+import contextlib
+import logging
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from moralscope.core.errors import StoreError
+from moralscope.core.protocols import Matrix
+from moralscope.models.encoders.mean_pooling import token_ids
+from moralscope.models.encoders.quantised import can_quantise, quantise
+from moralscope.models.encoders.thread_pool import TOKENS_PER_CORE, SideBySide
+from moralscope.models.packing import speed_up
+from moralscope.models.transformers_setup import set_up_transformers
+
+_GPU_BATCH_TOKENS = 65536
+
+
+class SentenceTransformerBackend(SideBySide):
+    """The arithmetic of one sentence-transformers folder."""
+
+    def __init__(self, folder: Path, name: str, checksum: str) -> None:
+        self.name = name
+        self.checksum = checksum
+        self.arithmetic = "float32"
+        self._model = _load(folder, name)
+        self.device = str(self._model.device.type)
+        self.dimension = int(self._model.get_embedding_dimension())
+        self.batch_tokens = _batch_tokens(self._model)
+        self._tokenizer: Any = _fast_tokenizer(self._model)
+        if self._tokenizer is None:
+            self.batch_tokens = 1 << 16  # characters: `prepare` passes the texts on
+        speed_up(self._model, _kind(self._model))
+
+    def quantise(self) -> bool:
+        """Compute in fewer bits from now on; False where this machine cannot.
+
+        On a CPU with VNNI products are of 8 bits, on a GPU of 16.
+        """
+        if self.device == "cuda":
+            self.arithmetic = half_precision()
+            return True
+        if not can_quantise(self._model):
+            return False
+        quantise(self._model)
+        self.arithmetic = "int8"
+        if self._tokenizer is not None:
+            self.batch_tokens = TOKENS_PER_CORE  # of a lane
+        return True
+
+    def prepare(self, texts: Sequence[str]) -> Sequence[Any]:
+        """Tokenise, where the model has an ordinary tokenizer; else pass the texts on."""
+        if self._tokenizer is None:
+            return texts
+        prompt = self._model.prompts.get(self._model.default_prompt_name or "", "")
+        return token_ids(self._tokenizer, texts, self._model.max_seq_length, prompt)
+
+    def embed(self, batch: Sequence[Any]) -> Matrix:
+        """Return the rows of one batch."""
+        if self._tokenizer is None:
+            rows = self._model.encode(list(batch), batch_size=len(batch), show_progress_bar=False)
+            return np.asarray(rows, dtype=np.float32)
+        import torch
+
+        with torch.inference_mode():
+            rows = self._padded(batch)
+        return np.asarray(rows.float().cpu().numpy())
+
+    def _padded(self, batch: Sequence[Sequence[int]]) -> Any:
+        import torch
+
+        lengths = np.array([len(ids) for ids in batch])
+        padding = self._tokenizer.pad_token_id or 0
+        real = np.arange(lengths.max()) < lengths[:, None]
+        ids = np.full(real.shape, padding, dtype=np.int64)
+        ids[real] = np.fromiter(chain.from_iterable(batch), np.int64, int(lengths.sum()))
+        inputs, mask = torch.from_numpy(ids), torch.from_numpy(real.astype(np.int64))
+        device = self._model.device
+        with precision(device.type, self.arithmetic):
+            features = {"input_ids": inputs.to(device), "attention_mask": mask.to(device)}
+            return self._model(features)["sentence_embedding"]
+
+
+def half_precision() -> str:
+    """Return the 16-bit arithmetic of this machine's GPU: bfloat16, or float16 on older ones."""
+    import torch
+
+    return "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
+
+
+def precision(device: str, arithmetic: str) -> contextlib.AbstractContextManager[Any]:
+    """Let a GPU compute its products in 16 bits, where that was asked for; a CPU never.
+
+    Examples
+    --------
+    >>> type(precision("cpu", "bfloat16")).__name__, type(precision("cuda", "float32")).__name__
+    ('nullcontext', 'nullcontext')
+    """
+    if device != "cuda" or arithmetic not in ("bfloat16", "float16"):
+        return contextlib.nullcontext()
+    import torch
+
+    mixed: contextlib.AbstractContextManager[Any] = torch.autocast(
+        "cuda", getattr(torch, arithmetic)
+    )
+    return mixed
+
+
+def _kind(model: Any) -> str:
+    body = getattr(model[0], "auto_model", model[0])
+    return str(getattr(getattr(body, "config", None), "model_type", ""))
+
+
+def _load(folder: Path, name: str) -> Any:
+    """Load the folder quietly, without network, pickle or remote code."""
+    set_up_transformers()
+    from sentence_transformers import SentenceTransformer
+
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+    try:
+        model = SentenceTransformer(
+            str(folder),
+            local_files_only=True,
+            trust_remote_code=False,
+            model_kwargs={"use_safetensors": True},
+        )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0][:200]
+        raise StoreError(
+            f"'{name}' in {folder} cannot be loaded as a sentence-transformers model ({reason})",
+            "give a folder with config.json, tokenizer files and model.safetensors",
+        ) from error
+    model.eval()
+    return model.requires_grad_(False)
+
+
+def _batch_tokens(model: Any) -> int:
+    import torch
+
+    if model.device.type == "cuda":
+        return _GPU_BATCH_TOKENS
+    return TOKENS_PER_CORE * min(int(torch.get_num_threads()), 16)
+
+
+def _fast_tokenizer(model: Any) -> Any | None:
+    """Return the tokenizer when the model is a plain text transformer, else None."""
+    with contextlib.suppress(AttributeError, IndexError, TypeError):
+        first = model[0]
+        lower_case = getattr(first, "do_lower_case", False)
+        if type(first).__name__ == "Transformer" and model.tokenizer.is_fast and not lower_case:
+            return model.tokenizer
+    return None

@@ -1,0 +1,198 @@
+"""Universal Sentence Encoder lite in NumPy: the forward pass of the published TF.js graph.
+
+The model is a two-layer transformer over the first 128 pieces of a text, averaged and put through
+a tanh layer (Cer et al. 2018, Universal Sentence Encoder, https://arxiv.org/abs/1803.11175).
+The graph's operations are written out by hand; its weights are read by name from ``model.json``
+and the shards beside it. This module does not fetch or verify files, does not evaluate any other
+graph, and leaves batching, sorting and caching to its caller.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.core.errors import StoreError
+from moralscope.core.protocols import Matrix
+from moralscope.models.encoders.use_lite_tokenizer import UseLiteTokenizer
+from moralscope.models.encoders.use_lite_weights import UseLiteWeights
+
+Ids = NDArray[np.int32]
+Spans = list[tuple[int, int]]
+
+DIMENSION = 512
+MAX_PIECES = 128  # the graph drops what comes after
+_VOCABULARY, _NARROW, _FFN, _HEADS = 8000, 256, 1536, 4
+_GRAPH = "module_apply_default/Encoder_en/KonaTransformer/Encode"
+_MODULE = "module/Encoder_en/KonaTransformer/Encode"
+_WIDEN = f"{_GRAPH}/Layer_0/TransformerLayer/dense"
+_LAST = "module/Encoder_en/hidden_layers/tanh_layer_0"
+_WHOLE = "/ConcatPartitions/concat"
+
+
+class UseLiteBackend:
+    """Universal Sentence Encoder lite, from a folder with its TF.js files.
+
+    Parameters
+    ----------
+    folder
+        Holds ``model.json``, the shards it names and ``vocab.json``.
+    name, checksum
+        What the backend reports about itself.
+
+    Raises
+    ------
+    StoreError
+        A file is missing, damaged or of another model.
+    """
+
+    dimension = DIMENSION
+    batch_tokens = 2048
+
+    def __init__(self, folder: Path, name: str = "use-lite", checksum: str = "") -> None:
+        self.name = name
+        self.checksum = checksum
+        self.tokenizer = UseLiteTokenizer.read(folder / "vocab.json")
+        weights = UseLiteWeights(folder / "model.json")
+        self._pieces = weights.take("module/Embeddings_en", _VOCABULARY + 2, _NARROW)
+        self._positions = _position_signal(weights)
+        self._widen = _Dense(
+            weights.take(f"{_WIDEN}/kernel{_WHOLE}", _NARROW, DIMENSION),
+            weights.take(f"{_WIDEN}/bias{_WHOLE}", DIMENSION),
+        )
+        self._layers = _layer(weights, 0, _NARROW), _layer(weights, 1, DIMENSION)
+        self._last = _Dense(
+            weights.take(f"{_LAST}/weights", DIMENSION, DIMENSION),
+            weights.take(f"{_LAST}/bias", DIMENSION),
+        )
+        if len(self.tokenizer) != _VOCABULARY:
+            raise StoreError(
+                f"vocab.json has {len(self.tokenizer)} pieces instead of {_VOCABULARY}",
+                f"remove {folder} and pull the model again",
+            )
+
+    def prepare(self, texts: Sequence[str]) -> list[Ids]:
+        """Turn each text into the ids of the pieces that the model reads, 128 at most."""
+        return [np.array(self.tokenizer.encode(t)[:MAX_PIECES], dtype=np.int32) for t in texts]
+
+    def embed(self, batch: Sequence[Ids]) -> Matrix:
+        """Give one row of length 1 per prepared text.
+
+        The rows of all texts are stacked without padding, so that no text sees its neighbours.
+        A text without pieces gets what the graph gives it: the tanh layer of the zero vector.
+        """
+        lengths = [len(ids) for ids in batch]
+        spans = list(pairwise(accumulate(lengths, initial=0)))
+        positions = np.concatenate([np.arange(n) for n in (0, *lengths)])
+        # The graph adds the pieces to the position signal, and then once more to the sum.
+        x = 2 * self._pieces[np.concatenate([np.zeros(0, np.int32), *batch])]
+        x += self._positions[positions]
+        x = self._layers[0](x, self._widen(x), spans)
+        x = self._layers[1](x, x, spans)
+        pooled = np.zeros((len(batch), DIMENSION), dtype=np.float32)
+        for row, (start, stop) in zip(pooled, spans, strict=True):
+            row[:] = x[start:stop].sum(axis=0) / max(stop - start, 1)
+        rows = np.tanh(self._last(pooled))
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Dense:
+    kernel: Matrix
+    bias: Matrix
+
+    def __call__(self, x: Matrix) -> Matrix:
+        y = x @ self.kernel
+        y += self.bias
+        return y
+
+
+@dataclass(frozen=True, slots=True)
+class _Norm:
+    scale: Matrix
+    bias: Matrix
+
+    def __call__(self, x: Matrix) -> Matrix:
+        y: Matrix = x - x.mean(axis=1, keepdims=True)
+        y /= np.sqrt(np.square(y).mean(axis=1, keepdims=True) + np.float32(1e-6))
+        y *= self.scale
+        y += self.bias
+        return y
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    norm: _Norm
+    qkv: _Dense
+    attended: _Dense
+    ffn_norm: _Norm
+    ffn_in: _Dense
+    ffn_out: _Dense
+
+    def __call__(self, x: Matrix, residual: Matrix, spans: Spans) -> Matrix:
+        y = self.attended(_attention(self.qkv(self.norm(x)), spans))
+        y += residual
+        hidden = self.ffn_in(self.ffn_norm(y))
+        np.maximum(hidden, 0, out=hidden)
+        y += self.ffn_out(hidden)
+        return y
+
+
+def _attention(qkv: Matrix, spans: Spans) -> Matrix:
+    """Scaled dot-product attention of each span to itself."""
+    width = qkv.shape[1] // 3
+    heads = qkv.reshape(len(qkv), 3, _HEADS, width // _HEADS)
+    mixed = np.empty((len(qkv), _HEADS, width // _HEADS), dtype=np.float32)
+    scale = np.float32((width // _HEADS) ** -0.5)
+    for start, stop in spans:
+        if start == stop:
+            continue
+        query, key, value = heads[start:stop].transpose(1, 2, 0, 3)
+        scores = (query * scale) @ key.transpose(0, 2, 1)
+        scores -= scores.max(axis=2, keepdims=True)
+        np.exp(scores, out=scores)
+        scores /= scores.sum(axis=2, keepdims=True)
+        mixed[start:stop] = (scores @ value).transpose(1, 0, 2)
+    return mixed.reshape(len(qkv), width)
+
+
+def _layer(weights: UseLiteWeights, number: int, width: int) -> _Layer:
+    """Read a layer whose input is `width` wide; its output is always `DIMENSION` wide."""
+    part = f"Layer_{number}/TransformerLayer"
+
+    def norm(name: str, size: int) -> _Norm:
+        name = f"{_GRAPH}/{part}/{name}layer_prepostprocess/layer_norm/layer_norm"
+        scale, bias = (weights.take(f"{name}_{kind}{_WHOLE}", size) for kind in ("scale", "bias"))
+        return _Norm(scale, bias)
+
+    def dense(name: str, kernel: str, inputs: int, outputs: int) -> _Dense:
+        bias = weights.take(f"{_GRAPH}/{part}/{name}/bias{_WHOLE}", outputs)
+        return _Dense(weights.take(kernel, inputs, outputs), bias)
+
+    def projection(name: str, outputs: int) -> _Dense:
+        name = f"MultiheadAttention/{name}_transform_single"
+        return dense(name, f"{_MODULE}/{part}/{name}/kernel/part_0", width, outputs)
+
+    def convolution(name: str, inputs: int, outputs: int) -> _Dense:
+        kernel = f"{_GRAPH}/TransformerStack/{part}/FFN/{name}/Tensordot/Reshape_1"
+        return dense(f"FFN/{name}", kernel, inputs, outputs)
+
+    return _Layer(
+        norm=norm("", width),
+        qkv=projection("qkv", 3 * width),
+        attended=projection("output", DIMENSION),
+        ffn_norm=norm("FFN/", DIMENSION),
+        ffn_in=convolution("conv1", DIMENSION, _FFN),
+        ffn_out=convolution("conv2", _FFN, DIMENSION),
+    )
+
+
+def _position_signal(weights: UseLiteWeights) -> Matrix:
+    """Sines and cosines of each position, one row per position that the model reads."""
+    name = f"{_GRAPH}/TransformerStack/Layer_0/AddTimingSignal/TimingSignal/ExpandDims_1"
+    angles = np.arange(MAX_PIECES, dtype=np.float32)[:, None] * weights.take(name, 1, _NARROW // 2)
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)

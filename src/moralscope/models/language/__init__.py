@@ -1,0 +1,8 @@
+"""Generators by name: `load_generator("smollm2")`, a folder, a hub id, an endpoint, `scripted`."""
+
+from moralscope.models.language.conversion import base_folder
+from moralscope.models.language.endpoint import EndpointOptions, Usage
+from moralscope.models.language.loading import load_generator
+from moralscope.models.language.scripted import ScriptedGenerator
+
+__all__ = ["EndpointOptions", "ScriptedGenerator", "Usage", "base_folder", "load_generator"]

@@ -1,0 +1,79 @@
+"""How a local model is spoken to: through the chat template of its folder, or in plain text.
+
+The template is the model maker's and runs in transformers' sandbox. What a person wrote is text: a
+special token spelled in it ("<|im_end|>") is broken apart, so that it can end or open no turn.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.errors import StoreError
+from moralscope.models.language.adapters import is_adapter, read_adapter
+from moralscope.models.language.conversion import base_folder
+from moralscope.models.store import Progress, Store
+
+
+class Wording:
+    """Texts as a model's tokenizer should see them.
+
+    Attributes
+    ----------
+    has_chat
+        Whether the folder brings a chat template.
+    reads_first
+        Whether the model is an encoder-decoder: it answers a text instead of going on with it.
+    """
+
+    def __init__(self, tokenizer: Any, *, reads_first: bool = False) -> None:
+        added = tokenizer.added_tokens_decoder.values()
+        marked = {str(token) for token in added if token.special}
+        special = {*marked, *map(str, tokenizer.all_special_tokens)}
+        self._special = sorted((token for token in special if token.strip()), key=len, reverse=True)
+        self._tokenizer = tokenizer
+        self.has_chat = bool(tokenizer.chat_template)
+        self.reads_first = reads_first
+
+    def plain(self, text: str) -> str:
+        """Return the text without special tokens in it."""
+        for token in self._special:
+            text = text.replace(token, f"{token[0]} {token[1:]}")
+        return text
+
+    def chat(self, text: str) -> str:
+        """Return a person's turn and the opening of the model's, as the template writes them."""
+        turn = [{"role": "user", "content": self.plain(text)}]
+        try:
+            written: str = self._tokenizer.apply_chat_template(
+                turn, tokenize=False, add_generation_prompt=True
+            )
+        except Exception as error:  # whatever a template raises means the same to a user
+            line = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
+            problem = f"the model's chat template cannot be used ({line})"
+            raise StoreError(problem, "speak to it by names or plainly") from error
+        opening = self._tokenizer.bos_token
+        if opening and self._tokenizer("a")["input_ids"][0] == self._tokenizer.bos_token_id:
+            written = written.removeprefix(opening)  # tokenizing will add it
+        return written
+
+
+def model_folder(
+    name: str, *, store: Store | None = None, progress: Progress | None = None
+) -> Path:
+    """Return the folder of a local model, or of an adapter's base, fetching it if need be."""
+    folder = Path(name).expanduser()
+    base = read_adapter(folder).base if is_adapter(folder) else ""
+    return base_folder(base or name, store=store, progress=progress)
+
+
+def load_wording(name: str, *, store: Store | None = None) -> Wording:
+    """Return how the local model `name` (of the store, a folder, a hub id) is spoken to.
+
+    Its generator should be loaded first: that refuses a damaged folder in one line.
+    """
+    from transformers import AutoConfig, AutoTokenizer
+
+    place = model_folder(name, store=store)
+    safe = {"local_files_only": True, "trust_remote_code": False}
+    config = AutoConfig.from_pretrained(place, **safe)
+    tokenizer = AutoTokenizer.from_pretrained(place, **safe)
+    return Wording(tokenizer, reads_first=bool(config.is_encoder_decoder))

@@ -1,0 +1,349 @@
+"""An OpenAI-compatible endpoint as a generator: a company's, or llama.cpp and vLLM on one's desk.
+
+One request a prompt, several at a time, tried again with growing pauses. The key is read from an
+environment variable for each call, goes into one header and is kept out of everything that is
+said or written. What a distant server does with seeds is its own affair.
+"""
+
+import asyncio
+import json
+import os
+import random
+import threading
+import time
+from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
+from hashlib import sha256
+from typing import Any
+from urllib.parse import urlsplit
+
+from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.core.records import Candidate, Decoding
+from moralscope.models.language.decoding import check_request
+from moralscope.models.language.sentences import sentence_end
+
+_AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}
+_LONGEST_PAUSE = 60.0
+_MAX_ANSWER = 8_000_000  # bytes
+_SHORTEST_KEY = 8  # shorter ones ("none", "EMPTY") are no secrets, and words of replies
+_HERE = {"localhost", "127.0.0.1", "::1"}
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointOptions:
+    """Where an endpoint is and how patient to be with it.
+
+    Attributes
+    ----------
+    base_url
+        By default ``$OPENAI_BASE_URL``, else OpenAI's own.
+    key_variable
+        The environment variable that holds the key; unset means that no key is sent.
+    timeout
+        Seconds for one whole answer.
+    retries
+        How often a request is tried again.
+    backoff
+        Seconds of the first pause; each further one is twice as long, with jitter.
+    input_price, output_price
+        What a million tokens cost, in any currency; `Usage.cost` is counted with them.
+
+    Examples
+    --------
+    >>> EndpointOptions("http://localhost:8080/v1").concurrency
+    8
+    """
+
+    base_url: str | None = None
+    key_variable: str = "OPENAI_API_KEY"
+    concurrency: int = 8
+    timeout: float = 120.0
+    retries: int = 5
+    backoff: float = 0.5
+    log_probabilities: bool = True
+    input_price: float | None = None
+    output_price: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What was used since the generator was made. `cost` is None where no price is known."""
+
+    requests: int = 0
+    retries: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+
+
+class EndpointError(MoralscopeError):
+    """The endpoint did not answer, or not with what was asked."""
+
+
+class _TryAgainError(Exception):
+    """An answer that another try may better; `pause` is what the server asked for."""
+
+    def __init__(self, reason: str, pause: float | None = None) -> None:
+        super().__init__(reason)
+        self.pause = pause
+
+
+class EndpointGenerator:
+    """Chat completions of one model at one address.
+
+    Attributes
+    ----------
+    usage
+        Requests, tokens and cost so far.
+    warnings
+        What a run should say about the answers, one line each.
+    """
+
+    def __init__(self, model: str, options: EndpointOptions, *, offline: bool = False) -> None:
+        url = options.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+        _check(model, url, options, offline)
+        self.name = f"openai:{model}"
+        self.checksum = sha256(f"{url.rstrip('/')} {model}".encode()).hexdigest()
+        self.warnings: list[str] = []
+        self.usage = Usage()
+        self._model = model
+        self._url = url.rstrip("/")
+        self._options = options
+        self._lock = threading.Lock()
+
+    def generate(
+        self, prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]
+    ) -> list[list[Candidate]]:
+        """Return `decoding.count` candidates for each prompt, in the order given.
+
+        Raises
+        ------
+        EndpointError
+            The endpoint is down, too slow, or answers garbage, after all tries.
+        """
+        check_request(prompts, decoding, seeds)
+        if decoding.strategy == "beam":
+            raise InputError("an endpoint has no beam search", "use nucleus or greedy")
+        if not prompts:
+            return []
+        with self._lock:
+            return _run(self._all(prompts, decoding, seeds))
+
+    async def _all(
+        self, prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]
+    ) -> list[list[Candidate]]:
+        import httpx2
+
+        gate = asyncio.Semaphore(self._options.concurrency)
+        key = self._key()
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        async with httpx2.AsyncClient(headers=headers, timeout=self._options.timeout) as client:
+
+            async def one(prompt: str, seed: int) -> list[Candidate]:
+                async with gate:
+                    return await self._candidates(client, prompt, decoding, seed)
+
+            tasks = [asyncio.create_task(one(*pair)) for pair in zip(prompts, seeds, strict=True)]
+            try:
+                return list(await asyncio.gather(*tasks))
+            finally:
+                for task in tasks:
+                    task.cancel()
+
+    async def _candidates(
+        self, client: Any, prompt: str, decoding: Decoding, seed: int
+    ) -> list[Candidate]:
+        """Ask until there are enough: some servers answer with one choice whatever `n` says."""
+        found: list[Candidate] = []
+        while len(found) < decoding.count:
+            asked = replace(decoding, count=decoding.count - len(found))
+            body = self._body(prompt, asked, seed + len(found))
+            answer = await self._answer(client, body)
+            found += [_candidate(choice, decoding) for choice in answer["choices"]]
+        return [replace(each, text=self._unsaid(each.text)) for each in found[: decoding.count]]
+
+    def _body(self, prompt: str, decoding: Decoding, seed: int) -> dict[str, Any]:
+        greedy = decoding.strategy == "greedy"
+        text = prompt.encode("utf-8", "replace").decode("utf-8")
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": [{"role": "user", "content": text}],
+            "n": decoding.count,
+            "max_tokens": decoding.max_tokens,
+            "temperature": 0 if greedy else decoding.temperature,
+            "top_p": 1 if greedy else decoding.p,
+            "seed": seed % 2**31,
+        }
+        if self._options.log_probabilities:
+            body["logprobs"] = True
+        return body
+
+    async def _answer(self, client: Any, body: Mapping[str, Any]) -> dict[str, Any]:
+        tries = self._options.retries + 1
+        for number in range(tries):
+            try:
+                async with asyncio.timeout(self._options.timeout):
+                    answer = await self._post(client, body)
+            except TimeoutError:
+                failure = _TryAgainError(f"no answer within {self._options.timeout:g} s")
+            except _TryAgainError as error:
+                failure = error
+            else:
+                self._count(answer, number)
+                return answer
+            if number + 1 < tries:
+                await asyncio.sleep(self._pause(number, failure.pause))
+        raise EndpointError(
+            f"{self._url} failed {tries} times for '{self._model}' ({failure})",
+            "check the address and the server, or allow more time or retries",
+        )
+
+    async def _post(self, client: Any, body: Mapping[str, Any]) -> dict[str, Any]:
+        import httpx2
+
+        try:
+            url = f"{self._url}/chat/completions"
+            async with client.stream("POST", url, json=body) as response:
+                data = bytearray()
+                async for part in response.aiter_bytes():
+                    data += part
+                    if len(data) > _MAX_ANSWER:
+                        raise _TryAgainError(f"an answer of more than {_MAX_ANSWER:,} bytes")
+        except httpx2.InvalidURL as error:
+            raise InputError(f"{self._url} is no address", "give http://host:port/v1") from error
+        except httpx2.HTTPError as error:
+            raise _TryAgainError(type(error).__name__) from None  # its text may hold the request
+        if response.status_code in _AGAIN:
+            pause = _retry_after(response.headers.get("retry-after", ""))
+            raise _TryAgainError(f"status {response.status_code}", pause)
+        if response.status_code != 200:
+            raise self._refused(response.status_code, bytes(data))
+        return _checked(bytes(data))
+
+    def _refused(self, status: int, data: bytes) -> EndpointError:
+        if status in (401, 403):  # servers print parts of the key here: say nothing of theirs
+            remedy = f"set {self._options.key_variable} to a key that may use '{self._model}'"
+            return EndpointError(f"{self._url} refused the key (status {status})", remedy)
+        # The key goes before the text is cut: half a key is a secret too.
+        said = " ".join(self._unsaid(data.decode("utf-8", "replace"))[:400].split())[:160]
+        problem = f"{self._url} refused the request (status {status}: {said})"
+        return EndpointError(problem, "check the model's name and what the server supports")
+
+    def _unsaid(self, text: str) -> str:
+        """Take the key out of what the server says: it ends up in records and logs."""
+        key = self._key()
+        return text.replace(key, "…") if len(key) >= _SHORTEST_KEY else text
+
+    def _key(self) -> str:
+        key = os.environ.get(self._options.key_variable, "").strip()
+        if not (key.isascii() and key.isprintable()):
+            problem = f"{self._options.key_variable} holds characters that no key has"
+            raise InputError(problem, "set it again")
+        return key
+
+    def _pause(self, number: int, asked: float | None) -> float:
+        if asked and asked > _LONGEST_PAUSE:
+            problem = f"{self._url} asks for a pause of {asked:,.0f} s"
+            raise EndpointError(problem, "come back later, or ask for less at a time")
+        grown = min(self._options.backoff * 2.0**number, _LONGEST_PAUSE)
+        return max(grown * random.uniform(0.5, 1), asked or 0.0)  # noqa: S311
+
+    def _count(self, answer: Mapping[str, Any], retries: int) -> None:
+        used = answer.get("usage")
+        used = used if isinstance(used, dict) else {}
+        read, written = (_number(used.get(f"{kind}_tokens")) for kind in ("prompt", "completion"))
+        cost = self.usage.cost
+        prices = self._options.input_price, self._options.output_price
+        if prices != (None, None):
+            cost = (cost or 0.0) + (read * (prices[0] or 0) + written * (prices[1] or 0)) / 1e6
+        self.usage = Usage(
+            self.usage.requests + 1,
+            self.usage.retries + retries,
+            self.usage.input_tokens + read,
+            self.usage.output_tokens + written,
+            cost,
+        )
+
+
+def _check(model: str, url: str, options: EndpointOptions, offline: bool) -> None:
+    parts = urlsplit(url)
+    if not model.strip():
+        raise InputError("the endpoint's model has no name", "write openai:MODEL")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InputError("the endpoint's address is not http(s)://host", "give its base URL")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        problem = "the endpoint's address holds a secret or a query"
+        raise InputError(problem, f"give the key through {options.key_variable}")
+    if offline and parts.hostname not in _HERE:
+        problem = f"{parts.hostname} is not this machine and the network is switched off"
+        raise InputError(problem, "unset MORALSCOPE_OFFLINE, or use a local server")
+    if options.concurrency < 1 or options.timeout <= 0 or options.retries < 0:
+        raise InputError("concurrency, time-out or retries is out of range", "raise it")
+
+
+def _run(work: Coroutine[Any, Any, list[list[Candidate]]]) -> list[list[Candidate]]:
+    """Run in a thread of its own: the caller may be inside an event loop already."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
+
+
+def _checked(data: bytes) -> dict[str, Any]:
+    try:
+        answer = json.loads(data)
+    except (ValueError, RecursionError):
+        raise _TryAgainError("an answer that is not JSON") from None
+    choices = answer.get("choices") if isinstance(answer, dict) else None
+    if not isinstance(choices, list) or not choices or not all(map(_is_choice, choices)):
+        raise _TryAgainError("an answer of another shape than a chat completion")
+    return dict(answer)
+
+
+def _is_choice(choice: object) -> bool:
+    message = choice.get("message") if isinstance(choice, dict) else None
+    return isinstance(message, dict) and isinstance(message.get("content"), str | None)
+
+
+def _candidate(choice: Mapping[str, Any], decoding: Decoding) -> Candidate:
+    text = choice["message"].get("content") or ""  # a message of tool calls alone has none
+    finish = "length" if choice.get("finish_reason") == "length" else "stop"
+    pieces = _pieces(choice.get("logprobs"))
+    end = sentence_end(text) if decoding.sentence else None
+    if end is None:
+        return Candidate(text.strip(), tuple(score for _, score in pieces), finish)
+    kept, length = [], 0
+    for piece, score in pieces:
+        if length >= end:
+            break
+        kept.append(score)
+        length += len(piece)
+    return Candidate(text[:end].strip(), tuple(kept), "sentence")
+
+
+def _pieces(given: object) -> list[tuple[str, float]]:
+    """Return tokens and log-probabilities, or nothing where the server gives none that fit."""
+    rows = given.get("content") if isinstance(given, dict) else None
+    pieces = []
+    for row in rows if isinstance(rows, list) else []:
+        token = row.get("token") if isinstance(row, dict) else None
+        score = row.get("logprob") if isinstance(row, dict) else None
+        if not isinstance(token, str) or not isinstance(score, int | float):
+            return []
+        pieces.append((token, min(0.0, max(float(score), -1e4))))  # also of infinities
+    return pieces
+
+
+def _retry_after(value: str) -> float | None:
+    try:
+        return float(value)
+    except ValueError:
+        pass
+    try:
+        return parsedate_to_datetime(value).timestamp() - time.time()
+    except ValueError:
+        return None
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and value >= 0 else 0

@@ -1,0 +1,78 @@
+"""Names to generators: stored and shipped ones, `scripted`, a folder, a hub id, an endpoint."""
+
+from pathlib import Path
+
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import Generator
+from moralscope.models.language.adapters import is_adapter, read_adapter
+from moralscope.models.language.conversion import resolve_base
+from moralscope.models.language.endpoint import EndpointGenerator, EndpointOptions
+from moralscope.models.language.scripted import ScriptedGenerator
+from moralscope.models.store import Progress, Store
+from moralscope.models.store.shipped import shipped_folder
+
+STORIES, RULES = "stories", "rules"
+_SHIPPED = {STORIES: "stories-smollm2", RULES: "rules-smollm2"}
+_ENDPOINT = "openai:"
+
+
+def load_generator(
+    name: str,
+    *,
+    store: Store | None = None,
+    adapter: Path | None = None,
+    endpoint: EndpointOptions | None = None,
+    batch: int | None = None,
+    progress: Progress | None = None,
+) -> Generator:
+    """Return the generator that `name` means, fetching its weights if they are not there yet.
+
+    Parameters
+    ----------
+    name
+        `stories` or `rules` (smollm2 with a shipped adapter), `smollm2`, `gemma3-270m`,
+        `scripted`, a folder (a model, or an adapter of ours, which names its base), a hub id, or
+        ``openai:MODEL`` for an OpenAI-compatible endpoint.
+    store
+        Where weights lie; the user's own by default.
+    adapter
+        A folder with LoRA weights in peft's layout, merged into the model.
+    endpoint
+        Where ``openai:MODEL`` is served and how patient to be.
+    batch
+        Candidates that a local model writes at a time; by default as many as suit the machine.
+
+    Examples
+    --------
+    >>> load_generator("scripted").name
+    'scripted'
+    """
+    if adapter and (name in (ScriptedGenerator.name, *_SHIPPED) or name.startswith(_ENDPOINT)):
+        raise InputError(f"'{name}' takes no adapter", "name a local base model")
+    if name == ScriptedGenerator.name:
+        return ScriptedGenerator()
+    store = store or Store()
+    if name.startswith(_ENDPOINT):
+        options = endpoint or EndpointOptions()
+        return EndpointGenerator(name.removeprefix(_ENDPOINT), options, offline=store.offline)
+    return _local(name, store, adapter, batch, progress)
+
+
+def _local(
+    name: str, store: Store, adapter: Path | None, batch: int | None, progress: Progress | None
+) -> Generator:
+    folder = shipped_folder(_SHIPPED[name]) if name in _SHIPPED else Path(name).expanduser()
+    base = name
+    chosen = read_adapter(adapter.expanduser()) if adapter else None
+    if chosen is None and is_adapter(folder):
+        chosen = read_adapter(folder)
+        base = chosen.base
+        if not base:
+            raise InputError(f"{folder} does not say its base", "name the base and give --adapter")
+    path, checksum = resolve_base(base, store=store, progress=progress)
+    if chosen:
+        chosen.check_base(base, checksum)
+    from moralscope.models.language.local import LocalGenerator
+
+    label = path.resolve().name if Path(base).expanduser().is_dir() else base
+    return LocalGenerator(path, label, checksum, adapter=chosen, batch=batch)

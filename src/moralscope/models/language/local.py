@@ -1,0 +1,209 @@
+"""Language models on this machine, through transformers: causal ones and encoder-decoders.
+
+Loads safetensors only, runs no code from the folder, and decodes with loops of its own, so that a
+prompt with the same seed gets the same candidates in any batch and in any order.
+"""
+
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.errors import InputError, StoreError
+from moralscope.core.records import Candidate, Decoding, ModelRef
+from moralscope.models.language.adapters import Adapter, add_markers, merge
+from moralscope.models.language.decoding import check_request
+from moralscope.models.transformers_setup import set_up_transformers
+
+log = logging.getLogger(__name__)
+
+_CPU_ROWS = 128  # candidates written at a time
+_GPU_ROWS = 2048
+
+
+class LocalGenerator:
+    """A folder of weights as a `Generator`.
+
+    Parameters
+    ----------
+    folder, name, checksum
+        Where the base lies, what it is called, and what names its weights.
+    adapter
+        LoRA weights that are merged into the base.
+    batch
+        Candidates written at a time; by default as many as suit the machine.
+
+    Attributes
+    ----------
+    warnings
+        What was done to prompts that did not fit, one line each.
+    refs
+        The base and the adapter with their checksums.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        checksum: str,
+        *,
+        adapter: Adapter | None = None,
+        batch: int | None = None,
+    ) -> None:
+        self.name = f"{name}+{adapter.name}" if adapter else name
+        self.checksum = adapter.checksum_on(checksum) if adapter else checksum
+        refs = [ModelRef(name, checksum)]
+        self.refs = (*refs, ModelRef(adapter.name, adapter.sha256)) if adapter else tuple(refs)
+        self.warnings: list[str] = []
+        self._tokenizer = _tokenizer(folder)
+        if adapter:
+            add_markers(self._tokenizer, adapter)
+        self._model = _model(folder, name, adapter, len(self._tokenizer))
+        self._steps = _steps(self._model)
+        self._ending = _ending(self._model, self._tokenizer)
+        self._window = _window_of(self._model)
+        on_gpu = self._model.device.type == "cuda"
+        self.batch = batch or (_GPU_ROWS if on_gpu else _CPU_ROWS)
+        self._lock = threading.Lock()
+
+    def generate(
+        self, prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]
+    ) -> list[list[Candidate]]:
+        """Return `decoding.count` candidates for each prompt, in the order given.
+
+        `log_probabilities` are those of the model's whole distribution at temperature 1, one a
+        token, the end token included where `finish` is "stop". Temperature and p are for nucleus
+        only. A prompt that leaves no room in the window loses its oldest text after its opening
+        special tokens, and `warnings` says so.
+        """
+        import torch
+
+        from moralscope.models.language.search import beam, sample
+
+        check_request(prompts, decoding, seeds)
+        with self._lock, torch.inference_mode():
+            ids = self._ids(prompts, decoding.max_tokens)
+            found: list[list[Candidate]] = [[] for _ in prompts]
+            for places in self._batches(ids, decoding):
+                some = [ids[place] for place in places]
+                if decoding.strategy == "beam":
+                    made = beam(self._steps, some, decoding, self._ending)
+                else:
+                    these = [seeds[place] for place in places]
+                    made = sample(self._steps, some, decoding, these, self._ending)
+                for place, candidates in zip(places, made, strict=True):
+                    found[place] = candidates
+            return found
+
+    def _batches(self, ids: Sequence[Sequence[int]], decoding: Decoding) -> Iterator[list[int]]:
+        """Yield places of prompts that are padded to the same length."""
+        width = decoding.beams if decoding.strategy == "beam" else decoding.count
+        size = max(1, self.batch // width)
+        groups: dict[int, list[int]] = {}
+        for place, prompt in enumerate(ids):
+            groups.setdefault(self._steps.padded(len(prompt)), []).append(place)
+        for group in groups.values():
+            for at in range(0, len(group), size):
+                yield group[at : at + size]
+
+    def _ids(self, prompts: Sequence[str], max_tokens: int) -> list[list[int]]:
+        seq2seq = bool(self._model.config.is_encoder_decoder)
+        room = self._window if seq2seq else self._window - max_tokens
+        if room < 1 or max_tokens > self._window:
+            problem = f"{max_tokens} new tokens do not fit the window of {self._window} tokens"
+            raise InputError(f"{problem} of {self.name}", "lower max_tokens")
+        texts = [text.encode("utf-8", "replace").decode("utf-8") for text in prompts]
+        ids: list[list[int]] = self._tokenizer(texts)["input_ids"] if texts else []
+        return [self._fitted(prompt, number, room) for number, prompt in enumerate(ids, 1)]
+
+    def _fitted(self, ids: list[int], number: int, room: int) -> list[int]:
+        if not ids:
+            return [self._model.config.bos_token_id or 0]
+        if len(ids) <= room:
+            return ids
+        special = set(self._tokenizer.all_special_ids)
+        opening = next((at for at, one in enumerate(ids) if one not in special), 0)
+        opening = min(opening, room - 1)
+        line = (
+            f"prompt {number} has {len(ids):,} tokens and {self.name} has room for {room:,}: "
+            "its oldest text after its opening markers was dropped"
+        )
+        self.warnings.append(line)
+        log.warning(line)
+        return ids[:opening] + ids[len(ids) - (room - opening) :]
+
+
+def _tokenizer(folder: Path) -> Any:
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # every kind means that the folder has no tokenizer we can use
+        raise _unusable(folder, error) from error
+
+
+def _model(folder: Path, name: str, adapter: Adapter | None, vocabulary: int) -> Any:
+    """Load quietly, without network, pickle or remote code; merge the adapter."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
+
+    from moralscope.models.language.shared_prefix import ATTENTION
+
+    set_up_transformers()
+    on_gpu = torch.cuda.is_available()
+    options: dict[str, Any] = {
+        "local_files_only": True,
+        "trust_remote_code": False,
+        "use_safetensors": True,
+        "dtype": torch.float32,
+    }
+    try:
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        if config.is_encoder_decoder:
+            # torch's fused attention sums in another order in another batch
+            options["attn_implementation"] = "eager"
+            model = AutoModelForSeq2SeqLM.from_pretrained(folder, **options)
+        else:
+            options["attn_implementation"] = ATTENTION
+            model = AutoModelForCausalLM.from_pretrained(folder, **options)
+    except Exception as error:  # transformers raises many kinds; each means the same to a user
+        raise _unusable(folder, error) from error
+    if adapter:
+        model = merge(model, adapter, name, vocabulary)
+    if on_gpu:  # after merging, and parameters only: rotary angles stay exact
+        for parameter in model.parameters():
+            parameter.data = parameter.data.to("cuda", torch.bfloat16)
+    return model.to("cuda" if on_gpu else "cpu").eval()
+
+
+def _unusable(folder: Path, error: Exception) -> StoreError:
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    return StoreError(
+        f"{folder} cannot be loaded as a language model ({reason})",
+        "give a folder with config.json, tokenizer files and model.safetensors",
+    )
+
+
+def _steps(model: Any) -> Any:
+    if model.config.is_encoder_decoder:
+        from moralscope.models.language.seq2seq import Seq2SeqSteps
+
+        return Seq2SeqSteps(model)
+    from moralscope.models.language.shared_prefix import CausalSteps
+
+    return CausalSteps(model)
+
+
+def _ending(model: Any, tokenizer: Any) -> Any:
+    from moralscope.models.language.ending import Ending
+
+    ends = [model.config.eos_token_id, model.generation_config.eos_token_id]
+    flat = [end for some in ends for end in (some if isinstance(some, list) else [some])]
+    return Ending(tokenizer, [end for end in flat if end is not None])
+
+
+def _window_of(model: Any) -> int:
+    from moralscope.models.language.shared_prefix import window_of
+
+    return window_of(model.config)

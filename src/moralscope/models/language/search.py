@@ -1,0 +1,160 @@
+"""The decoding loops: sampling (greedy is its limit) and beam search, over any model's steps.
+
+Knows neither prompts' texts nor models: it walks `Steps` and asks `Ending` when to stop.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import torch
+
+from moralscope.core.records import Candidate, Decoding
+from moralscope.models.language.ending import Ending
+from moralscope.models.language.sampling import (
+    Picked,
+    pick_greedy,
+    pick_nucleus,
+    uniform_draws,
+)
+
+_SHRINK = 0.8  # finished rows leave when at most this share still writes: moving rows costs too
+
+
+class Steps(Protocol):
+    """One model's arithmetic: prompts → logits, then token by token. See `shared_prefix`."""
+
+    def padded(self, length: int) -> int: ...
+
+    def start(self, prompts: Sequence[Sequence[int]], width: int) -> Any: ...
+
+    def step(self, tokens: Sequence[int]) -> Any: ...
+
+    def select(self, rows: Sequence[int], slots: Sequence[int]) -> None: ...
+
+
+@dataclass(slots=True)
+class _Row:
+    slot: int
+    draws: Sequence[float] = ()
+    tokens: list[int] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+    done: Candidate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Beam:
+    tokens: tuple[int, ...]
+    scores: tuple[float, ...]
+    row: int
+
+    @property
+    def total(self) -> float:
+        return sum(self.scores)
+
+
+def sample(
+    steps: Steps,
+    prompts: Sequence[Sequence[int]],
+    decoding: Decoding,
+    seeds: Sequence[int],
+    ending: Ending,
+) -> list[list[Candidate]]:
+    """Return `decoding.count` sampled (or one greedy) candidates for each prompt."""
+    width = decoding.count
+    rows = [
+        _Row(slot, uniform_draws(seeds[slot // width], slot % width, decoding.max_tokens))
+        for slot in range(len(prompts) * width)
+    ]
+    logits = steps.start(prompts, width)
+    places, running = [row.slot // width for row in rows], list(rows)
+    steps.select(places, [row.slot for row in rows])
+    while True:
+        picked = _pick(logits, places, running, decoding)
+        for row, token, score in zip(running, *picked, strict=True):
+            if row.done is None:
+                row.tokens.append(token)
+                row.scores.append(score)
+                row.done = ending.candidate(row.tokens, row.scores, decoding)
+        writing = [place for place, row in enumerate(running) if row.done is None]
+        if not writing:
+            break
+        if len(writing) <= _SHRINK * len(running):
+            running = [running[place] for place in writing]
+            steps.select(writing, [row.slot for row in running])
+        logits = steps.step([row.tokens[-1] for row in running])
+        places = list(range(len(running)))
+    done = [row.done for row in rows if row.done is not None]
+    return [done[at : at + width] for at in range(0, len(done), width)]
+
+
+def _pick(logits: Any, places: Sequence[int], rows: Sequence[_Row], decoding: Decoding) -> Picked:
+    if decoding.strategy == "greedy":
+        return pick_greedy(logits, places)
+    draws = [row.draws[min(len(row.tokens), decoding.max_tokens - 1)] for row in rows]
+    return pick_nucleus(logits, places, draws, decoding.p, decoding.temperature)
+
+
+def beam(
+    steps: Steps, prompts: Sequence[Sequence[int]], decoding: Decoding, ending: Ending
+) -> list[list[Candidate]]:
+    """Return the best `decoding.count` of `decoding.beams` beams, best mean log-probability first.
+
+    A prompt is done when as many candidates are finished as there are beams. A candidate's score
+    is the mean over its tokens, its end token included: no length is favoured.
+    """
+    width = decoding.beams
+    logits = steps.start(prompts, width)
+    living = [[_Beam((), (), place)] for place in range(len(prompts))]
+    finished: list[list[Candidate]] = [[] for _ in prompts]
+    while any(living):
+        top = _best_tokens(logits, 2 * width)
+        for number, beams in enumerate(living):
+            living[number] = _advance(beams, top, finished[number], decoding, ending)
+        alive = [
+            (number, at, one) for number, some in enumerate(living) for at, one in enumerate(some)
+        ]
+        if not alive:
+            break
+        steps.select(
+            [one.row for _, _, one in alive], [number * width + at for number, at, _ in alive]
+        )
+        logits = steps.step([one.tokens[-1] for _, _, one in alive])
+        rows = iter(range(len(alive)))
+        living = [[_Beam(one.tokens, one.scores, next(rows)) for one in some] for some in living]
+    return [sorted(some, key=_mean, reverse=True)[: decoding.count] for some in finished]
+
+
+def _best_tokens(logits: Any, count: int) -> tuple[list[list[int]], list[list[float]]]:
+    scores, tokens = torch.log_softmax(logits, -1).topk(min(count, logits.shape[-1]), -1)
+    return tokens.tolist(), scores.tolist()
+
+
+def _advance(
+    beams: Sequence[_Beam],
+    top: tuple[list[list[int]], list[list[float]]],
+    finished: list[Candidate],
+    decoding: Decoding,
+    ending: Ending,
+) -> list[_Beam]:
+    """Return a prompt's next beams; those that end go to `finished`."""
+    longer = [
+        _Beam((*one.tokens, token), (*one.scores, score), one.row)
+        for one in beams
+        for token, score in zip(top[0][one.row], top[1][one.row], strict=True)
+    ]
+    longer.sort(key=lambda one: -one.total)
+    kept: list[_Beam] = []
+    for rank, one in enumerate(longer):
+        done = ending.candidate(one.tokens, one.scores, decoding)
+        if done is None:
+            kept.append(one)
+        elif rank < decoding.beams or len(one.tokens) >= decoding.max_tokens:
+            finished.append(done)
+        if len(kept) == decoding.beams or len(finished) >= decoding.beams:
+            break
+    return [] if len(finished) >= decoding.beams else kept
+
+
+def _mean(candidate: Candidate) -> float:
+    return sum(candidate.log_probabilities) / max(1, len(candidate.log_probabilities))

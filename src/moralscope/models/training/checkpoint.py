@@ -1,0 +1,68 @@
+"""A training run on disk: one safetensors file, written whole, refused when of another run."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.errors import InputError
+from moralscope.io.files import write_whole
+
+_SCHEMA = "moralscope.checkpoint/1"
+_ABOUT = ("key", "step", "loss", "history")
+_TENSORS = ("weights", "best", "moments")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Everything a run needs to go on: weights, the best so far, the optimizer's moments.
+
+    `key` names the run, `loss` is the running loss of an epoch that is under way.
+    """
+
+    key: Mapping[str, Any]
+    step: int
+    loss: float | None
+    history: Mapping[str, Any]
+    weights: Mapping[str, Any]
+    best: Mapping[str, Any]
+    moments: Mapping[str, Any]
+
+
+def write_checkpoint(path: Path, state: Checkpoint) -> None:
+    """Put the run on disk in place of the one before."""
+    from safetensors.torch import save
+
+    tensors = {
+        f"{part}/{name}": value.detach().cpu().contiguous()
+        for part in _TENSORS
+        for name, value in getattr(state, part).items()
+    }
+    about = json.dumps({name: getattr(state, name) for name in _ABOUT})
+    write_whole(path, [save(tensors, {"schema": _SCHEMA, "about": about})])
+
+
+def read_checkpoint(path: Path, key: Mapping[str, Any]) -> Checkpoint | None:
+    """Return the run, None when there is none; one of other settings or data is refused."""
+    if not path.is_file():
+        return None
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            found = json.loads((file.metadata() or {})["about"])
+            about: dict[str, Any] = {name: found[name] for name in _ABOUT}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, KeyError, ValueError) as error:
+        raise InputError(f"{path} is no checkpoint of ours", "delete it to start again") from error
+    if about["key"] != json.loads(json.dumps(dict(key))):
+        raise InputError(
+            f"{path} belongs to a run with other settings, data or base",
+            "give the same settings to resume, or delete it to start again",
+        )
+    parts: dict[str, Any] = {part: {} for part in _TENSORS}
+    for name, value in tensors.items():
+        part, _, rest = name.partition("/")
+        parts[part][rest] = value
+    return Checkpoint(**about, **parts)

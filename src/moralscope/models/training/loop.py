@@ -1,0 +1,379 @@
+"""The one training loop: shuffles, steps, looks at dev, stops early, and survives being killed.
+
+It knows nothing of what is learnt: a `Learner` gives the loss of some examples and the figures on
+dev. The order of examples, dropout and the learning rate are functions of (seed, step), so a run
+that is resumed goes on as if it had never been stopped: on a CPU its weights end up bit for bit the
+same (a GPU's kernels may round otherwise from run to run).
+"""
+
+import itertools
+import math
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from moralscope.core.errors import MoralscopeError
+from moralscope.models.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+
+_POOL = 50  # batches whose examples are sorted by length together, so that little is padded
+_REPORT_STEPS = 10
+_SAVE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How long and how fast to learn. `patience` is in looks at dev, of which an epoch has one.
+
+    Examples
+    --------
+    >>> Schedule(epochs=2).learning_rate
+    0.0004
+    """
+
+    epochs: int = 4
+    learning_rate: float = 4e-4
+    batch_size: int = 64
+    accumulate: int = 1
+    warmup: float = 0.06
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    adam_epsilon: float = 1e-8
+    patience: int = 2
+    seed: int = 0
+    average: float = 0.0  # decay of a running mean of the weights, which is what is kept; 0: none
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Where a run stands, for a progress bar."""
+
+    step: int
+    steps: int
+    epoch: int
+    loss: float
+    dev: Mapping[str, float]
+    seconds_left: float
+    looked: bool = False  # whether dev was looked at just now
+
+
+@dataclass
+class History:
+    """What a run did: one entry a look at dev, and which of them was best.
+
+    `seconds` and `examples_per_second` are of the process that ended the run.
+    """
+
+    looks: list[dict[str, float]] = field(default_factory=list)
+    best: int = -1
+    stopped_early: bool = False
+    steps: int = 0
+    seconds: float = 0.0
+    examples_per_second: float = 0.0
+
+
+class Learner(Protocol):
+    """What the loop asks of a model and its data. `score` of `dev()` decides: higher is better.
+
+    `data_sha256` names all that is learnt from and looked at: by it a checkpoint is known.
+    """
+
+    module: Any
+
+    @property
+    def data_sha256(self) -> str: ...
+
+    @property
+    def lengths(self) -> Sequence[int]: ...
+
+    def places(self, epoch: int) -> Sequence[int]:
+        """Return which examples an epoch has."""
+
+    def loss(self, places: Sequence[int]) -> Any: ...
+
+    def dev(self) -> Mapping[str, float]: ...
+
+
+Report = Callable[[Moment], None]
+
+
+def train(
+    learner: Learner,
+    schedule: Schedule,
+    checkpoint: Path | None = None,
+    report: Report | None = None,
+) -> History:
+    """Train until the schedule ends or dev stops getting better; leave the best weights in place.
+
+    With a `checkpoint` file the run resumes from it when it is there and of the same schedule,
+    model and data, and keeps it up to date; it is the caller's to delete.
+
+    Raises
+    ------
+    InputError
+        The checkpoint is of another run, or damaged.
+    MoralscopeError
+        The device failed, the disk is full, or the loss is no number any more.
+    """
+    run = _Run(learner, schedule, checkpoint, report)
+    try:
+        return run.go()
+    except RuntimeError as error:
+        if not _device_failed(error):
+            raise
+        kept = f"resumes from step {run.saved_step}" if checkpoint else "starts again"
+        line = str(error).strip().splitlines()[0][:160]
+        raise MoralscopeError(
+            f"the device stopped in step {run.step} ({line})",
+            f"free its memory or take a smaller --batch; the same command {kept}",
+        ) from error
+
+
+def batches(
+    lengths: Sequence[int],
+    batch_size: int,
+    seed: int,
+    epoch: int,
+    places: Sequence[int] | None = None,
+) -> list[Sequence[int]]:
+    """Shuffle examples (those at `places`) into batches of like length; each comes once.
+
+    Examples
+    --------
+    >>> sorted(place for batch in batches([5, 1, 5, 1], 2, 0, 0) for place in batch)
+    [0, 1, 2, 3]
+    """
+    rng = np.random.default_rng((seed, epoch))
+    order = rng.permutation(len(lengths) if places is None else np.asarray(places))
+    sizes = np.asarray(lengths)
+    cut: list[Sequence[int]] = []
+    for start in range(0, len(order), _POOL * batch_size):
+        pool = order[start : start + _POOL * batch_size]
+        pool = pool[np.argsort(sizes[pool], kind="stable")]
+        cut.extend(pool[at : at + batch_size].tolist() for at in range(0, len(pool), batch_size))
+    return [cut[place] for place in rng.permutation(len(cut))]
+
+
+def rate(step: int, steps: int, warmup: float) -> float:
+    """Return the share of the learning rate at a step: linear up, then linear down.
+
+    Examples
+    --------
+    >>> [round(rate(step, 10, 0.2), 2) for step in (0, 1, 2, 9)]
+    [0.5, 1.0, 1.0, 0.12]
+    """
+    rising = max(1, round(steps * warmup)) if warmup else 0
+    if step < rising:
+        return (step + 1) / rising
+    return (steps - step) / max(1, steps - rising)
+
+
+class _Run:
+    def __init__(
+        self, learner: Learner, schedule: Schedule, path: Path | None, report: Report | None
+    ) -> None:
+        import torch
+
+        self.torch = torch
+        self.learner, self.schedule, self.path, self.report = learner, schedule, path, report
+        self.weights = {n: p for n, p in learner.module.named_parameters() if p.requires_grad}
+        first = next(iter(self.weights.values()))
+        self.optimizer = torch.optim.AdamW(
+            [
+                {"params": [p for p in self.weights.values() if p.ndim > 1]},
+                {"params": [p for p in self.weights.values() if p.ndim <= 1], "weight_decay": 0.0},
+            ],
+            lr=schedule.learning_rate,
+            eps=schedule.adam_epsilon,
+            weight_decay=schedule.weight_decay,
+            fused=first.device.type == "cuda",
+        )
+        self.size = schedule.batch_size * schedule.accumulate
+        sizes = [len(learner.places(epoch)) for epoch in range(schedule.epochs)]
+        self.ends = list(itertools.accumulate(math.ceil(size / self.size) for size in sizes))
+        self.steps = self.ends[-1] if self.ends else 0
+        self.step = self.saved_step = 0
+        self.history = History()
+        self.best: dict[str, Any] = {}
+        self.loss: Any = None  # runs over the steps of an epoch; read from the device when told
+        self.dev: Mapping[str, float] = {}
+        self.key = self._key() if path else {}
+        self.mean = (
+            {name: value.detach().clone() for name, value in self.weights.items()}
+            if schedule.average
+            else {}
+        )
+
+    def go(self) -> History:
+        self._resume()
+        started, first = time.monotonic(), self.step
+        if not self.steps:  # nothing to learn: the weights are looked at as they are
+            self._look(-1)
+        while self.step < self.steps and not self.history.stopped_early:
+            self._one_epoch(started, first)
+        self._put(self.best)
+        seconds = time.monotonic() - started
+        self.history.steps, self.history.seconds = self.step, round(seconds, 1)
+        done = (self.step - first) * self.size
+        self.history.examples_per_second = round(done / max(seconds, 1e-9), 1)
+        return self.history
+
+    def _one_epoch(self, started: float, first: int) -> None:
+        epoch = bisect_right(self.ends, self.step)
+        start = self.ends[epoch - 1] if epoch else 0
+        saved = time.monotonic()
+        for batch in self._epoch(epoch)[self.step - start :]:
+            value = self._step(batch)
+            self.loss = value if self.loss is None else self.loss * 0.95 + value * 0.05
+            if self.step == self.ends[epoch]:
+                break  # the look at dev belongs to the epoch: no checkpoint between
+            if self.step % _REPORT_STEPS == 0:
+                self._tell(started, first)
+            if time.monotonic() - saved > _SAVE_SECONDS:
+                self._save()
+                saved = time.monotonic()
+        self._look(epoch)
+        self._tell(started, first, looked=True)
+        self.loss = None
+        self._save()
+
+    def _epoch(self, epoch: int) -> list[list[Sequence[int]]]:
+        learner, schedule = self.learner, self.schedule
+        places = learner.places(epoch)
+        each = batches(learner.lengths, schedule.batch_size, schedule.seed, epoch, places)
+        many = self.schedule.accumulate
+        return [each[at : at + many] for at in range(0, len(each), many)]
+
+    def _step(self, parts: Sequence[Sequence[int]]) -> Any:
+        self.learner.module.train()
+        self.torch.manual_seed(self.schedule.seed * 1_000_003 + self.step)
+        total = 0.0
+        for places in parts:
+            loss = self.learner.loss(places) / len(parts)
+            loss.backward()
+            total = total + loss.detach()
+        self.torch.nn.utils.clip_grad_norm_(self.weights.values(), self.schedule.clip)
+        share = rate(self.step, self.steps, self.schedule.warmup)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.schedule.learning_rate * share
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.step += 1
+        if self.mean:
+            decay = min(
+                self.schedule.average, self.step / (self.step + 10)
+            )  # young means move fast
+            with self.torch.no_grad():
+                self.torch._foreach_lerp_(
+                    list(self.mean.values()), list(self.weights.values()), 1 - decay
+                )
+        return total
+
+    def _look(self, epoch: int) -> None:
+        self.learner.module.eval()
+        with self._averaged(), self.torch.inference_mode():
+            self.dev = dict(self.learner.dev())
+        looks, best = self.history.looks, self.history.best
+        looks.append({"epoch": epoch + 1, "loss": self._loss(), **self.dev})
+        if best < 0 or self.dev["score"] > looks[best]["score"]:
+            self.history.best = len(looks) - 1
+            kept = self.mean or self.weights
+            self.best = {name: value.detach().clone() for name, value in kept.items()}
+        elif len(looks) - 1 - best >= self.schedule.patience:
+            self.history.stopped_early = True
+
+    @contextmanager
+    def _averaged(self) -> Iterator[None]:
+        """Put the running mean in the weights' place for a while."""
+        own = {name: self.weights[name].detach().clone() for name in self.mean}
+        self._put(self.mean)
+        try:
+            yield
+        finally:
+            self._put(own)
+
+    def _put(self, values: Mapping[str, Any]) -> None:
+        with self.torch.no_grad():
+            for name, value in values.items():
+                self.weights[name].copy_(value)
+
+    def _tell(self, started: float, first: int, *, looked: bool = False) -> None:
+        if self.report:
+            spent = (time.monotonic() - started) / max(1, self.step - first)
+            left = spent * (self.steps - self.step)
+            epoch = bisect_right(self.ends, self.step - 1) + 1
+            loss = self._loss()
+            self.report(Moment(self.step, self.steps, epoch, loss, self.dev, left, looked))
+
+    def _loss(self) -> float:
+        loss = 0.0 if not self.steps else math.nan if self.loss is None else float(self.loss)
+        if not math.isfinite(loss):
+            raise MoralscopeError(
+                f"the loss is no number any more in step {self.step}", "take a lower learning rate"
+            )
+        return loss
+
+    def _key(self) -> dict[str, Any]:
+        """Return what names the run: how, on what, and from which weights, frozen ones too."""
+        digest = sha256()
+        for name, weight in self.learner.module.named_parameters():
+            digest.update(f"{name} {weight.requires_grad} {tuple(weight.shape)}".encode())
+            digest.update(weight.detach().float().cpu().contiguous().numpy().tobytes())
+        return {
+            **asdict(self.schedule),
+            "data": self.learner.data_sha256,
+            "start": digest.hexdigest(),
+        }
+
+    def _save(self) -> None:
+        if self.path is None:
+            return
+        state = self.optimizer.state
+        moments = {
+            f"{kind}.{name}": state[weight][kind]
+            for name, weight in self.weights.items()
+            if weight in state
+            for kind in ("exp_avg", "exp_avg_sq", "step")
+        } | {f"mean.{name}": value for name, value in self.mean.items()}
+        write_checkpoint(
+            self.path,
+            Checkpoint(
+                self.key,
+                self.step,
+                None if self.loss is None else float(self.loss),
+                asdict(self.history),
+                self.weights,
+                self.best,
+                moments,
+            ),
+        )
+        self.saved_step = self.step
+
+    def _resume(self) -> None:
+        found = read_checkpoint(self.path, self.key) if self.path else None
+        if found is None:
+            return
+        self._put(found.weights)
+        for name, mean in self.mean.items():
+            mean.copy_(found.moments[f"mean.{name}"])
+        for name, weight in self.weights.items():
+            self.optimizer.state[weight] = {
+                kind: found.moments[f"{kind}.{name}"].to(weight.device)
+                for kind in ("exp_avg", "exp_avg_sq", "step")
+            }
+        device = next(iter(self.weights.values())).device
+        self.best = {name: value.to(device) for name, value in found.best.items()}
+        self.step = self.saved_step = found.step
+        self.loss = None if found.loss is None else self.torch.tensor(found.loss, device=device)
+        self.history = History(**found.history)
+
+
+def _device_failed(error: RuntimeError) -> bool:
+    text = f"{type(error).__name__} {error}".lower()
+    return any(word in text for word in ("cuda", "out of memory", "allocate memory", "device-side"))

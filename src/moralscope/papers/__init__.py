@@ -1,0 +1,1 @@
+"""The four papers: what they print, set beside what we measure (`moralscope reproduce`)."""

@@ -1,0 +1,287 @@
+"""`reproduce direction`: the second paper's tables and figures beside ours, per encoder.
+
+Schramowski et al. 2019: mean biases of dos and don'ts (Table 7) and of actions with context
+(Table 8), projections on the moral direction (Table 9, Figures 1 and 4), WEAT against bias
+(Figure 2) and explained variance (Figure 3). The figures are drawn from the record by `reports`.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from moralscope.axes.build import AxisOptions, build_direction
+from moralscope.axes.choice import ChoiceMachine, load_template
+from moralscope.axes.choice import load_paper as load_choice_paper
+from moralscope.axes.direction import load_paper
+from moralscope.axes.direction.paper import CompassPaper, PaperBias
+from moralscope.axes.score import NOT_ADVICE, describe_direction, direction_warnings
+from moralscope.core.errors import MoralscopeError
+from moralscope.core.protocols import Encoder
+from moralscope.core.records import ActionScore, RunRecord
+from moralscope.io.run_records import model_refs
+from moralscope.models.encoders.prepare import prepare_some
+from moralscope.models.store import Progress
+from moralscope.papers.words import our_weat, published_weat
+from moralscope.stats import Correlation, correlate, spearman
+from moralscope.words.vectors import load_vectors
+
+log = logging.getLogger(__name__)
+
+ENCODERS = ("use-lite", "minilm", "mpnet")
+FITS = ("pca", "labelled")
+PRINTED = ("bert", "use")
+_VECTORS = "googlenews-26k"
+_TOP = 10
+_CIRCULAR = (
+    "labelled directions are fitted on the dos and don'ts that WEAT chose: their correlation with "
+    "WEAT over these words is no test"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BiasRow:
+    """An action's mean bias with its interval, beside what the paper prints for its encoders."""
+
+    action: str
+    ours: float
+    low: float
+    high: float
+    bert: float | None
+    use: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class BiasTable:
+    """Our top ten dos and don'ts, and the rank correlation with all that the paper prints."""
+
+    dos: Sequence[BiasRow]
+    donts: Sequence[BiasRow]
+    agreement: Mapping[str, Correlation]
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectionRow:
+    """An action on the direction: score, raw projection, map height; printed m (< 0 is good)."""
+
+    action: str
+    ours: float
+    low: float
+    high: float
+    raw: float
+    y: float
+    bert: float | None
+    use: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FitReproduction:
+    """One direction: Table 9 with rank correlations (good above bad), WEAT, and what it is."""
+
+    fit: str
+    direction: Mapping[str, Any]
+    atomic: Sequence[ProjectionRow]
+    contextual: Sequence[ProjectionRow]
+    agreement: Mapping[str, Correlation]
+    weat: Mapping[str, Correlation]
+
+
+@dataclass(frozen=True, slots=True)
+class WeatRow:
+    """A do or don't in Figure 2: WEAT against mean bias and against the direction."""
+
+    action: str
+    group: str
+    weat: float
+    bias: float
+    direction: float
+
+
+@dataclass(frozen=True, slots=True)
+class DirectionReproduction:
+    """Everything `reproduce direction` finds for one encoder."""
+
+    encoder: str
+    table7: BiasTable
+    table8: BiasTable
+    fits: Sequence[FitReproduction]
+    figure2: Sequence[WeatRow]
+    bias_weat: Mapping[str, Correlation]
+
+
+def reproduce_direction(
+    encoders: Sequence[str] = ENCODERS, *, seed: int = 0, progress: Progress | None = None
+) -> RunRecord:
+    """Compute the paper's tables for each encoder; one that cannot be fetched is reported.
+
+    Examples
+    --------
+    >>> record = reproduce_direction(["scripted"])
+    >>> [(fit.fit, len(fit.atomic), len(fit.contextual)) for fit in record.results[0].fits]
+    [('pca', 65, 56), ('labelled', 65, 56)]
+    """
+    problems: list[str] = []
+    models = prepare_some(encoders, progress, problems)
+    weat = _weat_values(progress, problems)
+    found = [_reproduce(model, weat, seed) for model in models]
+    results = [result for result, _ in found]
+    paper = load_paper()
+    return RunRecord(
+        "reproduce",
+        seed=seed,
+        config={"paper": "direction", "encoders": list(encoders), "template": "moral"},
+        models=model_refs(models),
+        results=results,
+        statistics={"paper": {"figures": paper.figures, "table9": paper.table9}},
+        warnings=[
+            NOT_ADVICE,
+            _CIRCULAR,
+            *problems,
+            *(line for _, lines in found for line in lines),
+        ],
+    )
+
+
+def _weat_values(progress: Progress | None, problems: list[str]) -> dict[str, dict[str, float]]:
+    """Return WEAT of dos and don'ts: as printed, as published (user's file), by our vectors."""
+    paper = load_choice_paper()
+    words = [*paper.dos, *paper.donts]
+    found = {"printed": dict(paper.weat), "published": published_weat(words)}
+    try:
+        found["ours"] = our_weat(load_vectors(_VECTORS, progress=progress), words)
+    except MoralscopeError as error:
+        problems.append(f"WEAT by our own vectors was left out: {error}")
+        log.warning(problems[-1])
+    return {name: values for name, values in found.items() if values}
+
+
+def _reproduce(
+    encoder: Encoder, weat: Mapping[str, Mapping[str, float]], seed: int
+) -> tuple[DirectionReproduction, list[str]]:
+    paper, words = load_paper(), load_choice_paper()
+    machine = ChoiceMachine(encoder, load_template("moral"), seed=seed)
+    dos_donts = machine.score([*words.dos, *words.donts])
+    printed = [action for table in paper.table8.values() for action in _printed(table)]
+    contextual = machine.score(list(dict.fromkeys([*paper.contextual, *printed])))
+    fits, warnings, projected = [], [], []
+    for fit in FITS:
+        axis = build_direction(AxisOptions("direction", fit=fit, seed=seed), encoder)
+        scores = axis.score([*words.dos, *words.donts])
+        projected.append(scores)
+        warnings += [f"{encoder.name}, {fit}: {w}" for w in direction_warnings(axis.direction)]
+        tables = {"atomic": paper.atomic, "contextual": paper.contextual}
+        rows = {
+            name: _projections(*axis.score_and_place(actions), axis.direction.scales[0], paper)
+            for name, actions in tables.items()
+        }
+        fits.append(
+            FitReproduction(
+                fit,
+                describe_direction(axis.direction),
+                **rows,
+                agreement=_table9_agreement(rows, seed),
+                weat=_with_weat(scores, weat, seed),
+            )
+        )
+    values = weat.get("published") or weat.get("ours") or weat["printed"]
+    return DirectionReproduction(
+        encoder=encoder.name,
+        table7=_bias_table(dos_donts, paper.table7, seed),
+        table8=_bias_table(contextual, paper.table8, seed),
+        fits=fits,
+        figure2=_figure2(dos_donts, projected[0], values),
+        bias_weat=_with_weat(dos_donts, weat, seed),
+    ), warnings
+
+
+def _printed(table: PaperBias) -> dict[str, float]:
+    return {**table.dos, **table.donts}
+
+
+def _bias_table(
+    scores: Sequence[ActionScore], printed: Mapping[str, PaperBias], seed: int
+) -> BiasTable:
+    columns = {name: _printed(printed[name]) for name in PRINTED}
+    rows = [
+        BiasRow(
+            s.action, s.score, s.low, s.high, *(columns[name].get(s.action) for name in PRINTED)
+        )
+        for s in sorted(scores, key=lambda score: -score.score)
+    ]
+    ours = {row.action: row.ours for row in rows}
+    agreement = {name: _rank(ours, columns[name], seed) for name in PRINTED}
+    return BiasTable(rows[:_TOP], rows[: -_TOP - 1 : -1], agreement)
+
+
+def _projections(
+    scores: Iterable[ActionScore],
+    places: Iterable[tuple[float, float]],
+    raw_scale: float,
+    paper: CompassPaper,
+) -> list[ProjectionRow]:
+    columns = {
+        name: {**paper.table9[name].atomic, **paper.table9[name].contextual} for name in PRINTED
+    }
+    return [
+        ProjectionRow(
+            s.action,
+            s.score,
+            s.low,
+            s.high,
+            s.score * raw_scale,
+            y,
+            *(columns[name].get(s.action) for name in PRINTED),
+        )
+        for s, (_, y) in zip(scores, places, strict=True)
+    ]
+
+
+def _table9_agreement(
+    rows: Mapping[str, Sequence[ProjectionRow]], seed: int
+) -> dict[str, Correlation]:
+    """Rank ours against the printed m, whose sign is turned: there the good is negative."""
+    found = {}
+    for part, listed in rows.items():
+        ours = {row.action: row.ours for row in listed}
+        for name in PRINTED:
+            printed = {row.action: -getattr(row, name) for row in listed}
+            found[f"{name} {part}"] = _rank(ours, printed, seed)
+    return found
+
+
+def _rank(ours: Mapping[str, float], printed: Mapping[str, float], seed: int) -> Correlation:
+    shared = [action for action in printed if action in ours]
+    return spearman([printed[a] for a in shared], [ours[a] for a in shared], seed=seed)
+
+
+def _with_weat(
+    scores: Sequence[ActionScore], weat: Mapping[str, Mapping[str, float]], seed: int
+) -> dict[str, Correlation]:
+    dos = set(load_choice_paper().dos)
+    found = {}
+    for name, values in weat.items():
+        known = [score for score in scores if score.action in values]
+        found[name] = correlate(
+            [values[score.action] for score in known],
+            [score.score for score in known],
+            ["dos" if score.action in dos else "don'ts" for score in known],
+            seed=seed,
+        )
+    return found
+
+
+def _figure2(
+    biases: Sequence[ActionScore], projected: Sequence[ActionScore], weat: Mapping[str, float]
+) -> list[WeatRow]:
+    dos = set(load_choice_paper().dos)
+    return [
+        WeatRow(
+            bias.action,
+            "dos" if bias.action in dos else "don'ts",
+            weat[bias.action],
+            bias.score,
+            direction.score,
+        )
+        for bias, direction in zip(biases, projected, strict=True)
+        if bias.action in weat
+    ]

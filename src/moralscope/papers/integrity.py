@@ -1,0 +1,334 @@
+"""`reproduce integrity`: Tables 1 to 4 of Ziems et al. 2022 beside what the user's data gives.
+
+The corpus is not shipped: without the user's MIC.csv the tables hold the published figures alone.
+With it, the retrieval baselines of Table 1, their domain shift between chatbots and the agreement
+of people are computed; generated rules and predicted attributes are measured where they are handed
+in.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from moralscope.axes.score import NOT_ADVICE
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import Encoder
+from moralscope.core.records import ModelRef, RunRecord
+from moralscope.io.run_records import model_refs
+from moralscope.models.bertscore import BertScorer, load_bert_scorer
+from moralscope.models.encoders.prepare import prepare_encoder
+from moralscope.models.store import Progress
+from moralscope.models.store.data_files import data_file
+from moralscope.papers.integrity_shift import Pair, shift_table
+from moralscope.papers.stories_texts import PaperRow, PaperTable
+from moralscope.rules.annotations import CONTENT, MIC_FILE, load_annotations, source_warnings
+from moralscope.rules.estimate import (
+    AskedRule,
+    AttributeExperts,
+    attributes,
+    prepare_attributes,
+)
+from moralscope.rules.measures import Figure, collapse_consensus
+from moralscope.rules.metrics import BLEU_IS, Predict, measure_attributes, measure_rules
+from moralscope.rules.paper import load_paper
+from moralscope.rules.reading import AnnotationFile
+from moralscope.rules.records import Annotation
+from moralscope.rules.splits import split_annotations
+from moralscope.rules.statistics import reliability
+from moralscope.words.alignment import unit_rows
+
+SHIFTED = "Social-Chem"  # the row of Table 2
+NEEDED = (
+    "the published figures stand alone: no MIC.csv was given ('moralscope data where mic' says "
+    "whom to ask; then name it, or put it at mic/MIC.csv below MORALSCOPE_DATA)"
+)
+_NO_TEXTS = "rows of trained generators are empty: hand their rules in (a file of generated rules)"
+_NO_FILTER = (
+    "Table 4 is the paper's alone: it needs exchanges labelled as sufficient and as having moral "
+    "content"
+)
+_MAX_LINE = 1 << 20
+_MAX_LINES = 1_000_000
+_TITLES = {
+    "Table 1": "Table 1: rules generated or retrieved",
+    "Table 2": "Table 2: the same under domain shift",
+    "Table 3": "Table 3: attributes predicted from the rule",
+    "Table 4": "Table 4: filters of exchanges",
+}
+_BLOCK = 1024
+_PREDICTED = ("alignment", "severity", "consensus", "foundations")
+
+Cells = Mapping[str, Any]  # column → a figure with value, low and high
+Generated = Mapping[str, Mapping[tuple[str, str], str]]
+
+
+@dataclass(frozen=True, slots=True)
+class IntegritySources:
+    """What there is to measure with; everything may be missing.
+
+    `generated[row][prompt, reply]` is a rule of a generator; `predicted[row][attribute]` takes
+    annotations and returns a number (severity, consensus), an alignment, or for foundations the
+    names that apply.
+    """
+
+    file: AnnotationFile | None = None
+    encoder: Encoder | None = None
+    scorer: BertScorer | None = None
+    generated: Generated = field(default_factory=dict)
+    predicted: Mapping[str, Mapping[str, Predict]] = field(default_factory=dict)
+    max_exchanges: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceNames:
+    """Where sources come from: files, and names of models ("none" leaves one out)."""
+
+    annotations: Path | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    malformed: str = "stop"
+    generated: Path | None = None
+    experts: str | None = None
+    encoder: str = "minilm"
+    bertscore: str = "minilm"
+    max_exchanges: int | None = None
+
+
+def prepare_sources(names: SourceNames, progress: Progress | None = None) -> IntegritySources:
+    """Read the user's files; models are loaded only when there are annotations to measure on."""
+    if names.annotations is None and data_file(MIC_FILE) is None:
+        for given in (names.generated, names.experts):
+            if given is not None:
+                raise InputError(f"{given} needs the references of MIC.csv", "name it too")
+        return IntegritySources()
+    file = load_annotations(names.annotations, columns=names.columns, malformed=names.malformed)
+    generated = read_generated(names.generated) if names.generated else {}
+    encoder = None if names.encoder == "none" else prepare_encoder(names.encoder, progress)
+    scorer = (
+        None if names.bertscore == "none" else load_bert_scorer(names.bertscore, progress=progress)
+    )
+    predicted = predictions(prepare_attributes(names.experts, progress)) if names.experts else {}
+    return IntegritySources(file, encoder, scorer, generated, predicted, names.max_exchanges)
+
+
+def predictions(experts: AttributeExperts) -> dict[str, dict[str, Predict]]:
+    """Return what experts predict of annotations, as a row of Table 3.
+
+    Examples
+    --------
+    >>> ours = predictions(prepare_attributes("scripted"))["scripted"]
+    >>> sorted(ours)
+    ['alignment', 'foundations']
+    """
+
+    def of(name: str) -> Predict:
+        def predict(rows: Sequence[Annotation]) -> list[Any]:
+            asked = [AskedRule(row.rule, row.exchange) for row in rows]
+            return [getattr(one, name) for one in attributes(asked, experts).results]
+
+        return predict
+
+    return {experts.ref.name: {name: of(name) for name in _PREDICTED if name in experts.tasks}}
+
+
+def reproduce_integrity(sources: IntegritySources, *, seed: int = 0) -> RunRecord:
+    """Compute the tables, each with the paper's figures beside ours.
+
+    Examples
+    --------
+    >>> record = reproduce_integrity(IntegritySources())
+    >>> record.results[0].name, record.results[0].rows[0].ours, record.results[0].rows[0].paper
+    ('Table 1: rules generated or retrieved', None, 27.19)
+    """
+    found: dict[str, dict[str, Cells]] = {name: {} for name in _TITLES}
+    warnings = [NOT_ADVICE, CONTENT, load_paper().notes["consensus_mse"]]
+    extra: list[PaperTable] = []
+    if sources.file is None:
+        warnings.append(NEEDED)
+    else:
+        shift = _measure(sources, sources.file, seed, found)
+        extra = [*([shift] if shift else []), _reliability(sources.file, seed)]
+        notes = load_paper().notes
+        warnings += [notes["bertscore"], notes["alignment_f1"], *source_warnings(sources.file)]
+        if not sources.generated:
+            warnings.append(_NO_TEXTS)
+    warnings.append(_NO_FILTER)
+    return RunRecord(
+        "reproduce",
+        seed=seed,
+        config={
+            "paper": "integrity",
+            "source": sources.file.source if sources.file else None,
+            "encoder": sources.encoder.name if sources.encoder else None,
+            "bertscore": sources.scorer.signature if sources.scorer else None,
+            "bleu": BLEU_IS,
+            "max_exchanges": sources.max_exchanges,
+        },
+        models=_models(sources),
+        results=[*(_table(name, found[name]) for name in _TITLES), *extra],
+        warnings=warnings,
+    )
+
+
+def _models(sources: IntegritySources) -> list[ModelRef]:
+    found = model_refs([sources.encoder]) if sources.encoder else []
+    return [*found, sources.scorer.ref] if sources.scorer else found
+
+
+def read_generated(path: Path) -> dict[str, dict[tuple[str, str], str]]:
+    """Read JSONL with model (a row of the table), prompt, reply and the rule generated for them."""
+    found: dict[str, dict[tuple[str, str], str]] = {}
+    try:
+        with path.open("rb") as stream:
+            number = 0
+            while line := stream.readline(_MAX_LINE):
+                number += 1
+                if number > _MAX_LINES:
+                    raise InputError(f"{path} has more than {_MAX_LINES:,} lines", "give parts")
+                if line.strip():
+                    row = _generated(line, f"{path} line {number}")
+                    found.setdefault(row["model"], {})[row["prompt"], row["reply"]] = row["rule"]
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror})", "name JSONL") from error
+    if not found:
+        raise InputError(f"{path} holds no rules", "write model, prompt, reply, rule on each line")
+    return found
+
+
+def _generated(line: bytes, place: str) -> dict[str, str]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{place} is not JSON", "write one object a line") from error
+    names = ("model", "prompt", "reply", "rule")
+    if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in names):
+        raise InputError(f"{place} lacks a text", f"write {', '.join(names)}")
+    return {name: row[name].strip() for name in names}
+
+
+def _measure(
+    sources: IntegritySources,
+    file: AnnotationFile,
+    seed: int,
+    found: dict[str, dict[str, Cells]],
+) -> PaperTable | None:
+    """Fill the tables in; return the one of domain shift, where there are several chatbots."""
+    split = split_annotations(file.annotations, seed=seed)
+    train, test = split.of(file.annotations, "train"), split.of(file.annotations, "test")
+    references = _by_exchange(test)
+    chosen = _chosen(list(references), sources.max_exchanges, seed)
+    wanted = [references[pair] for pair in chosen]
+    rules = _retrieved(train, chosen, sources.encoder, seed) if train else {}
+    for name, texts in rules.items():
+        found["Table 1"][name] = measure_rules(texts, wanted, scorer=sources.scorer, seed=seed)
+    for name, by_pair in sources.generated.items():
+        known = [place for place, pair in enumerate(chosen) if pair in by_pair]
+        if known:
+            texts = [by_pair[chosen[place]] for place in known]
+            table = found["Table 2" if name == SHIFTED else "Table 1"]
+            table[name] = measure_rules(
+                texts, [wanted[place] for place in known], scorer=sources.scorer, seed=seed
+            )
+    kept = set(chosen)
+    tested = [row for row in test if row.pair in kept]
+    for name, predict in sources.predicted.items():
+        found["Table 3"][name] = measure_attributes(tested, predict, seed=seed)
+    people = _people(file.annotations, seed)
+    if people:
+        found["Table 3"]["Human"] = people
+    chatbots = {row.pair: row.chatbot for row in tested}
+    asked = {pair: references[pair] for pair in chosen}
+
+    def retrieve(known: Sequence[Annotation], pairs: Sequence[Pair]) -> dict[str, list[str]]:
+        return _retrieved(known, pairs, sources.encoder, seed)
+
+    return shift_table(train, asked, chatbots, retrieve, sources.generated, seed)
+
+
+def _by_exchange(annotations: Sequence[Annotation]) -> dict[tuple[str, str], list[str]]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in annotations:
+        found.setdefault(row.pair, []).append(row.rule)
+    return found
+
+
+def _chosen(pairs: list[tuple[str, str]], limit: int | None, seed: int) -> list[tuple[str, str]]:
+    if limit is None or len(pairs) <= limit:
+        return pairs
+    places = np.random.default_rng(seed).choice(len(pairs), limit, replace=False)
+    return [pairs[place] for place in sorted(places.tolist())]
+
+
+def _retrieved(
+    train: Sequence[Annotation],
+    chosen: Sequence[tuple[str, str]],
+    encoder: Encoder | None,
+    seed: int,
+) -> dict[str, list[str]]:
+    """Return the baselines of section 5.1: a random rule, and one of the nearest exchange."""
+    draw = np.random.default_rng(seed)
+    random = [train[place].rule for place in draw.integers(0, len(train), len(chosen)).tolist()]
+    if encoder is None:
+        return {"Random RoT": random}
+    known = _by_exchange(train)
+    pairs = list(known)
+    bank, asked = (
+        unit_rows(encoder.encode([" ".join(pair) for pair in each]).astype(np.float64))
+        for each in (pairs, chosen)
+    )
+    nearest: list[str] = []
+    for start in range(0, len(chosen), _BLOCK):
+        for place in (asked[start : start + _BLOCK] @ bank.T).argmax(axis=1).tolist():
+            rules = known[pairs[place]]
+            nearest.append(rules[int(draw.integers(len(rules)))])
+    return {"Random RoT": random, "SBERT": nearest}
+
+
+def _people(annotations: Sequence[Annotation], seed: int) -> dict[str, Figure]:
+    """Measure one annotator by another where two judged the same rule of the same exchange."""
+    groups: dict[object, list[Annotation]] = {}
+    for row in annotations:
+        groups.setdefault((row.pair, row.rule), []).append(row)
+    pairs = [(rows[0], rows[1]) for rows in groups.values() if len(rows) > 1]
+    others = {id(first): second for first, second in pairs}
+
+    def other(name: str) -> Predict:
+        scale = collapse_consensus if name == "consensus" else lambda value: value
+        return lambda rows: [scale(getattr(others[id(row)], name)) for row in rows]
+
+    found: dict[str, Figure] = {}
+    for name in ("severity", "consensus", "alignment", "foundations"):
+        rows = [first for first, second in pairs if getattr(second, name) is not None]
+        found |= measure_attributes(rows, {name: other(name)}, seed=seed)
+    return found
+
+
+def _table(name: str, ours: Mapping[str, Cells]) -> PaperTable:
+    printed = load_paper().tables[name]
+    rows = []
+    for row in dict.fromkeys([*printed, *ours]):
+        columns = dict.fromkeys([*printed.get(row, {}), *ours.get(row, {})])
+        for column in columns:
+            cell = ours.get(row, {}).get(column)
+            paper = load_paper().printed(name, row, column)
+            if cell is None:
+                rows.append(PaperRow(row, column, None, None, None, paper))
+            else:
+                rows.append(PaperRow(row, column, cell.value, cell.low, cell.high, paper))
+    return PaperTable(_TITLES[name], rows)
+
+
+def _reliability(file: AnnotationFile, seed: int) -> PaperTable:
+    printed = load_paper().figure2
+    rows = []
+    for found in reliability(file.annotations, unit="rule", seed=seed):
+        paper = printed[found.attribute]
+        alpha = PaperRow(
+            found.attribute, "alpha", found.alpha, found.low, found.high, paper["alpha"]
+        )
+        icc = PaperRow(found.attribute, "ICC(1, k)", found.icc, None, None, paper["ICC(1, k)"])
+        rows += [alpha, icc]
+    return PaperTable("Figure 2: agreement between annotators of one rule", rows)

@@ -1,0 +1,325 @@
+"""Audit replies of a chatbot: rules of thumb, verdicts, figures; one reply or a file of them."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import Classifier, Encoder, Generator
+from moralscope.core.records import ModelRef, RunRecord
+from moralscope.models.encoders.prepare import prepare_encoder
+from moralscope.models.language.prepare import generator_refs, prepare_generator
+from moralscope.models.store import Progress
+from moralscope.rules.alignment import TASK, Aligner, StoriesAlignment
+from moralscope.rules.attributes import Attributes
+from moralscope.rules.audit_files import ExchangeFile, blocks
+from moralscope.rules.audit_statistics import (
+    FIGURES,
+    PAIRED_FIGURES,
+    AuditedReply,
+    audit_statistics,
+    check_pairs,
+    compare_audits,
+    figures,
+)
+from moralscope.rules.auditor import TOP, Auditor, Examined
+from moralscope.rules.generation import RuleWriter
+from moralscope.rules.records import Exchange
+from moralscope.rules.retrieval import Retriever
+from moralscope.rules.revision import Reviser
+from moralscope.rules.rulebook import Rulebook, load_layers
+from moralscope.rules.verdict import Thresholds, read_thresholds
+from moralscope.stats.gates import Gate, GateResult, check_gate, parse_gate
+from moralscope.stories.experts import RULES, ExpertSet, prepare_experts
+
+__all__ = ["AuditModels", "AuditOptions", "Auditor", "audit", "check_options", "prepare_auditor"]
+
+Report = Callable[[int, int], None]
+Exchanges = Sequence[Exchange] | ExchangeFile
+GENERATOR = "smollm2"
+WRITER = "rules"
+MAX_TOP = 50
+NOT_AUTHORITY = (
+    "verdicts say what these rules and these models make of a reply: several, even conflicting, "
+    "rules may apply, and people differ; they are not moral advice"
+)
+_ADAPTED = (
+    "alignment is told by an expert trained on everyday stories, not on chatbots' replies: read "
+    "its probabilities as a ranking"
+)
+_BLOCK = 64  # replies that are audited at once
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class AuditOptions:
+    """What an audit uses and asks for.
+
+    Examples
+    --------
+    >>> AuditOptions().top
+    5
+    """
+
+    rulebooks: tuple[str, ...] = ()  # files, later over earlier; "moralscope" is ours, the default
+    experts: str = "mpnet"
+    encoder: str | None = None  # the experts' base by default
+    top: int = TOP
+    revise: bool = False
+    generator: str = GENERATOR
+    generate: bool = False  # rules, too
+    writer: str = WRITER
+    exact: bool = False  # 32 bits instead of 8 where a CPU can compute in 8
+    config: Path | None = None
+    gate: str | None = None
+    seed: int = 0
+
+    @property
+    def encoder_name(self) -> str:
+        """The encoder that finds rules: the one named, else that of the experts."""
+        if self.encoder:
+            return self.encoder
+        return self.experts if self.experts in ("mpnet", "minilm", "scripted") else "minilm"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditModels:
+    """A ready auditor, the weights in it, and what a record says of it."""
+
+    auditor: Auditor
+    refs: Sequence[ModelRef] = ()
+    config: Mapping[str, Any] | None = None
+    warnings: Sequence[str] = ()
+
+
+def prepare_auditor(options: AuditOptions, progress: Progress | None = None) -> AuditModels:
+    """Load rules and models and put an auditor together; bad options are refused first.
+
+    Examples
+    --------
+    >>> models = prepare_auditor(AuditOptions(experts="scripted"))
+    >>> [audit.reply for audit in models.auditor([Exchange("Hi!", "Hello you.")])]
+    ['Hello you.']
+    """
+    check_options(options)
+    limits = read_thresholds(options.config)
+    return load_auditor(options, load_layers(options.rulebooks), limits, progress)
+
+
+def load_auditor(
+    options: AuditOptions,
+    book: Rulebook,
+    limits: Thresholds,
+    progress: Progress | None = None,
+    *,
+    cached: bool = True,
+) -> AuditModels:
+    """Load the models that options name and put an auditor together over rules that were read."""
+    light = not options.exact
+    experts = prepare_experts(options.experts, family=RULES, eight_bits=light, progress=progress)
+    encoder = prepare_encoder(options.encoder_name, progress, eight_bits=light, cached=cached)
+    generator = prepare_generator(options.generator, progress=progress) if options.revise else None
+    writer = prepare_generator(options.writer, progress=progress) if options.generate else None
+    return join_auditor(options, shelve(book, encoder), experts, limits, (generator, writer))
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """A rulebook that an encoder has read: what costs time to make and hangs on nothing else."""
+
+    book: Rulebook
+    encoder: Encoder
+    retriever: Retriever
+    attributes: Attributes
+
+
+def shelve(book: Rulebook, encoder: Encoder) -> Shelf:
+    """Let an encoder read a rulebook."""
+    return Shelf(book, encoder, Retriever(book.rules, encoder), Attributes(book.rules, encoder))
+
+
+def join_auditor(
+    options: AuditOptions,
+    shelf: Shelf,
+    experts: ExpertSet,
+    limits: Thresholds,
+    generators: tuple[Generator | None, Generator | None] = (None, None),
+) -> AuditModels:
+    """Put an auditor together from loaded parts: one generator revises, one writes rules."""
+    book, encoder = shelf.book, shelf.encoder
+    classifier, warnings = alignment_expert(experts)
+    refs = [ModelRef(encoder.name, encoder.checksum), experts.ref]
+    revises, writes = generators
+    reviser = Reviser(revises, encoder, limits, seed=options.seed) if revises else None
+    writer = RuleWriter(writes, encoder, book.rules, seed=options.seed) if writes else None
+    refs += [ref for each in generators if each is not None for ref in generator_refs(each)]
+    auditor = Auditor(
+        shelf.retriever,
+        Aligner(classifier),
+        shelf.attributes,
+        limits,
+        reviser,
+        writer,
+        options.top,
+    )
+    config = {
+        "rulebook": book.name,
+        "rules": len(book.rules),
+        "experts": experts.ref.name,
+        "encoder": encoder.name,
+        "bits": getattr(experts, "bits", 32),
+        "top": options.top,
+        "revise": options.generator if revises else None,
+        "generate": options.writer if writes else None,
+        "thresholds": asdict(limits),
+    }
+    return AuditModels(auditor, refs, config, [*warnings, *_some(book.warnings)])
+
+
+def check_options(options: AuditOptions, *, paired: bool = False) -> Gate | None:
+    """Refuse options that cannot be met before anything is loaded; return the gate."""
+    if not 1 <= options.top <= MAX_TOP:
+        raise InputError(f"--top is {options.top}", f"give a number from 1 to {MAX_TOP}")
+    if options.gate is None:
+        return None
+    return parse_gate(options.gate, [*FIGURES, *PAIRED_FIGURES] if paired else FIGURES)
+
+
+def alignment_expert(experts: ExpertSet) -> tuple[Classifier, list[str]]:
+    """Return the expert for alignment, else the one for norms in its place, and what to say.
+
+    Examples
+    --------
+    >>> alignment_expert(prepare_experts("scripted"))[0].labels
+    ('disagree', 'agree', 'neither')
+    """
+    if TASK in experts.tasks:
+        return experts.expert(TASK), []
+    return StoriesAlignment(experts.expert("action+norm")), [_ADAPTED]
+
+
+def audit(
+    exchanges: Exchanges,
+    options: AuditOptions | None = None,
+    *,
+    models: AuditModels | None = None,
+    against: Exchanges | None = None,
+    report: Report | None = None,
+    tell: Callable[[AuditedReply], None] | None = None,
+) -> RunRecord:
+    """Audit replies and return a run record with one result a reply, in order.
+
+    Parameters
+    ----------
+    exchanges
+        Exchanges, or a file of them (`jobs.audit_files.open_exchanges`), read in blocks.
+    options
+        Rulebooks, experts, limits, gate, seed.
+    models
+        What `prepare_auditor` made; else it is made from the options.
+    against
+        Replies of another bot to the same prompts, for a paired comparison.
+    report
+        Called with (done, total) as the work goes on.
+    tell
+        Called with each result as soon as it is there.
+
+    Examples
+    --------
+    >>> options = AuditOptions(experts="scripted")
+    >>> record = audit([Exchange("Hi!", "Hello you.", "a")], options)
+    >>> [(row.id, row.reply, row.revised_reply) for row in record.results]
+    [('a', 'Hello you.', None)]
+    """
+    chosen = options or AuditOptions()
+    gate = check_options(chosen, paired=against is not None)
+    if not len(exchanges):
+        raise InputError("there are no replies to audit", "give at least one")
+    if against is not None:
+        check_pairs((each.prompt for each in exchanges), (each.prompt for each in against))
+    ready = models or prepare_auditor(chosen)
+    total = len(exchanges) + (len(against) if against is not None else 0)
+    started = time.monotonic()
+    results, notes = _work(ready.auditor, exchanges, _step(report, 0, total), tell)
+    seconds = time.monotonic() - started
+    limits = ready.auditor.thresholds
+    found = audit_statistics(results, limits, chosen.seed)
+    paired = None
+    if against is not None:
+        others, _ = _work(ready.auditor, against, _step(report, len(results), total))
+        paired = compare_audits(results, others, chosen.seed)
+    return RunRecord(
+        "audit",
+        seed=chosen.seed,
+        config={**(ready.config or {}), "source": _source(exchanges), "against": _source(against)},
+        models=list(ready.refs),
+        results=results,
+        statistics={
+            **found,
+            "seconds": seconds,
+            "against": paired,
+            "gate": _gate(gate, figures(found, paired)),
+        },
+        warnings=[NOT_AUTHORITY, *ready.warnings, *notes],
+    )
+
+
+def _work(
+    auditor: Auditor,
+    exchanges: Exchanges,
+    step: Callable[[int], None],
+    tell: Callable[[AuditedReply], None] | None = None,
+) -> tuple[list[AuditedReply], list[str]]:
+    results: list[AuditedReply] = []
+    notes: list[str] = []
+    refusals: Counter[str] = Counter()
+    for block in blocks(exchanges, _BLOCK):
+        for given, each in zip(block, auditor.examine(block), strict=True):
+            row = _result(given.id or str(len(results) + 1), each)
+            results.append(row)
+            if tell:
+                tell(row)
+            notes += [f"reply {row.id[:60]}: {note}" for note in each.notes]
+            refusals.update([each.refusal] if each.refusal else [])
+        step(len(results))
+    told = _some(notes)
+    if refusals:
+        parts = ", ".join(f"{count:,} because {why}" for why, count in refusals.most_common())
+        told.append(f"{refusals.total():,} of {len(results):,} replies were not judged: {parts}")
+    return results, told
+
+
+def _some(lines: Sequence[str]) -> list[str]:
+    """Return the first lines and how many more there are."""
+    more = len(lines) - _NAMED
+    return [*lines[:_NAMED], *([f"and {more:,} more such notes"] if more > 0 else [])]
+
+
+def _result(name: str, each: Examined) -> AuditedReply:
+    found = each.audit
+    return AuditedReply(
+        name,
+        found.prompt,
+        found.reply,
+        found.rules,
+        found.verdict,
+        found.revised_reply,
+        found.revised_by,
+    )
+
+
+def _step(report: Report | None, before: int, total: int) -> Callable[[int], None]:
+    return lambda done: report(before + done, total) if report else None
+
+
+def _source(exchanges: Exchanges | None) -> str | None:
+    if exchanges is None:
+        return None
+    return str(exchanges.path) if isinstance(exchanges, ExchangeFile) else "given"
+
+
+def _gate(gate: Gate | None, found: Mapping[str, float]) -> GateResult | None:
+    return None if gate is None else check_gate(gate, {"": found})

@@ -1,0 +1,141 @@
+"""Exchanges from files: CSV, JSONL or Parquet, checked whole first and then read in a stream.
+
+Bad lines are refused by number before any model is asked: results must match the file row by row.
+Only the columns for prompt, reply and id are read; `--columns` says what they are called.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.errors import InputError
+from moralscope.io import columns
+from moralscope.io.tables import SUFFIXES, Row, read_rows
+from moralscope.rules.records import Exchange
+
+COLUMNS = ("prompt", "reply", "id")
+MAX_CHARACTERS = 500_000  # of one text
+_NAMED = 5
+_MAX_PROBLEMS = 1000
+_REMEDY = "give CSV, JSONL or Parquet with the columns prompt and reply"
+
+
+def parse_columns(text: str | None) -> dict[str, str]:
+    """Read `--columns`: ours=theirs, by commas.
+
+    Examples
+    --------
+    >>> parse_columns("prompt=Q, reply=A")
+    {'prompt': 'Q', 'reply': 'A', 'id': 'id'}
+    """
+    found = {name: name for name in COLUMNS} | columns.parse_columns(text, COLUMNS)
+    if len(set(found.values())) < len(found):
+        raise InputError("--columns names a column twice", "name each column once")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeFile:
+    """A checked file of exchanges: its length is known, its rows are read when asked for."""
+
+    path: Path
+    columns: Mapping[str, str]
+    rows: int
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __iter__(self) -> Iterator[Exchange]:
+        for number, (line, cells) in enumerate(_rows(self.path, self.columns), 1):
+            found = _exchange(cells, self.columns, number)
+            if isinstance(found, str):
+                raise InputError(f"{self.path} line {line} {found}", "it changed: run it again")
+            yield found
+
+
+def open_exchanges(path: Path, columns: Mapping[str, str] | None = None) -> ExchangeFile:
+    """Check a file of exchanges to its end and return it, or refuse it by its bad lines.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.jsonl")
+    ...     _ = path.write_text('{"prompt": "Hi!", "reply": "Hello."}')
+    ...     [each.reply for each in open_exchanges(path)]
+    ['Hello.']
+    """
+    chosen = columns or parse_columns(None)
+    problems: list[str] = []
+    rows = 0
+    for line, cells in _rows(path, chosen):
+        rows += 1
+        wrong = _exchange(cells, chosen, rows)
+        if isinstance(wrong, str):
+            problems.append(f"line {line} {wrong}")
+        if len(problems) > _MAX_PROBLEMS:
+            break
+    if problems:
+        more = len(problems) - _NAMED
+        tail = f" and {'at least ' if more + _NAMED > _MAX_PROBLEMS else ''}{more:,} more"
+        told = f"{', '.join(problems[:_NAMED])}{tail if more > 0 else ''}"
+        raise InputError(f"{path} {told}", "mend or remove these lines")
+    if not rows:
+        raise InputError(f"{path} holds no rows", _REMEDY)
+    return ExchangeFile(path, chosen, rows)
+
+
+def one_exchange(prompt: str | None, reply: str) -> list[Exchange]:
+    """Return the exchange of a command line, within the bounds of a file's.
+
+    Examples
+    --------
+    >>> one_exchange(None, "Hello.")
+    [Exchange(prompt='', reply='Hello.', id='')]
+    """
+    for name, value in (("prompt", prompt or ""), ("reply", reply)):
+        if len(value) > MAX_CHARACTERS:
+            limit = f"at most {MAX_CHARACTERS:,} can be read"
+            raise InputError(f"the {name} has {len(value):,} characters", limit)
+    return [Exchange(prompt or "", reply)]
+
+
+def blocks(exchanges: Iterable[Exchange], size: int) -> Iterator[list[Exchange]]:
+    """Yield exchanges in lists of `size`.
+
+    Examples
+    --------
+    >>> [len(block) for block in blocks([Exchange("", "a")] * 5, 2)]
+    [2, 2, 1]
+    """
+    stream = iter(exchanges)
+    while block := list(islice(stream, size)):
+        yield block
+
+
+def _exchange(
+    cells: Mapping[str, Any] | str, columns: Mapping[str, str], number: int
+) -> Exchange | str:
+    """Return an exchange, or what is wrong with the row."""
+    if isinstance(cells, str):
+        return cells
+    for name in ("prompt", "reply"):
+        value = cells.get(columns[name])
+        if not isinstance(value, str):
+            return f"has no text under '{columns[name][:60]}'"
+        if len(value) > MAX_CHARACTERS:
+            return f"has {len(value):,} characters under '{columns[name][:60]}'"
+    given = cells.get(columns["id"])
+    known = isinstance(given, str | int) and not isinstance(given, bool) and str(given).strip()
+    name = str(given)[:200] if known else str(number)
+    return Exchange(cells[columns["prompt"]], cells[columns["reply"]], name)
+
+
+def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[Row]:
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"{path} is no file that audit reads", _REMEDY)
+    needed = ("prompt", "reply")
+    say = {columns[n]: f"say which column is the {n}: --columns {n}=NAME" for n in needed}
+    return read_rows(path, list(say), remedies=say, only=list(columns.values()))

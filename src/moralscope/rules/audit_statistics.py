@@ -1,0 +1,209 @@
+"""Figures of an audit: how many replies are flagged, for what, and how two files compare."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from moralscope.core.errors import InputError
+from moralscope.rules.records import FOUNDATIONS, RuleFinding, Verdict
+from moralscope.rules.verdict import Thresholds, abstained, is_broken, is_kept, worst_broken
+from moralscope.stats.proportions import bootstrap_mean, mcnemar, wilson
+
+FIGURES = {
+    "flagged": "share of replies that are flagged",
+    "flagged_high": "upper end of its 95 % interval",
+    "abstained": "share of replies without a verdict",
+    "score": "mean score of the replies",
+    "worst": "lowest score",
+}  # what a gate may ask for
+PAIRED_FIGURES = {
+    "flagged_change": "share flagged here minus there",
+    "p": "McNemar's exact test of that change",
+}  # and with --against
+SEVERITIES = range(1, 6)
+LISTED = 20
+_CHANGED = 100
+CUT = 400
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedReply:
+    """One result: an audit in the shape of the product's, with the row's id."""
+
+    id: str
+    prompt: str
+    reply: str
+    rules: Sequence[RuleFinding]
+    verdict: Verdict
+    revised_reply: str | None = None
+    revised_by: str | None = None
+
+
+def audit_statistics(
+    results: Sequence[AuditedReply], limits: Thresholds, seed: int
+) -> dict[str, Any]:
+    """Summarise audits: flag rate with interval, by foundation and severity, rules, worst cases.
+
+    Examples
+    --------
+    >>> row = AuditedReply("1", "Hi!", "Hello.", (), Verdict(False, 0.0, "abstained: no rule"))
+    >>> audit_statistics([row], Thresholds(), 0)["flagged"].value
+    0.0
+    """
+    flagged = [row for row in results if row.verdict.flag]
+    worst = [rule for row in flagged if (rule := worst_broken(row.rules, limits)) is not None]
+    scores = np.array([row.verdict.score for row in results])
+    mean, low, high = bootstrap_mean(scores, seed)
+    return {
+        "replies": len(results),
+        "flagged": wilson(len(flagged), len(results)),
+        "abstained": wilson(sum(abstained(row.verdict) for row in results), len(results)),
+        "score": {"mean": mean, "low": low, "high": high, "worst": float(scores.min())},
+        "foundations": _by_foundation(worst, len(results)),
+        "severity": _by_severity(worst, len(results)),
+        "rules": _rules(results, limits),
+        "worst": [_case(row) for row in sorted(flagged, key=lambda row: row.verdict.score)][
+            :LISTED
+        ],
+        "revised": sum(row.revised_reply is not None for row in results),
+        "revised_by": dict(Counter(row.revised_by for row in results if row.revised_by)),
+    }
+
+
+def figures(found: Mapping[str, Any], paired: Mapping[str, Any] | None) -> dict[str, float]:
+    """Return what a gate may ask for, by name."""
+    own = {
+        "flagged": found["flagged"].value,
+        "flagged_high": found["flagged"].high,
+        "abstained": found["abstained"].value,
+        "score": found["score"]["mean"],
+        "worst": found["score"]["worst"],
+    }
+    if paired is None:
+        return own
+    return {**own, "flagged_change": paired["flagged_change"]["value"], "p": paired["p"]}
+
+
+def compare_audits(
+    here: Sequence[AuditedReply], there: Sequence[AuditedReply], seed: int
+) -> dict[str, Any]:
+    """Compare two bots on the same prompts: exact McNemar test and paired bootstraps.
+
+    Rows are paired by their place; a prompt that differs is refused.
+
+    Examples
+    --------
+    >>> def row(name, score):
+    ...     return AuditedReply(name, "Hi!", "No.", (), Verdict(score < 0, score, ""))
+    >>> found = compare_audits([row("1", -0.9), row("2", 0.1)], [row("1", 0.2), row("2", 0.1)], 0)
+    >>> found["flagged_change"]["value"], found["only_here"], found["p"]
+    (0.5, 1, 1.0)
+    """
+    check_pairs([row.prompt for row in here], [row.prompt for row in there])
+    flags = [np.array([row.verdict.flag for row in rows], dtype=float) for rows in (here, there)]
+    scores = [np.array([row.verdict.score for row in rows]) for rows in (here, there)]
+    only_here = int((flags[0] > flags[1]).sum())
+    only_there = int((flags[0] < flags[1]).sum())
+    pairs = sorted(
+        zip(here, there, strict=True),
+        key=lambda pair: pair[0].verdict.score - pair[1].verdict.score,
+    )
+    return {
+        "n": len(here),
+        "flagged_here": wilson(int(flags[0].sum()), len(here)),
+        "flagged_there": wilson(int(flags[1].sum()), len(there)),
+        "only_here": only_here,
+        "only_there": only_there,
+        "p": mcnemar(only_here, only_there),
+        "flagged_change": _span(flags[0] - flags[1], seed),
+        "score_change": _span(scores[0] - scores[1], seed),
+        "changed": [
+            _change(one, other) for one, other in pairs if one.verdict.flag != other.verdict.flag
+        ][:_CHANGED],
+    }
+
+
+def check_pairs(here: Iterable[str], there: Iterable[str]) -> None:
+    """Refuse two lists of prompts that are not the same, by the first row that differs."""
+    remedy = "give two files of the same prompts in the same order"
+    for number, (one, other) in enumerate(zip_longest(here, there), 1):
+        if one is None or other is None:
+            which = "first" if one is None else "second"
+            raise InputError(f"the {which} file ends before row {number:,}", remedy)
+        if one.strip() != other.strip():
+            raise InputError(f"row {number:,} has another prompt in the second file", remedy)
+
+
+def _by_foundation(worst: Sequence[RuleFinding], n: int) -> list[dict[str, Any]]:
+    counts = {
+        name: sum(rule.foundations.get(name, 0.0) >= 0.5 for rule in worst) for name in FOUNDATIONS
+    }
+    return share_rows("foundation", counts, n)
+
+
+def _by_severity(worst: Sequence[RuleFinding], n: int) -> list[dict[str, Any]]:
+    counts = Counter(round(rule.severity) for rule in worst if rule.severity is not None)
+    return share_rows("severity", {level: counts[level] for level in SEVERITIES}, n)
+
+
+def share_rows(key: str, counts: Mapping[Any, int], n: int) -> list[dict[str, Any]]:
+    """Return counts out of `n` as rows: how many are flagged, which share, with its interval.
+
+    Examples
+    --------
+    >>> [(row["severity"], row["flagged"]) for row in share_rows("severity", {4: 2}, 10)]
+    [(4, 2)]
+    """
+    shares = {name: wilson(count, n) for name, count in counts.items()}
+    return [
+        {
+            key: name,
+            "flagged": counts[name],
+            "share": share.value,
+            "low": share.low,
+            "high": share.high,
+        }
+        for name, share in shares.items()
+    ]
+
+
+def _rules(results: Sequence[AuditedReply], limits: Thresholds) -> list[dict[str, Any]]:
+    broken: Counter[str] = Counter()
+    kept: Counter[str] = Counter()
+    for row in results:
+        broken.update(rule.text for rule in row.rules if is_broken(rule, limits))
+        kept.update(rule.text for rule in row.rules if is_kept(rule, limits))
+    return [
+        {"rule": text, "broken": count, "kept": kept[text]}
+        for text, count in broken.most_common(LISTED)
+    ]
+
+
+def _case(row: AuditedReply) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "score": row.verdict.score,
+        "prompt": row.prompt[:CUT],
+        "reply": row.reply[:CUT],
+        "reason": row.verdict.reason,
+    }
+
+
+def _change(one: AuditedReply, other: AuditedReply) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "prompt": one.prompt[:CUT],
+        "here": one.reply[:CUT],
+        "there": other.reply[:CUT],
+        "score_here": one.verdict.score,
+        "score_there": other.verdict.score,
+    }
+
+
+def _span(differences: Any, seed: int) -> dict[str, float]:
+    value, low, high = bootstrap_mean(differences, seed)
+    return {"value": value, "low": low, "high": high}

@@ -1,0 +1,1 @@
+"""Exchanges collected from chatbots: asking, filtering, and training the filters."""

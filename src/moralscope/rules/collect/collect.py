@@ -1,0 +1,287 @@
+"""Ask chatbots, filter what they reply, and return exchanges ready to annotate or to audit.
+
+Prompts → replies (kept on disk as they come) → keywords → sufficiency → moral content; how many
+are left after each step is in the record. Section 4.1, appendices A and B of Ziems et al. 2022.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.errors import InputError
+from moralscope.core.records import Decoding, ModelRef, RunRecord
+from moralscope.io.journal import Journal
+from moralscope.models.language.prepare import generator_refs
+from moralscope.rules.collect.exchanges import (
+    Asked,
+    Chatbot,
+    CollectedExchange,
+    Prompt,
+    count_steps,
+    cut_reply,
+    seed_of,
+)
+from moralscope.rules.collect.files import PromptFile, write_exchanges
+from moralscope.rules.collect.filters import Sieve
+from moralscope.rules.collect.lexicons import Lexicon
+from moralscope.rules.collect.models import (
+    ZERO_SHOT,
+    CollectOptions,
+    Filters,
+    check_options,
+    prepare,
+    prepare_bot,
+)
+
+__all__ = ["CollectOptions", "Filters", "check_options", "collect", "prepare"]
+
+Report = Callable[[int, int], None]
+LoadBot = Callable[[str, CollectOptions], Chatbot]
+REPLIES_ARE_A_MODELS = "replies are what these chatbots said, they are not moral advice"
+UNTRAINED = (
+    "sufficiency and moral content are told by similarities alone: look at a sample, or train "
+    "classifiers on labelled replies with 'moralscope collect-train'"
+)
+_BLOCK = 16  # replies that are asked for, and put on the disk, at once
+_SIFTED = 512  # replies that are filtered at once
+_NAMED = 5
+_TOP = 20  # keywords
+
+
+def collect(
+    prompts: PromptFile | Sequence[Prompt],
+    options: CollectOptions,
+    *,
+    ready: Filters | None = None,
+    load: LoadBot = prepare_bot,
+    report: Report | None = None,
+) -> RunRecord:
+    """Ask every chatbot every prompt, filter the replies, and write what is kept.
+
+    Parameters
+    ----------
+    prompts
+        What `jobs.collect_files.read_prompts` returns, or prompts.
+    options
+        Chatbots, form, decoding, filters; `to` names the file of exchanges. A run that was killed
+        goes on where it stopped, and one with other filters asks no bot again.
+    ready
+        What `prepare` made; else it is made from the options.
+    load
+        Makes a chatbot from its name: for one of your own.
+    report
+        Called with (replies, total) as the work goes on.
+
+    Examples
+    --------
+    >>> options = CollectOptions(("scripted",), filters="none", lexicons=())
+    >>> record = collect([Prompt("Do you steal?", "1")], options)
+    >>> [(row.id, row.prompt, row.dropped) for row in record.results]
+    [('1/scripted', 'Do you steal?', None)]
+    """
+    check_options(options)
+    found = prompts if isinstance(prompts, PromptFile) else _given(prompts)
+    if options.to and options.to.resolve() == Path(found.source).resolve():
+        raise InputError(f"{options.to} holds the prompts", "choose another --to")
+    filters = ready or prepare(options)
+    asked, counts = _fit_prompts(found, filters.prompt_lexicons)
+    rows, bots = _ask_all(asked, options, filters.sieve, load, report)
+    if options.to is not None:
+        write_exchanges(rows, options.to)
+    return RunRecord(
+        "collect",
+        seed=options.seed,
+        config={**_config(options), "source": found.source},
+        models=[*filters.refs, *(ref for bot in bots for ref in bot.refs)],
+        results=rows,
+        statistics={
+            "prompts": counts,
+            **_statistics(rows, [bot.name for bot in bots]),
+            "forms": {bot.name: bot.form for bot in bots},
+            "usage": {bot.name: bot.usage for bot in bots if bot.usage is not None},
+        },
+        warnings=_warnings(rows, options, [note for bot in bots for note in bot.notes]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """What a record says of a chatbot that was asked."""
+
+    name: str
+    form: str
+    refs: tuple[ModelRef, ...]
+    notes: tuple[str, ...]
+    usage: Any
+
+
+def _ask_all(
+    prompts: Sequence[Prompt],
+    options: CollectOptions,
+    sieve: Sieve,
+    load: LoadBot,
+    report: Report | None,
+) -> tuple[list[CollectedExchange], list[_Heard]]:
+    """Ask one chatbot after the other; only one is in memory."""
+    journal = _journal(options)
+    rows: list[CollectedExchange] = []
+    heard: list[_Heard] = []
+    total = len(options.bots) * len(prompts)
+    try:
+        for name in options.bots:
+            bot = load(name, options)
+            step = _step(report, len(heard) * len(prompts), total)
+            replies = _replies(bot, prompts, options, journal, step)
+            rows += [row for block in _blocks(replies) for row in sieve.sift(block)]
+            heard.append(_heard(bot))
+            del bot, replies
+    finally:
+        journal.close()
+    return rows, heard
+
+
+def _journal(options: CollectOptions) -> Journal:
+    """Open the file of replies beside the exchanges; what hinders is told in terms of --to."""
+    place = options.to.with_name(f"{options.to.name}.replies") if options.to else None
+    try:
+        return Journal(place, {"job": "collect"}, fresh=not options.resume)
+    except InputError as error:
+        raise InputError(error.problem, error.remedy.replace("--out", "--to")) from error
+
+
+def _heard(bot: Chatbot) -> _Heard:
+    notes = tuple(f"{bot.name}: {line}" for line in getattr(bot.generator, "warnings", []))
+    usage = getattr(bot.generator, "usage", None)
+    return _Heard(bot.name, bot.form, generator_refs(bot.generator), notes, usage)
+
+
+def _given(prompts: Sequence[Prompt]) -> PromptFile:
+    if not prompts:
+        raise InputError("there are no prompts", "give at least one")
+    return PromptFile("given", prompts, len(prompts))
+
+
+def _fit_prompts(
+    found: PromptFile, lexicons: Sequence[Lexicon]
+) -> tuple[list[Prompt], dict[str, int]]:
+    """Return the prompts that hold a word of every lexicon, and the counts."""
+    asked = [
+        prompt for prompt in found.prompts if all(words.find(prompt.text) for words in lexicons)
+    ]
+    counts = {"read": found.read, **found.left_out}
+    if lexicons:
+        counts["without a keyword"] = len(found.prompts) - len(asked)
+    if not asked:
+        raise InputError(
+            f"no prompt of {found.source} holds a word of every --prompt-lexicon",
+            "give other prompts or lexicons",
+        )
+    return asked, {**counts, "asked": len(asked)}
+
+
+def _replies(
+    bot: Chatbot,
+    prompts: Sequence[Prompt],
+    options: CollectOptions,
+    journal: Journal,
+    step: Callable[[int], None],
+) -> Iterator[CollectedExchange]:
+    """Yield a bot's replies in the order of the prompts; asks only what is not on the disk."""
+    asked = [bot.ask(prompt.text) for prompt in prompts]
+    seeds = [seed_of(prompt.text, options.seed) for prompt in prompts]
+    keys = [_key(bot, *pair, options.decoding) for pair in zip(asked, seeds, strict=True)]
+    places = {row["key"]: place for place, row in enumerate(journal) if _is_reply(row)}
+    missing = [place for place, key in enumerate(keys) if key not in places]
+    step(len(prompts) - len(missing))
+    for start in range(0, len(missing), _BLOCK):
+        block = missing[start : start + _BLOCK]
+        made = bot.generator.generate(
+            [asked[place].text for place in block],
+            options.decoding,
+            [seeds[place] for place in block],
+        )
+        results: list[dict[str, str]] = []
+        for place, candidates in zip(block, made, strict=True):
+            places[keys[place]] = len(journal) + len(results)
+            best = candidates[0]
+            results.append({"key": keys[place], "text": best.text, "finish": best.finish})
+        journal.append({"results": results})
+        step(len(prompts) - len(missing) + start + len(block))
+    for prompt, given, key in zip(prompts, asked, keys, strict=True):
+        kept = journal[places[key]]
+        yield heard_reply(bot, prompt, given, kept["text"], kept["finish"])
+
+
+def heard_reply(
+    bot: Chatbot, prompt: Prompt, asked: Asked, text: str, finish: str
+) -> CollectedExchange:
+    """Return the exchange in what a bot wrote."""
+    reply = cut_reply(text, asked.speakers)
+    ended = "stop" if asked.speakers and reply != text.strip() else finish
+    return CollectedExchange(f"{prompt.id}/{bot.name}", prompt.text, reply, bot.name, ended)
+
+
+def _is_reply(row: Any) -> bool:
+    """Tell whether a row of the file of replies is one of ours."""
+    fields = ("key", "text", "finish")
+    return isinstance(row, dict) and all(isinstance(row.get(name), str) for name in fields)
+
+
+def _key(bot: Chatbot, asked: Asked, seed: int, decoding: Decoding) -> str:
+    """Name a reply by all that decides it."""
+    seeded = seed if decoding.strategy == "nucleus" else 0
+    parts = [bot.generator.checksum, asked.text, asdict(decoding), seeded]
+    return sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+
+def _blocks(rows: Iterator[CollectedExchange]) -> Iterator[list[CollectedExchange]]:
+    block: list[CollectedExchange] = []
+    for row in rows:
+        block.append(row)
+        if len(block) == _SIFTED:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _step(report: Report | None, before: int, total: int) -> Callable[[int], None]:
+    return lambda done: report(before + done, total) if report else None
+
+
+def _config(options: CollectOptions) -> Mapping[str, Any]:
+    plain = asdict(options)
+    return {**plain, "to": str(options.to) if options.to else None}
+
+
+def _statistics(rows: Sequence[CollectedExchange], bots: Sequence[str]) -> dict[str, Any]:
+    kept = [row for row in rows if row.dropped is None]
+    keywords = Counter(word for row in kept for word in row.keywords)
+    return {
+        "steps": count_steps(rows, bots),
+        "kept": len(kept),
+        "dropped": Counter(row.dropped for row in rows if row.dropped is not None),
+        "categories": Counter(name for row in kept for name in row.categories),
+        "keywords": dict(keywords.most_common(_TOP)),
+        "cut": sum(row.finish == "length" for row in rows),
+    }
+
+
+def _warnings(
+    rows: Sequence[CollectedExchange], options: CollectOptions, notes: Sequence[str]
+) -> list[str]:
+    lines = [REPLIES_ARE_A_MODELS]
+    if options.filters == ZERO_SHOT:
+        lines.append(UNTRAINED)
+    cut = sum(row.finish == "length" for row in rows)
+    if cut:
+        most = options.decoding.max_tokens
+        lines.append(f"{cut:,} of {len(rows):,} replies were cut at {most} tokens")
+    if rows and all(row.dropped is not None for row in rows):
+        lines.append("no exchange was kept")
+    more = len(notes) - _NAMED
+    return [*lines, *notes[:_NAMED], *([f"and {more:,} more such notes"] if more > 0 else [])]

@@ -1,0 +1,172 @@
+"""Exchanges from chatbots: how a prompt is put to one, what counts as its reply, what is kept.
+
+Section 4.1 and appendix A.1 of the paper (Ziems et al. 2022). Loads no model and reads no file.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from moralscope.core.protocols import Generator
+from moralscope.rules.sanitize import clean
+
+FORMS = ("auto", "chat", "names", "plain")
+MAX_PROMPT = 4_000  # characters: the window of a small model holds no more
+MAX_REPLY = 20_000  # characters of a cell that every reader of ours takes
+# The ten most given names for girls and for boys in the USA in 2018 (Social Security
+# Administration): the list that the paper drew from.
+NAMES = (
+    *("Emma", "Olivia", "Ava", "Isabella", "Sophia"),
+    *("Charlotte", "Mia", "Amelia", "Harper", "Evelyn"),
+    *("Liam", "Noah", "William", "James", "Oliver"),
+    *("Benjamin", "Elijah", "Lucas", "Mason", "Logan"),
+)
+EMPTY, LONG, NO_KEYWORD = "empty reply", "reply too long", "no keyword"
+INSUFFICIENT, NEUTRAL = "insufficient", "no moral content"
+# What a row may be dropped for, in the order of the steps, and the step that drops it.
+STEPS = {
+    EMPTY: "neither empty nor too long",
+    NO_KEYWORD: "with a keyword",
+    INSUFFICIENT: "sufficient",
+    NEUTRAL: "with moral content",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What chatbots are asked, and what the file calls it."""
+
+    text: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A prompt as a model is to read it; `speakers` are the names that end a reply."""
+
+    text: str
+    speakers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chatbot:
+    """A generator and the form in which it is asked."""
+
+    name: str
+    generator: Generator
+    form: str
+    ask: Callable[[str], Asked]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedExchange:
+    """A prompt, a chatbot's reply, what the filters found, and why it was dropped, if it was.
+
+    Examples
+    --------
+    >>> CollectedExchange("1/bot", "Do you steal?", "Only on Sundays.", "bot").dropped is None
+    True
+    """
+
+    id: str
+    prompt: str
+    reply: str
+    chatbot: str
+    finish: str = "stop"
+    keywords: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    sufficient: float | None = None
+    moral: float | None = None
+    dropped: str | None = None
+
+
+def by_names(prompt: str, seed: int) -> Asked:
+    """Make a plain language model a chatbot: two people talk and the second is to answer (A.1).
+
+    Which two decides a hash of prompt and seed. A prompt is put on one line, so that it can open
+    no turn of its own.
+
+    Examples
+    --------
+    >>> print(by_names("Do you steal?", 0).text)
+    The following is a conversation between Mia and Emma.
+    <BLANKLINE>
+    Mia: Do you steal?
+    Emma:
+    """
+    text = clean(prompt)
+    digest = _hash(f"{seed} {text}")
+    first = digest % len(NAMES)
+    second = (first + 1 + digest // len(NAMES) % (len(NAMES) - 1)) % len(NAMES)
+    one, other = NAMES[first], NAMES[second]
+    opening = f"The following is a conversation between {one} and {other}."
+    return Asked(f"{opening}\n\n{one}: {text}\n{other}:", (one, other))
+
+
+def seed_of(prompt: str, seed: int) -> int:
+    """Return the seed of one prompt: the same in any batch."""
+    return _hash(f"reply {seed} {prompt}") % 2**31
+
+
+def _hash(text: str) -> int:
+    key = text.encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(key, digest_size=8).digest(), "big")
+
+
+def cut_reply(text: str, speakers: Sequence[str] = ()) -> str:
+    r"""Return the reply in what a model wrote; by names it ends at a line break or a speaker.
+
+    Examples
+    --------
+    >>> cut_reply("Only on Sundays. Emma: Why?\nLiam: So.", ("Emma", "Liam"))
+    'Only on Sundays.'
+    """
+    text = text.encode("utf-8", "replace").decode().strip()
+    if not speakers:
+        return text
+    line = text.partition("\n")[0]
+    ends = [place for name in speakers if (place := line.find(f"{name}:")) >= 0]
+    return line[: min(ends, default=len(line))].strip()
+
+
+def count_steps(
+    rows: Sequence[CollectedExchange], chatbots: Sequence[str]
+) -> list[Mapping[str, Any]]:
+    """Return how many replies are left after each step, in all and of each chatbot.
+
+    Examples
+    --------
+    >>> row = CollectedExchange("1", "Hi!", "", "bot", dropped=EMPTY)
+    >>> [(step["step"], step["all"]) for step in count_steps([row], ["bot"])][:2]
+    [('replies', 1), ('neither empty nor too long', 0)]
+    """
+    return steps_of(Counter((row.chatbot, row.dropped) for row in rows), chatbots)
+
+
+def steps_of(
+    tally: Mapping[tuple[str, str | None], int], chatbots: Sequence[str]
+) -> list[Mapping[str, Any]]:
+    """Return the same from counts by (chatbot, what the reply was dropped for, or None).
+
+    Examples
+    --------
+    >>> [step["all"] for step in steps_of({("bot", None): 2, ("bot", NO_KEYWORD): 3}, ["bot"])]
+    [5, 5, 2, 2, 2]
+    """
+    lost: Counter[tuple[str, str | None]] = Counter()
+    left: Counter[str] = Counter()
+    for (bot, dropped), count in tally.items():
+        lost[bot, EMPTY if dropped == LONG else dropped] += count
+        left[bot] += count
+    steps = [_step("replies", left, chatbots)]
+    for reason, name in STEPS.items():
+        left.subtract({bot: lost[bot, reason] for bot in chatbots})
+        steps.append(_step(name, left, chatbots))
+    return steps
+
+
+def _step(name: str, left: Mapping[str, int], chatbots: Sequence[str]) -> Mapping[str, Any]:
+    counts = {bot: left.get(bot, 0) for bot in chatbots}
+    return {"step": name, "all": sum(counts.values()), "by_chatbot": counts}

@@ -1,0 +1,161 @@
+"""Prompts from files, and collected exchanges to files that `audit` reads unchanged."""
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.errors import InputError
+from moralscope.io.actions import numbered_lines
+from moralscope.io.files import write_whole
+from moralscope.io.run_records import check_writable
+from moralscope.rules.audit_files import open_exchanges
+from moralscope.rules.collect.exchanges import MAX_PROMPT, CollectedExchange, Prompt
+
+_REMEDY = "give one prompt a line (.txt), or CSV, JSONL or Parquet with the column prompt"
+_TABLES = (".csv", ".jsonl", ".ndjson", ".parquet")
+_COLUMNS = ("id", "prompt", "reply", "chatbot", "keywords", "sufficient", "moral")
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFile:
+    """Prompts in their order, each text once; `left_out` counts the others by reason."""
+
+    source: str
+    prompts: Sequence[Prompt]
+    read: int
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+
+def read_prompts(path: Path, columns: Mapping[str, str] | None = None) -> PromptFile:
+    r"""Read prompts: one a line, or the column `prompt` of a table, with an `id` if there is one.
+
+    Bad lines are refused by number. Empty prompts, repeated ones and those of more than 4,000
+    characters are left out and counted.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.txt")
+    ...     _ = path.write_text("Do you steal?\nDo you lie?\nDo you steal?\n")
+    ...     found = read_prompts(path)
+    >>> [prompt.text for prompt in found.prompts], dict(found.left_out)
+    (['Do you steal?', 'Do you lie?'], {'repeated': 1})
+    """
+    table = path.suffix.lower() in _TABLES
+    rows = list(_table_rows(path, columns or {}) if table else _lines(path))
+    kept: dict[str, Prompt] = {}
+    left_out: Counter[str] = Counter()
+    for name, given in rows:
+        text = given.strip()
+        reason = _unfit(text, kept)
+        if reason:
+            left_out[reason] += 1
+        else:
+            kept[text] = Prompt(text, name)
+    if not kept:
+        raise InputError(f"{path} holds no prompt that can be asked", _REMEDY)
+    _check_ids(path, list(kept.values()))
+    return PromptFile(str(path), list(kept.values()), len(rows), left_out)
+
+
+def check_place(path: Path) -> None:
+    """Refuse a place for exchanges that cannot be written, or a form that audit does not read.
+
+    Examples
+    --------
+    >>> check_place(Path("exchanges.jsonl"))
+    """
+    if path.suffix.lower() not in _WRITERS:
+        raise InputError(f"{path} has no form that audit reads", "name it .jsonl, .csv or .parquet")
+    check_writable(path)
+
+
+def write_exchanges(rows: Sequence[CollectedExchange], path: Path) -> int:
+    """Write the exchanges that were kept, whole or not at all; return how many."""
+    check_place(path)
+    kept = [row for row in rows if row.dropped is None]
+    write_whole(path, _WRITERS[path.suffix.lower()](kept))
+    return len(kept)
+
+
+def _unfit(text: str, kept: Mapping[str, Prompt]) -> str:
+    if not text:
+        return "empty"
+    if len(text) > MAX_PROMPT:
+        return "too long"
+    return "repeated" if text in kept else ""
+
+
+def _check_ids(path: Path, prompts: Sequence[Prompt]) -> None:
+    counts = Counter(prompt.id for prompt in prompts)
+    name, count = counts.most_common(1)[0]
+    if count > 1:
+        raise InputError(f"{path} has the id '{name[:60]}' {count} times", "name each prompt once")
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the lines that are not blank, named by their numbers."""
+    try:
+        with path.open("rb") as stream:
+            for number, line in numbered_lines(stream, str(path)):
+                if line.strip():
+                    yield str(number), line
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror})", _REMEDY) from error
+    except InputError as error:
+        remedy = _REMEDY if "action" in error.remedy else error.remedy
+        raise InputError(error.problem, remedy) from error
+
+
+def _table_rows(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Read as a file of exchanges is read: the prompt stands in the reply's place too."""
+    prompt = columns.get("prompt", "prompt")
+    names = {"prompt": prompt, "reply": prompt, "id": columns.get("id", "id")}
+    try:
+        for row in open_exchanges(path, names):
+            yield row.id, row.prompt.encode("utf-8", "replace").decode()
+    except InputError as error:
+        remedy = _REMEDY if "reply" in error.remedy else error.remedy
+        raise InputError(error.problem, remedy) from error
+
+
+def _cells(row: CollectedExchange) -> dict[str, Any]:
+    cells = {name: getattr(row, name) for name in _COLUMNS}
+    return {**cells, "keywords": "|".join(row.keywords)}
+
+
+def _jsonl(rows: Sequence[CollectedExchange]) -> Iterator[bytes]:
+    for row in rows:
+        yield json.dumps(_cells(row)).encode() + b"\n"
+
+
+def _csv(rows: Sequence[CollectedExchange]) -> Iterator[bytes]:
+    for cells in (_COLUMNS, *(_cells(row).values() for row in rows)):
+        line = io.StringIO()
+        csv.writer(line).writerow(cells)
+        yield line.getvalue().encode()
+
+
+def _parquet(rows: Sequence[CollectedExchange]) -> Iterator[bytes]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    numbers = {"sufficient", "moral"}
+    kinds = [(name, pa.float64() if name in numbers else pa.string()) for name in _COLUMNS]
+    table = pa.Table.from_pylist([_cells(row) for row in rows], schema=pa.schema(kinds))
+    written = io.BytesIO()
+    pq.write_table(table, written)
+    yield written.getvalue()
+
+
+_WRITERS: dict[str, Callable[[Sequence[CollectedExchange]], Iterator[bytes]]] = {
+    ".jsonl": _jsonl,
+    ".csv": _csv,
+    ".parquet": _parquet,
+}

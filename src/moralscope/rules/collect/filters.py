@@ -1,0 +1,241 @@
+"""Which exchanges are worth annotating: a keyword, a sufficient reply, moral content (appendix B).
+
+A reply is sufficient when it is understandable, specific and relevant to its prompt; it has moral
+content when someone could call what it says right or wrong. Trained classifiers tell both
+(`jobs.collect_train`); without them the two here do, from similarities alone. They are rough, as
+the paper's were (Table 4), and they filter: they judge nobody.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.core.protocols import Classifier, Encoder, Matrix
+from moralscope.rules.collect.exchanges import (
+    EMPTY,
+    INSUFFICIENT,
+    LONG,
+    MAX_REPLY,
+    NEUTRAL,
+    NO_KEYWORD,
+    CollectedExchange,
+)
+from moralscope.rules.collect.lexicons import Lexicon
+from moralscope.rules.sanitize import clean, unreadable
+from moralscope.stats.text.words import words
+
+SUFFICIENCY, MORAL_CONTENT = "sufficiency", "moral content"
+TASKS = {SUFFICIENCY: ("insufficient", "sufficient"), MORAL_CONTENT: ("neutral", "moral")}
+THRESHOLD = 0.5  # of both probabilities, as in the paper
+_READ = 2_000  # characters of a text that an encoder is given
+_STEEP = 20.0  # how fast a probability turns around its limit
+# Limits of similarities, chosen on the dev part of tests/golden/collect.yaml with minilm.
+_RELEVANT, _GENERIC, _MORAL = 0.19, 0.45, 0.265
+_NEAREST = 5  # rules
+_WINDOW, _VARIED, _FEW = 20, 0.5, 5  # words; share of different ones; too few to tell
+_SAYS_NOTHING = (
+    "I don't know.",
+    "I am not sure.",
+    "I don't understand the question.",
+    "What do you mean?",
+    "That is a good question.",
+    "That is interesting.",
+    "It depends.",
+    "I cannot answer that.",
+    "I am sorry, but I cannot help with that.",
+    "As an AI I have no opinions.",
+    "Thank you.",
+    "Yes.",
+    "No.",
+    "Okay, haha.",
+    "Goodbye.",
+)
+_EVERYDAY = (
+    "What is the weather like? It rains in the morning and clears up later.",
+    "How do I bake bread? Knead the dough, let it rise and bake it.",
+    "Which music do you like? Mostly jazz, and piano pieces in the evening.",
+    "How long is the river? About eight hundred kilometres.",
+    "What did you do on holiday? We went hiking and swam in a lake.",
+    "Which computer is faster? The newer one has more memory.",
+    "When does the shop open? At nine, and it closes at six.",
+    "What do bears eat? Berries, fish and honey.",
+    "What is your hobby? I collect stamps and paint.",
+    "How do plants grow? They need light, water and soil.",
+    "What is twelve times four? It is forty-eight.",
+    "Which sport do you watch? Tennis and sometimes basketball.",
+    "What are you wearing? A grey jumper and jeans.",
+    "How do I fix a flat tyre? Take off the wheel and patch the tube.",
+    "Where is the library? Two streets from the station.",
+    "What is your favourite dish? Noodles with mushrooms.",
+)
+
+Pair = tuple[str, str]
+Floats = NDArray[np.float64]
+
+
+class ZeroShotSufficiency:
+    """Sufficiency without training: a `Classifier` over (prompt, reply).
+
+    As sufficient as the weakest of three: understandable (English words, not the same ones over
+    and over), specific (unlike replies that say nothing), relevant (like the prompt).
+    """
+
+    labels = TASKS[SUFFICIENCY]
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.name = f"zero-shot {SUFFICIENCY}/{encoder.name}"
+        self.checksum = _checksum(encoder, [_RELEVANT, _GENERIC, _STEEP, *_SAYS_NOTHING])
+        self._encoder = encoder
+        self._generic = _rows(encoder, _SAYS_NOTHING)
+
+    def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
+        """Return P(insufficient) and P(sufficient), one row a pair."""
+        prompts, replies = _cleaned(pairs)
+        asked, told = _rows(self._encoder, prompts), _rows(self._encoder, replies)
+        relevant = _sigmoid((asked * told).sum(axis=1) - _RELEVANT)
+        specific = _sigmoid(_GENERIC - (told @ self._generic.T).max(axis=1, initial=0.0))
+        readable = [float(is_understandable(reply)) for reply in replies]
+        return _two(np.minimum(np.minimum(relevant, specific), readable))
+
+
+class ZeroShotMoralContent:
+    """Moral content without training: nearer to rules of thumb than to everyday talk.
+
+    Parameters
+    ----------
+    encoder
+        Reads rules, replies and exchanges.
+    rules
+        Rules of thumb; the nearest few count.
+    """
+
+    labels = TASKS[MORAL_CONTENT]
+
+    def __init__(self, encoder: Encoder, rules: Sequence[str]) -> None:
+        self.name = f"zero-shot {MORAL_CONTENT}/{encoder.name}"
+        self.checksum = _checksum(encoder, [_MORAL, _STEEP, *_EVERYDAY, *rules])
+        self._encoder = encoder
+        self._rules = _rows(encoder, rules)
+        self._everyday = _rows(encoder, _EVERYDAY)
+
+    def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
+        """Return P(neutral) and P(moral), one row a pair."""
+        prompts, replies = _cleaned(pairs)
+        both = [f"{prompt} {reply}".strip() for prompt, reply in zip(prompts, replies, strict=True)]
+        read = _unit(_rows(self._encoder, replies) + _rows(self._encoder, both))
+        nearest = np.sort(read @ self._rules.T, axis=1)[:, -_NEAREST:].mean(axis=1)
+        usual = (read @ self._everyday.T).mean(axis=1)
+        return _two(_sigmoid(nearest - usual - _MORAL))
+
+
+@dataclass(frozen=True, slots=True)
+class Sieve:
+    """What an exchange must pass; a part that is empty or None lets everything through.
+
+    Attributes
+    ----------
+    lexicons
+        A reply must hold a word of each.
+    sufficiency, moral_content
+        Classifiers over (prompt, reply); the last label is the one to keep.
+    threshold
+        A probability must be higher.
+    """
+
+    lexicons: tuple[Lexicon, ...] = ()
+    sufficiency: Classifier | None = None
+    moral_content: Classifier | None = None
+    threshold: float = THRESHOLD
+
+    def sift(self, rows: Sequence[CollectedExchange]) -> list[CollectedExchange]:
+        """Return the rows with what was found, those that do not pass marked as dropped.
+
+        Examples
+        --------
+        >>> from moralscope.rules.collect.lexicons import load_lexicon
+        >>> sieve = Sieve((load_lexicon("moralscope"),))
+        >>> row = CollectedExchange("1", "Hungry?", "I like soup.", "bot")
+        >>> sieve.sift([row])[0].dropped
+        'no keyword'
+        """
+        found = [self._words(row) for row in rows]
+        places = [place for place, row in enumerate(found) if row.dropped is None]
+        pairs = [(found[place].prompt, found[place].reply) for place in places]
+        sufficient = self._ask(self.sufficiency, pairs)
+        moral = self._ask(self.moral_content, pairs)
+        for place, one, other in zip(places, sufficient, moral, strict=True):
+            dropped = INSUFFICIENT if self._low(one) else NEUTRAL if self._low(other) else None
+            row = found[place]
+            found[place] = replace(row, sufficient=one, moral=other, dropped=dropped)
+        return found
+
+    def _words(self, row: CollectedExchange) -> CollectedExchange:
+        if not row.reply:
+            return replace(row, dropped=EMPTY)
+        if len(row.reply) > MAX_REPLY:
+            return replace(row, reply=row.reply[:MAX_REPLY], dropped=LONG)
+        met = [lexicon.find(row.reply) for lexicon in self.lexicons]
+        terms = [term for some in met for term in some]
+        return replace(
+            row,
+            keywords=tuple(dict.fromkeys(map(str, terms))),
+            categories=tuple(dict.fromkeys(name for term in terms for name in term.categories)),
+            dropped=None if all(met) else NO_KEYWORD,
+        )
+
+    def _ask(self, classifier: Classifier | None, pairs: Sequence[Pair]) -> list[float | None]:
+        if classifier is None or not pairs:
+            return [None] * len(pairs)
+        return [float(row[-1]) for row in classifier.probabilities(pairs)]
+
+    def _low(self, probability: float | None) -> bool:
+        return probability is not None and not probability > self.threshold
+
+
+def is_understandable(reply: str) -> bool:
+    """Tell whether a reply has English words and not the same ones over and over.
+
+    Examples
+    --------
+    >>> is_understandable("I would never do that."), is_understandable("so so so so so so")
+    (True, False)
+    """
+    if unreadable(reply):
+        return False
+    given = words(reply)
+    parts = [given[at : at + _WINDOW] for at in range(0, len(given), _WINDOW)]
+    shares = [len(set(part)) / len(part) for part in parts if len(part) >= _FEW]
+    return not shares or sum(shares) / len(shares) >= _VARIED
+
+
+def _cleaned(pairs: Sequence[Pair]) -> tuple[list[str], list[str]]:
+    """Return prompts and replies on one line each, within bounds."""
+    prompts = [clean(prompt[-_READ:]) for prompt, _ in pairs]
+    return prompts, [clean(reply[:_READ]) for _, reply in pairs]
+
+
+def _rows(encoder: Encoder, texts: Sequence[str]) -> Floats:
+    if not texts:
+        return np.zeros((0, encoder.dimension))
+    return _unit(encoder.encode(list(texts)).astype(np.float64))
+
+
+def _unit(rows: Floats) -> Floats:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(lengths == 0, 1.0, lengths))
+
+
+def _sigmoid(over: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-_STEEP * over)))
+
+
+def _two(positive: Floats) -> Matrix:
+    return np.stack([1 - positive, positive], axis=1).astype(np.float32)
+
+
+def _checksum(encoder: Encoder, parts: Sequence[object]) -> str:
+    return sha256(json.dumps([encoder.checksum, *parts]).encode()).hexdigest()

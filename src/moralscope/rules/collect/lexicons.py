@@ -1,0 +1,218 @@
+"""Lists of words that hint at moral talk: read in three published forms, and found in texts.
+
+Forms: eMFD (.csv with a `word` column), Moral Foundations Dictionary (.dic) and MPQA subjectivity
+clues (.tff). The list that ships (`data/lexicon.dic`) was written for this project. A word is found
+where it stands; nothing is judged, and "kill time" holds the word "kill".
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib import resources
+from pathlib import Path
+
+from moralscope.core.errors import InputError
+from moralscope.io.csv_rows import CsvSource, LineProblem, told
+from moralscope.io.files import read_small_text
+from moralscope.stats.text.words import lemma, words
+
+SHIPPED = "moralscope"
+STRONG = "strongsubj"
+_REMEDY = "give eMFD (.csv with a word column), MFD (.dic) or MPQA (.tff)"
+_CLUES = (STRONG, "weaksubj")
+_DIC_ROW = re.compile(r"(\S.*?)\s+([0-9]{1,9}(?:\s+[0-9]{1,9})*)")
+_DIC_CATEGORY = re.compile(r"([0-9]{1,9})\s+(\S.*)")
+_EMFD = ("care", "fairness", "loyalty", "authority", "sanctity")  # columns care_p, fairness_p, …
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word or phrase of a lexicon: as it stands, by its beginning, or in any inflected form."""
+
+    words: tuple[str, ...]
+    categories: tuple[str, ...] = ()
+    beginning: bool = False
+    inflected: bool = False
+
+    def __str__(self) -> str:
+        return " ".join(self.words) + "*" * self.beginning
+
+
+class Lexicon:
+    """Terms, and where they stand in a text.
+
+    Examples
+    --------
+    >>> terms = [Term(("harm",), ("care",), beginning=True), Term(("white", "lie"))]
+    >>> lexicon = Lexicon("mine", "", terms)
+    >>> [str(term) for term in lexicon.find("Is a white lie harmless?")]
+    ['white lie', 'harm*']
+    """
+
+    def __init__(self, name: str, checksum: str, terms: Iterable[Term]) -> None:
+        self.name, self.checksum = name, checksum
+        self._whole: dict[str, list[Term]] = {}
+        self._begun: dict[str, list[Term]] = {}
+        self._bases: dict[str, Term] = {}
+        self._size = 0
+        for term in terms:
+            single = len(term.words) == 1
+            begun = single and term.beginning
+            (self._begun if begun else self._whole).setdefault(term.words[0], []).append(term)
+            if single and term.inflected:
+                self._bases.setdefault(term.words[0], term)
+            self._size += 1
+        self._lengths = sorted({len(start) for start in self._begun})
+
+    def __len__(self) -> int:
+        return self._size
+
+    def find(self, text: str) -> tuple[Term, ...]:
+        """Return the terms that a text holds, each once, in the order they are met."""
+        found: dict[Term, None] = {}
+        given = words(text)
+        for place, word in enumerate(given):
+            for term in self._whole.get(word, ()):
+                if _stands(term, given[place : place + len(term.words)]):
+                    found[term] = None
+            for length in self._lengths:
+                found.update(dict.fromkeys(self._begun.get(word[:length], ())))
+            if self._bases and (base := self._bases.get(lemma(word))) is not None:
+                found[base] = None
+        return tuple(found)
+
+
+def load_lexicon(name: str) -> Lexicon:
+    """Return the lexicon that ships ("moralscope") or the one in a file.
+
+    Of MPQA's clues only the strongly subjective ones are read, as in section 4.1 of the paper.
+
+    Raises
+    ------
+    InputError
+        No such file, another form, or broken lines, which are named by their numbers.
+
+    Examples
+    --------
+    >>> [term.categories for term in load_lexicon("moralscope").find("You should not steal.")]
+    [('moral',), ('fairness',)]
+    """
+    if name == SHIPPED:
+        return _shipped()
+    path = Path(name).expanduser()
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise InputError(f"{name} is no lexicon", f"{_REMEDY}, or 'moralscope' for ours")
+    text = read_small_text(path, "lexicon", _REMEDY)
+    return _lexicon(path, text, reader)
+
+
+@cache
+def _shipped() -> Lexicon:
+    place = resources.files("moralscope.rules").joinpath("data/lexicon.dic")
+    text = place.read_text("utf-8")
+    path = Path(SHIPPED)
+    return _lexicon(path, text, _READERS[".dic"])
+
+
+def _lexicon(path: Path, text: str, reader: "_Reader") -> Lexicon:
+    terms, problems = reader(path, text)
+    if problems:
+        raise InputError(told(path, problems), "mend or remove these lines")
+    if not terms:
+        raise InputError(f"{path} holds no words", _REMEDY)
+    return Lexicon(path.name, sha256(text.encode()).hexdigest(), terms)
+
+
+_Read = tuple[list[Term], list[LineProblem]]
+_Reader = Callable[[Path, str], _Read]
+
+
+def _read_dic(_path: Path, text: str) -> _Read:
+    """Read categories between two lines of %, then words with the numbers of theirs."""
+    categories: dict[str, str] = {}
+    terms: list[Term] = []
+    problems: list[LineProblem] = []
+    fences = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        row = line.strip()
+        if row == "%":
+            fences += 1
+        elif row and fences == 1 and (named := _DIC_CATEGORY.fullmatch(row)):
+            categories[str(int(named[1]))] = named[2]
+        elif row:
+            read = _dic_term(row, categories) if fences == 2 else "stands outside of the lists"
+            if isinstance(read, Term):
+                terms.append(read)
+            else:
+                problems.append(LineProblem(number, read))
+    return terms, problems
+
+
+def _dic_term(row: str, categories: Mapping[str, str]) -> Term | str:
+    """Return the term of a row, or what is wrong with it."""
+    found = _DIC_ROW.fullmatch(row)
+    if found is None:
+        return "has no number of a category"
+    numbers = [str(int(number)) for number in found[2].split()]
+    unknown = [number for number in numbers if number not in categories]
+    if unknown:
+        return f"has the category {unknown[0][:20]}, which is not listed"
+    parts = tuple(words(found[1]))
+    if not parts:
+        return "has no word"
+    named = tuple(categories[number] for number in numbers)
+    return Term(parts, named, beginning=found[1].endswith("*"))
+
+
+def _read_tff(_path: Path, text: str) -> _Read:
+    """Read rows of key=value; the strongly subjective words are kept."""
+    terms: dict[tuple[str, ...], Term] = {}
+    problems: list[LineProblem] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        cells = dict(part.split("=", 1) for part in line.split() if "=" in part)
+        parts = tuple(words(cells.get("word1", "")))
+        if not parts:
+            problems.append(LineProblem(number, "has no word1="))
+        elif cells.get("type") not in _CLUES:
+            problems.append(LineProblem(number, f"has no type= of {' or '.join(_CLUES)}"))
+        elif cells["type"] == STRONG:
+            before = parts in terms and terms[parts].inflected
+            inflected = before or cells.get("stemmed1") == "y"
+            terms[parts] = Term(parts, (STRONG,), inflected=inflected)
+    return list(terms.values()), problems
+
+
+def _read_csv(path: Path, _text: str) -> _Read:
+    """Read a word a row; its category is the foundation with the highest probability."""
+    source = CsvSource(path)
+    columns = {"word": "word", **{name: f"{name}_p" for name in _EMFD}}
+    terms = []
+    for number, cells in source.read(columns, ("word",)):
+        parts = tuple(words(cells.pop("word")))
+        try:
+            values = {name: float(cell) for name, cell in cells.items()}
+        except ValueError:
+            source.add(number, "has a probability that is no number")
+            continue
+        if not parts:
+            source.add(number, "has no word")
+            continue
+        best = max(values, key=lambda name: values[name], default=None)
+        terms.append(Term(parts, () if best is None else (best,)))
+    return terms, source.problems
+
+
+_READERS: dict[str, _Reader] = {".csv": _read_csv, ".dic": _read_dic, ".tff": _read_tff}
+
+
+def _stands(term: Term, there: list[str]) -> bool:
+    if len(there) < len(term.words):
+        return False
+    *first, last = term.words
+    same = there[-1].startswith(last) if term.beginning else there[-1] == last
+    return same and there[:-1] == first

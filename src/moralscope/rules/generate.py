@@ -1,0 +1,236 @@
+"""Write rules of thumb for exchanges with a generator: one reply, or a file of them.
+
+Every attribute of a written rule is an estimate from like rules of the rulebook, and says so. No
+reply is judged here: that is `audit --generate`.
+"""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.errors import InputError
+from moralscope.core.records import ModelRef, RunRecord
+from moralscope.io.files import write_whole
+from moralscope.io.run_records import check_writable, model_refs
+from moralscope.models.encoders.prepare import prepare_encoder
+from moralscope.models.language.prepare import generator_refs, prepare_generator
+from moralscope.models.store import Progress
+from moralscope.rules.attributes import Attributes
+from moralscope.rules.audit_files import ExchangeFile, blocks
+from moralscope.rules.generation import (
+    HYPOTHESES,
+    LeftOut,
+    RuleWriter,
+    WrittenRules,
+    decoding_named,
+)
+from moralscope.rules.records import Exchange
+from moralscope.rules.rulebook import load_layers
+from moralscope.rules.show import NOT_LAW
+
+GENERATOR = "rules"
+ESTIMATED = "severity, consensus and foundations are estimates from like rules of the rulebook"
+_BLOCK = 64  # exchanges whose rules are written at once
+_NAMED = 5
+
+Report = Callable[[int, int], None]
+Exchanges = Sequence[Exchange] | ExchangeFile
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateOptions:
+    """What writes rules, and how many hypotheses are kept.
+
+    Examples
+    --------
+    >>> GenerateOptions().decoding
+    'beam'
+    """
+
+    generator: str = GENERATOR
+    adapter: Path | None = None
+    encoder: str = "minilm"
+    rulebooks: tuple[str, ...] = ()  # files, later over earlier; none is ours
+    decoding: str = "beam"  # greedy, beam (3) or nucleus (0.9)
+    keep: int = HYPOTHESES
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedRule:
+    """A rule that was written for an exchange; `score` is its cosine with it."""
+
+    text: str
+    score: float
+    severity: float | None
+    consensus: float | None
+    foundations: Mapping[str, float]
+    source: str = "generated"
+    evidence: str = "estimated"
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedRules:
+    """What was written for one exchange: rules worth keeping, most applicable first.
+
+    `best` is the hypothesis with the highest score, which is what the paper measures.
+    """
+
+    id: str
+    prompt: str
+    reply: str
+    best: str
+    rules: tuple[GeneratedRule, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleWriting:
+    """A ready writer, what estimates attributes, and the weights in both."""
+
+    writer: RuleWriter
+    attributes: Attributes
+    rulebook: str
+    refs: Sequence[ModelRef] = ()
+
+
+def check_options(options: GenerateOptions) -> None:
+    """Refuse options that cannot be met before anything is loaded."""
+    decoding_named(options.decoding)
+    if not 1 <= options.keep <= HYPOTHESES:
+        raise InputError(f"--keep is {options.keep}", f"give a number from 1 to {HYPOTHESES}")
+
+
+def prepare_writing(options: GenerateOptions, progress: Progress | None = None) -> RuleWriting:
+    """Load the generator, the encoder and the rulebook.
+
+    Examples
+    --------
+    >>> ready = prepare_writing(GenerateOptions(generator="scripted", encoder="scripted"))
+    >>> ready.rulebook, [ref.name for ref in ready.refs]
+    ('moralscope', ['scripted', 'scripted'])
+    """
+    check_options(options)
+    book = load_layers(options.rulebooks)
+    generator = prepare_generator(options.generator, adapter=options.adapter, progress=progress)
+    encoder = prepare_encoder(options.encoder, progress)
+    writer = RuleWriter(
+        generator,
+        encoder,
+        book.rules,
+        decoding=decoding_named(options.decoding),
+        keep=options.keep,
+        seed=options.seed,
+    )
+    refs = [*model_refs([encoder]), *generator_refs(generator)]
+    return RuleWriting(writer, Attributes(book.rules, encoder), book.name, refs)
+
+
+def generate_rules(
+    exchanges: Exchanges,
+    options: GenerateOptions | None = None,
+    *,
+    ready: RuleWriting | None = None,
+    report: Report | None = None,
+) -> RunRecord:
+    """Write rules for exchanges and return a run record with one result an exchange, in order.
+
+    Parameters
+    ----------
+    exchanges
+        Exchanges, or a file of them (`jobs.audit_files.open_exchanges`), read in blocks.
+    options
+        Generator, encoder, rulebooks, decoding, seed.
+    ready
+        What `prepare_writing` made; else it is made from the options.
+    report
+        Called with (done, total) as the work goes on.
+
+    Examples
+    --------
+    >>> options = GenerateOptions(generator="scripted", encoder="scripted", decoding="greedy")
+    >>> record = generate_rules([Exchange("Hi!", "Hello you.")], options)
+    >>> record.results[0].rules, record.results[0].left_out[0].text == record.results[0].best
+    ((), True)
+    """
+    chosen = options or GenerateOptions()
+    check_options(chosen)
+    if not len(exchanges):
+        raise InputError("there are no exchanges to write rules for", "give at least one")
+    ready = ready or prepare_writing(chosen)
+    started = time.monotonic()
+    results: list[GeneratedRules] = []
+    notes: list[str] = []
+    for block in blocks(exchanges, _BLOCK):
+        for each in ready.writer.write(block):
+            name = each.exchange.id or str(len(results) + 1)
+            results.append(_result(name, each, ready.attributes))
+            notes += [f"reply {name[:60]}: {note}" for note in each.notes]
+        if report:
+            report(len(results), len(exchanges))
+    seconds = time.monotonic() - started
+    return RunRecord(
+        "rules generate",
+        seed=chosen.seed,
+        config={
+            **asdict(chosen),
+            "adapter": str(chosen.adapter) if chosen.adapter else None,
+            "rulebook": ready.rulebook,
+            "source": str(exchanges.path) if isinstance(exchanges, ExchangeFile) else "given",
+        },
+        models=list(ready.refs),
+        results=results,
+        statistics={**_counts(results), "seconds": seconds},
+        warnings=[NOT_LAW, ESTIMATED, *notes[:_NAMED], *_more(len(notes) - _NAMED)],
+    )
+
+
+def write_best(record: RunRecord, path: Path) -> None:
+    """Write the best rule of each exchange as JSONL, as `reproduce integrity` reads it."""
+    check_writable(path)
+    model = f"{record.config['generator']} {record.config['decoding']}"
+    rows = (
+        {"model": model, "prompt": row.prompt, "reply": row.reply, "rule": row.best}
+        for row in record.results
+        if row.best
+    )
+    write_whole(path, (f"{json.dumps(row)}\n".encode() for row in rows))
+
+
+def _result(name: str, each: WrittenRules, attributes: Attributes) -> GeneratedRules:
+    known = attributes.of([rule for rule, _ in each.rules])
+    rules = tuple(
+        GeneratedRule(
+            rule.text,
+            score,
+            own.severity,
+            own.consensus,
+            own.foundations,
+            rule.source,
+            own.evidence,
+        )
+        for (rule, score), own in zip(each.rules, known, strict=True)
+    )
+    given = each.exchange
+    return GeneratedRules(
+        name, given.prompt, given.reply, each.best, rules, each.left_out, each.refusal
+    )
+
+
+def _counts(results: Sequence[GeneratedRules]) -> dict[str, Any]:
+    return {
+        "exchanges": len(results),
+        "with_rules": sum(bool(row.rules) for row in results),
+        "rules": sum(len(row.rules) for row in results),
+        "left_out": sum(len(row.left_out) for row in results),
+        "refusals": dict(Counter(row.refusal for row in results if row.refusal)),
+    }
+
+
+def _more(count: int) -> list[str]:
+    return [f"and {count:,} more such notes"] if count > 0 else []

@@ -1,0 +1,244 @@
+"""Rules of thumb written for an exchange by a generator, and which of them are worth keeping.
+
+Section 5.1 of Ziems et al. 2022: greedy, or three hypotheses by beam search or nucleus sampling. A
+hypothesis is only text: what the exchange tells the generator to say changes neither how it is
+asked nor the checks. It must read as a rule, be no copy from the exchange (a reply would agree with
+a rule it states itself), and repeat no other. Whether a reply keeps a rule is not judged here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from zlib import crc32
+
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import Encoder, Generator, Matrix
+from moralscope.core.records import Candidate, Decoding
+from moralscope.core.registry import did_you_mean
+from moralscope.rules.judgments import broken_checks, read_judgment, unmet_criteria, words_of
+from moralscope.rules.records import Exchange, RuleOfThumb
+from moralscope.rules.retrieval import Found, Retriever, unit_rows
+from moralscope.rules.rule_lessons import MAX_PROMPT, MAX_REPLY, rule_prompt
+from moralscope.rules.sanitize import clean, read_exchange, unreadable
+
+HYPOTHESES = 3
+MAX_TOKENS = 40
+DECODINGS = {
+    "greedy": Decoding("greedy", count=1, max_tokens=MAX_TOKENS),
+    "beam": Decoding("beam", count=HYPOTHESES, beams=HYPOTHESES, max_tokens=MAX_TOKENS),
+    "nucleus": Decoding("nucleus", count=HYPOTHESES, p=0.9, max_tokens=MAX_TOKENS),
+}
+SAME_MEANING = 0.80  # cosine of two behaviours that are judged the same way
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A hypothesis that was not kept, and why."""
+
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRules:
+    """What a generator wrote for one exchange.
+
+    `best` is the hypothesis with the highest score, as the paper keeps it, whatever is said against
+    it; `rules` those worth keeping with their similarity to the exchange, most applicable first.
+    """
+
+    exchange: Exchange
+    rules: tuple[tuple[RuleOfThumb, float], ...] = ()
+    best: str = ""
+    left_out: tuple[LeftOut, ...] = ()
+    notes: tuple[str, ...] = ()
+    refusal: str = ""
+
+
+def decoding_named(name: str) -> Decoding:
+    """Return greedy, beam (3) or nucleus (0.9), as in the paper.
+
+    Examples
+    --------
+    >>> decoding_named("beam").count, decoding_named("greedy").count
+    (3, 1)
+    """
+    if name not in DECODINGS:
+        raise InputError(f"there is no decoding '{name[:40]}'", did_you_mean(name, DECODINGS))
+    return DECODINGS[name]
+
+
+class RuleWriter:
+    """Writes rules for exchanges: one for a reply, a block of a file, or an audit.
+
+    Parameters
+    ----------
+    generator
+        Trained by `rules train generator`; it completes `rule_prompt`.
+    encoder
+        Compares rules with each other and with the exchange.
+    known
+        Rules that need not be written again: those of the rulebook.
+    decoding
+        How hypotheses are made.
+    keep
+        How many of them are kept, those with the highest score.
+    seed
+        Seeds the generator together with the texts: the same rules in any batch.
+
+    Examples
+    --------
+    >>> from moralscope.models.encoders import load_encoder
+    >>> from moralscope.models.language.scripted import ScriptedGenerator
+    >>> asked = Exchange("Any plans?", "I will take his bike.")
+    >>> script = {rule_prompt(asked): ["It's wrong to steal a bike.", "Say agree."]}
+    >>> writer = RuleWriter(ScriptedGenerator(script), load_encoder("scripted"))
+    >>> (found,) = writer.write([asked])
+    >>> [(rule.text, rule.source) for rule, _ in found.rules]
+    [("It's wrong to steal a bike.", 'generated')]
+    >>> found.left_out[0].text
+    'Say agree.'
+    """
+
+    def __init__(
+        self,
+        generator: Generator,
+        encoder: Encoder,
+        known: Sequence[RuleOfThumb] = (),
+        *,
+        decoding: Decoding = DECODINGS["beam"],
+        keep: int = HYPOTHESES,
+        seed: int = 0,
+    ) -> None:
+        self.generator = generator
+        self._encoder = encoder
+        self._known = _meanings([rule.text for rule in known], encoder)
+        self._names = {rule.text: rule.id for rule in known}
+        self._decoding = decoding
+        self._keep = keep
+        self._seed = seed
+
+    def __call__(self, exchanges: Sequence[Exchange]) -> list[WrittenRules]:
+        """Write rules: the same as `write`."""
+        return self.write(exchanges)
+
+    def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]:
+        """Return up to `k` written rules an exchange, as a `Retriever` returns those it finds."""
+        return [list(each.rules[:k]) for each in self.write(exchanges)]
+
+    def write(self, exchanges: Sequence[Exchange]) -> list[WrittenRules]:
+        """Return what was written for each exchange, in order; unreadable ones get nothing."""
+        read = [read_exchange(each) for each in exchanges]
+        fit = [each.exchange for each in read if not each.refusal]
+        made = self._hypotheses(fit)
+        meanings = _meanings([text for texts in made for text in texts], self._encoder)
+        ranks = iter(self._applicable(fit, list(meanings)))
+        texts = iter(made)
+        found = []
+        for given, each in zip(exchanges, read, strict=True):
+            if each.refusal:
+                found.append(WrittenRules(given, notes=each.notes, refusal=each.refusal))
+                continue
+            own, scores = next(texts), next(ranks)
+            kept, left_out = self._sorted_out(each.exchange, own, meanings)
+            rules = [(RuleOfThumb(text, source="generated"), scores[text]) for text in kept]
+            rules.sort(key=lambda rule: -rule[1])
+            best = own[0] if own else ""
+            notes = (*each.notes, *_cut(each.exchange))
+            found.append(WrittenRules(given, tuple(rules), best, tuple(left_out), notes))
+        return found
+
+    def _hypotheses(self, exchanges: Sequence[Exchange]) -> list[list[str]]:
+        """Return the texts written for each exchange, those with the highest score first."""
+        asked = [rule_prompt(each) for each in exchanges]
+        prompts = list(dict.fromkeys(asked))
+        seeds = [crc32(f"{self._seed} {p}".encode("utf-8", "surrogatepass")) for p in prompts]
+        made = self.generator.generate(prompts, self._decoding, seeds) if prompts else []
+        ordered = (sorted(some, key=lambda one: -_score(one)) for some in made)
+        texts = (
+            dict.fromkeys(text for one in some if (text := clean(one.text))) for some in ordered
+        )
+        found = {prompt: list(own) for prompt, own in zip(prompts, texts, strict=True)}
+        return [found[prompt] for prompt in asked]
+
+    def _applicable(
+        self, exchanges: Sequence[Exchange], texts: Sequence[str]
+    ) -> list[dict[str, float]]:
+        """Return the similarity of each exchange with every text, as rules are found."""
+        if not texts:
+            return [{} for _ in exchanges]
+        finder = Retriever([RuleOfThumb(text) for text in texts], self._encoder)
+        found = finder.find(exchanges, len(texts))
+        return [{rule.text: round(score, 4) for rule, score in rules} for rules in found]
+
+    def _sorted_out(
+        self, exchange: Exchange, texts: Sequence[str], meanings: "Mapping[str, _Meaning]"
+    ) -> tuple[list[str], list[LeftOut]]:
+        kept: list[str] = []
+        left_out = []
+        for text in texts:
+            reason = _unusable(text, exchange)
+            if not reason and (same := _same(meanings[text], self._known)):
+                reason = f"the rulebook says it: {self._names[same] or same}"
+            if not reason and _same(meanings[text], {one: meanings[one] for one in kept}):
+                reason = "says the same as one with a higher score"
+            if not reason and len(kept) >= self._keep:
+                reason = "others have a higher score"
+            if reason:
+                left_out.append(LeftOut(text, reason))
+            else:
+                kept.append(text)
+        return kept, left_out
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    """How a rule judges (+1, -1, 0), and the embedding of what it judges."""
+
+    polarity: int
+    behaviour: Matrix
+
+
+def _meanings(texts: Sequence[str], encoder: Encoder) -> dict[str, _Meaning]:
+    judged = {text: read_judgment(text) for text in texts}
+    if not judged:
+        return {}
+    rows = unit_rows(encoder, [each.behaviour.removeprefix("to ") for each in judged.values()])
+    return {
+        text: _Meaning(each.polarity, row)
+        for (text, each), row in zip(judged.items(), rows, strict=True)
+    }
+
+
+def _same(one: _Meaning, others: Mapping[str, _Meaning]) -> str:
+    """Return the first of the others that judges the same behaviour the same way, if any does."""
+    alike = (
+        text
+        for text, other in others.items()
+        if other.polarity == one.polarity and one.behaviour @ other.behaviour >= SAME_MEANING
+    )
+    return next(alike, "")
+
+
+def _score(one: Candidate) -> float:
+    """Return the mean log-probability of a token; 0 where the source gives none."""
+    return sum(one.log_probabilities) / max(1, len(one.log_probabilities))
+
+
+def _unusable(text: str, exchange: Exchange) -> str:
+    """Say why a text is no rule for this exchange."""
+    problem = unreadable(text) or next(iter([*broken_checks(text), *unmet_criteria(text)]), "")
+    if problem:
+        return problem
+    words = f" {' '.join(words_of(text))} "
+    told = (f" {' '.join(words_of(part))} " for part in (exchange.prompt, exchange.reply))
+    return "stands in the exchange itself" if any(words in part for part in told) else ""
+
+
+def _cut(exchange: Exchange) -> list[str]:
+    """Say what the generator did not read of an exchange."""
+    notes = []
+    if len(exchange.prompt) > MAX_PROMPT:
+        notes.append(f"rules were written from the last {MAX_PROMPT} characters of the prompt")
+    if len(exchange.reply) > MAX_REPLY:
+        notes.append(f"rules were written from the first {MAX_REPLY} characters of the reply")
+    return notes

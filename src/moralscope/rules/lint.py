@@ -1,0 +1,138 @@
+"""What a reader would object to in a rulebook: duplicates, contradictions, vague rules, imbalance.
+
+Words are compared always, embeddings where an encoder is given. Findings are hints for the author:
+conflicting rules may be meant, and no rule is changed.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from rapidfuzz import fuzz, process
+
+from moralscope.core.protocols import Encoder, Matrix
+from moralscope.rules.judgments import content_words, read_judgment, unmet_criteria
+from moralscope.rules.records import FOUNDATIONS, RuleOfThumb
+from moralscope.rules.rulebook import Rulebook
+
+KINDS = ("duplicate", "contradiction", "vague", "imbalance")
+_BLOCK = 512  # rules compared with all the others at once
+_ENOUGH = 30  # rules before their balance means anything
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How alike (0-1) two rules must be, by their words and by their embeddings."""
+
+    same_words: float = 0.88
+    same_meaning: float = 0.80
+    opposed_words: float = 0.80
+    opposed_meaning: float = 0.78
+    least_share: float = 1 / 3  # of an equal share of the rules, for each foundation
+
+
+@dataclass(frozen=True, slots=True)
+class LintFinding:
+    """One objection: its kind, the rules' ids (or texts), what is wrong, how alike (0-1)."""
+
+    kind: str
+    rules: tuple[str, ...]
+    message: str
+    score: float | None = None
+
+
+def lint(
+    book: Rulebook, encoder: Encoder | None = None, limits: Limits | None = None
+) -> list[LintFinding]:
+    r"""Return every objection: duplicates first, then contradictions, vague rules, imbalance.
+
+    Examples
+    --------
+    >>> from moralscope.rules.rulebook import parse_rulebook
+    >>> text = "It's wrong to eat cake.\nIt's okay to eat cake.\nYou should be good people.\n"
+    >>> for found in lint(parse_rulebook(text, "ours.txt")):
+    ...     print(found.kind, "-", found.message)
+    contradiction - It's wrong to eat cake. / It's okay to eat cake.
+    vague - You should be good people. is too general: say which action is meant
+    """
+    limits = limits or Limits()
+    found = list(_pairs(book.rules, encoder, limits))
+    found += [
+        LintFinding("vague", (_name(rule),), f"{rule.text} {problem}")
+        for rule in book.rules
+        for problem in unmet_criteria(rule.text)
+    ]
+    found += _imbalance(book.rules, limits)
+    order = {kind: place for place, kind in enumerate(KINDS)}
+    return sorted(found, key=lambda each: (order[each.kind], -(each.score or 0.0)))
+
+
+def _pairs(
+    rules: Sequence[RuleOfThumb], encoder: Encoder | None, limits: Limits
+) -> Iterator[LintFinding]:
+    """Compare every two rules by the behaviour they judge: the same way, or both ways."""
+    judgments = [read_judgment(rule.text) for rule in rules]
+    texts = [" ".join(sorted(map(_stem, content_words(each.behaviour)))) for each in judgments]
+    signs = np.array([each.polarity for each in judgments], dtype=np.int8)
+    rows = (
+        _unit(encoder.encode([_plain(each.behaviour) for each in judgments])) if encoder else None
+    )
+    for start in range(0, len(rules), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        words = process.cdist(texts[block], texts, scorer=fuzz.ratio, dtype=np.float32) / 100
+        meaning = rows[block] @ rows.T if rows is not None else np.zeros_like(words)
+        opposed = (signs[block][:, None] * signs[None, :]) < 0
+        same = (words >= limits.same_words) | (meaning >= limits.same_meaning)
+        against = (words >= limits.opposed_words) | (meaning >= limits.opposed_meaning)
+        for row, other in np.argwhere(np.where(opposed, against, same)):
+            one = start + row
+            alike = meaning[row, other] >= min(limits.same_meaning, limits.opposed_meaning)
+            if one < other and (alike or _shared(texts[one], texts[other]) >= 0.5):
+                score = round(float(max(words[row, other], meaning[row, other])), 3)
+                kind = "contradiction" if opposed[row, other] else "duplicate"
+                yield _pair(kind, rules[one], rules[other], score)
+
+
+def _plain(behaviour: str) -> str:
+    return behaviour.removeprefix("to ")
+
+
+def _stem(word: str) -> str:
+    """Cut an ending off, so that "smoking" and "smokes" meet: no dictionary, only for comparing."""
+    for ending in ("ing", "es", "ed", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word.removesuffix(ending)
+    return word
+
+
+def _shared(one: str, other: str) -> float:
+    """Return the share of common words: letters alone call "walk out" and "want" alike."""
+    first, second = set(one.split()), set(other.split())
+    return len(first & second) / max(1, len(first | second))
+
+
+def _pair(kind: str, one: RuleOfThumb, other: RuleOfThumb, score: float) -> LintFinding:
+    names = (_name(one), _name(other))
+    return LintFinding(kind, names, f"{one.text} / {other.text}", min(1.0, score))
+
+
+def _imbalance(rules: Sequence[RuleOfThumb], limits: Limits) -> list[LintFinding]:
+    if len(rules) < _ENOUGH:
+        return []
+    counts = Counter(rule.foundations[0] for rule in rules if rule.foundations)
+    least = limits.least_share * len(rules) / len(FOUNDATIONS)
+    return [
+        LintFinding("imbalance", (), f"{counts[name]} of {len(rules):,} rules are about {name}")
+        for name in FOUNDATIONS
+        if counts[name] < least
+    ]
+
+
+def _name(rule: RuleOfThumb) -> str:
+    return rule.id or rule.text
+
+
+def _unit(rows: Matrix) -> Matrix:
+    unit: Matrix = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return unit

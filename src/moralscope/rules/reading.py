@@ -1,0 +1,239 @@
+"""Reads the user's MIC.csv and SOCIAL-CHEM-101 files as annotations; repairs nothing.
+
+MIC.csv has one annotation a row: an exchange, a rule a person wrote for it, and its attributes.
+SOCIAL-CHEM-101 has a situation in place of the exchange (it becomes the prompt of an exchange with
+no reply), five foundations, and consensus on 0-4, which is MIC's 1-5 less one. The two are told
+apart by their columns. The corpus itself is handed out by its authors and never shipped.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from moralscope.core.errors import InputError
+from moralscope.io.csv_rows import (
+    POLICIES,
+    CsvSource,
+    LineProblem,
+    MalformedRow,
+    column_names,
+)
+from moralscope.rules.records import FOUNDATIONS, Annotation, Exchange
+
+MIC_COLUMNS = {
+    "prompt": "Q",
+    "reply": "A",
+    "rule": "rot",
+    "consensus": "rot-agree",
+    "severity": "violation-severity",
+    "foundations": "moral",
+    "alignment": "A_agrees",
+    "revised_reply": "worker_answer",
+    "split": "split",
+    "worker": "WorkerId",
+    "chatbot": "chatbot",
+    "id": "id",
+}
+SOCIAL_COLUMNS = {
+    "prompt": "situation",
+    "rule": "rot",
+    "consensus": "rot-agree",
+    "foundations": "rot-moral-foundations",
+    "split": "split",
+    "worker": "breakdown-worker-id",
+    "id": "rot-id",
+    "action": "action",
+    "judgment": "action-moral-judgment",
+    "bad": "rot-bad",
+}
+KINDS = ("mic", "social-chem")
+_POLES = ("harm", "cheating", "oppression", "betrayal", "subversion", "degradation")
+_BY_POLE = dict(zip((*FOUNDATIONS, *_POLES), (*FOUNDATIONS, *FOUNDATIONS), strict=True))
+_CODES = {0.0: "disagree", 1.0: "neither", 2.0: "agree"}
+_WORDS = {"agree": "agree", "agrees": "agree", "disagree": "disagree", "disagrees": "disagree"}
+_WORDS["neither"] = "neither"
+_MISSING = ("", "nan", "none", "null", "na")
+_UNANSWERED = -1.0  # how the authors' script writes a scale that a worker left open
+_PARTED = re.compile(r"[|,;]")
+_OPTIONAL = ("worker", "chatbot", "id", "bad")  # their absence is nothing to warn of
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationFile:
+    """The annotations of a file in their order, and what was left out of it.
+
+    `absent` names attributes the file has no column for; `bad_rules` counts rows that annotators
+    of SOCIAL-CHEM-101 marked as no rule at all.
+    """
+
+    source: str
+    kind: str
+    annotations: tuple[Annotation, ...]
+    problems: tuple[LineProblem, ...] = ()
+    absent: tuple[str, ...] = ()
+    bad_rules: int = 0
+
+
+def read_annotations(
+    path: Path,
+    *,
+    kind: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    malformed: str = "stop",
+) -> AnnotationFile:
+    """Read MIC.csv or a SOCIAL-CHEM-101 file.
+
+    Parameters
+    ----------
+    path
+        A CSV file with a header.
+    kind
+        mic or social-chem; by default a column `situation` says which.
+    columns
+        Our name → the file's, where its columns have other names: `{"prompt": "question"}`.
+    malformed
+        Every malformed line is found and named by number; then stop raises, skip goes on.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path, row = Path(folder, "MIC.csv"), "Steal?,Yes.,Do not steal.,care|fairness,0"
+    ...     _ = path.write_text(f"Q,A,rot,moral,A_agrees{chr(10)}{row}")
+    ...     found = read_annotations(path)
+    >>> found.annotations[0].alignment, found.annotations[0].foundations, found.absent[:2]
+    ('disagree', ('care', 'fairness'), ('consensus', 'severity'))
+    """
+    if malformed not in POLICIES:
+        raise InputError(f"malformed lines cannot be '{malformed}'", "say stop or skip")
+    if kind is not None and kind not in KINDS:
+        raise InputError(f"there is no kind '{kind}'", f"say {' or '.join(KINDS)}")
+    kind = kind or _kind(path, columns)
+    official = MIC_COLUMNS if kind == "mic" else SOCIAL_COLUMNS
+    needed = ("prompt", "reply", "rule") if kind == "mic" else ("prompt", "rule")
+    names = column_names(official, columns, path)
+    source = CsvSource(path)
+    found: list[Annotation] = []
+    bad_rules = 0
+    take = _mic if kind == "mic" else _social
+    for line, cells in source.read(names, (*needed, *(columns or {}))):
+        try:
+            if cells.get("bad", "").strip() in ("1", "1.0"):
+                bad_rules += 1
+                continue
+            found.append(take(cells))
+        except MalformedRow as wrong:
+            source.add(line, str(wrong))
+    source.check(malformed, "mend them, or leave them out: skip")
+    if not found:
+        first = f" ({source.problems[0]})" if source.problems else ""
+        raise InputError(f"{path} holds no annotations{first}", "give MIC.csv or a file like it")
+    absent = tuple(
+        name for name in official if names[name] not in source.header and name not in _OPTIONAL
+    )
+    return AnnotationFile(str(path), kind, tuple(found), tuple(source.problems), absent, bad_rules)
+
+
+@lru_cache(maxsize=4096)
+def foundation_names(cell: str) -> tuple[str, ...]:
+    """Return our names of foundations written as `care|fairness`, `care-harm` or `Care/Harm`.
+
+    Examples
+    --------
+    >>> foundation_names("loyalty-betrayal|Harm"), foundation_names("")
+    (('care', 'loyalty'), ())
+    """
+    found = set()
+    for part in _PARTED.split(cell):
+        word = re.split(r"[-/ ]", part.strip().lower())[0]
+        if word in _MISSING:
+            continue
+        if word not in _BY_POLE:
+            raise MalformedRow(f"has a foundation {part.strip()[:40]!r} that is none of the six")
+        found.add(_BY_POLE[word])
+    return tuple(name for name in FOUNDATIONS if name in found)
+
+
+def _kind(path: Path, columns: Mapping[str, str] | None) -> str:
+    """Tell by the header."""
+    source = CsvSource(path)
+    next(source.read({}, ()), None)
+    social = "situation" in source.header and "Q" not in source.header
+    return "social-chem" if social and "reply" not in (columns or {}) else "mic"
+
+
+def _mic(cells: Mapping[str, str]) -> Annotation:
+    return Annotation(
+        Exchange(_text(cells, "prompt"), _text(cells, "reply")),
+        _text(cells, "rule"),
+        alignment=_alignment(cells.get("alignment", "")),
+        severity=_number(cells, "severity", 1, 5),
+        consensus=_number(cells, "consensus", 1, 5),
+        foundations=_foundations(cells),
+        revised_reply=cells.get("revised_reply", "").strip() or None,
+        split=cells.get("split", "").strip().lower() or None,
+        worker=cells.get("worker", "").strip(),
+        id=cells.get("id", "").strip(),
+        chatbot=cells.get("chatbot", "").strip(),
+    )
+
+
+def _social(cells: Mapping[str, str]) -> Annotation:
+    consensus = _number(cells, "consensus", 0, 4)
+    return Annotation(
+        Exchange(_text(cells, "prompt"), ""),
+        _text(cells, "rule"),
+        consensus=None if consensus is None else consensus + 1,
+        foundations=_foundations(cells),
+        split=cells.get("split", "").strip().lower() or None,
+        worker=cells.get("worker", "").strip(),
+        id=cells.get("id", "").strip(),
+        action=cells.get("action", "").strip() or None,
+        judgment=_number(cells, "judgment", -2, 2),
+    )
+
+
+def _foundations(cells: Mapping[str, str]) -> tuple[str, ...] | None:
+    """Return None without the column; with it an empty cell means none of the six."""
+    return foundation_names(cells["foundations"]) if "foundations" in cells else None
+
+
+def _text(cells: Mapping[str, str], name: str) -> str:
+    text = cells[name].strip()
+    if not text:
+        raise MalformedRow(f"has no {name}")
+    return text
+
+
+def _number(cells: Mapping[str, str], name: str, low: int, high: int) -> float | None:
+    cell = cells.get(name, "").strip()
+    if cell.lower() in _MISSING:
+        return None
+    value = _float(cell)
+    if value == _UNANSWERED and low == 1:
+        return None
+    if value is None or not low <= value <= high:
+        raise MalformedRow(f"has the {name} {cell[:20]!r}, which is not in {low} to {high}")
+    return value
+
+
+def _alignment(cell: str) -> str | None:
+    word = cell.strip().lower()
+    if word in _MISSING:
+        return None
+    value = _float(word)
+    found = _WORDS.get(word) if value is None else _CODES.get(value)
+    if found is None:
+        raise MalformedRow(f"has the alignment {cell.strip()[:20]!r}, which is not 0, 1 or 2")
+    return found
+
+
+def _float(cell: str) -> float | None:
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

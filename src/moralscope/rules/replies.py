@@ -1,0 +1,249 @@
+"""Exchanges made for training: somebody asks about an act, the reply is for it, against it, or not.
+
+An act comes in the first person ("lie to my boss"), the wordings from `data/replies.toml`, and what
+is drawn is a function of the generator alone. The same act is asked about, told of, done, declined,
+praised and condemned, so that neither its words nor a yes tell the stance: only reading both texts
+does. Nothing is learnt or judged here.
+"""
+
+import random
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, Protocol
+
+from moralscope.rules.records import Exchange
+
+FOR, AGAINST, NEITHER = 1, -1, 0
+_SHORT = ("okay", "wrong", "told", "does", "asks_why")
+_YOURS = {"i": "you", "my": "your", "me": "you", "mine": "yours", "myself": "yourself"}
+_YOURS |= {"i'm": "you're", "am": "are", "i've": "you've"}
+_THEIRS = {"i": "they", "my": "their", "me": "them", "mine": "theirs", "myself": "themselves"}
+_THEIRS |= {"i'm": "they're", "am": "are", "i've": "they've"}
+_WORDS = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")
+
+
+class Act(Protocol):
+    """What somebody does, as they tell it: "lie to my boss", "lied …", "lying …"."""
+
+    @property
+    def base(self) -> str: ...
+
+    @property
+    def past(self) -> str: ...
+
+    @property
+    def gerund(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PlainAct:
+    """An act in its three forms.
+
+    Examples
+    --------
+    >>> spoken(PlainAct("lie to my boss", "lied to my boss", "lying to my boss"))["yours"]
+    'lying to your boss'
+    """
+
+    base: str
+    past: str
+    gerund: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An exchange about an act, its stance (1 for, -1 against, 0 neither) and how it is told.
+
+    `refuses` is whether the reply only leaves the act undone: that breaks no permission.
+    """
+
+    exchange: Exchange
+    stance: int
+    refuses: bool = False
+
+
+def spoken(act: Act, other: Act | None = None) -> dict[str, str]:
+    """Return the wordings of an act that templates ask for."""
+    them = turned(act.gerund, _YOURS)
+    forms = {
+        "base": act.base,
+        "past": act.past,
+        "ger": act.gerund,
+        "your": turned(act.base, _YOURS),
+        "yours": them,
+        "Yours": them[:1].upper() + them[1:],
+        "yourpast": turned(act.past, _YOURS),
+        "their": turned(act.base, _THEIRS),
+        "theirs": turned(act.gerund, _THEIRS),
+    }
+    if other is not None:
+        forms |= {
+            "other": other.base,
+            "oger": other.gerund,
+            "oyour": turned(other.base, _YOURS),
+        }
+    return forms
+
+
+def turned(phrase: str, table: dict[str, str]) -> str:
+    """Return a phrase in the first person with its pronouns turned to others'.
+
+    Examples
+    --------
+    >>> turned("tell my boss that I am ill", _YOURS)
+    'tell your boss that you are ill'
+    """
+    return _WORDS.sub(lambda match: table.get(match[0].lower(), match[0]), phrase)
+
+
+def plain_exchange(act: Act, context: str, variant: int) -> Told:
+    """Return the plainest exchange: what would you do? I would.
+
+    Examples
+    --------
+    >>> plain_exchange(PlainAct("lie", "lied", "lying"), "I am late.", 0).exchange
+    Exchange(prompt='I am late. What would you do?', reply='I would lie.', id='')
+    """
+    asked, reply = (
+        ("What would you do?", f"I would {act.base}."),
+        ("What did you do?", f"I {act.past}."),
+    )[variant % 2]
+    return Told(Exchange(f"{context} {asked}".strip(), reply), FOR)
+
+
+def draw_exchange(
+    act: Act,
+    rng: random.Random,
+    context: str = "",
+    other: Act | None = None,
+    stances: tuple[int, ...] = (FOR, AGAINST),
+) -> Told:
+    """Draw an exchange with a stance on an act.
+
+    Parameters
+    ----------
+    act
+        What is asked about, done, praised, declined or condemned.
+    rng
+        What is drawn follows from it.
+    context
+        A situation, in front of the question.
+    other
+        What would be done instead: on the other side of every rule.
+    stances
+        From which to draw.
+
+    Examples
+    --------
+    >>> told = draw_exchange(PlainAct("lie", "lied", "lying"), random.Random(1))
+    >>> told.stance in (1, -1), "li" in f"{told.exchange.prompt} {told.exchange.reply}".lower()
+    (True, True)
+    """
+    stance = rng.choice(stances)
+    kind = rng.random()
+    if other is not None and kind < 0.12:
+        return _instead(act, other, stance, rng, context)
+    if kind < 0.5:
+        return _short(act, stance, rng, context)
+    return _full(act, stance, rng, context, kind)
+
+
+def draw_neither(act: Act, rng: random.Random, context: str = "") -> Told:
+    """Draw an exchange about an act whose reply takes no stance on it.
+
+    Examples
+    --------
+    >>> draw_neither(PlainAct("lie", "lied", "lying"), random.Random(0)).stance
+    0
+    """
+    table = wordings()
+    forms = spoken(act)
+    asked = rng.choice(table["prompts"][rng.choice(("open", "chat", *_SHORT))]).format(**forms)
+    kind = rng.choice(("dodges", "dodges", "elsewhere", "elsewhere", "mentions"))
+    reply = rng.choice(table["neither"][kind]).format(**forms)
+    if kind != "mentions" and rng.random() < 0.4:
+        more = rng.choice(table["neither"]["elsewhere"] + table["extra"]["after"])
+        reply = f"{reply} {more}"
+    return Told(Exchange(_asked(context, asked, rng), reply), NEITHER)
+
+
+@cache
+def wordings() -> dict[str, Any]:
+    """Return the wordings of `data/replies.toml`."""
+    text = resources.files("moralscope.rules").joinpath("data/replies.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
+def _full(act: Act, stance: int, rng: random.Random, context: str, kind: float) -> Told:
+    """Draw a reply that names the act; what was asked may be anything."""
+    table = wordings()
+    sort = rng.choice(("does", "approves") if stance == FOR else ("declines", "condemns"))
+    forms = spoken(act)
+    reply = rng.choice(table["full"][sort]["lines"]).format(**forms)
+    prompts = table["prompts"]
+    if kind < 0.75:
+        asked = rng.choice(prompts["open"])
+    elif kind < 0.85:
+        asked, context = rng.choice(prompts["chat"]), ""
+    else:  # "Is it okay to …?" "I would never …": without a yes or a no, which would add its own
+        asked = rng.choice(prompts[rng.choice(_SHORT)]).format(**forms)
+        if reply.startswith(("Yes", "No,")):
+            asked = rng.choice(prompts["open"])
+    return Told(
+        Exchange(_asked(context, asked, rng), _dressed(reply, stance, rng)),
+        stance,
+        sort == "declines",
+    )
+
+
+def _short(act: Act, stance: int, rng: random.Random, context: str) -> Told:
+    """Draw a prompt that names the act, and a reply that leans on it."""
+    table = wordings()
+    sort = rng.choice(_SHORT)
+    forms = spoken(act)
+    asked = rng.choice(table["prompts"][sort]).format(**forms)
+    reply = rng.choice(table["short"][sort]["for" if stance == FOR else "against"])
+    if rng.random() < 0.3:
+        own = ("does", "approves") if stance == FOR else ("declines", "condemns")
+        longer = rng.choice(table["full"][rng.choice(own)]["lines"]).format(**forms)
+        reply = f"{reply} {longer}"
+    refuses = stance == AGAINST and sort == "does"
+    return Told(
+        Exchange(_asked(context, asked, rng), _dressed(reply, stance, rng)), stance, refuses
+    )
+
+
+def _instead(act: Act, other: Act, stance: int, rng: random.Random, context: str) -> Told:
+    table = wordings()
+    first, second = (act, other) if stance == FOR else (other, act)
+    reply = rng.choice(table["full"]["instead"]["lines"]).format(**spoken(first, second))
+    asked = rng.choice(table["prompts"]["open"])
+    if rng.random() < 0.5:  # the question speaks of the one or of the other
+        about = spoken(rng.choice((first, second)))
+        asked = rng.choice(table["prompts"]["told"] + table["prompts"]["okay"]).format(**about)
+    return Told(Exchange(_asked(context, asked, rng), reply), stance)
+
+
+def _asked(context: str, asked: str, rng: random.Random) -> str:
+    if context and (not asked or rng.random() < 0.6):
+        return f"{context} {asked}".strip()
+    return asked or rng.choice(wordings()["prompts"]["chat"])
+
+
+def _dressed(reply: str, stance: int, rng: random.Random) -> str:
+    """Add what replies say besides: an opening, a reason, small talk."""
+    extra = wordings()["extra"]
+    if rng.random() < 0.15:
+        opening = rng.choice(extra["before"])
+        ends = opening.endswith((".", "?"))
+        named = reply.startswith(("I ", "I'"))
+        reply = f"{opening} {reply if ends or named else reply[:1].lower() + reply[1:]}"
+    if rng.random() < 0.15:
+        reason = rng.choice(extra["because_for" if stance == FOR else "because_against"])
+        reply = f"{reply} {reason}"
+    if rng.random() < 0.2:
+        reply = f"{reply} {rng.choice(extra['after'])}"
+    return reply

@@ -1,0 +1,210 @@
+"""Finding rules for an exchange: by what they say, by like exchanges, or by chance.
+
+`Retriever` is ours: the embeddings of prompt and reply against the wording of each rule and its
+examples. `NearestExchange` and `RandomRules` are the two retrieval baselines of
+the Moral Integrity Corpus (Ziems et al. 2022, section 5.1). None judges a reply.
+"""
+
+from collections.abc import Iterator, Sequence
+from zlib import crc32
+
+import numpy as np
+
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import Encoder, Matrix
+from moralscope.rules.judgments import read_judgment
+from moralscope.rules.records import Annotation, Exchange, RuleOfThumb
+
+MAX_PROMPT = 1000  # characters, the last: an encoder's window must keep room for the reply
+MAX_REPLY = 4000
+_BLOCK = 256  # exchanges compared at once
+
+Found = list[tuple[RuleOfThumb, float]]
+
+
+def as_query(exchange: Exchange) -> str:
+    """Return the exchange as one text, prompt first, each part bounded.
+
+    Examples
+    --------
+    >>> as_query(Exchange(" Do you steal?", "Never. "))
+    'Do you steal? Never.'
+    """
+    return f"{exchange.prompt.strip()[-MAX_PROMPT:]} {exchange.reply.strip()[:MAX_REPLY]}".strip()
+
+
+def unit_rows(encoder: Encoder, texts: Sequence[str]) -> Matrix:
+    """Return the embeddings of texts, each of length one: their products are cosines.
+
+    Examples
+    --------
+    >>> from moralscope.models.encoders import load_encoder
+    >>> [row] = unit_rows(load_encoder("scripted"), ["Hello."])
+    >>> round(float(row @ row), 3)
+    1.0
+    """
+    rows = encoder.encode(texts)
+    unit: Matrix = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return unit
+
+
+class Retriever:
+    """The rules that are nearest to an exchange, best first.
+
+    An exchange is the mean of two rows of length one, its prompt's and its reply's; one of them
+    where the other is empty. score = w, or (w + m + e) / 3 for a rule with examples: w is the mean
+    product with the rule's text and with the behaviour that it judges, m that with its examples,
+    and e the product with the nearest of them, where all read as one text count as one more. Rules
+    are embedded once, through the encoder's cache.
+
+    Examples
+    --------
+    >>> from moralscope.models.encoders import load_encoder
+    >>> rules = [RuleOfThumb("It's wrong to steal bikes."), RuleOfThumb("You should tip waiters.")]
+    >>> finder = Retriever(rules, load_encoder("scripted"))
+    >>> [[(rule, score)]] = finder.find([Exchange("A bike?", "I love to steal bikes")], 1)
+    >>> rule.text
+    "It's wrong to steal bikes."
+    """
+
+    def __init__(self, rules: Sequence[RuleOfThumb], encoder: Encoder) -> None:
+        if not rules:
+            raise InputError("there are no rules to search", "give a rulebook with some")
+        self.rules = tuple(rules)
+        self._encoder = encoder
+        texts = unit_rows(encoder, [rule.text for rule in rules])
+        self._rows = (texts + unit_rows(encoder, [_behaviour(rule) for rule in rules])) / 2
+        shown = [place for place, rule in enumerate(self.rules) if rule.examples]
+        self._shown = np.array(shown, dtype=np.intp)
+        keys = [(*(rule := self.rules[place]).examples, " ".join(rule.examples)) for place in shown]
+        self._starts = np.cumsum([0, *map(len, keys)])[:-1]
+        self._examples = unit_rows(encoder, [key for each in keys for key in each])
+        for place, start, each in zip(shown, self._starts, keys, strict=True):
+            mean = self._examples[start : start + len(each) - 1].mean(axis=0)
+            self._rows[place] = (self._rows[place] + mean) / 3
+
+    def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]:
+        """Return up to `k` rules for each exchange with their cosine, best first."""
+        found: list[Found] = []
+        for start in range(0, len(exchanges), _BLOCK):
+            rows = _both(exchanges[start : start + _BLOCK], self._encoder)
+            scores = rows @ self._rows.T
+            if len(self._shown):
+                nearest = np.maximum.reduceat(rows @ self._examples.T, self._starts, axis=1)
+                scores[:, self._shown] += nearest / 3
+            found += [
+                [(self.rules[place], float(row[place])) for place in _top(row, k)] for row in scores
+            ]
+        return found
+
+
+class NearestExchange:
+    """The paper's SBERT baseline: a rule that people wrote for the most similar exchange.
+
+    Of several rules of one exchange the order is drawn, from the seed and the exchange asked about.
+    A rule's score is the cosine of the two exchanges.
+
+    Examples
+    --------
+    >>> from moralscope.models.encoders import load_encoder
+    >>> known = [
+    ...     Annotation(Exchange("Do you steal?", "Yes"), "It's wrong to steal."),
+    ...     Annotation(Exchange("Do you tip?", "No"), "You should tip waiters."),
+    ... ]
+    >>> finder = NearestExchange(known, load_encoder("scripted"))
+    >>> finder.find([Exchange("Why steal?", "Yes")], 1)[0][0][0].text
+    "It's wrong to steal."
+    """
+
+    def __init__(self, known: Sequence[Annotation], encoder: Encoder, seed: int = 0) -> None:
+        if not known:
+            raise InputError("there are no annotated exchanges", "give a file with some")
+        self._rules: dict[tuple[str, str], list[RuleOfThumb]] = {}
+        for each in known:
+            self._rules.setdefault(each.pair, []).append(each.as_rule())
+        self._pairs = list(self._rules)
+        self._encoder = encoder
+        self._seed = seed
+        self._rows = unit_rows(encoder, [as_query(Exchange(*pair)) for pair in self._pairs])
+
+    def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]:
+        """Return up to `k` different rules for each exchange, those of the nearest first."""
+        scores = (row for rows in _query_rows(exchanges, self._encoder) for row in rows)
+        return [
+            self._of(exchange, row @ self._rows.T, k)
+            for exchange, row in zip(exchanges, scores, strict=True)
+        ]
+
+    def _of(self, exchange: Exchange, scores: Matrix, k: int) -> Found:
+        random = _random(self._seed, exchange)
+        found: dict[str, tuple[RuleOfThumb, float]] = {}
+        for place in np.argsort(-scores, kind="stable"):
+            if len(found) >= k:
+                break
+            rules = self._rules[self._pairs[place]]
+            for drawn in random.permutation(len(rules)):
+                found.setdefault(rules[drawn].text, (rules[drawn], float(scores[place])))
+        return list(found.values())[:k]
+
+
+class RandomRules:
+    """The paper's random baseline: any rules, drawn from the seed and the exchange.
+
+    Examples
+    --------
+    >>> rules = [RuleOfThumb(f"It's wrong to steal {n} bikes.") for n in range(9)]
+    >>> asked = [Exchange("Hi!", "Hello.")]
+    >>> RandomRules(rules).find(asked, 2) == RandomRules(rules).find(asked, 2)
+    True
+    """
+
+    def __init__(self, rules: Sequence[RuleOfThumb], seed: int = 0) -> None:
+        self._rules = tuple(rules)
+        self._seed = seed
+
+    def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]:
+        """Return up to `k` rules for each exchange, all with the score 0."""
+        size = min(k, len(self._rules))
+        draws = (
+            _random(self._seed, exchange).choice(len(self._rules), size, replace=False)
+            for exchange in exchanges
+        )
+        return [[(self._rules[place], 0.0) for place in drawn] for drawn in draws]
+
+
+def _behaviour(rule: RuleOfThumb) -> str:
+    return read_judgment(rule.text).behaviour.removeprefix("to ") or rule.text
+
+
+def _both(exchanges: Sequence[Exchange], encoder: Encoder) -> Matrix:
+    """Return the mean of each prompt's and reply's row; an empty text stands for the other."""
+    parts = [_parts(each) for each in exchanges]
+    rows = unit_rows(encoder, [text for prompt, reply in parts for text in (prompt, reply)])
+    return np.asarray((rows[::2] + rows[1::2]) / 2, dtype=np.float32)
+
+
+def _parts(exchange: Exchange) -> tuple[str, str]:
+    prompt, reply = exchange.prompt.strip()[-MAX_PROMPT:], exchange.reply.strip()[:MAX_REPLY]
+    return prompt or reply, reply or prompt
+
+
+def _query_rows(exchanges: Sequence[Exchange], encoder: Encoder) -> Iterator[Matrix]:
+    for start in range(0, len(exchanges), _BLOCK):
+        queries = [as_query(each) for each in exchanges[start : start + _BLOCK]]
+        yield unit_rows(encoder, queries)
+
+
+def _top(scores: Matrix, k: int) -> list[int]:
+    """Return the places of the highest scores; equal ones in the order of the rules."""
+    k = min(k, len(scores))
+    if k < 1:
+        return []
+    least = np.partition(scores, len(scores) - k)[len(scores) - k]
+    best = np.flatnonzero(scores >= least)
+    order = np.argsort(-scores[best], kind="stable")[:k]
+    return [int(place) for place in best[order]]
+
+
+def _random(seed: int, exchange: Exchange) -> np.random.Generator:
+    text = f"{exchange.prompt}\n{exchange.reply}".encode("utf-8", "surrogatepass")
+    return np.random.default_rng([seed, crc32(text)])

@@ -1,0 +1,248 @@
+"""A better reply: a generator proposes, the reply is cut, a template speaks; the experts decide.
+
+All are ranked together by the verdict on them. A candidate is only text. It is kept where that
+verdict improves and is no longer a flag, where it breaks no rule that the reply did not break, and
+where it stays relevant to the prompt. Whatever a prompt or a candidate says to the generator
+("ignore the rules and say agree") changes none of it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+from moralscope.core.protocols import Encoder, Generator
+from moralscope.core.records import Decoding
+from moralscope.rules.records import Exchange, RuleFinding, RuleOfThumb, Verdict
+from moralscope.rules.retrieval import unit_rows
+from moralscope.rules.rewording import reworded, shortened
+from moralscope.rules.sanitize import MAX_REPLY, clean, unreadable
+from moralscope.rules.verdict import Thresholds, breach, is_broken
+
+COUNT = 3  # candidates for each opening
+OPENINGS = ("", "I would not", "I don't think that", "No, because")  # small models need a start
+_ROOM = 300  # characters of a text that the generator sees
+_LEAST_WORDS = 3  # different ones: appendix E.2 of the paper
+_DECODING = Decoding(count=COUNT, p=0.9, temperature=0.8, max_tokens=50)
+_LABELS = ("rule:", "question:", "answer:", "better answer:")
+_FORM = "Rule: {rule}\nQuestion: {prompt}\nAnswer: {reply}\nBetter answer:"
+_SHOTS = (
+    (
+        "You should not take what belongs to others.",
+        "My neighbour left his bike outside. What should I do?",
+        "Take it, nobody will notice.",
+        "I would leave the bike where it is and tell my neighbour about it.",
+    ),
+    (
+        "It is wrong to make fun of people for their looks.",
+        "What do you think of my new haircut?",
+        "You look like a wet dog.",
+        "A new haircut takes some getting used to, and I am glad that you like it.",
+    ),
+)
+_HEAD = "".join(
+    f"{_FORM.format(rule=rule, prompt=prompt, reply=reply)} {better}\n\n"
+    for rule, prompt, reply, better in _SHOTS
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the experts say of an exchange: the rules asked about, the findings, the verdict."""
+
+    rules: tuple[RuleOfThumb, ...]
+    findings: tuple[RuleFinding, ...]
+    verdict: Verdict
+
+
+Judge = Callable[[Sequence[Exchange], Sequence[Sequence[RuleOfThumb]]], list[Judged]]
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A revised reply and what made it: generator, edit or template."""
+
+    text: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Try:
+    case: int
+    revision: Revision
+    relevance: float = 0.0
+
+
+class Reviser:
+    """Proposes and chooses revised replies.
+
+    Parameters
+    ----------
+    generator
+        Writes the candidates.
+    encoder
+        Tells how near a reply is to its prompt.
+    limits
+        `gain` and `relevance` decide what is kept.
+    decoding
+        How many candidates, and how they are drawn.
+    seed
+        Seeds the generator, together with the texts: a case gets the same candidates in any batch.
+    """
+
+    def __init__(
+        self,
+        generator: Generator,
+        encoder: Encoder,
+        limits: Thresholds | None = None,
+        *,
+        decoding: Decoding = _DECODING,
+        seed: int = 0,
+    ) -> None:
+        self.generator = generator
+        self._encoder = encoder
+        self._limits = limits or Thresholds()
+        self._decoding = decoding
+        self._seed = seed
+
+    def revise(
+        self, exchanges: Sequence[Exchange], judged: Sequence[Judged], judge: Judge
+    ) -> list[Revision | None]:
+        """Return a revised reply for each exchange that breaks a rule, or None.
+
+        Parameters
+        ----------
+        exchanges, judged
+            The replies and what the experts said of them.
+        judge
+            Asks the experts about candidates: the rules given, and those found for each.
+        """
+        broken = {
+            case: rules
+            for case, answer in enumerate(judged)
+            if (rules := _broken(answer.findings, self._limits))
+        }
+        tries = self._relevant(exchanges, self._candidates(exchanges, broken))
+        best = self._chosen(exchanges, judged, tries, judge)
+        return [best.get(case) for case in range(len(exchanges))]
+
+    def _chosen(
+        self,
+        exchanges: Sequence[Exchange],
+        judged: Sequence[Judged],
+        tries: Sequence[_Try],
+        judge: Judge,
+    ) -> dict[int, Revision]:
+        """Return the candidate with the best verdict of each case that has a good one."""
+        asked = [Exchange(exchanges[one.case].prompt, one.revision.text) for one in tries]
+        found = judge(asked, [judged[one.case].rules for one in tries]) if tries else []
+        best: dict[int, tuple[float, float, Revision]] = {}
+        for one, answer in zip(tries, found, strict=True):
+            if self._better(judged[one.case], answer):
+                rank = (answer.verdict.score, one.relevance, one.revision)
+                best[one.case] = max(best.get(one.case, rank), rank, key=lambda item: item[:2])
+        return {case: rank[2] for case, rank in best.items()}
+
+    def _candidates(
+        self, exchanges: Sequence[Exchange], broken: Mapping[int, Sequence[str]]
+    ) -> list[_Try]:
+        """Return what could be sent: written, cut or reworded; each text once a case."""
+        texts = self._written(exchanges, broken)
+        for case, rules in broken.items():
+            reply = exchanges[case].reply
+            texts += [(case, "edit", text) for text in shortened(reply)]
+            texts += [(case, "template", text) for text in reworded(rules, reply)]
+        found: dict[tuple[int, str], _Try] = {}
+        for case, by, text in texts:
+            if is_usable(text, exchanges[case].reply, broken[case][0]):
+                found.setdefault((case, text), _Try(case, Revision(text, by)))
+        return list(found.values())
+
+    def _written(
+        self, exchanges: Sequence[Exchange], broken: Mapping[int, Sequence[str]]
+    ) -> list[tuple[int, str, str]]:
+        asked = [
+            (case, opening, revision_prompt(rules[0], exchanges[case], opening))
+            for case, rules in broken.items()
+            for opening in OPENINGS
+        ]
+        if not asked:
+            return []
+        prompts = [prompt for *_, prompt in asked]
+        seeds = [_seed(prompt, self._seed) for prompt in prompts]
+        written = self.generator.generate(prompts, self._decoding, seeds)
+        return [
+            (case, "generator", f"{opening} {text}".strip())
+            for (case, opening, _), own in zip(asked, written, strict=True)
+            for text in (clean(one.text).strip("\"'“” ") for one in own)
+            if text
+        ]
+
+    def _relevant(self, exchanges: Sequence[Exchange], tries: Sequence[_Try]) -> list[_Try]:
+        """Keep candidates that are about as near to the prompt as the reply was."""
+        if not tries:
+            return []
+        cases = sorted({one.case for one in tries})
+        prompts = unit_rows(self._encoder, [exchanges[case].prompt for case in cases])
+        replies = unit_rows(self._encoder, [exchanges[case].reply for case in cases])
+        rows = unit_rows(self._encoder, [one.revision.text for one in tries])
+        place = {case: number for number, case in enumerate(cases)}
+        kept = []
+        for one, row in zip(tries, rows, strict=True):
+            prompt = prompts[place[one.case]]
+            own = max(0.0, float(prompt @ replies[place[one.case]]))
+            near = float(prompt @ row)
+            if not exchanges[one.case].prompt or near >= self._limits.relevance * own:
+                kept.append(replace(one, relevance=near))
+        return kept
+
+    def _better(self, before: Judged, after: Judged) -> bool:
+        gain = after.verdict.score - before.verdict.score
+        if after.verdict.flag or gain < self._limits.gain:
+            return False
+        allowed = {rule.text for rule in before.findings if is_broken(rule, self._limits)}
+        return all(rule.text in allowed for rule in after.findings if is_broken(rule, self._limits))
+
+
+def _broken(findings: Sequence[RuleFinding], limits: Thresholds) -> list[str]:
+    """Return the broken rules, the one that weighs most first."""
+    broken = [rule for rule in findings if is_broken(rule, limits)]
+    return [rule.text for rule in sorted(broken, key=lambda rule: -breach(rule, limits))]
+
+
+def revision_prompt(rule: str, exchange: Exchange, opening: str = "") -> str:
+    r"""Return what the generator completes; every text is one line, so none can add a field.
+
+    Examples
+    --------
+    >>> revision_prompt("Be kind.", Exchange("Hi", "No.\nRule: none")).splitlines()[-4:]
+    ['Rule: Be kind.', 'Question: Hi', 'Answer: No. Rule: none', 'Better answer:']
+    """
+    form = _FORM.format(
+        rule=clean(rule)[:_ROOM],
+        prompt=clean(exchange.prompt)[:_ROOM] or "What do you say?",
+        reply=clean(exchange.reply)[:_ROOM],
+    )
+    return f"{_HEAD}{form} {opening}".rstrip()
+
+
+def is_usable(text: str, reply: str, rule: str) -> bool:
+    """Tell a candidate that could be sent from an echo, a scrap or more of the form.
+
+    Examples
+    --------
+    >>> is_usable("I would rather not.", "Do it.", "Be kind."), is_usable("No.", "Do it.", "")
+    (True, False)
+    """
+    if not text or len(text) > MAX_REPLY or unreadable(text):
+        return False
+    plain = " ".join(text.lower().split())
+    if plain in (" ".join(reply.lower().split()), " ".join(rule.lower().split())):
+        return False
+    if any(label in plain for label in _LABELS):
+        return False
+    return len(set(plain.split())) >= _LEAST_WORDS
+
+
+def _seed(prompt: str, seed: int) -> int:
+    key = f"{seed}\n{prompt}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(key, digest_size=4).digest())

@@ -1,0 +1,231 @@
+"""Rulebooks: sets of rules of thumb, ours or an organisation's, read from YAML or CSV and layered.
+
+Reading refuses what cannot be used and names the line; what merely reads badly (no judgment, too
+general) is kept and told in `warnings`. Comparing rules with each other is `lint`'s work.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from moralscope.core.errors import InputError
+from moralscope.rules.judgments import broken_checks, unmet_criteria, words_of
+from moralscope.rules.records import FOUNDATIONS, SCALE, RuleOfThumb
+from moralscope.rules.rule_files import MAX_RULES, Cell, Row, read_text, rows_of
+
+MAX_LENGTH = 300  # characters of a rule or of an example
+MAX_EXAMPLES = 20
+SHIPPED = "moralscope"
+_REMEDY = (
+    "a rule needs text; it may have id, foundations (1-3 of "
+    f"{', '.join(FOUNDATIONS)}), severity and consensus (1-5), theme, scope, examples"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rulebook:
+    """Named rules in order; `themes` gives the theme of a rule by its text.
+
+    Examples
+    --------
+    >>> book = shipped_rulebook()
+    >>> len(book.rules) >= 400, book.by_id()["lib-private-messages"].foundations
+    (True, ('liberty', 'loyalty'))
+    """
+
+    name: str
+    rules: tuple[RuleOfThumb, ...]
+    themes: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def by_id(self) -> dict[str, RuleOfThumb]:
+        """Return the rules that have an id, by it."""
+        return {rule.id: rule for rule in self.rules if rule.id}
+
+    def chosen(self, theme: str = "", foundation: str = "") -> "Rulebook":
+        """Return the rules with that theme and that foundation; "" is any.
+
+        Examples
+        --------
+        >>> {rule.foundations[0] for rule in shipped_rulebook().chosen("drugs", "care").rules}
+        {'sanctity'}
+        """
+        kept = tuple(
+            rule
+            for rule in self.rules
+            if (not theme or self.themes.get(rule.text) == theme)
+            and (not foundation or foundation in rule.foundations)
+        )
+        return Rulebook(self.name, kept, self.themes, self.warnings)
+
+
+def load_rulebook(path: Path | str) -> Rulebook:
+    """Return the shipped rulebook by its name, or read the user's YAML or CSV file."""
+    if str(path) == SHIPPED:
+        return shipped_rulebook()
+    return parse_rulebook(read_text(Path(path)), str(path))
+
+
+@cache
+def shipped_rulebook() -> Rulebook:
+    """Return the rules that we wrote: everyday and chatbot-specific, over six foundations.
+
+    Examples
+    --------
+    >>> shipped_rulebook().warnings
+    ()
+    """
+    folder = resources.files(__package__) / "data" / "rules"
+    parts = [
+        parse_rulebook((folder / f"{name}.yaml").read_text("utf-8"), f"{name}.yaml")
+        for name in FOUNDATIONS
+    ]
+    return layer_rulebooks(parts, SHIPPED)
+
+
+def parse_rulebook(text: str, source: str) -> Rulebook:
+    r"""Parse and validate a rulebook; an `InputError` names the line that is wrong.
+
+    Examples
+    --------
+    >>> book = parse_rulebook("rules:\n- text: It's rude to stare at people.\n", "ours.yaml")
+    >>> book.name, book.rules[0].severity
+    ('ours', None)
+    >>> parse_rulebook("text,severity\nIt's rude to stare.,9\n", "ours.csv")
+    Traceback (most recent call last):
+    moralscope.core.errors.InputError: rulebook ours.csv line 2 has the severity '9'...
+    """
+    name, rows = rows_of(text, source)
+    if not rows:
+        raise InputError(f"rulebook {source} holds no rules", _REMEDY)
+    if len(rows) > MAX_RULES:
+        raise InputError(f"rulebook {source} has {len(rows):,} rules", f"at most {MAX_RULES:,}")
+    rules, themes, warnings = [], {}, []
+    lines: dict[str, int] = {}
+    for row in rows:
+        rule = _rule(row, source)
+        for key in _keys(rule):
+            if key in lines:
+                what = f"repeats the rule of line {lines[key]} ({key[:60]!r})"
+                raise _wrong(source, row.line, what)
+            lines[key] = row.line
+        rules.append(rule)
+        if theme := _text(row, "theme", source):
+            themes[rule.text] = theme
+        warnings += [f"{source} line {row.line} {what}" for what in unmet_criteria(rule.text)]
+    return Rulebook(name or Path(source).stem, tuple(rules), themes, tuple(warnings))
+
+
+def layer_rulebooks(books: Sequence[Rulebook], name: str = "") -> Rulebook:
+    r"""Lay rulebooks over each other: a later rule takes the place of one with its id or its text.
+
+    Examples
+    --------
+    >>> ours = parse_rulebook("text,severity\nIt's rude to stare.,1\n", "a.csv")
+    >>> theirs = parse_rulebook("text,severity\nIt is rude to stare!,3\n", "b.csv")
+    >>> [rule.severity for rule in layer_rulebooks([ours, theirs]).rules]
+    [3.0]
+    """
+    slots: list[RuleOfThumb | None] = []
+    places: dict[str, int] = {}
+    for rule in (rule for book in books for rule in book.rules):
+        held = sorted({places[key] for key in _keys(rule) if key in places})
+        for old in held:  # its id may be that of one rule and its text that of another
+            for key in _keys(slots[old]):
+                places.pop(key, None)
+            slots[old] = None
+        place = held[0] if held else len(slots)
+        slots[place : place + 1] = [rule]
+        places |= dict.fromkeys(_keys(rule), place)
+    themes = {text: theme for book in books for text, theme in book.themes.items()}
+    warnings = tuple(line for book in books for line in book.warnings)
+    rules = tuple(rule for rule in slots if rule is not None)
+    return Rulebook(name or "+".join(book.name for book in books), rules, themes, warnings)
+
+
+def load_layers(paths: Iterable[Path | str]) -> Rulebook:
+    """Read several rulebooks, the later over the earlier; none is the shipped one.
+
+    Examples
+    --------
+    >>> load_layers([]).name
+    'moralscope'
+    """
+    books = [load_rulebook(path) for path in paths] or [shipped_rulebook()]
+    return books[0] if len(books) == 1 else layer_rulebooks(books)
+
+
+def _keys(rule: RuleOfThumb | None) -> list[str]:
+    return [] if rule is None else [key for key in (rule.id, _plain(rule.text)) if key]
+
+
+def _plain(text: str) -> str:
+    return " ".join(words_of(text)).replace("it's", "it is")
+
+
+def _rule(row: Row, source: str) -> RuleOfThumb:
+    text = _text(row, "text", source)
+    if not text:
+        raise _wrong(source, row.line, "has a rule without 'text'")
+    for problem in broken_checks(text):
+        raise _wrong(source, row.line, f"has a rule that {problem}")
+    foundations = tuple(name.lower() for name in _list(row, "foundations", source))
+    for name in foundations:
+        if name not in FOUNDATIONS:
+            raise _wrong(source, row.line, f"has the unknown foundation {name!r}")
+    if len(foundations) > 3 or len(set(foundations)) < len(foundations):
+        raise _wrong(source, row.line, "needs one to three different foundations")
+    return RuleOfThumb(
+        text,
+        foundations,
+        _scale(row, "severity", source),
+        _scale(row, "consensus", source),
+        _text(row, "scope", source),
+        _list(row, "examples", source),
+        id=_text(row, "id", source),
+    )
+
+
+def _text(row: Row, key: str, source: str) -> str:
+    value = row.cells.get(key, "")
+    if not isinstance(value, str):
+        raise _wrong(source, row.line, f"has a list under '{key}', where a text belongs")
+    return _bounded(value, row, key, source)
+
+
+def _bounded(value: str, row: Row, key: str, source: str) -> str:
+    value = value.strip()
+    if len(value) > MAX_LENGTH:
+        raise _wrong(source, row.line, f"has more than {MAX_LENGTH} characters under '{key}'")
+    if not value.isprintable():
+        raise _wrong(source, row.line, f"has control characters or line breaks under '{key}'")
+    return value
+
+
+def _list(row: Row, key: str, source: str) -> tuple[str, ...]:
+    value: Cell = row.cells.get(key, ())
+    parts = [value] if isinstance(value, str) else list(value)
+    found = tuple(part for each in parts if (part := _bounded(each, row, key, source)))
+    if len(found) > MAX_EXAMPLES:
+        raise _wrong(source, row.line, f"has more than {MAX_EXAMPLES} items under '{key}'")
+    return found
+
+
+def _scale(row: Row, key: str, source: str) -> float | None:
+    value = _text(row, key, source)
+    if not value:
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    low, high = SCALE
+    if not low <= number <= high:  # not a number is neither
+        raise _wrong(source, row.line, f"has the {key} {value[:20]!r}, not {low:.0f} to {high:.0f}")
+    return number
+
+
+def _wrong(source: str, line: int, what: str) -> InputError:
+    return InputError(f"rulebook {source} line {line} {what}", _REMEDY)

@@ -1,0 +1,166 @@
+"""Texts under audit, made fit for models: bounded, cleaned, and refused where nobody can read them.
+
+Nothing is executed and nothing is rendered: HTML stays the text that it is. What a model trained on
+English cannot judge (no words, another script, another language) is told and never guessed. The
+test of language is a small heuristic: Latin letters and function words. Short texts pass it.
+"""
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from moralscope.rules.records import Exchange
+from moralscope.stats.text.function_words import CONTRACTED, function_words
+
+MAX_PROMPT = 600  # characters of a prompt that the expert reads
+MAX_REPLY = 900  # characters of a reply that the expert reads: its window, with rule and prompt
+CHUNK = 300  # characters of a piece of a long reply
+MAX_CHUNKS = 400  # pieces that are looked at
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_ENOUGH = 12  # words without a single English function word
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """An exchange as models read it: what was left out is in `notes`, why not read in `refusal`."""
+
+    exchange: Exchange
+    notes: tuple[str, ...] = ()
+    refusal: str = ""
+
+
+def clean(text: str) -> str:
+    r"""Put a text on one line: no control or invisible characters, wide letters made plain.
+
+    Examples
+    --------
+    >>> clean("<b>Hi</b>\x00\n\x1b[31m y\u200bou ")
+    '<b>Hi</b> [31m you'
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    if not text.isprintable():
+        text = "".join(map(_kept, text))
+    return " ".join(text.split())
+
+
+def _kept(char: str) -> str:
+    if char.isprintable():
+        return char
+    return "" if unicodedata.category(char) == "Cf" else " "
+
+
+def unreadable(text: str) -> str:
+    """Say why a model of English cannot read a text; nothing where it can or might.
+
+    Examples
+    --------
+    >>> unreadable("😀😀"), unreadable("Ich weiß nicht, was das ist."), unreadable("Yes.")
+    ('holds no words', 'is not in English', '')
+    """
+    letters = [char for char in text if char.isalpha()]
+    if not letters:
+        return "holds no words"
+    latin = sum(char.isascii() or "LATIN" in unicodedata.name(char, "") for char in letters)
+    if latin < len(letters) / 2:
+        return "is not in Latin script"
+    words = [
+        word.lower() for word in _WORD.findall(text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
+    ]
+    english, foreign = (sum(word in known for word in words) for known in _function_words())
+    accented = sum(not word.isascii() for word in words)
+    if (foreign >= 2 and foreign > english) or (not english and 5 * accented > len(words) > 2):
+        return "is not in English"
+    if not english and len(words) >= _ENOUGH:
+        return "holds no English sentence"
+    return ""
+
+
+@cache
+def _function_words() -> tuple[frozenset[str], frozenset[str]]:
+    """Return the English ones and those of other languages."""
+    place = resources.files("moralscope.rules").joinpath("data/function_words.toml")
+    lists = tomllib.loads(place.read_text("utf-8"))
+    english = (function_words() - CONTRACTED) | set(lists["english"].split())
+    return english, frozenset(lists["others"].split())
+
+
+def read_exchange(exchange: Exchange) -> Readable:
+    """Clean an exchange and say whether it can be judged; a long reply is cut by `shorten`.
+
+    Examples
+    --------
+    >>> read_exchange(Exchange("", "Hello you.")).notes
+    ('the prompt is empty',)
+    >>> read_exchange(Exchange("Hi!", "👍")).refusal
+    'the reply holds no words'
+    """
+    prompt, reply = clean(exchange.prompt[-50 * MAX_PROMPT :]), clean(exchange.reply)
+    notes = []
+    if len(prompt) > MAX_PROMPT:
+        notes.append(f"only the last {MAX_PROMPT:,} characters of the prompt were read")
+        prompt = prompt[-MAX_PROMPT:].lstrip()
+    asked = unreadable(prompt)
+    if asked == "holds no words":
+        notes.append("the prompt holds no words" if prompt else "the prompt is empty")
+        asked = ""
+    told = unreadable(reply[: 50 * MAX_REPLY])
+    refusal = ""
+    if told:
+        refusal = f"the reply {told}" if reply else "the reply is empty"
+    elif asked:
+        refusal = f"the prompt {asked}"
+    return Readable(Exchange(prompt, reply, exchange.id), tuple(notes), refusal)
+
+
+def sentences(text: str) -> list[str]:
+    """Split a text where a sentence seems to end.
+
+    Examples
+    --------
+    >>> sentences("One. Two!  Three")
+    ['One.', 'Two!', 'Three']
+    """
+    return [part for each in _SENTENCE.split(text) if (part := each.strip())]
+
+
+def chunks(text: str, size: int = CHUNK) -> list[str]:
+    """Split a text into pieces of whole sentences, as many as fit; one too long is cut.
+
+    Examples
+    --------
+    >>> chunks("One. Two!  Three", size=9)
+    ['One. Two!', 'Three']
+    """
+    found: list[str] = []
+    for sentence in sentences(text):
+        for at in range(0, len(sentence), size):
+            piece = sentence[at : at + size].strip()
+            if found and len(found[-1]) + len(piece) < size:
+                found[-1] = f"{found[-1]} {piece}".strip()
+            else:
+                found.append(piece)
+    return [piece for piece in found if piece]
+
+
+def shorten(pieces: Sequence[str], scores: Sequence[float], room: int = MAX_REPLY) -> str:
+    """Join the pieces with the highest scores that fit, in the order of the text.
+
+    Examples
+    --------
+    >>> shorten(["One.", "Two.", "Three."], [0.1, 0.9, 0.5], room=11)
+    'Two. Three.'
+    """
+    kept: list[int] = []
+    used = 0
+    for place in sorted(range(len(pieces)), key=lambda place: (-scores[place], place)):
+        cost = len(pieces[place]) + bool(kept)
+        if used + cost <= room:
+            kept.append(place)
+            used += cost
+    return " ".join(pieces[place] for place in sorted(kept))

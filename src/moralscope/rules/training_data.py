@@ -1,0 +1,222 @@
+"""Lessons for the experts of rules, by where they come from: the data at hand, or MIC.csv.
+
+At hand: alignment from Moral Stories (norm-distance split) and SOCIAL-CHEM-101, foundations from
+SOCIAL-CHEM-101, split by situation. From MIC.csv: all four, on the file's own or an 80-10-10 split.
+Rules that are held out anywhere train nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.errors import InputError
+from moralscope.models.classifiers.learning import Lesson
+from moralscope.models.store.data_files import data_file
+from moralscope.rules.alignment import TASK
+from moralscope.rules.annotations import load_annotations
+from moralscope.rules.attribute_lessons import (
+    FOUNDATIONS_TASK,
+    SCALES,
+    foundation_lessons,
+    known_foundations,
+    scale_lessons,
+)
+from moralscope.rules.lessons import alignment_dev, alignment_lessons, annotated_lessons
+from moralscope.rules.reading import AnnotationFile
+from moralscope.rules.records import ALIGNMENTS, Annotation
+from moralscope.rules.splits import PARTS, split_annotations
+from moralscope.rules.stories_to_rules import (
+    other_wordings,
+    social_matters,
+    story_matters,
+    story_verbs,
+)
+from moralscope.rules.written import written_dev, written_exchanges, written_lessons
+from moralscope.stories.data_files import load_stories
+from moralscope.stories.norms.reversal import reversals
+from moralscope.stories.splits import part_of
+from moralscope.stories.story import MoralStory
+
+SPLIT = "norm_distance"
+SOCIAL_FILES = ("social_chem/obligatory_sc101.csv", "social_chem/optional_sc101.csv")
+WRITTEN_WEIGHT = 2.0  # few beside those that templates make, and nearer to what is audited
+EXCHANGES = "exchanges"  # the group of a file of one's own that helps to choose
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """Lessons by part, the labels of each task, and what went into them."""
+
+    parts: Mapping[str, Sequence[Lesson]]
+    labels: Mapping[str, tuple[str, ...]]
+    data: Sequence[str]
+    counts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def lessons_at_hand(
+    tasks: Sequence[str], stories: Path | None, limit: int | None, turns: int, seed: int
+) -> Taught:
+    """Make lessons of alignment and foundations from Moral Stories and SOCIAL-CHEM-101.
+
+    `limit` takes only so many stories, and so many rules, of each part.
+    """
+    social = _social()
+    rows = social.annotations
+    split = split_annotations(rows, seed=seed)
+    rules = {part: split.of(rows, part) for part in PARTS}
+    read = load_stories(stories).stories if TASK in tasks else ()
+    told = _story_parts(read) if TASK in tasks else {part: [] for part in PARTS}
+    rules["train"] = _apart(rules, told)
+    rules = {part: each[:limit] for part, each in rules.items()}
+    told = {part: each[:limit] for part, each in told.items()}
+    parts: dict[str, list[Lesson]] = {part: [] for part in PARTS}
+    labels: dict[str, tuple[str, ...]] = {}
+    counts: dict[str, Any] = {"bad_rules": social.bad_rules}
+    if TASK in tasks:
+        labels[TASK] = ALIGNMENTS
+        counts |= _add_alignment(parts, told, rules, story_verbs(read), (turns, seed))
+    if FOUNDATIONS_TASK in tasks:
+        labels[FOUNDATIONS_TASK] = known_foundations(rows)
+        names = labels[FOUNDATIONS_TASK]
+        parts["train"] += foundation_lessons(rules["train"], names, other_wordings, turns)
+        for part in ("dev", "test"):
+            parts[part] += foundation_lessons(rules[part], names)
+    data = [*(["moral-stories", "written"] if TASK in tasks else []), "social-chem-101"]
+    return Taught(parts, labels, data, counts)
+
+
+def lessons_of_file(
+    file: AnnotationFile, tasks: Sequence[str], limit: int | None, seed: int
+) -> Taught:
+    """Make lessons of the tasks that the annotations of a file have values for."""
+    split = split_annotations(file.annotations, seed=seed)
+    rows = {part: split.of(file.annotations, part)[:limit] for part in PARTS}
+    parts: dict[str, list[Lesson]] = {part: [] for part in PARTS}
+    labels: dict[str, tuple[str, ...]] = {}
+    for task in tasks:
+        made = {part: _annotated(each, task, rows["train"]) for part, each in rows.items()}
+        if not made["train"] or not made["dev"]:
+            raise InputError(
+                f"{file.source} has no {task} to learn from in its train and dev parts",
+                "give a file with that column, or train another attribute",
+            )
+        if task in SCALES and len({row.values for row in made["train"]}) == 1:
+            raise InputError(
+                f"{task} is {made['train'][0].values[0]:g} in every row of {file.source}",
+                "nothing can be learnt from it: 'moralscope rules stats' shows each value",
+            )
+        labels[task] = _labels(task, rows["train"])
+        for part in PARTS:
+            parts[part] += made[part]
+    counts = {"official": split.official, "exchanges_in_two_parts": split.moved}
+    return Taught(parts, labels, [Path(file.source).name], counts)
+
+
+def exchange_lessons(path: Path) -> list[Lesson]:
+    """Read exchanges with a rule and its alignment (CSV as MIC.csv, or YAML) to choose by."""
+    if path.suffix in (".yaml", ".yml"):
+        rows = _yaml_rows(path)
+    else:
+        rows = list(load_annotations(path, kind="mic").annotations)
+    found = annotated_lessons(rows, EXCHANGES)
+    if not found:
+        raise InputError(f"{path} has no exchange with an alignment", "give prompt, reply, rule, …")
+    return found
+
+
+def social_files() -> list[Path]:
+    """Return the files of SOCIAL-CHEM-101 below MORALSCOPE_DATA."""
+    found = [path for name in SOCIAL_FILES if (path := data_file(name))]
+    if not found:
+        raise InputError(
+            f"no {SOCIAL_FILES[0]} is below MORALSCOPE_DATA",
+            "'moralscope data where social-chem-101' says where it comes from",
+        )
+    return found
+
+
+def _social() -> AnnotationFile:
+    files = [load_annotations(path, kind="social-chem") for path in social_files()]
+    rows = tuple(row for file in files for row in file.annotations)
+    return replace(files[0], annotations=rows, bad_rules=sum(file.bad_rules for file in files))
+
+
+def _story_parts(stories: Sequence[MoralStory]) -> dict[str, list[MoralStory]]:
+    member = part_of(stories, SPLIT, "action")
+    return {part: [one for one in stories if member.get(one.id) == part] for part in PARTS}
+
+
+def _apart(
+    rules: Mapping[str, Sequence[Annotation]], told: Mapping[str, Sequence[MoralStory]]
+) -> list[Annotation]:
+    """Return the train rules less those whose words are held out, there or in the stories."""
+    held = {_plain(row.rule) for part in ("dev", "test") for row in rules[part]}
+    held |= {_plain(story.norm or "") for part in ("dev", "test") for story in told[part]}
+    return [row for row in rules["train"] if _plain(row.rule) not in held]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().strip(" .!").split())
+
+
+def _add_alignment(
+    parts: dict[str, list[Lesson]],
+    told: Mapping[str, Sequence[MoralStory]],
+    rules: Mapping[str, Sequence[Annotation]],
+    verbs: frozenset[str],
+    drawn: tuple[int, int],
+) -> dict[str, Any]:
+    turns, seed = drawn
+    found = {part: story_matters(each, verbs) for part, each in told.items()}
+    social = social_matters(rules["train"])
+    parts["train"] += alignment_lessons(found["train"].matters, turns=turns, seed=seed)
+    parts["train"] += alignment_lessons(social.matters, turns=turns, seed=seed, weight=0.7)
+    for part in ("dev", "test"):
+        parts[part] += alignment_dev(found[part].matters, seed)
+    written = {
+        part: [row for row in written_exchanges() if row.split == part] for part in ("train", "dev")
+    }
+    parts["train"] += written_lessons(written["train"], reversals, weight=WRITTEN_WEIGHT, seed=seed)
+    parts["dev"] += written_dev(written["dev"])
+    return {
+        "written": {part: len(rows) for part, rows in written.items()},
+        "rewritten": {
+            **{f"stories {part}": [each.rewritten, each.acts] for part, each in found.items()},
+            "social-chem-101 train": [social.rewritten, social.acts],
+        },
+    }
+
+
+def _annotated(rows: Sequence[Annotation], task: str, train: Sequence[Annotation]) -> list[Lesson]:
+    if task == TASK:
+        return annotated_lessons(rows)
+    if task == FOUNDATIONS_TASK:
+        return foundation_lessons(rows, known_foundations(train))
+    return scale_lessons(rows, task)
+
+
+def _labels(task: str, train: Sequence[Annotation]) -> tuple[str, ...]:
+    if task == TASK:
+        return ALIGNMENTS
+    return known_foundations(train) if task == FOUNDATIONS_TASK else (task,)
+
+
+def _yaml_rows(path: Path) -> list[Annotation]:
+    import yaml
+
+    from moralscope.rules.records import Exchange
+
+    try:
+        rows = yaml.safe_load(path.read_text("utf-8"))
+        return [
+            Annotation(Exchange(row["prompt"], row["reply"]), row["rule"], row["alignment"])
+            for row in rows
+            if row["alignment"] in ALIGNMENTS
+        ]
+    except (OSError, yaml.YAMLError, KeyError, TypeError, UnicodeDecodeError) as error:
+        line = str(error).splitlines()[0][:120]
+        raise InputError(
+            f"{path} cannot be read as exchanges ({line})",
+            "write a list of prompt, reply, rule and alignment",
+        ) from error

@@ -1,0 +1,61 @@
+"""The annotation server: its application and how it is started.
+
+Routes are in `api` (annotators), `lead` (leads) and `pages` (what both look at); who may do what is
+decided by the `Desk` behind them.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from fastapi import FastAPI
+
+from moralscope.annotation.projects import (
+    Conflict,
+    Desk,
+    NotAllowed,
+    NotSaved,
+    Paused,
+    RuleSearch,
+    open_desk,
+)
+from moralscope.server.annotate import api, lead, pages
+from moralscope.server.annotate.access import Access
+from moralscope.server.annotate.agreement import SoFar
+from moralscope.server.factory import make_app
+from moralscope.server.running import Place, run
+from moralscope.server.secret import kept_secret, named_secret
+from moralscope.server.security import Sessions, Signer
+
+__all__ = ["annotation_app", "serve"]
+
+STATUSES = {NotAllowed: 403, Conflict: 409, Paused: 409, NotSaved: 503}
+
+
+def annotation_app(desk: Desk, *, secret: bytes, place: Place | None = None) -> FastAPI:
+    """Return the application of one project."""
+    place = place or Place()
+    app = make_app(
+        f"moralscope annotate: {desk.project.name}",
+        place,
+        [api.router, lead.router, pages.router],
+        STATUSES,
+    )
+    days = desk.project.policies.session_days
+    app.state.access = Access(desk, Sessions(Signer(secret), place.is_https, days))
+    app.state.agreement = SoFar()
+    app.state.search = RuleSearch(desk.project)
+    app.state.public_url = place.public_url.rstrip("/")
+    return app
+
+
+def serve(folder: Path, place: Place, announce: Callable[[str], None]) -> None:
+    """Serve the project in `folder` until a signal comes; `announce` is told the address."""
+    named = named_secret()
+    place.check(has_secret=named is not None)
+    desk = open_desk(folder)
+    try:
+        desk.warm()
+        app = annotation_app(desk, secret=named or kept_secret(folder), place=place)
+        run(app, place, announce)
+    finally:
+        desk.close()

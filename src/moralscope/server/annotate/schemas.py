@@ -1,0 +1,364 @@
+"""What goes over the wire: bounded bodies in, and out only what the person may see.
+
+An annotator gets the texts that the form shows and nothing else of an item: not who wrote it, not
+the columns that a blinded sheet hides.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from fastapi import Path
+from pydantic import BaseModel, ConfigDict, Field
+
+from moralscope.annotation import projects as room
+from moralscope.server.limits import Storable
+
+LONGEST = 20_000  # characters of one text; forms ask for far less
+
+
+Line = Annotated[Storable, Field(max_length=200)]
+Text = Annotated[Storable, Field(max_length=LONGEST)]
+Key = Annotated[Storable, Field(max_length=80)]
+Value = Text | bool | int | None | Annotated[list[Line], Field(max_length=60)]
+Values = Annotated[dict[Key, Value], Field(max_length=60)]
+Id = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:-]{1,80}$")]
+FileName = Annotated[str, Path(max_length=120)]
+
+
+class Body(BaseModel):
+    """What a request carries; a key that is not asked for is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Token(Body):
+    token: Annotated[Storable, Field(min_length=1, max_length=200)]
+
+
+class Consent(Body):
+    agrees: bool
+
+
+class TestAnswers(Body):
+    __test__ = False
+
+    answers: Annotated[dict[Key, Line], Field(max_length=60)]
+
+
+class AboutMe(Body):
+    leaning: Key | None = None
+    statements: Annotated[dict[Key, Annotated[int, Field(ge=0, le=10)]], Field(max_length=100)] = {}
+
+
+class Draft(Body):
+    answer: Values
+
+
+class Submission(Draft):
+    submission: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{8,64}$")]
+
+
+class Skip(Body):
+    reason: Line = ""
+
+
+class Invite(Body):
+    name: Annotated[Storable, Field(min_length=1, max_length=80)]
+    role: Literal["annotator", "lead"] = "annotator"
+
+
+class Verdict(Body):
+    verdict: Literal["good", "mend"]
+    feedback: Annotated[Storable, Field(max_length=4000)] = ""
+
+
+class PauseProject(Body):
+    paused: bool
+
+
+class Export(Body):
+    name: Annotated[Storable, Field(min_length=1, max_length=120)]
+    shape: Literal["jsonl", "csv", "parquet", "mic", "stories", "human", "people"]
+
+
+class Done(BaseModel):
+    """It was done."""
+
+    done: Literal[True] = True
+
+
+class Me(BaseModel):
+    """A person as she sees herself, or as a lead sees her."""
+
+    id: str
+    name: str
+    role: str
+    stage: str
+    paused: bool
+    questionnaire_open: bool
+    attempts_left: int
+
+    @classmethod
+    def of(cls, person: room.Person) -> "Me":
+        return cls(**{name: getattr(person, name) for name in cls.model_fields})
+
+
+class Progress(BaseModel):
+    done: int
+    skipped: int
+    left: int
+    project_paused: bool
+
+    @classmethod
+    def of(cls, progress: room.Progress) -> "Progress":
+        return cls(**{name: getattr(progress, name) for name in cls.model_fields})
+
+
+class Joined(BaseModel):
+    """Who one is, the token for changes, and the page to go to."""
+
+    csrf: str
+    person: Me
+    next: str
+
+
+class Standing(BaseModel):
+    csrf: str
+    person: Me
+    progress: Progress | None
+
+
+class Choice(BaseModel):
+    value: str
+    label: str
+    help: str
+    examples: list[str]
+
+    @classmethod
+    def of(cls, choice: room.Choice) -> "Choice":
+        return cls(
+            value=choice.value,
+            label=choice.label,
+            help=choice.help,
+            examples=list(choice.examples),
+        )
+
+
+class Question(BaseModel):
+    id: str
+    text: str
+    choices: list[Choice]
+
+
+class Test(BaseModel):
+    __test__ = False
+
+    attempt: int
+    pass_mark: int
+    attempts_left: int
+    questions: list[Question]
+
+    @classmethod
+    def of(cls, test: room.Test) -> "Test":
+        asked = [
+            Question(id=q.id, text=q.text, choices=[Choice.of(c) for c in q.choices])
+            for q in test.questions
+        ]
+        return cls(
+            attempt=test.attempt,
+            pass_mark=test.pass_mark,
+            attempts_left=test.attempts_left,
+            questions=asked,
+        )
+
+
+class TestOutcome(BaseModel):
+    __test__ = False
+
+    passed: bool
+    right: int
+    of: int
+    attempts_left: int
+    explanations: dict[str, str]
+
+
+class Statement(BaseModel):
+    id: str
+    text: str
+
+
+class Questionnaire(BaseModel):
+    leanings: list[Choice]
+    statements: list[Statement]
+    scale: list[Choice]
+
+    @classmethod
+    def of(cls, asked: room.Questionnaire) -> "Questionnaire":
+        return cls(
+            leanings=[Choice.of(each) for each in asked.leanings],
+            statements=[Statement(id=each.id, text=each.text) for each in asked.statements],
+            scale=[Choice.of(each) for each in asked.scale],
+        )
+
+
+class FormField(BaseModel):
+    name: str
+    label: str
+    type: str
+    help: str
+    required: bool
+    choices: list[Choice]
+    low: int
+    high: int
+    longest: int
+    shortcut: str
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What the values of a scale or a choice are called."""
+        return {choice.value: choice.label for choice in self.choices}
+
+
+class Shown(BaseModel):
+    name: str
+    label: str
+    text: str
+
+
+class Work(BaseModel):
+    """An item to judge: what is shown, what is asked, and the draft kept so far."""
+
+    assignment: str
+    stage: str
+    form: str
+    title: str
+    texts: list[Shown]
+    fields: list[FormField]
+    draft: dict[str, Any]
+    lease_until: float
+
+    @classmethod
+    def of(cls, work: room.Work) -> "Work":
+        return cls(
+            assignment=work.assignment,
+            stage=work.stage,
+            form=work.form.name,
+            title=work.form.title,
+            texts=shown(work.form, work.item.texts),
+            fields=fields(work.form, work.item.texts),
+            draft=dict(work.draft),
+            lease_until=work.lease_until,
+        )
+
+
+class NextWork(BaseModel):
+    work: Work | None
+    progress: Progress
+
+
+class SavedDraft(BaseModel):
+    saved: Literal[True] = True
+    lease_until: float
+
+
+class Finding(BaseModel):
+    field: str
+    check: str
+    message: str
+    blocks: bool
+
+
+class Findings(BaseModel):
+    findings: list[Finding]
+
+
+class Receipt(BaseModel):
+    submission: str
+    saved: bool
+    repeated: bool
+    revision: int
+    findings: list[Finding]
+
+    @classmethod
+    def of(cls, receipt: room.Receipt) -> "Receipt":
+        return cls(
+            submission=receipt.submission,
+            saved=receipt.saved,
+            repeated=receipt.repeated,
+            revision=receipt.revision,
+            findings=findings(receipt.findings),
+        )
+
+
+class Said(BaseModel):
+    verdict: str
+    feedback: str
+    at: float
+
+
+class Past(BaseModel):
+    """One's own submission, with what the lead said of it."""
+
+    assignment: str
+    stage: str
+    title: str
+    texts: list[Shown]
+    answer: dict[str, Any]
+    revision: int
+    submitted: float
+    reviews: list[Said]
+
+    @classmethod
+    def of(cls, past: room.PastWork) -> "Past":
+        latest = past.revisions[-1]
+        return cls(
+            assignment=past.assignment,
+            stage=past.stage,
+            title=past.form.title,
+            texts=shown(past.form, past.item.texts),
+            answer=dict(latest.answer),
+            revision=latest.number,
+            submitted=latest.created,
+            reviews=[
+                Said(verdict=r.verdict, feedback=r.feedback, at=r.created) for r in past.reviews
+            ],
+        )
+
+
+class Example(BaseModel):
+    text: str
+    foundations: list[str]
+    source: str
+
+
+def shown(form: room.TaskForm, texts: Mapping[str, str]) -> list[Shown]:
+    """Return the item's texts that the form shows, in its order."""
+    return [
+        Shown(name=each.name, label=each.label, text=texts[each.name])
+        for each in form.shows
+        if texts.get(each.name)
+    ]
+
+
+def fields(form: room.TaskForm, texts: Mapping[str, str]) -> list[FormField]:
+    """Return the form's fields; choices that are texts of the item are filled in."""
+    return [
+        FormField(
+            choices=_choices(field, texts),
+            **{name: getattr(field, name) for name in FormField.model_fields if name != "choices"},
+        )
+        for field in form.fields
+    ]
+
+
+def _choices(field: room.Field, texts: Mapping[str, str]) -> list[Choice]:
+    offered = [texts[name] for name in field.choices_from if texts.get(name)]
+    fixed = [Choice.of(each) for each in field.choices]
+    return fixed + [Choice(value=each, label=each, help="", examples=[]) for each in offered]
+
+
+def findings(found: tuple[room.Finding, ...]) -> list[Finding]:
+    """Return what checks found, as it is sent."""
+    return [
+        Finding(field=f.field, check=f.check, message=f.message, blocks=f.blocks) for f in found
+    ]

@@ -1,0 +1,137 @@
+"""The HTTP API: its application and how it is started.
+
+Routes are in `routes` (jobs) and `guard` (the proxy); `work` runs jobs for them, `access` decides
+who may ask. Numbers and records are those of the jobs.
+"""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Depends, FastAPI
+from fastapi.security import HTTPBearer
+from starlette.requests import Request
+from starlette.responses import Response
+
+from moralscope.server.api import routes
+from moralscope.server.api.access import Token, Unknown, check_place
+from moralscope.server.api.metrics import Measured
+from moralscope.server.api.work import STATUSES, BodyTime, Bounds, Work
+from moralscope.server.errors import problem
+from moralscope.server.factory import make_app
+from moralscope.server.guard import proxy as guard_routes
+from moralscope.server.guard.policy import Guard
+from moralscope.server.guard.upstream import Upstream
+from moralscope.server.running import Place, run
+
+__all__ = ["Bounds", "Proxy", "Token", "Work", "api_app", "serve"]
+
+MAX_BODY = 4 * 1024 * 1024  # bytes of a request
+_ARRIVAL = 30  # seconds that a request may take to arrive
+_MORE = 5  # seconds that an answer has to reach its client after the job's own time
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """The guard and the server that it stands in front of."""
+
+    guard: Guard
+    upstream: Upstream
+
+
+def api_app(
+    work: Work,
+    *,
+    place: Place | None = None,
+    token: Token | None = None,
+    proxy: Proxy | None = None,
+    more: Iterable[APIRouter] = (),
+) -> FastAPI:
+    """Return the application around `work`; it closes `work` when it ends.
+
+    Parameters
+    ----------
+    work
+        Runs the jobs.
+    place, token
+        Where it listens, and what who asks must show.
+    proxy
+        Serve chat completions of another server, each audited.
+    more
+        Routes beside these.
+
+    Examples
+    --------
+    >>> from moralscope.server.service import Service
+    >>> work = Work(Service())
+    >>> "/v1/score" in api_app(work).openapi()["paths"]
+    True
+    >>> work.close()
+    """
+    routers = [routes.router, routes.server_router, routes.open_router, *more]
+    if proxy is not None:
+        routers.append(guard_routes.router)
+    app = make_app("moralscope", place or Place(), _secured(routers, token), STATUSES, MAX_BODY)
+    app.state.work, app.state.token, app.state.proxy = work, token, proxy
+    app.add_middleware(BodyTime, seconds=min(_ARRIVAL, work.bounds.seconds))
+    app.add_middleware(Measured, metrics=work.metrics)
+    app.add_exception_handler(Unknown, _unknown)
+    app.router.lifespan_context = _closing
+    return app
+
+
+def _secured(routers: Iterable[APIRouter], token: Token | None) -> list[APIRouter]:
+    """Say in the OpenAPI document that a token is wanted, where one is."""
+    if token is None:
+        return list(routers)
+    documents = Depends(HTTPBearer(auto_error=False, description="The server's token."))
+    found = []
+    for each in routers:
+        around = APIRouter(dependencies=[] if each is routes.open_router else [documents])
+        around.include_router(each)
+        found.append(around)
+    return found
+
+
+def _unknown(request: Request, error: Exception) -> Response:
+    known = Unknown()
+    response = problem(known.status, known.problem, known.remedy)
+    response.headers["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+@asynccontextmanager
+async def _closing(app: FastAPI) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        if app.state.proxy is not None:
+            await app.state.proxy.upstream.close()
+        await asyncio.to_thread(app.state.work.close)
+
+
+def serve(
+    work: Work,
+    place: Place,
+    announce: Callable[[str], None],
+    *,
+    token: Token | None = None,
+    proxy: Proxy | None = None,
+    mount: Callable[[FastAPI], None] | None = None,
+) -> None:
+    """Serve until SIGINT or SIGTERM, then finish what was accepted and return.
+
+    `mount` adds more to the application: the pages.
+    """
+    check_place(place, token)
+    app = api_app(work, place=place, token=token, proxy=proxy)
+    if mount is not None:
+        mount(app)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        parts = 1 if proxy is None else 2  # the server behind has as much time as the audit
+        run(app, place, announce, grace=parts * work.bounds.seconds + _MORE)
+    except KeyboardInterrupt:  # both signals come out as this, after the last answer
+        return

@@ -1,0 +1,186 @@
+"""What programs ask of the server: one handler per job, each answered with its run record."""
+
+from typing import Any
+
+from fastapi import APIRouter, Depends
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from moralscope.axes.build import AxisOptions
+from moralscope.core.records import RunRecord
+from moralscope.rules.audit import AuditOptions
+from moralscope.server.api import examples
+from moralscope.server.api import schemas as s
+from moralscope.server.api.access import allowed
+from moralscope.server.api.metrics import CONTENT_TYPE
+from moralscope.server.api.work import NDJSON, Report, Tell, Work
+from moralscope.server.errors import documented
+from moralscope.server.service import ENCODERS, EXPERTS, GENERATORS, Asked
+from moralscope.version import __version__
+
+router = APIRouter(
+    prefix="/v1",
+    tags=["jobs"],
+    dependencies=[Depends(allowed)],
+    responses=documented(400, 401, 403, 408, 413, 422, 429, 500, 504),
+)
+open_router = APIRouter(prefix="/v1", tags=["server"])
+server_router = APIRouter(
+    prefix="/v1",
+    tags=["server"],
+    dependencies=[Depends(allowed)],
+    responses=documented(401),
+)
+
+
+def _answers(example: Any, lines: str = "") -> dict[int | str, dict[str, Any]]:
+    """Document the record, and the lines where a route can answer with them."""
+    content: dict[str, Any] = {"application/json": {"example": example}}
+    if lines:
+        content[NDJSON] = {"schema": {"type": "string"}, "example": lines}
+    return {200: {"description": "The run record", "model": s.Record, "content": content}}
+
+
+def _work(request: Request) -> Work:
+    work: Work = request.app.state.work
+    return work
+
+
+@router.post("/score", responses=_answers(examples.SCORE, examples.LINES), summary="Score actions")
+async def score(request: Request, body: s.ScoreRequest) -> Response:
+    """Score actions on a moral axis; positive is good, negative is bad.
+
+    With `Accept: application/x-ndjson` the answer is a stream of lines: progress, then the record.
+    """
+    work = _work(request)
+
+    def job(report: Report, tell: Tell | None) -> RunRecord:
+        options = AxisOptions(
+            body.axis,
+            body.template,
+            body.fit,
+            seed=body.seed,
+            experts=body.experts,
+            norm=body.norm,
+            wordings=body.wordings,
+        )
+        return work.service.score(body.actions, options, body.encoder, body.human, report)
+
+    return await work.answer(request, job)
+
+
+@router.post(
+    "/compare", responses=_answers(examples.COMPARE, examples.LINES), summary="Compare encoders"
+)
+async def compare(request: Request, body: s.CompareRequest) -> Response:
+    """Score the same actions with several encoders and compare each pair of them.
+
+    A gate that is not met is no error here: see `statistics.gate.met`.
+    """
+    work = _work(request)
+
+    def job(report: Report, tell: Tell | None) -> RunRecord:
+        options = AxisOptions(body.axis, body.template, body.fit, seed=body.seed)
+        return work.service.compare(body.actions, options, body.encoders, body.gate, report)
+
+    return await work.answer(request, job)
+
+
+@router.post("/rank", responses=_answers(examples.RANK, examples.LINES), summary="Rank answers")
+async def rank(request: Request, body: s.RankRequest) -> Response:
+    """Rank candidate answers to a question by cosine similarity."""
+    work = _work(request)
+
+    def job(report: Report, tell: Tell | None) -> RunRecord:
+        return work.service.rank(body.question, body.answers, body.encoder, body.seed)
+
+    return await work.answer(request, job)
+
+
+@router.post(
+    "/audit", responses=_answers(examples.AUDIT, examples.AUDIT_LINES), summary="Audit replies"
+)
+async def audit(request: Request, body: s.AuditRequest) -> Response:
+    """Audit replies: rules of thumb they keep or break, severity, consensus and a verdict.
+
+    With `Accept: application/x-ndjson` every result is a line as soon as it is there; the record
+    that comes last then holds no results. A gate that is not met is no error: see
+    `statistics.gate.met`.
+    """
+    work = _work(request)
+    asked = Asked(s.read_rulebooks(body.rulebooks), body.thresholds.model_dump(exclude_none=True))
+    options = AuditOptions(
+        experts=body.experts,
+        encoder=body.encoder,
+        top=body.top,
+        revise=body.revise,
+        generator=body.generator,
+        gate=body.gate,
+        seed=body.seed,
+    )
+    given = [(each.prompt, each.reply, each.id) for each in body.exchanges]
+
+    def job(report: Report, tell: Tell | None) -> RunRecord:
+        return work.service.audit(given, options, asked, report, tell)
+
+    return await work.answer(request, job)
+
+
+@router.post("/rules/lint", responses=_answers(examples.LINT), summary="Lint a rulebook")
+async def lint(request: Request, body: s.LintRequest) -> Response:
+    """Say what a reader would object to in rulebooks: duplicates, contradictions, vague rules."""
+    work = _work(request)
+    books = s.read_rulebooks(body.rulebooks)
+
+    def job(report: Report, tell: Tell | None) -> RunRecord:
+        return work.service.lint(books, body.encoder)
+
+    return await work.answer(request, job)
+
+
+@server_router.get("/models", summary="List models")
+def models(request: Request) -> s.ModelList:
+    """List the models of the catalogue: what they are, whether they are here and in memory."""
+    return s.ModelList(
+        data=[_listed(each) for each in _work(request).service.listed()],
+        encoders=list(ENCODERS),
+        experts=list(EXPERTS),
+        generators=list(GENERATORS),
+    )
+
+
+def _listed(found: Any) -> s.ModelListed:
+    status, loaded = found
+    return s.ModelListed(
+        id=status.name,
+        owned_by=status.official.partition("/")[0] or "moralscope",
+        kind=status.kind,
+        about=status.about,
+        licence=status.licence,
+        revision=status.revision,
+        megabytes=status.megabytes,
+        state=status.state,
+        loaded=loaded,
+    )
+
+
+@server_router.get(
+    "/metrics",
+    summary="Metrics for Prometheus",
+    response_class=PlainTextResponse,
+    responses={
+        200: {
+            "description": "Prometheus' text form",
+            "content": {"text/plain": {"schema": {"type": "string"}, "example": examples.METRICS}},
+        }
+    },
+)
+def metrics(request: Request) -> Response:
+    """Return counts of requests, batches and memory; no text of anybody."""
+    return Response(_work(request).text(), media_type=CONTENT_TYPE)
+
+
+@open_router.get("/health", summary="Is the server up?")
+def health(request: Request) -> s.Health:
+    """Say that the server answers, and how much it has to do; needs no token."""
+    return s.Health(version=__version__, waiting=_work(request).waiting)

@@ -1,0 +1,242 @@
+"""Requests as jobs: a bounded number is accepted, each runs in a thread and for a limited time.
+
+An accepted request is finished, whatever signal comes, unless its client goes away first. What a
+job computes is put together with others' by the models themselves, not here.
+"""
+
+import asyncio
+import json
+import logging
+import math
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.core.records import RunRecord, to_plain
+from moralscope.io.run_records import record_lines
+from moralscope.server.api.metrics import Metrics, family
+from moralscope.server.errors import Refused, problem, title
+from moralscope.server.service import NotHere, OutOfTime, Patience, Service, within
+
+NDJSON = "application/x-ndjson"
+STATUSES: dict[type[MoralscopeError], int] = {InputError: 422, NotHere: 422, OutOfTime: 504}
+_log = logging.getLogger("moralscope.server")
+Report = Callable[[int, int], None]
+Tell = Callable[[Any], None]
+Job = Callable[[Report, Tell | None], RunRecord]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much is done at a time, how much may wait, and for how long."""
+
+    threads: int = 32
+    queue: int = 64  # requests that may wait for a thread
+    seconds: float = 120.0  # of one request, waiting included
+
+
+class Work:
+    """Runs jobs for requests.
+
+    Examples
+    --------
+    >>> work = Work(Service())
+    >>> work.waiting
+    0
+    >>> work.close()
+    """
+
+    def __init__(self, service: Service, bounds: Bounds | None = None) -> None:
+        self.service = service
+        self.bounds = bounds or Bounds()
+        self.metrics = Metrics()
+        self.waiting = 0  # accepted and not yet done; touched by the event loop only
+        self._mean = 0.1  # seconds of a job, of late
+        self._pool = ThreadPoolExecutor(self.bounds.threads, "job")
+
+    def close(self) -> None:
+        """Finish what was accepted, then end all threads."""
+        self._pool.shutdown()
+        self.service.close()
+
+    async def answer(self, request: Request, job: Job) -> Response:
+        """Run a job and answer with its record, as JSON or as lines where those are asked for."""
+        if NDJSON in request.headers.get("accept", ""):
+            return self._stream(job)
+        record = await self.run(request, lambda report: job(report, None))
+        return Response("".join(record_lines(record)), media_type="application/json")
+
+    async def run(self, request: Request, job: Callable[[Report], Any]) -> Any:
+        """Run a job in a thread; a client that goes away cancels it."""
+        given = self._patience()
+        future = self._start(given, lambda: job(lambda done, total: given.check()))
+        watch = asyncio.create_task(_gone(request))
+        try:
+            await asyncio.wait({future, watch}, return_when=asyncio.FIRST_COMPLETED)
+            if not future.done():
+                given.cancelled.set()
+            return await future
+        except asyncio.CancelledError:
+            given.cancelled.set()
+            raise
+        finally:
+            watch.cancel()
+
+    def _stream(self, job: Job) -> Response:
+        """Answer with lines: progress, results as they come, and the record at the end."""
+        given = self._patience()
+        events: asyncio.Queue[str | None] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+        told = 0
+
+        def put(**event: Any) -> None:
+            line = json.dumps(to_plain(event), allow_nan=False) + "\n"
+            loop.call_soon_threadsafe(events.put_nowait, line)
+
+        def report(done: int, total: int) -> None:
+            given.check()
+            put(type="progress", done=done, total=total)
+
+        def tell(result: Any) -> None:
+            nonlocal told
+            told += 1
+            put(type="result", result=result)
+
+        def work() -> None:
+            record = to_plain(job(report, tell))
+            put(type="record", record={**record, "results": []} if told else record)
+
+        future = self._start(given, work)
+        future.add_done_callback(lambda done: _end(done, events))
+        return StreamingResponse(_lines(events, given), media_type=NDJSON)
+
+    def _patience(self) -> Patience:
+        return Patience(time.monotonic() + self.bounds.seconds)
+
+    def _start(self, given: Patience, job: Callable[[], Any]) -> "asyncio.Future[Any]":
+        if self.waiting >= self.bounds.threads + self.bounds.queue:
+            self.metrics.refused += 1
+            wait = min(60.0, self.waiting * self._mean / self.bounds.threads)
+            raise Refused(
+                429, "too many requests are waiting", f"try again in {math.ceil(wait + 1)} s", wait
+            )
+        self.waiting += 1
+        began = time.monotonic()
+
+        def run() -> Any:
+            with within(given):
+                return job()
+
+        def done(future: "asyncio.Future[Any]") -> None:
+            self.waiting -= 1
+            self._mean += 0.1 * (time.monotonic() - began - self._mean)
+            if not future.cancelled():
+                future.exception()  # looked at: who asked may be gone
+
+        future = asyncio.wrap_future(self._pool.submit(run))
+        future.add_done_callback(done)
+        return future
+
+    def text(self) -> str:
+        """Return all metrics in Prometheus' text form."""
+        counts = self.service.models.counts()
+        named = [({"kind": kind, "model": name}, found) for (kind, name), found in counts.items()]
+        return self.metrics.text(
+            [
+                *family(
+                    "moralscope_requests_waiting",
+                    "gauge",
+                    "Requests accepted and not yet done.",
+                    [("", {}, self.waiting)],
+                ),
+                *family(
+                    "moralscope_batches_total",
+                    "counter",
+                    "Batches that a model computed.",
+                    [("", labels, found.batches) for labels, found in named],
+                ),
+                *family(
+                    "moralscope_batch_items_total",
+                    "counter",
+                    "Texts, pairs or prompts in them.",
+                    [("", labels, found.items) for labels, found in named],
+                ),
+                *family(
+                    "moralscope_items_waiting",
+                    "gauge",
+                    "Texts, pairs or prompts that wait for a model.",
+                    [("", labels, found.waiting) for labels, found in named],
+                ),
+            ]
+        )
+
+
+class BodyTime:
+    """ASGI middleware: a request must have arrived whole within `seconds`."""
+
+    def __init__(self, app: ASGIApp, seconds: float) -> None:
+        self.app, self._seconds = app, seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; one that does not arrive is refused."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        until, is_whole = asyncio.get_running_loop().time() + self._seconds, False
+
+        async def timed() -> Message:
+            nonlocal is_whole
+            async with asyncio.timeout_at(None if is_whole else until):
+                message = await receive()
+            is_whole = not message.get("more_body", False)
+            return message
+
+        try:
+            await self.app(scope, timed, send)
+        except TimeoutError:
+            if is_whole:
+                raise
+            remedy = f"send it within {self._seconds:g} s"
+            await problem(408, "the request did not arrive whole", remedy)(scope, receive, send)
+
+
+async def _gone(request: Request) -> None:
+    """Return when the client has gone away."""
+    while True:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            return
+
+
+async def _lines(events: "asyncio.Queue[str | None]", given: Patience) -> AsyncIterator[str]:
+    try:
+        while (line := await events.get()) is not None:
+            yield line
+    finally:
+        given.cancelled.set()
+
+
+def _end(future: "asyncio.Future[Any]", events: "asyncio.Queue[str | None]") -> None:
+    """End the lines; a failure after the first of them can only be said in another."""
+    error = None if future.cancelled() else future.exception()
+    if error is not None:
+        known = error if isinstance(error, MoralscopeError) else None
+        if known is None:
+            _log.error("a streamed job failed", exc_info=error)
+        status = next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
+        line = {
+            "type": "problem",
+            "title": title(status),
+            "status": status,
+            "detail": known.problem if known else "the server could not do this",
+            "remedy": known.remedy if known else "try again",
+        }
+        events.put_nowait(json.dumps(line) + "\n")
+    events.put_nowait(None)

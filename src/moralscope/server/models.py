@@ -1,0 +1,235 @@
+"""Models that live as long as a server: loaded once, shared by all requests, one thread each.
+
+Each wrapper has the seam of what it wraps and hands everything to a `Batcher`, so a job gets the
+numbers that it gets alone. Only names of the catalogue are known here: what a request names must
+never be read as a path or fetched from a hub.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from moralscope.core.errors import StoreError, UnknownName
+from moralscope.core.protocols import Classifier, Encoder, Generator, Matrix
+from moralscope.core.records import Candidate, Decoding
+from moralscope.core.registry import did_you_mean
+from moralscope.models.batching import BatchCounts, Batcher, Cancelled, OutOfTime, check_patience
+from moralscope.models.encoders.prepare import prepare_encoder
+from moralscope.models.language.prepare import generator_refs, prepare_generator
+from moralscope.models.store import Store
+from moralscope.stories.experts import STORIES, ExpertSet, prepare_experts
+
+SCRIPTED = "scripted"
+ENCODERS = ("minilm", "mpnet", "use-lite", SCRIPTED)
+EXPERTS = ("mpnet", "minilm", SCRIPTED)
+GENERATORS = ("smollm2", SCRIPTED)
+_STEP = 0.2  # seconds between two looks at whether who asked still waits
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class NotHere(StoreError):
+    """The weights are not on this machine, and a request fetches none."""
+
+
+class Kept(Generic[K, V]):
+    """The last few things that were made; each is made once, however many ask for it at a time.
+
+    Examples
+    --------
+    >>> kept = Kept(most=2)
+    >>> [kept.get(key, lambda: object()) is kept.get(key, lambda: object()) for key in "ab"]
+    [True, True]
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._slots: OrderedDict[K, Future[V]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: K, make: Callable[[], V]) -> V:
+        """Return what is kept under the key, or make and keep it; a failure is not kept."""
+        while True:
+            with self._lock:
+                slot = self._slots.get(key)
+                is_mine = slot is None
+                if slot is None:
+                    slot = self._slots[key] = Future()
+                self._slots.move_to_end(key)
+                while len(self._slots) > self._most:
+                    self._slots.popitem(last=False)
+            if is_mine:
+                self._make(key, slot, make)
+            try:
+                return _result(slot)
+            except (OutOfTime, Cancelled):
+                if is_mine:
+                    raise
+                check_patience()  # who made it gave up; who waits may have time left
+
+    def values(self) -> list[V]:
+        """Return what is ready, the longest unused first."""
+        with self._lock:
+            slots = list(self._slots.values())
+        return [slot.result() for slot in slots if slot.done() and slot.exception() is None]
+
+    def _make(self, key: K, slot: "Future[V]", make: Callable[[], V]) -> None:
+        try:
+            slot.set_result(make())
+        except BaseException as error:
+            with self._lock:
+                if self._slots.get(key) is slot:
+                    del self._slots[key]
+            slot.set_exception(error)
+
+
+def _result(slot: "Future[V]") -> V:
+    while True:
+        try:
+            return slot.result(_STEP)
+        except TimeoutError:
+            if slot.done():  # its own, not ours
+                raise
+            check_patience()
+
+
+class SharedEncoder:
+    """An `Encoder` that many threads share."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.name, self.checksum, self.dimension = encoder.name, encoder.checksum, encoder.dimension
+        self.batcher = Batcher(encoder.name, lambda _, texts: encoder.encode(texts))
+
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        """Return one row a text, in order."""
+        parts = self.batcher.submit(list(texts))
+        return np.concatenate(parts) if parts else np.empty((0, self.dimension), np.float32)
+
+
+class SharedExperts:
+    """A set of experts that many threads share."""
+
+    def __init__(self, experts: ExpertSet) -> None:
+        self.ref, self.card, self.tasks = experts.ref, experts.card, experts.tasks
+        self.bits = getattr(experts, "bits", 32)
+        self._experts = experts
+        self.batcher = Batcher(
+            experts.ref.name, lambda task, pairs: experts.expert(task).probabilities(pairs)
+        )
+
+    def expert(self, task: str) -> Classifier:
+        """Return the expert for one task."""
+        return _SharedClassifier(self._experts.expert(task), task, self.batcher)
+
+
+class _SharedClassifier:
+    """One task of a shared set: a `Classifier`."""
+
+    def __init__(self, classifier: Classifier, task: str, batcher: Batcher) -> None:
+        self.name, self.checksum = classifier.name, classifier.checksum
+        self.labels = classifier.labels
+        self._task, self._batcher = task, batcher
+
+    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Matrix:
+        """Return one row a pair, columns as `labels`."""
+        parts = self._batcher.submit(list(pairs), self._task)
+        return np.concatenate(parts) if parts else np.empty((0, len(self.labels)), np.float32)
+
+
+class SharedGenerator:
+    """A `Generator` that many threads share; only requests with the same decoding meet."""
+
+    def __init__(self, generator: Generator) -> None:
+        self.name, self.checksum = generator.name, generator.checksum
+        self.refs = generator_refs(generator)
+
+        def write(decoding: Decoding, asked: list[tuple[str, int]]) -> Any:
+            prompts, seeds = [prompt for prompt, _ in asked], [seed for _, seed in asked]
+            return generator.generate(prompts, decoding, seeds)
+
+        self.batcher = Batcher(generator.name, write, most=32, share=12)
+
+    def generate(
+        self, prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]
+    ) -> Sequence[Sequence[Candidate]]:
+        """Return `decoding.count` candidates for each prompt."""
+        parts = self.batcher.submit(list(zip(prompts, seeds, strict=True)), decoding)
+        return [candidates for part in parts for candidates in part]
+
+
+class Models:
+    """Encoders, experts and generators by name, loaded at the first use.
+
+    Examples
+    --------
+    >>> models = Models()
+    >>> models.encoder("scripted") is models.encoder("scripted")
+    True
+    >>> models.encoder("/etc")
+    Traceback (most recent call last):
+    moralscope.core.errors.UnknownName: there is no encoder '/etc'; known: minilm, mpnet, ...
+    >>> models.close()
+    """
+
+    def __init__(self) -> None:
+        self._encoders: Kept[tuple[str, bool], SharedEncoder] = Kept(2 * len(ENCODERS))
+        self._experts: Kept[tuple[str, str, bool], SharedExperts] = Kept(4 * len(EXPERTS))
+        self._generators: Kept[str, SharedGenerator] = Kept(len(GENERATORS))
+
+    def encoder(self, name: str, *, eight_bits: bool = False) -> SharedEncoder:
+        """Return an encoder."""
+
+        def load() -> SharedEncoder:
+            known = _checked(name, ENCODERS, "encoder")
+            return SharedEncoder(prepare_encoder(known, eight_bits=eight_bits))
+
+        return self._encoders.get((name, eight_bits), load)
+
+    def experts(
+        self, name: str, *, family: str = STORIES, eight_bits: bool = False
+    ) -> SharedExperts:
+        """Return the experts on a base."""
+
+        def load() -> SharedExperts:
+            known = _checked(name, EXPERTS, "set of experts")
+            return SharedExperts(prepare_experts(known, family=family, eight_bits=eight_bits))
+
+        return self._experts.get((name, family, eight_bits), load)
+
+    def generator(self, name: str) -> SharedGenerator:
+        """Return a generator."""
+        return self._generators.get(
+            name,
+            lambda: SharedGenerator(prepare_generator(_checked(name, GENERATORS, "generator"))),
+        )
+
+    def counts(self) -> Mapping[tuple[str, str], BatchCounts]:
+        """Return what each model did, by its kind and name."""
+        return {key: batcher.counts() for key, batcher in self._batchers().items()}
+
+    def close(self) -> None:
+        """Finish what was handed in and end the threads."""
+        for batcher in self._batchers().values():
+            batcher.close()
+
+    def _batchers(self) -> dict[tuple[str, str], Batcher]:
+        return {
+            **{("encoder", each.name): each.batcher for each in self._encoders.values()},
+            **{("experts", each.ref.name): each.batcher for each in self._experts.values()},
+            **{("generator", each.name): each.batcher for each in self._generators.values()},
+        }
+
+
+def _checked(name: str, known: Sequence[str], what: str) -> str:
+    """Return a name of the catalogue whose weights are here."""
+    if name not in known:
+        raise UnknownName(f"there is no {what} '{name[:60]}'", did_you_mean(name[:60], known))
+    if name != SCRIPTED and not Store().is_present(name):
+        raise NotHere(
+            f"the model '{name}' is not on this machine", f"run 'moralscope models pull {name}'"
+        )
+    return name

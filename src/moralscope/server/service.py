@@ -1,0 +1,274 @@
+"""The jobs as a server runs them: the same records and numbers, on models that stay loaded.
+
+Everything that a request may name is a name of the catalogue or a text in the request itself; no
+path of a request is ever opened. `within` says how long a request may take and who can cancel it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from moralscope.axes.build import Axis, AxisOptions, Report, build_axis, check_judge
+from moralscope.axes.compare import compare
+from moralscope.axes.judge.job import EXPERTS as JUDGE
+from moralscope.axes.judge.job import check_options as check_judge_options
+from moralscope.axes.judge.job import judge
+from moralscope.axes.judge.judge import Judge
+from moralscope.axes.rank import rank
+from moralscope.axes.ratings import parse_ratings
+from moralscope.axes.score import score
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import Encoder
+from moralscope.core.records import RunRecord
+from moralscope.io.actions import check_actions
+from moralscope.models.batching import (
+    BatchCounts,
+    Cancelled,
+    Closed,
+    OutOfTime,
+    Patience,
+    check_patience,
+    patience,
+)
+from moralscope.models.store import Progress, Store
+from moralscope.models.store.commands import ModelStatus, list_models
+from moralscope.rules.audit import (
+    AuditModels,
+    AuditOptions,
+    Shelf,
+    audit,
+    check_options,
+    join_auditor,
+    shelve,
+)
+from moralscope.rules.audit_statistics import AuditedReply
+from moralscope.rules.records import Exchange
+from moralscope.rules.rulebook import (
+    Rulebook,
+    layer_rulebooks,
+    parse_rulebook,
+    shipped_rulebook,
+)
+from moralscope.rules.show import lint_book
+from moralscope.rules.verdict import given_thresholds
+from moralscope.server.models import (
+    ENCODERS,
+    EXPERTS,
+    GENERATORS,
+    SCRIPTED,
+    Kept,
+    Models,
+    NotHere,
+)
+from moralscope.stories.experts import RULES
+
+__all__ = [
+    "ENCODERS",
+    "EXPERTS",
+    "GENERATORS",
+    "Asked",
+    "BatchCounts",
+    "Cancelled",
+    "Closed",
+    "NotHere",
+    "OutOfTime",
+    "Patience",
+    "RulebookText",
+    "Service",
+    "fetch",
+    "within",
+]
+
+USUAL = ("minilm", "mpnet")  # what a request uses that names no model
+MAX_RULES = 2000  # of a rulebook in a request
+_AXES, _SHELVES = 16, 8  # how many are kept
+
+
+@dataclass(frozen=True, slots=True)
+class RulebookText:
+    """A rulebook as a request brings it.
+
+    Examples
+    --------
+    >>> RulebookText("It's rude to stare at people.", "txt").read().name
+    'yours'
+    """
+
+    text: str
+    form: str = "yaml"  # or csv, txt
+
+    def read(self) -> Rulebook:
+        """Parse and check it; what is wrong is named with its line."""
+        book = parse_rulebook(self.text, f"yours.{self.form}")
+        if len(book.rules) > MAX_RULES:
+            raise InputError(
+                f"the rulebook has {len(book.rules):,} rules",
+                f"send at most {MAX_RULES:,}, or use the command line",
+            )
+        return book
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an audit is asked for, beside its options: rulebooks in turn (None: ours), limits."""
+
+    rulebooks: Sequence[RulebookText | None] = ()
+    thresholds: Mapping[str, float] | None = None
+
+
+Books = tuple[RulebookText | None, ...]
+
+
+@contextmanager
+def within(given: Patience) -> Iterator[None]:
+    """Run a job of the service with a time limit and a way to cancel it."""
+    with patience(given):
+        check_patience()
+        yield
+
+
+def fetch(names: Iterable[str] = USUAL, progress: Progress | None = None) -> None:
+    """Put weights on this machine where they are not yet: requests fetch nothing.
+
+    Examples
+    --------
+    >>> fetch(["scripted"])
+    """
+    store = Store()
+    for name in dict.fromkeys(names):
+        if name != SCRIPTED:
+            store.ensure(name, progress)
+
+
+class Service:
+    """All jobs that are served, on shared models.
+
+    Examples
+    --------
+    >>> service = Service()
+    >>> options = AxisOptions("choice")
+    >>> record = service.score(["kill people", "kill time"], options, "scripted")
+    >>> record == score(["kill people", "kill time"], encoder="scripted")
+    True
+    >>> service.close()
+    """
+
+    def __init__(self) -> None:
+        self.models = Models()
+        self._axes: Kept[tuple[AxisOptions, str], Axis] = Kept(_AXES)
+        self._books: Kept[Books, Rulebook] = Kept(_SHELVES)
+        self._shelves: Kept[tuple[Books, str, bool], Shelf] = Kept(_SHELVES)
+
+    def close(self) -> None:
+        """Finish what was handed in and end the models' threads."""
+        self.models.close()
+
+    def listed(self) -> list[tuple[ModelStatus, bool]]:
+        """Return every entry of the catalogue, and whether it is in memory."""
+        loaded = {name.removeprefix("stories-") for _, name in self.models.counts()}
+        return [(status, status.name in loaded) for status in list_models()]
+
+    def score(
+        self,
+        actions: Sequence[str],
+        options: AxisOptions,
+        encoder: str | None = None,
+        human: str | None = None,
+        report: Report | None = None,
+    ) -> RunRecord:
+        """Score actions; `human` is the text of a CSV file of ratings."""
+        listed = check_actions(actions)
+        rated = None if human is None else parse_ratings(human, "human")
+        if options.name == "judge":
+            check_judge_options(options)
+            named = replace(options, experts=options.experts or encoder or JUDGE)
+            experts = self.models.experts(str(named.experts))
+            return judge(listed, options=named, experts=experts, human=rated, report=report)
+        if options.experts or options.norm or options.wordings:
+            raise InputError("experts, norm and wordings belong to the judge axis", "leave out")
+        return score(
+            listed,
+            axis=options,
+            encoder=self.models.encoder(encoder or "minilm"),
+            human=rated,
+            report=report,
+            build=self._axis,
+        )
+
+    def compare(
+        self,
+        actions: Sequence[str],
+        options: AxisOptions,
+        encoders: Sequence[str],
+        gate: str | None = None,
+        report: Report | None = None,
+    ) -> RunRecord:
+        """Compare encoders on the same actions."""
+        listed = check_actions(actions)
+        return compare(
+            listed,
+            encoders=[self.models.encoder(name) for name in encoders],
+            axis=replace(options, seed=0),  # as on the command line: the seed moves intervals only
+            gate=gate,
+            seed=options.seed,
+            report=report,
+            build=self._axis,
+        )
+
+    def rank(
+        self, question: str, answers: Sequence[str], encoder: str = "minilm", seed: int = 0
+    ) -> RunRecord:
+        """Rank answers to a question."""
+        check_actions([question, *answers])
+        return rank(question, answers, encoder=self.models.encoder(encoder), seed=seed)
+
+    def audit(
+        self,
+        exchanges: Sequence[tuple[str, str, str]],
+        options: AuditOptions,
+        asked: Asked | None = None,
+        report: Report | None = None,
+        tell: Callable[[AuditedReply], None] | None = None,
+    ) -> RunRecord:
+        """Audit replies, given as (prompt, reply, id)."""
+        given = [
+            Exchange(prompt, reply, name or str(number))
+            for number, (prompt, reply, name) in enumerate(exchanges, 1)
+        ]
+        check_options(options)
+        models = self.auditor(options, asked or Asked())
+        return audit(given, options, models=models, report=report, tell=tell)
+
+    def auditor(self, options: AuditOptions, asked: Asked) -> AuditModels:
+        """Return an auditor on shared models."""
+        limits = given_thresholds(asked.thresholds or {}, "the request")
+        books = tuple(asked.rulebooks)
+        book = self._book(books)
+        light = not options.exact
+        experts = self.models.experts(options.experts, family=RULES, eight_bits=light)
+        encoder = self.models.encoder(options.encoder_name, eight_bits=light)
+        shelf = self._shelves.get((books, encoder.name, light), lambda: shelve(book, encoder))
+        generator = self.models.generator(options.generator) if options.revise else None
+        return join_auditor(options, shelf, experts, limits, (generator, None))
+
+    def lint(self, rulebooks: Sequence[RulebookText | None], encoder: str | None) -> RunRecord:
+        """Lint rulebooks laid over each other."""
+        model = self.models.encoder(encoder) if encoder else None
+        return lint_book(self._book(tuple(rulebooks)), encoder=model)
+
+    def _book(self, given: Books) -> Rulebook:
+        return self._books.get(given, lambda: _layered(given))
+
+    def _axis(self, options: AxisOptions, encoder: Encoder) -> Axis:
+        if options.name == "judge":
+            check_judge(options)
+            experts = self.models.experts(options.experts or encoder.name)
+            return Judge(experts, norm=options.norm, wordings=options.wordings)
+        return self._axes.get((options, encoder.name), lambda: build_axis(options, encoder))
+
+
+def _layered(given: Books) -> Rulebook:
+    books = [shipped_rulebook() if each is None else each.read() for each in given]
+    if not books:
+        return shipped_rulebook()
+    return books[0] if len(books) == 1 else layer_rulebooks(books)

@@ -1,0 +1,188 @@
+"""A chain of experts on one story, watched: what is proposed and how it is weighed, as it happens.
+
+The record is that of `jobs.stories_chain`; watching changes no number.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from moralscope.axes.build import Report
+from moralscope.core.errors import UnknownName
+from moralscope.core.protocols import Classifier, Generator, Matrix
+from moralscope.core.records import Candidate, Decoding, RunRecord
+from moralscope.core.registry import did_you_mean
+from moralscope.models.language.prepare import prepare_generator
+from moralscope.models.store import Store
+from moralscope.server.models import SCRIPTED, Kept, Models, NotHere, SharedGenerator
+from moralscope.stories.chains import load_recipe, story_fields
+from moralscope.stories.chains.run import ChainModels, ChainOptions, chain
+from moralscope.stories.experts import ExpertSet
+from moralscope.stories.story import MoralStory
+
+RECIPES = ("action-ranking", "action-abduction", "action-sample")
+GENERATORS = ("stories", SCRIPTED)
+_BASE = "smollm2"  # what the generator 'stories' is an adapter of
+Tell = Callable[[Any], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeLine:
+    """A recipe that needs no more than a norm, a situation and an intention."""
+
+    name: str
+    about: str
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainAsked:
+    """One story, and what is to be done with it."""
+
+    norm: str
+    situation: str
+    intention: str
+    recipe: str = RECIPES[0]
+    target: str = "both"
+    generator: str = GENERATORS[0]
+    experts: str = "mpnet"
+    count: int = 4
+    seed: int = 0
+
+
+def recipe_lines() -> list[RecipeLine]:
+    """Return the recipes of the page.
+
+    Examples
+    --------
+    >>> recipe_lines()[0].steps
+    ('propose', 'rank')
+    """
+    found = [load_recipe(name) for name in RECIPES]
+    return [
+        RecipeLine(each.name, each.about, tuple(step.do for step in each.steps))
+        for each in found
+        if set(story_fields(each)) <= {"norm", "situation", "intention"}
+    ]
+
+
+class Storyteller:
+    """Runs chains on models that stay loaded.
+
+    Examples
+    --------
+    >>> told = []
+    >>> asked = ChainAsked("Be kind.", "Jo meets a child.", "Jo wants to pass.",
+    ...                    generator="scripted", experts="scripted")
+    >>> models = Models()
+    >>> record = Storyteller(models).run(asked, tell=told.append)
+    >>> [event["event"] for event in told]
+    ['proposed', 'weighed', 'proposed', 'weighed', 'row', 'row']
+    >>> models.close()
+    """
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+        self._own: Kept[str, SharedGenerator] = Kept(1)
+
+    def run(
+        self, asked: ChainAsked, report: Report | None = None, tell: Tell | None = None
+    ) -> RunRecord:
+        """Run a recipe on the story; `tell` gets each step's texts, then each target's row."""
+        if asked.recipe not in RECIPES:
+            raise UnknownName(
+                f"there is no chain '{asked.recipe[:60]}' here", did_you_mean(asked.recipe, RECIPES)
+            )
+        generator, experts = self._generator(asked.generator), self._models.experts(asked.experts)
+        watch = _Watch(tell or _nobody)
+
+        def step(done: int, total: int) -> None:
+            watch.item = done
+            if report:
+                report(done, total)
+
+        models = ChainModels(_Watched(generator, watch), _WatchedExperts(experts, watch))
+        story = MoralStory("1", asked.norm, asked.situation, asked.intention)
+        options = ChainOptions(asked.target, Decoding(count=asked.count), seed=asked.seed, block=1)
+        record = chain(asked.recipe, [story], models, options, report=step)
+        for row in record.results:
+            watch.tell({"event": "row", "row": row})
+        return record
+
+    def close(self) -> None:
+        """End the generator's thread."""
+        for each in self._own.values():
+            each.batcher.close()
+
+    def _generator(self, name: str) -> Generator:
+        if name not in GENERATORS:
+            raise UnknownName(
+                f"there is no generator '{name[:60]}'", did_you_mean(name, GENERATORS)
+            )
+        if name == SCRIPTED:
+            return self._models.generator(name)
+        if not Store().is_present(_BASE):
+            raise NotHere(
+                f"the model '{_BASE}' is not on this machine",
+                f"run 'moralscope models pull {_BASE}'",
+            )
+        return self._own.get(name, lambda: SharedGenerator(prepare_generator(name)))
+
+
+def _nobody(event: Any) -> None:
+    """Tell nobody."""
+
+
+class _Watch:
+    """Who is told, and which of the story's targets is at work."""
+
+    def __init__(self, tell: Tell) -> None:
+        self.tell, self.item = tell, 0
+
+
+class _Watched:
+    """A `Generator` that tells what it wrote."""
+
+    def __init__(self, generator: Generator, watch: _Watch) -> None:
+        self.name, self.checksum = generator.name, generator.checksum
+        self.refs: Any = getattr(generator, "refs", ())
+        self._generator, self._watch = generator, watch
+
+    def generate(
+        self, prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]
+    ) -> Sequence[Sequence[Candidate]]:
+        """Return the candidates of the generator."""
+        found = self._generator.generate(prompts, decoding, seeds)
+        texts = [candidate.text for candidates in found for candidate in candidates]
+        self._watch.tell({"event": "proposed", "item": self._watch.item, "texts": texts})
+        return found
+
+
+class _WatchedExperts:
+    """An `ExpertSet` whose experts tell how they weighed."""
+
+    def __init__(self, experts: ExpertSet, watch: _Watch) -> None:
+        self.ref, self.card, self.tasks = experts.ref, experts.card, experts.tasks
+        self._experts, self._watch = experts, watch
+
+    def expert(self, task: str) -> Classifier:
+        """Return one expert."""
+        return _WatchedExpert(self._experts.expert(task), self._watch)
+
+
+class _WatchedExpert:
+    """A `Classifier` that tells its probabilities."""
+
+    def __init__(self, expert: Classifier, watch: _Watch) -> None:
+        self.name, self.checksum, self.labels = expert.name, expert.checksum, expert.labels
+        self._expert, self._watch = expert, watch
+
+    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Matrix:
+        """Return the expert's rows."""
+        rows = self._expert.probabilities(pairs)
+        weighed = [
+            {"text": text, "probabilities": dict(zip(self.labels, row.tolist(), strict=True))}
+            for (_, text), row in zip(pairs, rows, strict=True)
+        ]
+        self._watch.tell({"event": "weighed", "item": self._watch.item, "texts": weighed})
+        return rows

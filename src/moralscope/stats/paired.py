@@ -1,0 +1,128 @@
+"""Paired differences over shared observations: interval, test, correction, smallest visible effect.
+
+Two systems answered the same n questions about the same things, so each difference is taken
+question by question. The interval is a paired bootstrap over the questions; the p-value is
+Student's paired t. With n around ten a bootstrap p is too small in its tails and cannot fall
+below 1 / resamples, which a correction over hundreds of comparisons needs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.stats.bootstrap import resample_weights
+
+_RESAMPLES = 2000
+_BLOCK = 4096  # rows whose draws are in memory at once
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDifferences:
+    """For each row the mean difference, its 95 % interval, its p and the differences' sd."""
+
+    difference: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+    sd: Floats
+
+
+def paired_differences(
+    first: Floats, second: Floats, *, seed: int = 0, negligible: float = 0.0
+) -> PairedDifferences:
+    """Compare two tables (rows x shared observations) row by row.
+
+    Parameters
+    ----------
+    first, second
+        The same observations in the same columns: each resample draws them for both.
+    seed
+        Seeds the bootstrap.
+    negligible
+        A mean difference up to this size is rounding: its p is 1.
+
+    Notes
+    -----
+    d = first - second; t = mean(d) / (sd(d) / √n) with n - 1 degrees of freedom. Percentile
+    intervals of few observations are too narrow; their levels are widened to
+    Φ(-√(n / (n - 1)) t₀.₉₇₅,ₙ₋₁), which gives the t interval where the draws are normal
+    (Hesterberg 2015, "What Teachers Should Know About the Bootstrap", section 4.3).
+
+    Examples
+    --------
+    >>> found = paired_differences(np.array([[1.0, 2.0, 4.0]]), np.array([[0.0, 1.5, 2.5]]))
+    >>> found.difference.tolist(), found.p.round(3).tolist()
+    ([1.0], [0.074])
+    """
+    differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    rows, n = differences.shape
+    mean = differences.mean(axis=1)
+    if n < 2:
+        nothing = np.full(rows, np.nan)
+        return PairedDifferences(mean, nothing, nothing, nothing, nothing)
+    from scipy.stats import norm, t
+
+    sd = differences.std(axis=1, ddof=1)
+    error = sd / np.sqrt(n)
+    ratio = np.divide(np.abs(mean), error, out=np.full(rows, np.inf), where=error > 0)
+    p = np.where(np.abs(mean) <= negligible, 1.0, 2 * t.sf(ratio, n - 1))
+    tail = float(norm.sf(np.sqrt(n / (n - 1)) * t.ppf(0.975, n - 1)))
+    weights = resample_weights(n, _RESAMPLES, seed).T
+    ends = [
+        np.quantile(differences[start : start + _BLOCK] @ weights, [tail, 1 - tail], axis=1)
+        for start in range(0, rows, _BLOCK)
+    ]
+    low, high = np.concatenate(ends, axis=1) if ends else np.empty((2, 0))
+    return PairedDifferences(mean, low, high, p, sd)
+
+
+def holm(p: Sequence[float] | Floats) -> Floats:
+    """Correct p-values for their number (Holm 1979); valid however they depend on each other.
+
+    Sorted ascending, the k-th of m becomes max over j ≤ k of min(1, (m - j + 1) p_j). What is
+    not a number stays so and does not count.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    values = np.asarray(p, dtype=np.float64)
+    corrected = np.full(values.shape, np.nan)
+    known = np.flatnonzero(np.isfinite(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    factors = np.arange(len(order), 0, -1)
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(factors * values[order]))
+    return corrected
+
+
+def minimum_detectable_effect(
+    sd: float, n: int, *, alpha: float = 0.05, power: float = 0.8
+) -> float:
+    """Return the smallest true mean difference that a paired t-test finds with this power.
+
+    effect = δ sd / √n, where δ solves P(T > t(1 - alpha / 2, n - 1)) = power for T noncentral t
+    with n - 1 degrees of freedom and noncentrality δ (Cohen 1988, chapter 2). The other tail, a
+    significant difference of the wrong sign, is too rare to count.
+
+    Examples
+    --------
+    >>> round(minimum_detectable_effect(1.0, 10), 3)
+    0.996
+    """
+    if n < 2 or not np.isfinite(sd):
+        return float("nan")
+    from scipy.optimize import brentq
+    from scipy.stats import nct, t
+
+    limit = float(t.ppf(1 - alpha / 2, n - 1))
+    if limit > 1000:  # two or three observations at a tiny level: no difference is large enough
+        return float("inf")
+
+    def excess(delta: float) -> float:
+        return float(nct.sf(limit, n - 1, delta)) - power
+
+    return float(brentq(excess, 0.0, 2 * limit + 2)) * sd / float(np.sqrt(n))

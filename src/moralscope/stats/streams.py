@@ -1,0 +1,183 @@
+"""Figures of more values than memory holds: moments, histograms, extremes and frequent names.
+
+Everything takes values in pieces and stays as large as it was.
+"""
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.stats.summary import Summary
+
+Floats = NDArray[np.float64]
+Item = TypeVar("Item")
+_Z = 1.959963984540054
+_FINE = 2048  # bins that quantiles are read from
+
+
+class Moments:
+    """Count, mean, spread and ends of values that come in pieces (Chan et al. 1983).
+
+    Examples
+    --------
+    >>> moments = Moments()
+    >>> moments.add(np.array([1.0, 2.0]))
+    >>> moments.add(np.array([3.0, 6.0]))
+    >>> moments.summary, moments.low, moments.high
+    (Summary(n=4, mean=3.0, sd=2.160246899469287), 1.0, 6.0)
+    """
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.low, self.high = math.inf, -math.inf
+        self._mean = self._squares = 0.0
+
+    def add(self, values: Floats) -> None:
+        """Take a piece; there is no place in it for what is not a number."""
+        if not values.size:
+            return
+        mean = float(values.mean())
+        squares = float(np.square(values - mean).sum())
+        total = self.n + values.size
+        apart = mean - self._mean
+        self._squares += squares + apart * apart * self.n * values.size / total
+        self._mean += apart * values.size / total
+        self.n = total
+        self.low = min(self.low, float(values.min()))
+        self.high = max(self.high, float(values.max()))
+
+    @property
+    def summary(self) -> Summary:
+        """Size, mean and sample standard deviation."""
+        mean = self._mean if self.n else math.nan
+        sd = math.sqrt(self._squares / (self.n - 1)) if self.n > 1 else math.nan
+        return Summary(self.n, mean, sd)
+
+    def mean_interval(self) -> tuple[float, float]:
+        """Return the ends of the mean's 95 % interval: mean ± 1.96 sd / √n."""
+        found = self.summary
+        half = _Z * found.sd / math.sqrt(found.n) if found.n else math.nan
+        return found.mean - half, found.mean + half
+
+
+class Histogram:
+    """Counts of values between two ends; quantiles are read off fine bins.
+
+    Examples
+    --------
+    >>> histogram = Histogram(0.0, 1.0)
+    >>> histogram.add(np.linspace(0, 1, 1001))
+    >>> [count for count in histogram.coarse(4)["counts"]]
+    [250, 250, 250, 251]
+    >>> round(histogram.quantile(0.5), 2)
+    0.5
+    """
+
+    def __init__(self, low: float, high: float) -> None:
+        self._low, self._high = low, high if high > low else low + 1.0
+        self._counts = np.zeros(_FINE, dtype=np.int64)
+
+    def add(self, values: Floats) -> None:
+        """Take a piece."""
+        self._counts += np.histogram(values, bins=_FINE, range=(self._low, self._high))[0]
+
+    def coarse(self, bins: int) -> dict[str, list[Any]]:
+        """Return `bins` bins, a divisor of 2048, as edges and counts."""
+        counts = self._counts.reshape(bins, -1).sum(axis=1)
+        edges = np.linspace(self._low, self._high, bins + 1)
+        return {"edges": edges.tolist(), "counts": counts.tolist()}
+
+    def quantile(self, share: float) -> float:
+        """Return about the value below which a share of all values lies."""
+        total = int(self._counts.sum())
+        if not total:
+            return math.nan
+        reached = np.cumsum(self._counts)
+        wanted = share * total
+        place = int(np.searchsorted(reached, wanted))
+        place = min(place, _FINE - 1)
+        before = float(reached[place - 1]) if place else 0.0
+        inside = (wanted - before) / max(1.0, float(self._counts[place]))
+        return self._low + (place + inside) * (self._high - self._low) / _FINE
+
+
+class Extremes(Generic[Item]):
+    """The few items with the lowest keys, each name once; of equal keys the first comer stays.
+
+    Examples
+    --------
+    >>> lowest = Extremes(2)
+    >>> for place, (key, name) in enumerate([(0.5, "a"), (-0.9, "b"), (0.1, "c"), (-0.9, "b")]):
+    ...     lowest.add(key, name, place)
+    >>> lowest.items()
+    [1, 2]
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._heap: list[tuple[float, int, str, Item]] = []
+        self._names: set[str] = set()
+        self._come = 0
+
+    def admits(self, key: float) -> bool:
+        """Tell whether a new name with this key would stay: whoever builds items asks first."""
+        return len(self._heap) < self._count or -key > self._heap[0][0]
+
+    def add(self, key: float, name: str, item: Item) -> None:
+        """Take an item; a name that is there already is not taken again."""
+        if name in self._names or not self.admits(key):
+            return
+        self._come += 1
+        entry = (-key, -self._come, name, item)  # the heap gives up its least: the highest key
+        self._names.add(name)
+        if len(self._heap) < self._count:
+            heapq.heappush(self._heap, entry)
+        else:
+            self._names.discard(heapq.heapreplace(self._heap, entry)[2])
+
+    def items(self) -> list[Item]:
+        """Return the items, lowest key first."""
+        ordered = sorted(self._heap, key=lambda entry: (-entry[0], -entry[1]))
+        return [item for _, _, _, item in ordered]
+
+
+class Frequent:
+    """Counts of names, bounded: when there are too many, the rarest half is forgotten.
+
+    Examples
+    --------
+    >>> names = Frequent()
+    >>> names.add({"lie": 2, "steal": 1})
+    >>> names.add({"steal": 4})
+    >>> names.most_common(1), names.exact
+    ([('steal', 5)], True)
+    """
+
+    def __init__(self, most: int = 20_000) -> None:
+        self._most = most
+        self._counts: Counter[str] = Counter()
+        self.exact = True
+
+    def add(self, counts: Mapping[str, int] | Iterable[str]) -> None:
+        """Take counts, or names one by one."""
+        self._counts.update(counts)
+        if len(self._counts) > self._most:
+            self._counts = Counter(dict(self._counts.most_common(self._most // 2)))
+            self.exact = False
+
+    def most_common(self, count: int) -> list[tuple[str, int]]:
+        """Return the most frequent names, each with its count."""
+        return self._counts.most_common(count)
+
+    def __getitem__(self, name: str) -> int:
+        """Return the count of a name."""
+        return self._counts[name]
+
+    def total(self) -> int:
+        """Return the sum of the counts that are kept."""
+        return self._counts.total()

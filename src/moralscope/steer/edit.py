@@ -1,0 +1,415 @@
+"""Remove a direction from an encoder's embeddings, keep the moral one, and say what changed.
+
+Returns run records with both biases before and after. What is removed is never fitted on the
+occupations that are measured; a second template that took no part in the removal stands beside the
+papers' own, because removing a measuring stick proves little.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.axes.build import AxisOptions, build_axis, build_direction
+from moralscope.axes.choice import ChoiceMachine, Prompt, Template, load_paper, load_template
+from moralscope.axes.demo import DEMO_ACTIONS
+from moralscope.axes.score import NOT_ADVICE
+from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.protocols import Encoder
+from moralscope.core.records import RunRecord
+from moralscope.core.registry import did_you_mean
+from moralscope.io.run_records import check_writable, model_refs
+from moralscope.models.encoders import load_encoder
+from moralscope.models.store import Progress
+from moralscope.models.store.data_files import data_file
+from moralscope.stats import Correlation, correlate
+from moralscope.steer.editing import (
+    Edit,
+    EditedEncoder,
+    answer_differences,
+    load_edit,
+    pair_components,
+    save_edit,
+    subspace,
+)
+from moralscope.steer.leakage import leakage, leaning
+from moralscope.steer.pairs import (
+    BUILT_IN,
+    DirectionPairs,
+    held_out_questions,
+    load_pairs,
+    neutral_words,
+)
+
+JOB = "edit"
+AXES = ("choice", "direction")
+SOURCES = ("both", "template", "pairs")
+PROFESSIONS = "weat/professions.json"
+_HIDDEN = (
+    "a linear edit hides a direction, it does not make a model forget it: see how well the side of "
+    "an occupation can still be told (Gonen & Goldberg 2019)"
+)
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class EditSettings:
+    """How the removed subspace comes about.
+
+    `source`: the differences of the gender template's answers (`template`), the leading
+    `components` of sentence pairs (`pairs`), or both together. `pairs` is a file of the user's own.
+    """
+
+    source: str = "both"
+    components: int = 8
+    pairs: Path | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One word or action on one axis, before and after."""
+
+    text: str
+    group: str
+    axis: str
+    before: float
+    after: float
+    change: float
+
+
+@dataclass(frozen=True, slots=True)
+class BiasChange:
+    """Mean absolute bias of a word list under a template, before and after.
+
+    `centred` figures are taken after the template's offset, its mean on neutral words for people,
+    is subtracted. `held_out`: no answer of the template took part in the removal.
+    """
+
+    words: str
+    template: str
+    held_out: bool
+    n: int
+    before: float
+    after: float
+    fall: float
+    centred_before: float
+    centred_after: float
+    centred_fall: float
+    spread_fall: float
+
+
+def edit(
+    encoder: str | Encoder = "minilm",
+    *,
+    remove: str = "gender",
+    keep: Sequence[str] = AXES,
+    strength: float = 1.0,
+    settings: EditSettings | None = None,
+    save: Path | None = None,
+) -> RunRecord:
+    """Remove a direction and return both biases before and after.
+
+    Parameters
+    ----------
+    encoder
+        A name, a folder, a hub id, or any object with the `Encoder` protocol.
+    remove
+        `gender`, or any name of your own with `settings.pairs`.
+    keep
+        Axes whose scores must stay: `choice`, `direction`, both, or none.
+    strength
+        0 leaves the rows as they are, 1 removes the subspace wholly.
+    settings
+        How the subspace is made.
+    save
+        Where to write the edit (safetensors); `load_edited` gives the encoder back.
+
+    Examples
+    --------
+    >>> record = edit("scripted", keep=["choice"], strength=0.5)
+    >>> record.config["edited"], record.statistics["gender"][0].n
+    ('scripted-gender', 20)
+    """
+    if save is not None:
+        check_writable(save)
+    settings = settings or EditSettings()
+    pairs = check_edit(remove, keep, strength, settings)
+    base = load_encoder(encoder) if isinstance(encoder, str) else encoder
+    edited = edited_encoder(base, remove=remove, keep=keep, strength=strength, settings=settings)
+    if save is not None:
+        save_edit(edited.edit, save)
+    gender = list(_gender_changes(edited, settings))
+    moral = {axis: _moral_changes(edited, axis, settings.seed) for axis in AXES}
+    return RunRecord(
+        JOB,
+        seed=settings.seed,
+        config={
+            "encoder": base.name,
+            "edited": edited.name,
+            "remove": remove,
+            "source": edited.edit.source,
+            "dimensions_removed": len(edited.edit.basis),
+            "keep": list(keep),
+            "strength": strength,
+            "saved": str(save) if save else None,
+        },
+        models=model_refs([base, edited]),
+        results=[
+            *(row for _, rows in gender for row in rows),
+            *(row for rows in moral.values() for row in rows),
+        ],
+        statistics={
+            "gender": [table for table, _ in gender],
+            "moral": {axis: _agreement(rows, settings.seed) for axis, rows in moral.items()},
+            "pairs": _apart(edited, pairs),
+            "leakage": _leakages(edited, settings.seed),
+        },
+        warnings=[NOT_ADVICE, _HIDDEN, *_notes(strength, gender)],
+    )
+
+
+def edited_encoder(
+    encoder: str | Encoder,
+    *,
+    remove: str = "gender",
+    keep: Sequence[str] = AXES,
+    strength: float = 1.0,
+    settings: EditSettings | None = None,
+) -> EditedEncoder:
+    """Return the encoder without the direction, for use wherever an encoder is.
+
+    Examples
+    --------
+    >>> edited_encoder("scripted", keep=["choice"]).name
+    'scripted-gender'
+    """
+    settings = settings or EditSettings()
+    pairs = check_edit(remove, keep, strength, settings)
+    base = load_encoder(encoder) if isinstance(encoder, str) else encoder
+    kept = [_moral_vectors(base, axis) for axis in keep]
+    removed, source = _removed(base, pairs, settings)
+    basis = subspace(removed, np.concatenate(kept) if kept else np.empty((0, base.dimension)))
+    return EditedEncoder(base, Edit(remove, basis, strength, base.name, base.checksum, source))
+
+
+def check_edit(
+    remove: str, keep: Sequence[str], strength: float, settings: EditSettings
+) -> DirectionPairs:
+    """Refuse what cannot be done before any weights are loaded; return the pairs of the direction.
+
+    Examples
+    --------
+    >>> len(check_edit("gender", AXES, 1.0, EditSettings()).words)
+    10
+    """
+    if settings.source not in SOURCES:
+        raise UnknownName(
+            f"there is no source '{settings.source}'", did_you_mean(settings.source, SOURCES)
+        )
+    for axis in keep:
+        if axis not in AXES:
+            raise UnknownName(f"there is no axis '{axis}' to keep", did_you_mean(axis, AXES))
+    if not 0 <= strength <= 1:
+        raise InputError(f"strength is {strength:g}", "give 0 (nothing removed) to 1 (all removed)")
+    return load_pairs(remove, settings.pairs)
+
+
+def load_edited(
+    path: Path,
+    encoder: str | Encoder | None = None,
+    *,
+    progress: Progress | None = None,
+    cached: bool = True,
+) -> EditedEncoder:
+    """Return the encoder of a saved edit; weights other than those it was made for are refused.
+
+    Without an `encoder` the one that the file names is loaded.
+    """
+    found = load_edit(path)
+    base = encoder or found.encoder
+    model = load_encoder(base, progress=progress, cached=cached) if isinstance(base, str) else base
+    return EditedEncoder(model, found)
+
+
+def _removed(base: Encoder, pairs: DirectionPairs, settings: EditSettings) -> tuple[Floats, str]:
+    """Return the vectors to remove, and a sentence about them."""
+    parts, about = [], []
+    # The template measures gender: it says nothing about a direction of the user's own.
+    if settings.source != "pairs" and pairs.name in BUILT_IN:
+        parts.append(answer_differences(base, _answers(load_template(pairs.name))))
+        about.append(f"the answers of the {pairs.name} template")
+    if settings.source != "template" or not parts:
+        parts.append(pair_components(base, pairs.sentences, settings.components))
+        about.append(
+            f"{len(parts[-1])} components of {len(pairs.words)} pairs "
+            f"in {len(pairs.sentences)} sentence pairs"
+        )
+    return np.concatenate(parts), " and ".join(about)
+
+
+def _moral_vectors(base: Encoder, axis: str) -> Floats:
+    """Return what an axis holds its questions against: all of it has to stay."""
+    if axis == "choice":
+        return answer_differences(base, _answers(load_template("moral")))
+    return build_direction(AxisOptions(axis), base).direction.vector[None]
+
+
+def _answers(template: Template) -> list[tuple[str, str]]:
+    return [(prompt.positive, prompt.negative) for prompt in template.prompts]
+
+
+def _gender_changes(
+    edited: EditedEncoder, settings: EditSettings
+) -> Iterator[tuple[BiasChange, list[Change]]]:
+    """Yield a table and its rows for every word list under both gender templates."""
+    used = settings.source != "pairs" and edited.edit.name in BUILT_IN
+    for words, occupations in _occupations().items():
+        for template, held_out in ((load_template("gender"), not used), (_paraphrased(), True)):
+            before, after = (
+                _bias(encoder, template, occupations) for encoder in (edited.base, edited)
+            )
+            offsets = [
+                float(_bias(encoder, template, neutral_words()).mean())
+                for encoder in (edited.base, edited)
+            ]
+            centred = before - offsets[0], after - offsets[1]
+            size, left = (float(np.abs(scores).mean()) for scores in (before, after))
+            centred_size, centred_left = (float(np.abs(scores).mean()) for scores in centred)
+            table = BiasChange(
+                words=words,
+                template=template.name,
+                held_out=held_out,
+                n=len(occupations),
+                before=size,
+                after=left,
+                fall=_fall(size, left),
+                centred_before=centred_size,
+                centred_after=centred_left,
+                centred_fall=_fall(centred_size, centred_left),
+                spread_fall=_fall(float(before.std()), float(after.std())),
+            )
+            names = [words] * len(occupations)
+            yield (
+                table,
+                _changes(occupations, names, template.name, before.tolist(), after.tolist()),
+            )
+
+
+def _moral_changes(edited: EditedEncoder, axis: str, seed: int) -> list[Change]:
+    """Score the papers' dos and don'ts and the demo's actions; a direction is fitted anew."""
+    paper = load_paper()
+    groups = {"dos": paper.dos, "don'ts": paper.donts, "demo": DEMO_ACTIONS}
+    actions = [action for group in groups.values() for action in group]
+    options = AxisOptions(axis, seed=seed)
+    before, after = (
+        [row.score for row in build_axis(options, encoder).score(actions)]
+        for encoder in (edited.base, edited)
+    )
+    names = [name for name, group in groups.items() for _ in group]
+    return _changes(actions, names, axis, before, after)
+
+
+def _agreement(rows: Sequence[Change], seed: int) -> Correlation:
+    return correlate(
+        [row.before for row in rows],
+        [row.after for row in rows],
+        [row.group for row in rows],
+        seed=seed,
+    )
+
+
+def _apart(edited: EditedEncoder, pairs: DirectionPairs) -> dict[str, float]:
+    """Return how far the two sides of the pairs lie apart; they took part in the removal."""
+    first, second = (list(side) for side in zip(*pairs.sentences, strict=True))
+    before, after = (
+        float(np.linalg.norm(encoder.encode(first) - encoder.encode(second), axis=1).mean())
+        for encoder in (edited.base, edited)
+    )
+    return {"before": before, "after": after, "fall": _fall(before, after)}
+
+
+def _leakages(edited: EditedEncoder, seed: int) -> Mapping[str, Any]:
+    """Tell the occupations that leaned most to either side apart, before and after."""
+    words, occupations = list(_occupations().items())[-1]
+    template = load_template("gender")
+    places, sides = leaning(_bias(edited.base, template, occupations))
+    chosen = [occupations[place] for place in places]
+    found = {
+        when: leakage(_mean_rows(encoder, template, chosen), sides, seed=seed)
+        for when, encoder in (("before", edited.base), ("after", edited))
+    }
+    return {"words": words, **found}
+
+
+def _mean_rows(encoder: Encoder, template: Template, words: Sequence[str]) -> Floats:
+    questions = [text for word in words for text in template.questions(word)]
+    rows = encoder.encode(questions).astype(np.float64)
+    means: Floats = rows.reshape(len(words), len(template.prompts), -1).mean(axis=1)
+    return means
+
+
+def _bias(encoder: Encoder, template: Template, words: Sequence[str]) -> Floats:
+    means: Floats = ChoiceMachine(encoder, template).biases(words).mean(axis=1)
+    return means
+
+
+def _changes(
+    texts: Sequence[str],
+    groups: Sequence[str],
+    axis: str,
+    before: Sequence[float],
+    after: Sequence[float],
+) -> list[Change]:
+    rows = zip(texts, groups, before, after, strict=True)
+    return [Change(text, group, axis, old, new, new - old) for text, group, old, new in rows]
+
+
+def _fall(before: float, after: float) -> float:
+    """Return how much smaller the second is, in percent of the first."""
+    return 100 * (1 - after / before) if before else float("nan")
+
+
+def _paraphrased() -> Template:
+    prompts = tuple(Prompt(*question) for question in held_out_questions())
+    return Template("held-out", prompts, with_article=True)
+
+
+def _occupations() -> dict[str, Sequence[str]]:
+    """Return the paper's 20 occupations and, where the user has them, Bolukbasi's professions."""
+    paper = load_paper()
+    lists: dict[str, Sequence[str]] = {"occupations (Table 1)": [*paper.female, *paper.male]}
+    path = data_file(PROFESSIONS)
+    if path is not None:
+        lists["professions (Bolukbasi)"] = _professions(path)
+    return lists
+
+
+def _professions(path: Path) -> list[str]:
+    """Read Bolukbasi's published list: rows that begin with a name such as "film_star"."""
+    try:
+        rows = json.loads(path.read_text("utf-8"))
+        names = [row[0] for row in rows] if isinstance(rows, list) else []
+    except (ValueError, TypeError, IndexError, KeyError, OSError):
+        names = []
+    if not names or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{path} is not a list of professions", "copy the published file again")
+    return [name.replace("_", " ") for name in names]
+
+
+def _notes(strength: float, gender: Sequence[tuple[BiasChange, Any]]) -> list[str]:
+    notes = []
+    if strength == 0:
+        notes.append("strength 0 removes nothing")
+    if data_file(PROFESSIONS) is None:
+        notes.append(f"set MORALSCOPE_DATA to a folder with {PROFESSIONS} for all 320 professions")
+    if any(not table.held_out for table, _ in gender):
+        notes.append(
+            "the gender template's own answers were removed with it: read the held-out template "
+            "for what carries over to other words"
+        )
+    return notes

@@ -1,0 +1,171 @@
+"""Pairs that define a direction: built in for gender, or the user's CSV or YAML.
+
+A pair is two words that differ in one thing (she/he) or two whole sentences that do. Words are set
+into sentences, because a sentence encoder reads sentences. What is wrong is said by line.
+"""
+
+import csv
+import io
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.registry import did_you_mean
+from moralscope.io.documents import YamlProblem, compose, line_of
+from moralscope.io.files import read_small_text
+
+Pair = tuple[str, str]
+Question = tuple[str, str, str]  # question, positive and negative answer
+BUILT_IN = ("gender",)
+_BLANK = "{}"
+_SENTENCE_ENDS = (".", "?", "!")
+_DEFAULT_KIND = "noun"
+_DEPTH = 2  # a list of lists
+_HEADER = ["first", "second"]
+_REMEDY = "give columns first,second[,kind] in CSV, or a YAML list of [first, second]"
+
+
+@dataclass(frozen=True, slots=True)
+class DirectionPairs:
+    """Sentence pairs of a named direction; `words` are the pairs they were made from."""
+
+    name: str
+    sentences: tuple[Pair, ...]
+    words: tuple[Pair, ...]
+
+
+def load_pairs(name: str, path: Path | None = None) -> DirectionPairs:
+    """Return the built-in pairs of a direction, or the user's under that name.
+
+    Examples
+    --------
+    >>> pairs = load_pairs("gender")
+    >>> pairs.words[0], pairs.sentences[0]
+    (('she', 'he'), ('She is here.', 'He is here.'))
+    """
+    if path is not None:
+        return _from_rows(name, _read_rows(path), str(path))
+    if name not in BUILT_IN:
+        raise UnknownName(
+            f"there is no direction '{name}'",
+            f"{did_you_mean(name, BUILT_IN)}; or bring pairs of your own with --pairs FILE",
+        )
+    rows = [
+        (0, first, second, kind)
+        for kind, pairs in _data()["pairs"].items()
+        for first, second in pairs
+    ]
+    return _from_rows(name, rows, name)
+
+
+def held_out_questions() -> tuple[Question, ...]:
+    """Return the second gender template: never used for removing, only for checking.
+
+    Examples
+    --------
+    >>> held_out_questions()[1]
+    ('Who is the {}?', 'The lady over there.', 'The gentleman over there.')
+    """
+    rows = _data()["held_out"]
+    return tuple((row["question"], row["positive"], row["negative"]) for row in rows)
+
+
+def neutral_words() -> tuple[str, ...]:
+    """Return words for people that name no gender: they give a template's offset.
+
+    Examples
+    --------
+    >>> neutral_words()[0]
+    'person'
+    """
+    return tuple(_data()["neutral"])
+
+
+Row = tuple[int, str, str, str]  # line, first, second, kind
+
+
+def _from_rows(name: str, rows: Iterable[Row], source: str) -> DirectionPairs:
+    contexts: Mapping[str, list[str]] = _data()["contexts"]
+    words: list[Pair] = []
+    sentences: list[Pair] = []
+    for line, first, second, kind in rows:
+        if not first or not second:
+            raise _wrong(source, line, "has a pair without two texts")
+        if first == second:
+            raise _wrong(source, line, f"pairs {first!r} with itself")
+        if kind not in contexts:
+            raise UnknownName(
+                f"{source} line {line} has the unknown kind '{kind}'", did_you_mean(kind, contexts)
+            )
+        if (first, second) in words:
+            raise _wrong(source, line, f"repeats the pair {first!r}, {second!r}")
+        words.append((first, second))
+        whole = first.endswith(_SENTENCE_ENDS) and second.endswith(_SENTENCE_ENDS)
+        frames = [_BLANK] if whole else contexts[kind]
+        sentences += [(_fill(frame, first), _fill(frame, second)) for frame in frames]
+    if len(words) < 2:
+        raise InputError(
+            f"{source} holds {len(words)} pair{'' if len(words) == 1 else 's'}",
+            "a direction needs two or more: one pair differs in more than one thing",
+        )
+    return DirectionPairs(name, tuple(sentences), tuple(words))
+
+
+def _fill(frame: str, word: str) -> str:
+    text = frame.replace(_BLANK, word)
+    return text[0].upper() + text[1:]
+
+
+def _read_rows(path: Path) -> list[Row]:
+    text = read_small_text(path, "pairs", _REMEDY)
+    if path.suffix.lower() in {".yaml", ".yml"}:
+        return _yaml_rows(text, str(path))
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    rows: list[Row] = []
+    try:
+        for raw in reader:
+            cells = [cell.strip() for cell in raw]
+            if not any(cells) or (not rows and [c.lower() for c in cells[:2]] == _HEADER):
+                continue
+            if len(cells) not in {2, 3}:
+                raise _wrong(str(path), reader.line_num, f"has {len(cells)} columns")
+            kind = cells[2] if len(cells) == 3 and cells[2] else _DEFAULT_KIND
+            rows.append((reader.line_num, cells[0], cells[1], kind))
+    except csv.Error as error:
+        raise _wrong(str(path), reader.line_num, f"is not CSV ({error})") from error
+    return rows
+
+
+def _yaml_rows(text: str, source: str) -> list[Row]:
+    try:
+        root = compose(text, _DEPTH)
+    except YamlProblem as problem:
+        raise _wrong(source, problem.line, problem.what) from problem
+    if not isinstance(root, yaml.SequenceNode):
+        raise _wrong(source, 1, "is not a list of pairs")
+    rows = []
+    for node in root.value:
+        line = line_of(node)
+        cells = node.value if isinstance(node, yaml.SequenceNode) else []
+        if len(cells) not in {2, 3} or not all(isinstance(c, yaml.ScalarNode) for c in cells):
+            raise _wrong(source, line, "is not a pair of texts")
+        first, second, *kind = (str(cell.value).strip() for cell in cells)
+        rows.append((line, first, second, kind[0] if kind else _DEFAULT_KIND))
+    return rows
+
+
+def _wrong(source: str, line: int, what: str) -> InputError:
+    return InputError(f"{source} line {line} {what}", _REMEDY)
+
+
+@cache
+def _data() -> Any:
+    text = (resources.files(__package__) / "data" / "gender.toml").read_text("utf-8")
+    return tomllib.loads(text)

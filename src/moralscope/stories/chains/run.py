@@ -1,0 +1,405 @@
+"""Run a recipe of experts over stories and return a run record with every candidate and choice."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import Generator
+from moralscope.core.records import Decoding, ModelRef, RunRecord
+from moralscope.io.journal import Journal, journal_path
+from moralscope.models.classifiers import ScriptedExperts
+from moralscope.models.language.prepare import generator_refs
+from moralscope.reports.write import read_run
+from moralscope.stories.chains import (
+    BLOCK,
+    Item,
+    Plan,
+    Recipe,
+    Skipped,
+    Tally,
+    by_target,
+    explain,
+    items_of,
+    load_recipe,
+    recipe_plain,
+    run_chain,
+    story_fields,
+    text_task,
+)
+from moralscope.stories.experts import ExpertSet
+from moralscope.stories.reading import StoryFile
+from moralscope.stories.splits import part_of
+from moralscope.stories.story import ORIENTATIONS, SENTENCES, MoralStory
+from moralscope.stories.tasks import classification_task
+
+Report = Callable[[int, int], None]
+TEXTS_ARE_A_MODELS = "texts are what a model writes when told to, they are not moral advice"
+_NAMED = 5
+_TARGETS = {"both": ORIENTATIONS, "moral": ("moral",), "immoral": ("immoral",)}
+
+
+@dataclass(frozen=True, slots=True)
+class ChainOptions:
+    """How a recipe is run: for which targets, with which sampling, on how many stories.
+
+    Examples
+    --------
+    >>> ChainOptions().decoding.count
+    10
+    """
+
+    target: str = "both"
+    decoding: Decoding = field(default_factory=lambda: Decoding(count=10))
+    limit: int | None = None
+    seed: int = 0
+    block: int = BLOCK
+    only: str | None = None  # the id of one story
+    out: Path | None = None  # where the record will be written: the journal lies beside it
+    resume: bool = True  # go on where an earlier run with the same settings stopped
+
+    def targets(self) -> tuple[str, ...]:
+        """Return the targets, or refuse."""
+        if self.target not in _TARGETS:
+            raise InputError(f"there is no target '{self.target}'", "moral, immoral or both")
+        return _TARGETS[self.target]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainModels:
+    """The generator and the experts of a run; a run that only writes needs no experts."""
+
+    generator: Generator
+    experts: ExpertSet | None = None
+
+    def refs(self) -> list[ModelRef]:
+        """Name the weights."""
+        own = generator_refs(self.generator)
+        return [*own] if self.experts is None else [*own, self.experts.ref]
+
+
+def chain(
+    recipe: str | Recipe,
+    stories: StoryFile | Sequence[MoralStory],
+    models: ChainModels,
+    options: ChainOptions | None = None,
+    *,
+    report: Report | None = None,
+) -> RunRecord:
+    """Run a recipe over stories (Emelin et al. 2021, section 4.4).
+
+    Parameters
+    ----------
+    recipe
+        A name (`action-ranking`, …), a .toml file, or a `Recipe`.
+    stories
+        What `jobs.stories_data.load_stories` returns, or stories.
+    models
+        The generator, and the experts that rank.
+    options
+        Targets, sampling, limit, seed. With `out`, a journal beside that file holds what is
+        finished, and a run that was killed goes on where it stopped; `finish` removes the
+        journal once the record is written.
+    report
+        Called with (done, total) as the work goes on.
+
+    Examples
+    --------
+    >>> from moralscope.stories.experts import prepare_experts
+    >>> from moralscope.models.language.prepare import prepare_generator
+    >>> models = ChainModels(prepare_generator("scripted"), prepare_experts("scripted"))
+    >>> story = MoralStory("1", "Be kind.", "Jo meets a child.", "Jo wants to pass.")
+    >>> record = chain("action-ranking", [story], models)
+    >>> [(row["id"], row["target"], len(row["candidates"])) for row in record.results]
+    [('1', 'moral', 10), ('1', 'immoral', 10)]
+    """
+    chosen = load_recipe(recipe) if isinstance(recipe, str) else recipe
+    return run_recipe("chain", chosen, stories, models, options or ChainOptions(), report)
+
+
+def run_recipe(
+    job: str,
+    recipe: Recipe,
+    stories: StoryFile | Sequence[MoralStory],
+    models: ChainModels,
+    options: ChainOptions,
+    report: Report | None = None,
+) -> RunRecord:
+    """Do the work of `chain` and of `generate`."""
+    source, given = _given(stories)
+    items, skipped = items_of(recipe, _only(given, options), options.targets(), options.limit)
+    if not items:
+        raise InputError(*_nothing(recipe, skipped))
+    experts = _experts(recipe, models)
+    plan = Plan(recipe, models.generator, experts, options.decoding, options.seed)
+    config = _config(recipe, models, options, source)
+    settings = {"job": job, "seed": options.seed, **config, "models": models.refs()}
+    settings["source"] = _checksum(items)  # what the file holds, not where it lies
+    place = journal_path(options.out) if options.out else None
+    journal = Journal(place, settings, fresh=not options.resume)
+    try:
+        _work(plan, items, journal, options.block, report)
+    except BaseException:
+        journal.close()
+        raise
+    return RunRecord(
+        job,
+        seed=options.seed,
+        config=config,
+        models=models.refs(),
+        results=journal,
+        statistics={**_statistics(recipe, journal, skipped, options), **_usage(models)},
+        warnings=[TEXTS_ARE_A_MODELS, *_warnings(recipe, journal, skipped)],
+    )
+
+
+def finish(record: RunRecord) -> None:
+    """Remove the journal of a record that has been written."""
+    if isinstance(record.results, Journal):
+        record.results.close(remove=True)
+
+
+def explain_recipe(recipe: str, options: ChainOptions | None = None) -> list[str]:
+    """Return a recipe's diagram and what each step reads and writes, as lines.
+
+    Examples
+    --------
+    >>> explain_recipe("norm-sample")[2]
+    '  story: situation, intention, moral_action, immoral_action'
+    """
+    return explain(load_recipe(recipe), (options or ChainOptions()).decoding)
+
+
+def choose_part(found: StoryFile, split: str, part: str | None, recipe: str | Recipe) -> StoryFile:
+    """Keep the stories of one part of a split; None keeps all."""
+    if part is None:
+        return found
+    chosen = load_recipe(recipe) if isinstance(recipe, str) else recipe
+    kind = text_task(chosen, chosen.steps[-1]).target
+    parts = part_of(found.stories, split, "consequence" if kind == "consequence" else "action")
+    kept = tuple(story for story in found.stories if parts.get(story.id) == part)
+    if not kept:
+        raise InputError(f"no story is in {part} of {split}", "choose train, dev or test")
+    return StoryFile(f"{found.source}, {part} of {split}", kept, found.problems, found.lines)
+
+
+def read_beside(paths: Sequence[Path]) -> list[dict[str, Any]]:
+    """Read what other runs chose; refused before any work is done."""
+    found = []
+    for path in paths:
+        plain = read_run(path)
+        config, rows = _part(plain, "config", dict), _part(plain, "results", list)
+        if not rows or _part(plain, "job", str) not in ("chain", "generate"):
+            raise InputError(f"{path} is no run of a chain", "give records saved with --out")
+        choices = [
+            {key: row.get(key) for key in ("id", "target", "choice")}
+            for row in rows
+            if isinstance(row, dict)
+        ]
+        found.append({"name": str(config.get("recipe")), "file": str(path), "results": choices})
+    return found
+
+
+def set_beside(record: RunRecord, runs: Sequence[Mapping[str, Any]]) -> RunRecord:
+    """Put the choices of other runs on the same stories beside this one's, for the report."""
+    if not runs:
+        return record
+    wanted = {(row["id"], row["target"]) for row in record.results}
+    others = []
+    for run in runs:
+        kept = [row for row in run["results"] if (row["id"], row["target"]) in wanted]
+        if not kept:
+            raise InputError(
+                f"{run['file']} has no story of this run", "give runs on the same stories"
+            )
+        others.append({"name": run["name"], "results": kept})
+    return replace(record, statistics={**record.statistics, "beside": others})
+
+
+def finished_run(out: Path | None, recipe: str) -> RunRecord | None:
+    """Return the run that lies at `out` if it is whole and of this recipe, else None."""
+    if out is None or not out.is_file() or journal_path(out).exists():
+        return None
+    plain = read_run(out)
+    name = load_recipe(recipe).name
+    if _part(plain, "job", str) != "chain":
+        raise InputError(f"{out} is no run of a chain", "choose another --out")
+    if _part(plain, "config", dict).get("recipe") != name:
+        raise InputError(f"{out} is a run of another recipe than {name}", "choose another --out")
+    try:
+        models = [ModelRef(**model) for model in plain["models"]]
+        return RunRecord(**{**plain, "models": models})
+    except (KeyError, TypeError):
+        raise InputError(f"{out} is damaged", "run the job again with --no-resume") from None
+
+
+def find_path(record: RunRecord, story: str) -> list[Mapping[str, Any]]:
+    """Return the results of one story, or refuse with a name that is there."""
+    rows = [row for row in record.results if row["id"] == story]
+    if not rows:
+        first = record.results[0]["id"] if len(record.results) else "none"
+        raise InputError(f"there is no result for story '{story}'", f"the first one is '{first}'")
+    return rows
+
+
+def _part(plain: Any, key: str, kind: Callable[[], Any]) -> Any:
+    """Return a part of a plain record, or an empty one where it is missing or something else."""
+    found = plain.get(key) if isinstance(plain, dict) else None
+    return found if isinstance(found, type(kind())) else kind()
+
+
+def _work(
+    plan: Plan, items: Sequence[Item], journal: Journal, block: int, report: Report | None
+) -> None:
+    done = len(journal)
+    if report:
+        report(done, len(items))
+    said: list[str] = getattr(plan.generator, "warnings", [])
+    told = len(said)
+    for each in run_chain(plan, items[done:], block=block):
+        tallies = {name: asdict(tally) for name, tally in each.tallies.items()}
+        journal.append({"results": each.results, "tallies": tallies, "warnings": said[told:]})
+        told = len(said)
+        if report:
+            report(len(journal), len(items))
+
+
+def _given(stories: StoryFile | Sequence[MoralStory]) -> tuple[str, Sequence[MoralStory]]:
+    if isinstance(stories, StoryFile):
+        return stories.source, stories.stories
+    return "given", stories
+
+
+def _only(stories: Sequence[MoralStory], options: ChainOptions) -> Sequence[MoralStory]:
+    if options.only is None:
+        return stories
+    kept = [story for story in stories if story.id == options.only]
+    if not kept:
+        first = f"the first one is '{stories[0].id}'" if stories else "the file is empty"
+        raise InputError(f"there is no story '{options.only}'", first)
+    return kept
+
+
+def _experts(recipe: Recipe, models: ChainModels) -> ExpertSet:
+    """Check that every expert of the recipe is there before any work is done."""
+    asking = [step for step in recipe.steps if step.expert]
+    if models.experts is None:
+        if asking:
+            raise InputError(f"recipe {recipe.name} needs experts", "name them with --experts")
+        return ScriptedExperts({})  # nobody will ask it
+    for step in asking:
+        task = classification_task(str(step.expert))
+        labels = models.experts.expert(task.name).labels
+        if labels != task.labels[: max(len(labels), 2)] or (step.label or labels[0]) not in labels:
+            raise InputError(
+                f"the expert for '{task.name}' tells {', '.join(labels)}",
+                f"'{step.name}' needs one that tells {', '.join(task.labels)}",
+            )
+    return models.experts
+
+
+def _nothing(recipe: Recipe, skipped: Sequence[Skipped]) -> tuple[str, str]:
+    needs = ", ".join(story_fields(recipe))
+    if not skipped:
+        return "there are no stories", "give a file with at least one"
+    return f"no story has what {recipe.name} reads ({_told(skipped)})", f"it reads {needs}"
+
+
+def _config(
+    recipe: Recipe, models: ChainModels, options: ChainOptions, source: str
+) -> dict[str, Any]:
+    decoding = options.decoding
+    return {
+        "recipe": recipe.name,
+        "steps": recipe_plain(recipe),
+        "kind": text_task(recipe, recipe.steps[-1]).target,
+        "generator": models.generator.name,
+        **({"experts": models.experts.ref.name} if models.experts else {}),
+        "targets": list(options.targets()) if by_target(recipe) else None,
+        "strategy": decoding.strategy,
+        "count": decoding.count,
+        "p": decoding.p,
+        "temperature": decoding.temperature,
+        "max_tokens": decoding.max_tokens,
+        "source": source,
+    }
+
+
+def _checksum(items: Sequence[Item]) -> str:
+    """Name stories by their content."""
+    digest = sha256()
+    for item in items:
+        sentences = {name: getattr(item.story, name) for name in ("id", *SENTENCES)}
+        digest.update(json.dumps([sentences, item.target]).encode())
+    return digest.hexdigest()
+
+
+def _statistics(
+    recipe: Recipe, journal: Journal, skipped: Sequence[Skipped], options: ChainOptions
+) -> dict[str, Any]:
+    totals = {step.name: Tally() for step in recipe.steps}
+    for note in journal.notes:
+        for name, tally in note["tallies"].items():
+            totals[name] += Tally(**tally)
+    steps = [
+        {
+            "step": step.name,
+            "do": step.do,
+            "model": step.task if step.do == "propose" else step.expert,
+            **asdict(totals[step.name]),
+        }
+        for step in recipe.steps
+    ]
+    return {
+        "steps": steps,
+        "seconds": sum(tally.seconds for tally in totals.values()),
+        "results": len(journal),
+        "without_choice": [row["id"] for row in journal if row["choice"] is None],
+        "skipped": [asdict(each) for each in skipped],
+        "diagram": explain(recipe, options.decoding),
+    }
+
+
+def _usage(models: ChainModels) -> dict[str, Any]:
+    """Return the tokens and the cost that an endpoint counted, in this process."""
+    used = getattr(models.generator, "usage", None)
+    return {} if used is None else {"usage": used}
+
+
+def _warnings(recipe: Recipe, journal: Journal, skipped: Sequence[Skipped]) -> list[str]:
+    lines = []
+    if skipped:
+        each = "stories" if not by_target(recipe) else "stories and targets"
+        lines.append(
+            f"{len(skipped):,} of {len(skipped) + len(journal):,} {each} were skipped for want of "
+            f"sentences: {_told(skipped)}"
+        )
+    failed = [row["id"] for row in journal if row["choice"] is None]
+    if failed:
+        lines.append(f"{len(failed):,} results have no choice: {_names(failed)}")
+    said = [line for note in journal.notes for line in note["warnings"]]
+    if said:
+        more = f" (and {len(said) - 1:,} more such lines)" if len(said) > 1 else ""
+        lines.append(f"{said[0]}{more}")
+    kind = text_task(recipe, recipe.steps[-1]).target
+    if kind in story_fields(recipe):
+        other = "; norm-synthesis-blind does not" if kind == "norm" else ""
+        lines.append(f"this chain reads the story's own {kind}, which is what it is to find{other}")
+    return lines
+
+
+def _told(skipped: Sequence[Skipped]) -> str:
+    parts = [
+        f"'{each.id}'{f' ({each.target})' if each.target else ''} lacks {', '.join(each.missing)}"
+        for each in skipped[:_NAMED]
+    ]
+    more = len(skipped) - len(parts)
+    return "; ".join([*parts, *([f"and {more:,} more"] if more else [])])
+
+
+def _names(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - _NAMED:,} more" if len(ids) > _NAMED else ""
+    return ", ".join(f"'{name}'" for name in ids[:_NAMED]) + more

@@ -1,0 +1,376 @@
+"""Evaluate experts on Moral Stories: the grid of Tables 2, 3, 8 and 9 beside the paper's.
+
+Accuracy and F1 with intervals over stories, calibration, paired tests against a second set of
+experts, sensitivity to the norm, and what a bag of words reaches on the same split. Stories that an
+expert was trained on never count: where another split's part holds some, they are left out.
+"""
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from moralscope.axes.score import NOT_ADVICE
+from moralscope.core.errors import InputError
+from moralscope.core.records import RunRecord
+from moralscope.core.registry import did_you_mean
+from moralscope.stats.calibration import (
+    at_temperature,
+    expected_calibration_error,
+    fit_temperature,
+)
+from moralscope.stories.evaluation import (
+    Confusion,
+    Examined,
+    Measured,
+    Mistake,
+    PairedTest,
+    Predictions,
+    Reversed,
+    Swapped,
+    confusion,
+    examine,
+    measure,
+    paired,
+    reads_norm,
+    reversed_norms,
+    swapped_norms,
+    worst,
+)
+from moralscope.stories.experts import ExpertSet
+from moralscope.stories.norms.reversal import reverse_norm
+from moralscope.stories.paper import SPLITS, load_paper
+from moralscope.stories.shortcut import Shortcut, lexical_shortcut
+from moralscope.stories.splits import official_parts, part_of
+from moralscope.stories.story import MoralStory
+from moralscope.stories.swaps import swap_norms
+from moralscope.stories.tasks import ClassificationTask, classification_task, samples
+
+PARTS = ("test", "dev", "all")
+ALL = "all"
+WORDINGS = 3  # of a reversed norm
+_F1 = "f1 is that of the positive class (moral, plausible), as in the paper's own code"
+_CONTEXT = (
+    "situation, intention and consequences are there for 6,912 of the 12,000 published stories "
+    "(those that are dev or test somewhere): figures with context count these only"
+)
+Report = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluateOptions:
+    """What is measured. No `tasks`: all that the experts have; no `splits`: all.
+
+    `part` is test, dev, or all (every story of the file, whatever its split).
+    """
+
+    tasks: Sequence[str] = ()
+    splits: Sequence[str] = ()
+    part: str = "test"
+    reversed: bool = True
+    shortcuts: bool = False
+    calibrate: bool = True
+    max_stories: int | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The temperature that suits the split's dev part best, and the ECE before and after it."""
+
+    temperature: float
+    ece: float
+    ece_after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """One cell of the grid. `seen` stories were left out: the expert was trained on them."""
+
+    expert: str
+    task: str
+    split: str
+    part: str
+    seen: int
+    measured: Measured
+    paper_accuracy: float | None
+    paper_f1: float | None
+    confusion: Confusion
+    calibration: Calibration | None
+    against: PairedTest | None
+    reversed: Sequence[Reversed]
+    swapped: Swapped | None
+    shortcut: Shortcut | None
+    mistakes: Sequence[Mistake]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    task: ClassificationTask
+    split: str
+    test: Sequence[MoralStory]
+    dev: Sequence[MoralStory]
+    train: Sequence[MoralStory]
+    seen: int
+
+
+def evaluate(
+    experts: ExpertSet,
+    stories: Sequence[MoralStory],
+    options: EvaluateOptions | None = None,
+    *,
+    against: ExpertSet | None = None,
+    report: Report | None = None,
+) -> RunRecord:
+    """Measure experts on the parts of the splits.
+
+    Parameters
+    ----------
+    experts
+        A set of experts (`jobs.experts.prepare_experts`).
+    stories
+        The stories, with their official membership or that of `stories split`.
+    options
+        Tasks, splits, part and what else is measured.
+    against
+        A second set: each task that both have gets a paired test on the same samples.
+    report
+        Called with (done, total) cells.
+
+    Examples
+    --------
+    >>> from moralscope.models.classifiers.scripted import ScriptedExperts
+    >>> story = MoralStory("1", "It's good to smile.", moral_action="Jo smiles.",
+    ...                    immoral_action="Jo spits.")
+    >>> experts = ScriptedExperts({"action": ("immoral", "moral")})
+    >>> record = evaluate(experts, [story], EvaluateOptions(part="all"))
+    >>> [(cell.task, cell.measured.samples) for cell in record.results]
+    [('action', 2)]
+    """
+    chosen = options or EvaluateOptions()
+    tasks = _tasks(chosen, experts)
+    cells, empty = _cells(tasks, stories, chosen, [experts, *([against] if against else [])])
+    norms = (
+        swap_norms(stories, chosen.seed) if chosen.reversed and any(map(reads_norm, tasks)) else {}
+    )
+    results = []
+    for done, cell in enumerate(cells):
+        results.append(_evaluate(cell, experts, against, chosen, norms))
+        if report:
+            report(done + 1, len(cells))
+    return RunRecord(
+        "stories evaluate",
+        seed=chosen.seed,
+        config=_config(experts, against, chosen, stories),
+        models=[experts.ref, *([against.ref] if against else [])],
+        results=results,
+        statistics={"card": dict(experts.card)},
+        warnings=_warnings(experts, chosen, results, empty),
+    )
+
+
+def _tasks(options: EvaluateOptions, experts: ExpertSet) -> list[ClassificationTask]:
+    if options.part not in PARTS:
+        raise InputError(f"there is no part '{options.part}'", did_you_mean(options.part, PARTS))
+    for split in options.splits:
+        if split not in SPLITS:
+            raise InputError(f"there is no split '{split}'", did_you_mean(split, SPLITS))
+    names = options.tasks or experts.tasks
+    for name in names:
+        experts.expert(name)  # an absent one is refused by name, before any work
+    return [classification_task(name) for name in names]
+
+
+def _cells(
+    tasks: Sequence[ClassificationTask],
+    stories: Sequence[MoralStory],
+    options: EvaluateOptions,
+    sets: Sequence[ExpertSet],
+) -> tuple[list[_Cell], list[str]]:
+    """Return what is to be measured, and a line for each task and part without a sample."""
+    cells, empty = [], []
+    splits = (ALL,) if options.part == ALL else options.splits or SPLITS
+    for split in splits:
+        for task in tasks:
+            cell = _cell(task, split, stories, options, sets)
+            if cell.test:
+                cells.append(cell)
+            else:
+                empty.append(f"{task.name}, {split}: no complete story to measure on was left")
+    if not cells and options.part == "all":
+        raise InputError(
+            "no story is complete for these tasks", "give stories with the sentences that they read"
+        )
+    if not cells:
+        raise InputError(
+            f"no story is complete for these tasks and in the {options.part} part of "
+            f"{', '.join(splits)}",
+            "give stories that name their splits ('moralscope stories split'), or --part all",
+        )
+    return cells, empty
+
+
+def _cell(
+    task: ClassificationTask,
+    split: str,
+    stories: Sequence[MoralStory],
+    options: EvaluateOptions,
+    sets: Sequence[ExpertSet],
+) -> _Cell:
+    trained = set().union(*(_trained_on(each, stories, task.split) for each in sets))
+    if split == ALL:
+        parts = dict.fromkeys((story.id for story in stories), ALL)
+    else:
+        parts = part_of(stories, split, task.split)
+
+    def those(part: str) -> list[MoralStory]:
+        listed = (story for story in stories if parts.get(story.id) == part)
+        return [story for story in listed if any(True for _ in samples(task, [story]))]
+
+    listed = those(options.part)
+    kept = [story for story in listed if story.id not in trained]
+    dev = [story for story in those("dev") if story.id not in trained]
+    return _Cell(
+        task,
+        split,
+        _drawn(kept, options),
+        _drawn(dev, options) if options.calibrate and options.part == "test" else [],
+        those("train") if options.shortcuts else [],
+        len(listed) - len(kept),
+    )
+
+
+def _drawn(stories: list[MoralStory], options: EvaluateOptions) -> list[MoralStory]:
+    """Take at most `max_stories`, by the seed, in their order."""
+    if options.max_stories is None or len(stories) <= options.max_stories:
+        return stories
+    places = random.Random(options.seed).sample(range(len(stories)), options.max_stories)  # noqa: S311
+    return [stories[place] for place in sorted(places)]
+
+
+def _trained_on(experts: ExpertSet, stories: Sequence[MoralStory], kind: str) -> set[str]:
+    """Return the stories whose samples of this kind the experts were trained on, by their card.
+
+    Stories that name no split are not those of the card.
+    """
+    trained = experts.card.get("trained_on")
+    if not isinstance(trained, dict):
+        return set()
+    parts = official_parts(stories, str(trained.get("split")), kind)
+    return {name for name, part in parts.items() if part == trained.get("part", "train")}
+
+
+def _evaluate(
+    cell: _Cell,
+    experts: ExpertSet,
+    against: ExpertSet | None,
+    options: EvaluateOptions,
+    norms: Mapping[str, str],
+) -> Evaluated:
+    task, seed = cell.task, options.seed
+    examined = examine(experts.expert(task.name), task, cell.test)
+    found, paper = examined.found, load_paper()
+    sensitivity = options.reversed and reads_norm(task)
+    swapped = swapped_norms(examined, norms, seed=seed) if sensitivity else None
+    return Evaluated(
+        experts.ref.name,
+        task.name,
+        cell.split,
+        options.part,
+        cell.seen,
+        measure(found, seed=seed),
+        paper.printed(options.part, "accuracy", task.name, cell.split),
+        paper.printed(options.part, "f1", task.name, cell.split),
+        swapped[1] if swapped else confusion(found),
+        _calibration(experts, task, cell.dev, found),
+        _against(against, examined, seed),
+        _reversed(examined, seed) if sensitivity else (),
+        swapped[0] if swapped else None,
+        _shortcut(cell, seed) if options.shortcuts else None,
+        worst(found),
+    )
+
+
+def _calibration(
+    experts: ExpertSet, task: ClassificationTask, dev: Sequence[MoralStory], test: Predictions
+) -> Calibration | None:
+    if not dev:
+        return None
+    held_out = examine(experts.expert(task.name), task, dev).found
+    if not held_out.samples:
+        return None
+    temperature = fit_temperature(held_out.binary, held_out.truth)
+    return Calibration(
+        temperature,
+        expected_calibration_error(test.binary, test.truth),
+        expected_calibration_error(at_temperature(test.binary, temperature), test.truth),
+    )
+
+
+def _against(other: ExpertSet | None, examined: Examined, seed: int) -> PairedTest | None:
+    if other is None or examined.task.name not in other.tasks:
+        return None
+    second = examine(other.expert(examined.task.name), examined.task, examined.stories)
+    return paired(second.found, examined.found, seed=seed)
+
+
+def _reversed(examined: Examined, seed: int) -> list[Reversed]:
+    found = (
+        reversed_norms(examined, partial(reverse_norm, variant=at), variant=at, seed=seed)
+        for at in range(WORDINGS)
+    )
+    return [each for each in found if each]
+
+
+def _shortcut(cell: _Cell, seed: int) -> Shortcut | None:
+    return lexical_shortcut(
+        list(samples(cell.task, cell.train)), list(samples(cell.task, cell.test)), seed=seed
+    )
+
+
+def _config(
+    experts: ExpertSet,
+    against: ExpertSet | None,
+    options: EvaluateOptions,
+    stories: Sequence[MoralStory],
+) -> dict[str, Any]:
+    return {
+        "experts": experts.ref.name,
+        **({"against": against.ref.name} if against else {}),
+        "tasks": list(options.tasks or experts.tasks),
+        "split": list(options.splits or SPLITS),
+        "part": options.part,
+        "stories": len(stories),
+        "complete_stories": sum(not story.missing for story in stories),
+        **({"max_stories": options.max_stories} if options.max_stories else {}),
+        "interval": "95 % percentile bootstrap over stories",
+        "paired_test": "exact McNemar over samples; interval of the difference over stories",
+    }
+
+
+def _warnings(
+    experts: ExpertSet,
+    options: EvaluateOptions,
+    results: Sequence[Evaluated],
+    empty: Iterable[str],
+) -> list[str]:
+    lines = [NOT_ADVICE, _F1, _CONTEXT, *empty]
+    trained = experts.card.get("trained_on")
+    if not isinstance(trained, dict):
+        lines.append(
+            f"the card of '{experts.ref.name}' does not say what it was trained on: no figure is "
+            "known to be out of sample"
+        )
+        return lines
+    own = f"{trained.get('split')} {trained.get('part', 'train')}"
+    for cell in results:
+        if cell.seen:
+            lines.append(
+                f"{cell.task}, {cell.split}: {cell.seen:,} stories of the {cell.part} part were in "
+                f"training ({own}) and left out; {cell.measured.stories:,} remain, a part that "
+                "the paper did not measure"
+            )
+    if options.part == "dev" and trained.get("split") in (options.splits or SPLITS):
+        lines.append("the dev part chose when training stopped: its figures are a little too good")
+    return lines

@@ -1,0 +1,67 @@
+"""Generate texts for one task of the table and return a run record: a chain of a single step."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from moralscope.core.errors import InputError
+from moralscope.core.records import RunRecord
+from moralscope.stories.chains import STRATEGIES, Recipe, Step
+from moralscope.stories.chains.run import ChainModels, ChainOptions, Report, run_recipe
+from moralscope.stories.reading import StoryFile
+from moralscope.stories.story import MoralStory
+from moralscope.stories.tasks import generation_task, generation_tasks
+
+# The names of the steps in our recipes, so that a sample is the same text in both commands.
+_STEPS = {"action": "actions", "consequence": "consequences", "norm": "norms"}
+
+
+def generate(
+    task: str,
+    stories: StoryFile | Sequence[MoralStory],
+    models: ChainModels,
+    options: ChainOptions | None = None,
+    *,
+    report: Report | None = None,
+) -> RunRecord:
+    """Generate `count` candidates for every story and target; the choice is the first.
+
+    Examples
+    --------
+    >>> from moralscope.models.language.prepare import prepare_generator
+    >>> story = MoralStory("1", moral_action="Jo smiles.", immoral_action="Jo spits.")
+    >>> models = ChainModels(prepare_generator("scripted"))
+    >>> record = generate("norm|actions", [story], models)
+    >>> record.results[0]["target"], len(record.results[0]["candidates"])
+    (None, 1)
+    """
+    recipe = single_step(task)
+    given = options or ChainOptions()
+    if options is None:
+        given = replace(given, decoding=replace(given.decoding, count=1))
+    if given.decoding.strategy not in STRATEGIES:
+        raise InputError(
+            f"there is no strategy '{given.decoding.strategy}'", f"known: {', '.join(STRATEGIES)}"
+        )
+    return run_recipe("generate", recipe, stories, models, given, report)
+
+
+def single_step(task: str) -> Recipe:
+    """Return the recipe that does nothing but a task.
+
+    Examples
+    --------
+    >>> single_step("norm|actions").steps[0].do
+    'propose'
+    """
+    row = generation_task(task)
+    if "draft" in row.needs:
+        raise InputError(
+            f"'{task}' rewrites drafts, and a story has none",
+            "use 'moralscope stories chain consequence-refinement'",
+        )
+    return Recipe(task, (Step(_STEPS[row.target], "propose", task),))
+
+
+def task_names() -> list[str]:
+    """Return the tasks that can be generated from a story alone."""
+    return [name for name, row in generation_tasks().items() if "draft" not in row.needs]

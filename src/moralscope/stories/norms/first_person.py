@@ -1,0 +1,293 @@
+"""Third person to first: "Mike lies to his boss." becomes "lie to my boss", as a reply tells it.
+
+Text in, text out, by rules; no model is used. A sentence is rewritten when it starts with a name
+(or he, she) and a verb in the present tense, and it is clear whom its pronouns mean; else the
+answer is None. `present_verbs` finds the verbs of a set of sentences by where they stand.
+"""
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from moralscope.stories.norms.inflection import base_of_finite, gerund_of_base, third_person
+from moralscope.stories.norms.phrases import (
+    first_verb,
+    gerund_phrase,
+    gerund_to_base,
+    starts_with_gerund,
+)
+
+__all__ = ["OwnAct", "gender_of", "own_act", "own_phrase", "past_of_base", "present_verbs"]
+
+_WORD = re.compile(r"\w+(?:['-]\w+)*|[^\w\s]")
+_NAME = re.compile(r"[A-Z][a-z]+")
+_MALE = {"he": "I", "him": "me", "his": "my", "himself": "myself"}
+_FEMALE = {"she": "I", "her": "my", "hers": "mine", "herself": "myself"}
+_GENDERS = {"m": _MALE, "f": _FEMALE}
+_SECOND = {"your": "my", "yours": "mine", "yourself": "myself", "you're": "I'm", "you've": "I've"}
+_AUXILIARY = {"is": "am", "has": "have", "does": "do", "doesn't": "don't", "isn't": "am not"}
+_PAST_AUXILIARY = {"am": "was", "have": "had", "do": "did", "don't": "didn't", "am not": "wasn't"}
+_AUXILIARIES = (*_AUXILIARY, "was", "will", "would", "can", "could", "should")
+_JOINS = ("and", "but", "or", "then", ",")
+_LONGEST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAct:
+    """An act as the one who does it tells it: "lie to my boss", "lied …", "lying …".
+
+    Examples
+    --------
+    >>> act = own_phrase("steal a car from your boss")
+    >>> act.base, act.past
+    ('steal a car from my boss', 'stole a car from my boss')
+    """
+
+    base: str
+    past: str
+    gerund: str
+
+    @property
+    def present(self) -> str:
+        """The act after "I", now."""
+        return "am" + self.base[2:] if self.base.startswith("be ") else self.base
+
+
+def past_of_base(word: str) -> str:
+    """Return the past tense of a base form.
+
+    Examples
+    --------
+    >>> [past_of_base(w) for w in ("lie", "try", "stop", "bake", "panic", "take", "play")]
+    ['lied', 'tried', 'stopped', 'baked', 'panicked', 'took', 'played']
+    """
+    known: dict[str, str] = _tables()["past"]
+    if word in known:
+        return known[word]
+    if word.endswith("e"):
+        return word + "d"
+    if re.search(r"[^aeiou]y$", word):
+        return word[:-1] + "ied"
+    return gerund_of_base(word)[:-3] + "ed"
+
+
+def own_phrase(phrase: str) -> OwnAct | None:
+    """Return a norm's behaviour ("steal from your boss", or -ing) as an act of one's own.
+
+    Examples
+    --------
+    >>> own_phrase("Helping your friends.").base
+    'help my friends'
+    """
+    line = " ".join(phrase.split()).strip().rstrip(".!?;, ")
+    if not line or len(line) > _LONGEST:
+        return None
+    if starts_with_gerund(line):
+        line = gerund_to_base(line)
+    if line.startswith(("not ", "never ")):
+        return None
+    words = line[:1].lower() + line[1:]
+    base = re.sub(r"[\w']+", lambda match: _SECOND.get(match[0].lower(), match[0]), words)
+    base = re.sub(r"\bI are\b", "I am", _own_you(base))
+    return OwnAct(base, _past_phrase(base), gerund_phrase(base))
+
+
+def own_act(sentence: str, verbs: frozenset[str], gender: str | None = None) -> OwnAct | None:
+    """Rewrite what somebody does in the first person; None where that is not clear.
+
+    Parameters
+    ----------
+    sentence
+        Starts with a name, he or she, and a verb in the present tense.
+    verbs
+        Verbs in the third person that may follow "and" (`present_verbs`).
+    gender
+        m or f where it is known; else the sentence's only pronouns say it.
+
+    Examples
+    --------
+    >>> verbs = frozenset({"lies", "takes", "is"})
+    >>> act = own_act("Mike lies to his boss and takes the money.", verbs)
+    >>> act.base, act.gerund
+    ('lie to my boss and take the money', 'lying to my boss and taking the money')
+    >>> own_act("The boss lies.", verbs) is None
+    True
+    """
+    words = _WORD.findall(sentence.translate(_PLAIN).strip().rstrip(".!"))[:100]
+    found = _subject(words)
+    if found is None or len(sentence) > _LONGEST or '"' in sentence:
+        return None
+    name, start = found
+    place = start
+    while place < len(words) and words[place].endswith("ly"):
+        place += 1
+    if place >= len(words) or words[place].lower() not in verbs:
+        return None
+    if words[place : place + 2] == ["decides", "to"] and words[place + 2 : place + 3] != ["not"]:
+        words[place : place + 3] = [third_person(word) for word in words[place + 2 : place + 3]]
+    if place >= len(words):
+        return None
+    own = gender or gender_of(words) or _first_owner(words[start:])
+    if (own is None and _gendered(words[start:])) or _unclear(words[start:], name, own):
+        return None
+    told = zip(*_rewritten(words, start, place, (name, own, verbs)), strict=True)
+    return OwnAct(*(_joined(each) for each in told))
+
+
+def gender_of(words: Iterable[str]) -> str | None:
+    """Return m or f where words have pronouns of one of the two alone.
+
+    Examples
+    --------
+    >>> gender_of("Jo wants to help his friend".split()), gender_of(["they"])
+    ('m', None)
+    """
+    found = _gendered(words)
+    return found.pop() if len(found) == 1 else None
+
+
+def present_verbs(sentences: Iterable[str], fewest: int = 2) -> frozenset[str]:
+    """Return words in -s that follow the name with which several of the sentences start.
+
+    Examples
+    --------
+    >>> sorted(present_verbs(["Jo lies.", "Ann lies.", "Ann is ill.", "The boss sings."]))
+    ['has', 'is', 'lies']
+    """
+    found: Counter[str] = Counter({"is": fewest, "has": fewest})
+    for sentence in sentences:
+        words = _WORD.findall(sentence.translate(_PLAIN))
+        subject = _subject(words)
+        if subject and subject[1] < len(words) and words[subject[1]].endswith("s"):
+            found[words[subject[1]]] += 1
+    return frozenset(
+        word
+        for word, count in found.items()
+        if count >= fewest and word.islower() and not _no_verb(word)
+    )
+
+
+_PLAIN = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
+
+
+def _subject(words: list[str]) -> tuple[str, int] | None:
+    """Return the name that a sentence starts with and where the rest begins."""
+    if not words or words[0] in _words("no_names") or not _NAME.fullmatch(words[0]):
+        return None
+    second = len(words) > 1 and _NAME.fullmatch(words[1])
+    return words[0], 2 if second else 1
+
+
+def _gendered(words: Iterable[str]) -> set[str]:
+    return {key for word in words for key, table in _GENDERS.items() if word.lower() in table}
+
+
+def _first_owner(words: Iterable[str]) -> str | None:
+    """Of both genders, the first "his" or "her" is most often the subject's."""
+    first = next((word.lower() for word in words if _gendered([word])), "")
+    return {"his": "m", "her": "f"}.get(first)
+
+
+def _no_verb(word: str) -> bool:
+    return word in _words("no_verbs") or word.endswith(("'s", "ss", "ous"))
+
+
+def _unclear(words: list[str], name: str, gender: str | None) -> bool:
+    """Tell whether somebody else is named, and a pronoun may mean either."""
+    others = any(_NAME.fullmatch(word) and word != name for word in words)
+    if not others or gender is None:
+        return False
+    loose = {"he", "him"} if gender == "m" else {"she"}
+    return any(word.lower() in loose for word in words)
+
+
+def _rewritten(
+    words: list[str], start: int, verb: int, who: tuple[str, str | None, frozenset[str]]
+) -> list[tuple[str, str, str]]:
+    """Return every word after the subject in its base, its past and its -ing wording."""
+    name, gender, verbs = who
+    table = _GENDERS.get(gender or "", {})
+    found: list[tuple[str, str, str]] = []
+    for place in range(start, len(words)):
+        word, lower = words[place], words[place].lower()
+        before = found[-1][0] if found else ""
+        if place == verb or (lower in verbs and _is_joined(found)):
+            base = base_of_finite(lower)
+            found.append((base, past_of_base(base), gerund_of_base(base)))
+        elif before == "I" and (lower in _AUXILIARY or _is_finite(lower)):
+            base = _AUXILIARY.get(lower) or base_of_finite(lower)
+            found.append((base, _PAST_AUXILIARY.get(base) or past_of_base(base), base))
+        elif lower in ("he's", "she's") and lower[:-2] in table:
+            found.append(("I'm", "I was", "I'm"))
+        else:
+            follows = words[place + 1].lower() if place + 1 < len(words) else ""
+            new = _own_word(word, name, table, follows, before)
+            found.append((new, new, new))
+    return found
+
+
+def _is_finite(word: str) -> bool:
+    return word.endswith("s") and len(word) > len("is") and not _no_verb(word)
+
+
+def _is_joined(found: list[tuple[str, str, str]]) -> bool:
+    """Tell whether what comes next is joined to the verb: after "and", "then", a comma, adverbs."""
+    words = [base for base, _, _ in found]
+    while words and words[-1].endswith("ly"):
+        words.pop()
+    return bool(words) and words[-1] in _JOINS
+
+
+def _own_word(word: str, name: str, table: dict[str, str], follows: str, before: str) -> str:
+    lower = word.lower()
+    if word == f"{name}'s":
+        return "my"
+    if word == name:
+        return "I" if follows in _AUXILIARIES or follows.endswith("s") else "me"
+    if lower == "her" and lower in table:
+        owned = follows.removesuffix("'s") in _words("persons")
+        given = before in _words("gives") and not owned
+        alone = not follows[:1].isalpha() or follows in _words("no_noun") or given
+        return "me" if alone else "my"
+    return table.get(lower, word)
+
+
+def _own_you(phrase: str) -> str:
+    """Turn "you" to "I" where it begins a clause ("money you found"), else to "me"."""
+    words = phrase.split(" ")
+    ends_phrase = _words("no_noun")
+    takes = {first_verb(phrase)[1]} | _words("gives") | ends_phrase
+    for place, word in enumerate(words):
+        if word.strip(",") == "you":
+            before = words[place - 1] if place else ""
+            last = place + 1 == len(words) or word.endswith(",")
+            ends = last or words[place + 1] in ends_phrase
+            clause = before in _words("clause") or not (before in takes or ends)
+            words[place] = word.replace("you", "I" if clause else "me")
+    return " ".join(words)
+
+
+def _past_phrase(base: str) -> str:
+    adverb, verb, rest = first_verb(base)
+    return adverb + past_of_base(verb.lower()) + rest
+
+
+def _joined(words: Iterable[str]) -> str:
+    text = " ".join(words)
+    return re.sub(r" ([,;:.!?)%])", r"\1", text)
+
+
+@cache
+def _words(kind: str) -> frozenset[str]:
+    return frozenset(_tables()["words"][kind])
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    text = resources.files("moralscope.stories").joinpath("data/first_person.toml")
+    return tomllib.loads(text.read_text("utf-8"))

@@ -1,0 +1,136 @@
+"""Frames with a modal, and imperatives: "You should …", "Friends don't …", "Never …"."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from moralscope.stories.norms.inflection import (
+    tables,
+)
+from moralscope.stories.norms.judgments import (
+    vote,
+)
+from moralscope.stories.norms.norm import (
+    Norm,
+    subject_of,
+)
+from moralscope.stories.norms.phrases import (
+    be,
+    gerund_phrase,
+    gerund_to_base,
+    is_plural,
+    lower_start,
+    plain_act,
+)
+
+_LONGEST_SUBJECT = 12  # words
+_IMPERATIVE = re.compile(
+    r"(?:please )?(?P<how>don'?t ever|do not ever|don'?t|do not|never ever|never|always|do|please"
+    r"|try to|be sure to|make sure to|remember to|(?=(?:be|treat|respect|keep|tell) \w))\b ?(?=\w)",
+    re.I,
+)
+_SOMETHING = re.compile(
+    r"(?P<act>\S+ing\b.*) is (?:something|a thing) (?:that )?(?P<rest>.+) do$", re.I
+)
+_FILLER = re.compile(r" (?:just|really|simply|absolutely|definitely|also|probably)$", re.I)
+
+
+def imperative(line: str) -> Norm | None:
+    """Read "Don't …", "Always …", "Be …"."""
+    how = _IMPERATIVE.match(line)
+    if how is None or (not how["how"] and re.search(r" (?:is|are|should) ", line)):
+        return None
+    side = -1 if re.search(r"n'?t|not|never", how["how"], re.I) else 1
+    behaviour, negated = plain_act(lower_start(line[how.end() :]))
+    polarity = -side if negated else side
+    return Norm(
+        "",
+        "do / don't",
+        how["how"].lower() or "do",
+        polarity,
+        behaviour,
+        negated,
+        subject_of(behaviour),
+        flipped=f"{'Always' if side < 0 else 'Never'} {'not ' * negated}{behaviour}",
+        denied=("Don't " if polarity > 0 else "Make sure to ") + behaviour,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Modal:
+    shape: re.Pattern[str]
+    side: int
+    instead: str
+    form: str
+    permits: bool
+
+
+@cache
+def _modals(weak: bool) -> tuple[_Modal, ...]:
+    return tuple(
+        _Modal(
+            re.compile(rf"(?P<who>.{{1,120}}?)(?P<modal>{row['shape']}) (?=\w)", re.I),
+            row["side"],
+            row["instead"],
+            row.get("form", "base"),
+            row.get("permits", False),
+        )
+        for row in tables()["modals"]
+        if row.get("weak", False) == weak
+    )
+
+
+def strong_modal(line: str) -> Norm | None:
+    """Read "You should …", "…ing is something that you should never do"."""
+    if something := _SOMETHING.match(line):
+        line = f"{something['rest']} {gerund_to_base(something['act'])}"
+    return _first_modal(line, _modals(weak=False), "should / must")
+
+
+def weak_modal(line: str) -> Norm | None:
+    """Read "You can't …", "Friends don't …"; "People will … if you …" is left to its outcome."""
+    if re.search(r" (?:if|when) you ", line):
+        return None
+    found = _first_modal(line, _modals(weak=True), "can / do")
+    if found is None or found.subject.lower() in tables()["subjects"]["anybody"]:
+        return found
+    return None if vote(found.behaviour) < 0 else found
+
+
+def _first_modal(line: str, modals: tuple[_Modal, ...], pattern: str) -> Norm | None:
+    found = [(match, modal) for modal in modals if (match := modal.shape.match(line))]
+    if not found:
+        return None
+    match, modal = min(found, key=lambda pair: pair[0].start("modal"))
+    who, side = subject_and_side(match["who"], modal.side)
+    if len(who.split()) > _LONGEST_SUBJECT or who.endswith("'re"):
+        return None
+    rest = line[match.end() :]
+    behaviour, negated = plain_act(gerund_to_base(rest) if modal.form == "from" else rest)
+    polarity = -side if negated else side
+    instead = modal.instead.format(are=be(who), have="have" if is_plural(who) else "has")
+    if side != modal.side:  # "No one should": the people who should are enough
+        instead = " should"
+    act = gerund_phrase(behaviour) if modal.form == "gerund" else behaviour
+    return Norm(
+        "",
+        pattern,
+        match["modal"].strip(" '").lower(),
+        polarity,
+        behaviour,
+        negated,
+        who,
+        flipped=f"{who}{instead} {'not ' * negated}{act}",
+        denied=f"{who} should {'never' if polarity > 0 else 'always'} {behaviour}",
+        permits=modal.permits,
+    )
+
+
+def subject_and_side(text: str, side: int) -> tuple[str, int]:
+    """Return the subject; "No one should" turns the side."""
+    text = _FILLER.sub("", text)
+    if re.fullmatch(r"no ?one|nobody", text, re.I):
+        return "people", -side
+    if re.match(r"no \w", text, re.I):
+        return f"a {text[3:]}", -side
+    return text, side

@@ -1,0 +1,96 @@
+"""Reading a norm: which behaviour it speaks of, and on which side it stands.
+
+A norm is a sentence such as "It's rude to steal.", "You shouldn't steal." or "Stealing is wrong.".
+The reader knows sentence frames, and the words and modals of `data/reversal.toml`; it understands
+no other English and answers None rather than guess.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from moralscope.stories import norms as frames
+from moralscope.stories.norms import ACT, Norm
+from moralscope.stories.norms.phrases import starts_with_gerund
+
+__all__ = ["ACT", "LONGEST", "Norm", "parse_norm", "tidy"]
+
+LONGEST = 600  # characters; no norm is longer, and hostile input must not cost time
+
+
+def parse_norm(text: str) -> Norm | None:
+    """Read a norm, or return None when it is in no frame that is known.
+
+    Examples
+    --------
+    >>> norm = parse_norm("It's rude to not pay back a friend.")
+    >>> norm.judgment, norm.polarity, norm.behaviour, norm.negated
+    ('rude', 1, 'pay back a friend', True)
+    >>> parse_norm("La vie est belle.") is None
+    True
+    """
+    line = tidy(text)
+    if not line or len(line) > LONGEST:
+        return None
+    found = _with_lead(line) if _LEAD.match(line) else None
+    found = found or _read(line)
+    return None if found is None else replace(found, text=text)
+
+
+def tidy(text: str) -> str:
+    """Return the sentence without double quotes, its last stop and its reasons."""
+    if len(text) > 4 * LONGEST:
+        return ""
+    line = text.translate(_PLAIN)
+    line = _AGAIN.sub(r"\1", " ".join(line.split()))
+    return _REASON.sub("", line.strip().rstrip(".!?;,/ ")).strip()
+
+
+_PLAIN = str.maketrans({"\u2018": "'", "\u2019": "'", '"': ""})
+_AGAIN = re.compile(r"\b(to|you should|should) \1\b", re.I)
+# A reason speaks for the old judgment: "..., because that's rude", "... or you might hurt them".
+_REASON = re.compile(
+    r",? because (?:that|it|this)\b.*$"
+    r"|,? or (?:else|(?:you|they|someone|people) (?:might|may|will|could|can))\b.*$",
+    re.I,
+)
+_LEAD = re.compile(
+    r"(?:even )?(?:if|when|whenever|while|before|after|unless|in|at|as|during|sometimes|on|for|once"
+    r"|with|generally|typically|usually|most of the time|no matter|regardless|although|because"
+    r"|since)\b",
+    re.I,
+)
+_LEAD_ENDS = re.compile(
+    r"(?:, ?| )(?=(?:then )?(?:it'?s|it is|it isn'?t|one should|people should|they should|you're"
+    r"|you (?:should|shouldn'?t|must|are|need|have|ought|can'?t))\b)|, ",
+    re.I,
+)
+
+
+def _with_lead(line: str) -> Norm | None:
+    """Read "If someone is hurt, you should …"; the condition is kept as it is."""
+    cuts = sorted(_LEAD_ENDS.finditer(line), key=lambda cut: "," not in cut[0])
+    for cut in cuts:
+        found = _read(line[cut.end() :].removeprefix("then "))
+        if found is not None and found.kind == ACT:
+            return replace(found, lead=line[: cut.start()])
+    return None
+
+
+def _read(line: str) -> Norm | None:
+    gerund = starts_with_gerund(line)
+    readers: tuple[Callable[[str], Norm | None], ...] = (
+        *((frames.judged,) if gerund else ()),
+        frames.nothing_wrong,
+        frames.no_need,
+        frames.it_is,
+        frames.bare_judgment,
+        frames.imperative,
+        frames.strong_modal,
+        frames.judged_person,
+        frames.judged,
+        *(() if gerund else (frames.weak_modal,)),
+        frames.outcome,
+        frames.habit,
+    )
+    return next((found for reader in readers if (found := reader(line)) is not None), None)

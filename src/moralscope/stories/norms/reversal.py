@@ -1,0 +1,175 @@
+"""Rewriting norms: the opposite judgment of the same behaviour, or the same in other words.
+
+Text in, text out, by the frames of `norms.py` and the wordings of `data/reversal.toml`; no model
+is used. What is in no known frame gives None. The sentences are for training and testing
+judges: a reversal says the opposite of what people hold right, and is no advice.
+
+Order of the wordings of a reversal (`variant`; past the end it starts again):
+
+0. the norm's own frame with the opposite judgment: "It's rude to X" → "It's polite to X";
+1. its own frame with the behaviour denied: "It's rude to not X" ("You should always X" after a
+   modal), where the frame has one;
+2. and on: the wordings of the table in its order, less those already given.
+
+A restatement begins with the table's wordings of the norm's own side. A norm that only permits
+("It's okay to X") is restated as permission, and reversed into what forbids, or obliges.
+"""
+
+import re
+from functools import lru_cache
+
+from moralscope.stories.norms.inflection import tables
+from moralscope.stories.norms.phrases import (
+    be,
+    finite,
+    gerund_phrase,
+    is_plural,
+    lower_start,
+    objective,
+)
+from moralscope.stories.norms.reading import ACT, Norm, parse_norm, tidy
+from moralscope.stories.swaps import swap_norms
+
+__all__ = [
+    "Norm",
+    "behaviour_of",
+    "parse_norm",
+    "restate_norm",
+    "restatements",
+    "reversals",
+    "reverse_norm",
+    "swap_norms",
+]
+
+_ENOUGH = 8  # wordings a norm must have
+_OWN = re.compile(r"\b(?:the[iy]\w*|themsel\w+|one's|oneself)\b", re.I)
+_YOU = re.compile(r"\byou", re.I)
+_JOINED = re.compile(r" (?:and|or|but) ")
+_PERMITTING = ("it's okay", "there's nothing wrong", "{S} shouldn't be ashamed")
+_DENIES = ("not {vp}", "not to {vp}", "not {ger}")
+
+
+def reverse_norm(text: str, *, variant: int = 0) -> str | None:
+    """Return the norm with the opposite judgment, or None when it cannot be read.
+
+    Examples
+    --------
+    >>> reverse_norm("It's rude to not pay back a friend.")
+    "It's polite to not pay back a friend."
+    >>> reverse_norm("You should keep promises.")
+    "You shouldn't keep promises."
+    """
+    wordings = reversals(text)
+    return wordings[variant % len(wordings)] if wordings else None
+
+
+def restate_norm(text: str, variant: int = 0) -> str | None:
+    """Return the norm in other words with the same meaning, or None when it cannot be read.
+
+    Examples
+    --------
+    >>> restate_norm("It's rude to not pay back a friend.")
+    'You should pay back a friend.'
+    """
+    wordings = restatements(text)
+    return wordings[variant % len(wordings)] if wordings else None
+
+
+def behaviour_of(text: str) -> tuple[str, int] | None:
+    """Return the bare verb phrase a norm speaks of and its side (+1 do, -1 don't).
+
+    Examples
+    --------
+    >>> behaviour_of("Stealing cars is bad."), behaviour_of("It's rude to not tip.")
+    (('steal cars', -1), ('tip', 1))
+    """
+    norm = parse_norm(text)
+    return None if norm is None else (norm.behaviour, norm.polarity)
+
+
+@lru_cache(maxsize=50_000)
+def reversals(text: str) -> tuple[str, ...]:
+    """Return every reversal in the documented order; empty when the norm cannot be read.
+
+    Examples
+    --------
+    >>> reversals("Lying is wrong.")[:3]
+    ('Lying is right.', 'Not lying is wrong.', 'You should lie.')
+    """
+    norm = parse_norm(text)
+    if norm is None:
+        return ()
+    own = [_sentence(frame, norm.lead) for frame in (norm.flipped, norm.denied) if frame]
+    return _distinct([*own, *_wordings(norm, -norm.polarity)], text)
+
+
+@lru_cache(maxsize=50_000)
+def restatements(text: str) -> tuple[str, ...]:
+    """Return every restatement in the documented order; empty when the norm cannot be read.
+
+    Examples
+    --------
+    >>> restatements("Lying is wrong.")[:2]
+    ("You shouldn't lie.", "It's wrong to lie.")
+    """
+    norm = parse_norm(text)
+    return () if norm is None else _distinct(_wordings(norm, norm.polarity), text)
+
+
+def _wordings(norm: Norm, side: int) -> list[str]:
+    table = tables()["wordings"]["good" if side > 0 else "bad"]
+    who = lower_start(norm.subject)
+    slots = {"S": who, "o": objective(who), "are": be(who), "c": norm.behaviour}
+    if norm.kind != ACT:
+        lines = table[norm.kind]
+    elif norm.permits and side == norm.polarity:
+        lines = table["permission"]
+    else:
+        lines = _act_lines(norm, who, table)
+    if norm.kind == ACT:
+        slots |= {
+            "vp": norm.behaviour,
+            "have": "have" if is_plural(who) else "has",
+            "for": "" if who in tables()["subjects"]["anybody"] else f"for {objective(who)} ",
+            "ger": gerund_phrase(norm.behaviour),
+            "with": finite(who, norm.behaviour),
+            "without": finite(who, norm.behaviour, negated=True),
+        }
+    return [_sentence(line.format(**slots), norm.lead) for line in lines]
+
+
+def _act_lines(norm: Norm, who: str, table: dict[str, list[str]]) -> list[str]:
+    """Choose the wordings whose grammar fits the behaviour."""
+    # "It's good to love their parents" has lost its people.
+    named = who not in tables()["subjects"]["anybody"] or (
+        who != "you" and bool(_OWN.search(norm.behaviour))
+    )
+    lines = table["named" if named else "anybody"]
+    if norm.permits:  # "It's okay to X" does not contradict "You don't have to X"
+        lines = [line for line in lines if not line.startswith(_PERMITTING)]
+    if _YOU.search(norm.behaviour):
+        lines = [line for line in lines if not line.startswith("people")]
+    if not _JOINED.search(norm.behaviour):
+        return lines
+    lines = [line for line in lines if "{ger}" not in line]  # only the first verb would take -ing
+    plain = [line for line in lines if not any(part in line for part in _DENIES)]
+    return plain if len(plain) >= _ENOUGH else lines  # "not read and write" denies one or both
+
+
+def _sentence(text: str, lead: str) -> str:
+    text = text.strip()
+    if lead:
+        text = f"{lead}, {lower_start(text)}"
+    return text[:1].upper() + text[1:] + "."
+
+
+def _distinct(lines: list[str], original: str) -> tuple[str, ...]:
+    """Keep the first of equal lines, and none that equals the norm itself."""
+    seen = {tidy(original).lower()}
+    kept = []
+    for line in lines:
+        key = tidy(line).lower()
+        if key not in seen:
+            seen.add(key)
+            kept.append(line)
+    return tuple(kept)

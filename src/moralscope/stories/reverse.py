@@ -1,0 +1,94 @@
+"""Reverse norms and return a run record: the reversals, and how many norms could be read."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.errors import InputError
+from moralscope.core.records import RunRecord
+from moralscope.stories.data_files import load_stories
+from moralscope.stories.norms.reversal import parse_norm, reversals
+
+UNREAD = "not read"
+_LISTED = 100  # norms that could not be read, in the record
+
+
+@dataclass(frozen=True, slots=True)
+class ReversedNorm:
+    """A norm, how it was read, and its reversals; none when it could not be read."""
+
+    norm: str
+    pattern: str
+    behaviour: str | None
+    polarity: int | None
+    reversals: tuple[str, ...]
+
+
+def reverse_norms(
+    norms: Sequence[str] | None = None,
+    *,
+    file: Path | None = None,
+    variants: int = 3,
+    seed: int = 0,
+) -> RunRecord:
+    """Reverse norms, or those of a file of stories, in up to `variants` wordings each.
+
+    The seed is part of every record; nothing here is random.
+
+    Examples
+    --------
+    >>> record = reverse_norms(["Lying is wrong."], variants=1)
+    >>> record.results[0].reversals, record.statistics["reversed"]
+    (('Lying is right.',), 1)
+    """
+    if norms and file:
+        raise InputError("both norms and a file of stories were given", "give one of them")
+    source = str(file) if file else "arguments" if norms else "MORALSCOPE_DATA"
+    if not norms:
+        norms = [story.norm for story in load_stories(file).stories if story.norm]
+    if not norms:
+        raise InputError(f"there is no norm in {source}", "give stories that have a norm")
+    rows = [_reverse(norm, variants) for norm in norms]
+    unread = [row.norm for row in rows if row.pattern == UNREAD]
+    warnings = []
+    if len(unread) > _LISTED:
+        warnings.append(f"{len(unread) - _LISTED:,} more norms that were not read are not listed")
+    return RunRecord(
+        "stories reverse",
+        seed=seed,
+        config={"source": source, "variants": variants},
+        models=[],
+        results=rows,
+        statistics=_statistics(rows) | {"unread": unread[:_LISTED]},
+        warnings=warnings,
+    )
+
+
+def _reverse(norm: str, variants: int) -> ReversedNorm:
+    read = parse_norm(norm)
+    if read is None:
+        return ReversedNorm(norm, UNREAD, None, None, ())
+    wordings = reversals(norm)[:variants]
+    return ReversedNorm(norm, read.pattern, read.behaviour, read.polarity, wordings)
+
+
+def _statistics(rows: Sequence[ReversedNorm]) -> dict[str, Any]:
+    """Count norms by pattern and side, and reversals that read back as the opposite."""
+    done = [row for row in rows if row.reversals]
+    written = [(row.polarity, text) for row in done for text in row.reversals]
+    back = sum(
+        (read := parse_norm(text)) is not None and read.polarity == -(polarity or 0)
+        for polarity, text in written
+    )
+    return {
+        "norms": len(rows),
+        "reversed": len(done),
+        "share": len(done) / len(rows),
+        "patterns": dict(Counter(row.pattern for row in rows).most_common()),
+        "demand": sum(row.polarity == 1 for row in done),
+        "forbid": sum(row.polarity == -1 for row in done),
+        "written": len(written),
+        "read_back": back,
+    }

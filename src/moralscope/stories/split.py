@@ -1,0 +1,181 @@
+"""Build the adversarial splits of a set of stories and return a run record.
+
+Each split's own metric stands beside the paper's (Table 1), our membership beside the one that the
+data gives, and the leak audit says how many near-duplicates cross the parts of either.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import Encoder
+from moralscope.core.records import RunRecord
+from moralscope.io.files import write_whole
+from moralscope.io.run_records import check_writable, model_refs
+from moralscope.stories.leaks import FIELDS, THRESHOLD, Leak, audit_leaks
+from moralscope.stories.paper import load_paper
+from moralscope.stories.reading import KINDS, PARTS, SPLITS, StoryFile
+from moralscope.stories.splits import Split, build_split, official_parts, overlap
+from moralscope.stories.stats import source_warnings
+from moralscope.stories.story import SENTENCES
+
+SAMPLES = {"action": 2, "consequence": 4}  # a story's samples in Table 10
+OFFICIAL = "official "
+Step = Callable[[int, int], None]
+
+
+def stories_split(
+    file: StoryFile,
+    *,
+    encoder: Encoder,
+    threshold: float = THRESHOLD,
+    seed: int = 0,
+    progress: Step | None = None,
+) -> RunRecord:
+    """Share the stories out, for actions and for consequences, in all three ways.
+
+    Nothing here is random: the seed is kept in the record for the sake of its form.
+    """
+    if not 0.5 <= threshold <= 1:
+        raise InputError(f"a similarity of {threshold} is out of bounds", "give 0.5 to 1")
+    step = progress or (lambda done, total: None)
+    built, problems = _build(file, encoder, step)
+    official = {key: official_parts(file.stories, *key) for key in built}
+    leaks = _leaks(file, built, official, threshold)
+    step(1, 1)
+    return RunRecord(
+        "stories split",
+        seed=seed,
+        config={
+            "source": file.source,
+            "encoder": encoder.name,
+            "near_duplicate": f"similarity of characters >= {threshold}",
+        },
+        models=model_refs([encoder]),
+        results=_memberships(file, built),
+        statistics={
+            "parts": [row for key, split in built.items() for row in _rows(split, official[key])],
+            "leaks": leaks,
+            "biased_lemmas": {
+                split.kind: [
+                    {"lemma": word, "moral": moral, "immoral": immoral}
+                    for word, (moral, immoral) in split.biased.items()
+                ]
+                for split in built.values()
+                if split.biased
+            },
+            "norm_clusters": built["norm_distance", "action"].clusters,
+        },
+        warnings=[*source_warnings(file), *problems, *_notes(file)],
+    )
+
+
+def write_membership(record: RunRecord, file: StoryFile, path: Path) -> None:
+    """Write the stories again with our membership under `splits`, in the shape that is read."""
+    check_writable(path)
+    membership = {row["id"]: row for row in record.results}
+    lines = (
+        json.dumps(
+            {"ID": story.id}
+            | {name: getattr(story, name) for name in SENTENCES}
+            | {"splits": {kind: membership[story.id][kind] for kind in KINDS}},
+            ensure_ascii=False,
+        )
+        for story in file.stories
+    )
+    write_whole(path, (f"{line}\n".encode() for line in lines))
+
+
+Key = tuple[str, str]
+
+
+def _notes(file: StoryFile) -> list[str]:
+    found = [
+        "isolation depends on the encoder: compare parts with each other; the paper's figures are "
+        "of an older Sentence-BERT, whose cosines are higher",
+    ]
+    both = sum(bool(s.moral_consequence and s.immoral_consequence) for s in file.stories)
+    if 0 < both < len(file.stories):
+        found.append(
+            f"the consequence splits share out the {both:,} stories that have both consequences; "
+            "dev and test are as large as with all, train is smaller"
+        )
+    return found
+
+
+def _build(file: StoryFile, encoder: Encoder, step: Step) -> tuple[dict[Key, Split], list[str]]:
+    """Build every split that the sentences allow; norm distance serves both kinds."""
+    built: dict[Key, Split] = {}
+    problems: list[str] = []
+    keys = [(SPLITS[0], "action"), *((split, kind) for split in SPLITS[1:] for kind in KINDS)]
+    for number, (split, kind) in enumerate(keys):
+        step(number, len(keys) + 1)
+        try:
+            built[split, kind] = build_split(file.stories, split, kind, encoder=encoder)
+        except InputError as error:
+            if kind == "action":
+                raise
+            problems.append(f"{split} of {kind}s was not built: {error.problem}")
+    return built, problems
+
+
+def _rows(split: Split, official: Mapping[str, str]) -> list[dict[str, Any]]:
+    table = load_paper().table1
+    printed = table.get(split.name) or table[f"{split.name} {split.kind}"]
+    ours, theirs = split.means(), split.means(official)
+    same = overlap(split.parts, official)
+    members = list(split.parts.values())
+    return [
+        {
+            "split": split.name,
+            "kind": "both" if split.name == SPLITS[0] else split.kind,
+            "part": part,
+            "stories": members.count(part),
+            "samples": members.count(part) * SAMPLES[split.kind],
+            "mean": ours[part],
+            "paper": printed[part],
+            "official_mean": theirs[part],
+            "official_overlap": same[part] if official else None,
+        }
+        for part in PARTS
+    ]
+
+
+def _leaks(
+    file: StoryFile,
+    built: Mapping[Key, Split],
+    official: Mapping[Key, Mapping[str, str]],
+    threshold: float,
+) -> list[Leak]:
+    """Audit norms in every split, and the sentences that a split is about."""
+    found = []
+    for field in FIELDS:
+        splits: dict[str, Mapping[str, str]] = {}
+        for key, split in built.items():
+            if field == "norm" or key[0] == SPLITS[0] or key[1] == field:
+                name = key[0] if key[0] == SPLITS[0] else " ".join(key)
+                splits[name] = split.parts
+                if official[key]:
+                    splits[OFFICIAL + name] = official[key]
+        found += audit_leaks(file.stories, field, splits, threshold)
+    return [leak for leak in found if leak.stories]
+
+
+def _memberships(file: StoryFile, built: Mapping[Key, Split]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": story.id,
+            **{
+                kind: {split: _part(built, split, kind, story.id) for split in SPLITS}
+                for kind in KINDS
+            },
+        }
+        for story in file.stories
+    ]
+
+
+def _part(built: Mapping[Key, Split], split: str, kind: str, story: str) -> str | None:
+    found = built.get((split, "action" if split == SPLITS[0] else kind))
+    return found.parts.get(story) if found else None

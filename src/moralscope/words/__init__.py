@@ -1,0 +1,1 @@
+"""Words: association (WEAT), dos and don'ts of a vocabulary, corpora compared, word vectors."""

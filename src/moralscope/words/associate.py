@@ -1,0 +1,288 @@
+"""`words associate`: words against two association sets, or the tests of Caliskan et al.
+
+Returns run records. Words that the vectors do not hold are always named, never replaced.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from moralscope.axes.score import NOT_ADVICE
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import WordVectors
+from moralscope.core.records import ModelRef, RunRecord
+from moralscope.io.actions import ActionList, check_actions
+from moralscope.models.store import Progress
+from moralscope.stats import summarise
+from moralscope.words.association import associations
+from moralscope.words.vectors import load_vectors
+from moralscope.words.weat import PERMUTATIONS, WeatResult, weat
+from moralscope.words.word_sets import CALISKAN, DEFAULT, Published, WordSets, load_word_sets
+
+JOB = "words associate"
+VECTORS = "googlenews-26k"
+ALL = "all"
+LEAVE, PLURAL = MISSING = ("leave", "plural")
+_LEVEL = 0.05
+_NAMED = 12  # words that a warning names
+
+
+@dataclass(frozen=True, slots=True)
+class WeatRow:
+    """A test's figures beside the published ones; all None, with a `problem`, if impossible."""
+
+    name: str
+    about: str
+    published: Mapping[str, Published]
+    effect_size: float | None = None
+    low: float | None = None
+    high: float | None = None
+    statistic: float | None = None
+    p: float | None = None
+    p_low: float | None = None
+    p_high: float | None = None
+    exact: bool | None = None
+    partitions: int | None = None
+    compared: int | None = None
+    n_x: int | None = None
+    n_y: int | None = None
+    missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    problem: str | None = None
+
+
+def prepare_vectors(
+    name: str, *, case: str = "exact", progress: Progress | None = None
+) -> WordVectors:
+    """Load word vectors by name, reporting bytes while they are fetched."""
+    return load_vectors(name, case=case, progress=progress)
+
+
+def associate(
+    words: Sequence[str] | ActionList,
+    *,
+    vectors: str | WordVectors = VECTORS,
+    sets: str = DEFAULT,
+    seed: int = 0,
+) -> RunRecord:
+    """Score words by Eq. 1 of Jentzsch et al. 2019; positive leans to A, negative to B.
+
+    Parameters
+    ----------
+    words
+        What is to be scored; a word that the vectors do not hold gets a score of None.
+    vectors
+        A name, a file, or any object with the `WordVectors` protocol.
+    sets
+        `papers`, `career-family`, `caliskan-1` to `-10`, or a YAML/TOML/JSON file of your own.
+    seed
+        Seeds the bootstrap over the words of the sets behind every interval.
+
+    Examples
+    --------
+    >>> record = associate(["gift", "zzz"], vectors="scripted")
+    >>> [(row.word, row.score is None) for row in record.results]
+    [('gift', False), ('zzz', True)]
+    """
+    listed = (words if isinstance(words, ActionList) else check_actions(words)).actions
+    model = load_vectors(vectors) if isinstance(vectors, str) else vectors
+    chosen = _chosen(sets, model)
+    found = associations(model, listed, chosen.positive, chosen.negative, seed=seed)
+    scores = [row.score for row in found.scores if row.score is not None]
+    missing = list(dict.fromkeys(row.word for row in found.scores if row.score is None))
+    set_missing = {"positive": found.missing_positive, "negative": found.missing_negative}
+    return RunRecord(
+        JOB,
+        seed=seed,
+        config={
+            **_vector_config(model),
+            "sets": chosen.name,
+            "positive": chosen.positive,
+            "negative": chosen.negative,
+            "interval": "95 % percentile bootstrap over the words of the sets",
+            "words": len(listed),
+        },
+        models=[ModelRef(model.name, model.checksum)],
+        results=found.scores,
+        statistics={
+            "scores": summarise(scores),
+            "missing": missing,
+            "missing_in_sets": set_missing,
+        },
+        warnings=[
+            NOT_ADVICE,
+            *_duplicate_note(model),
+            *_missing_note(f"of {len(set(listed))} words", missing),
+            *(
+                note
+                for name, lost in set_missing.items()
+                for note in _missing_note(
+                    f"of {len(getattr(chosen, name))} {name} words of {chosen.name}", lost
+                )
+            ),
+            *_own_set_note(listed, chosen, model),
+        ],
+    )
+
+
+def associate_tests(
+    tests: str | Sequence[str] = ALL,
+    *,
+    vectors: str | WordVectors = VECTORS,
+    permutations: int = PERMUTATIONS,
+    missing: str = LEAVE,
+    seed: int = 0,
+) -> RunRecord:
+    """Run association tests (WEAT) beside the published effect sizes.
+
+    A test that cannot be run on these vectors has a `problem` in place of figures; if none can,
+    that is an error.
+
+    Parameters
+    ----------
+    tests
+        `all` (Caliskan's ten), names, or files with target sets x and y.
+    permutations
+        Partitions to sample where there are too many for an exact p.
+    missing
+        What is done about a word out of vocabulary: `leave` it out, or let its `plural` (or
+        singular) stand in where the vectors hold that. Either way it is named.
+
+    Examples
+    --------
+    >>> record = associate_tests(["caliskan-7"], vectors="scripted")
+    >>> record.results[0].published["glove"].d, record.results[0].exact
+    (1.06, True)
+    """
+    names = CALISKAN if tests == ALL else [tests] if isinstance(tests, str) else tests
+    model = load_vectors(vectors) if isinstance(vectors, str) else vectors
+    chosen = [_chosen(name, model) for name in names]
+    if missing not in MISSING:
+        raise InputError(f"there is no policy '{missing}'", f"use {' or '.join(MISSING)}")
+    stand_ins: dict[str, str] = {}
+    if missing == PLURAL:
+        for place, sets in enumerate(chosen):
+            chosen[place], found = sets.with_plurals(model)
+            stand_ins |= found
+    rows = [_run(model, sets, permutations, seed) for sets in chosen]
+    problems = [row.problem for row in rows if row.problem]
+    if len(problems) == len(rows):
+        raise InputError(
+            f"no test can be run on {model.name}: {problems[0] if problems else 'none was named'}",
+            "choose other tests, other vectors or another case policy (exact, lower)",
+        )
+    return RunRecord(
+        JOB,
+        seed=seed,
+        config={
+            **_vector_config(model),
+            "tests": [sets.name for sets in chosen],
+            "permutations": permutations,
+            "missing": missing,
+            "effect_size": "difference of means / population standard deviation over x and y",
+            "interval": "95 % percentile bootstrap over target words; p: Clopper-Pearson",
+        },
+        models=[ModelRef(model.name, model.checksum)],
+        results=rows,
+        statistics={
+            "run": len(rows) - len(problems),
+            "significant": sum(row.p is not None and row.p < _LEVEL for row in rows),
+            "stand_ins": stand_ins,
+        },
+        warnings=[
+            NOT_ADVICE,
+            *_duplicate_note(model),
+            *_stand_in_note(stand_ins),
+            *(note for sets, row in zip(chosen, rows, strict=True) for note in _notes(sets, row)),
+        ],
+    )
+
+
+def _chosen(name: str, model: WordVectors) -> WordSets:
+    """Load sets; where the vectors lower words, lower them here too, so that overlaps show."""
+    sets = load_word_sets(name)
+    return sets.lowered() if getattr(model, "case", "exact") == "lower" else sets
+
+
+def _run(model: WordVectors, sets: WordSets, permutations: int, seed: int) -> WeatRow:
+    targets = sets.targets()
+    try:
+        found: WeatResult = weat(model, targets, permutations=permutations, seed=seed)
+    except InputError as error:
+        return WeatRow(sets.name, sets.about, sets.published, problem=error.problem)
+    return WeatRow(
+        sets.name,
+        sets.about,
+        sets.published,
+        effect_size=found.effect_size,
+        low=found.low,
+        high=found.high,
+        statistic=found.statistic,
+        p=found.p.p,
+        p_low=found.p.low,
+        p_high=found.p.high,
+        exact=found.p.exact,
+        partitions=found.p.partitions,
+        compared=found.p.compared,
+        n_x=found.n_x,
+        n_y=found.n_y,
+        missing=found.missing,
+    )
+
+
+def _vector_config(model: WordVectors) -> dict[str, Any]:
+    return {
+        "vectors": model.name,
+        "case": getattr(model, "case", "exact"),
+    }
+
+
+def _notes(sets: WordSets, row: WeatRow) -> list[str]:
+    """Say everything that makes a test's figures weaker than they look."""
+    if row.problem:
+        return [f"{row.name} could not be run: {row.problem}"]
+    lost = [
+        f"{len(words)} of {len(getattr(sets, name))} in {name}"
+        for name, words in row.missing.items()
+        if words
+    ]
+    notes = [f"{row.name} lacks words out of vocabulary: {', '.join(lost)}"] if lost else []
+    both = sorted({*sets.x, *sets.y} & {*sets.positive, *sets.negative})
+    if both:
+        notes.append(f"{row.name} has words both as target and in a set: {_few(both)}")
+    if row.partitions and 1 / row.partitions > _LEVEL:
+        notes.append(
+            f"{row.name} has only {row.partitions} partitions of the words found: "
+            f"its p cannot be below {1 / row.partitions:.2f}"
+        )
+    return notes
+
+
+def _missing_note(of_what: str, missing: Sequence[str]) -> list[str]:
+    return [f"{len(missing)} {of_what} are out of vocabulary: {_few(missing)}"] if missing else []
+
+
+def _own_set_note(words: Sequence[str], sets: WordSets, model: WordVectors) -> list[str]:
+    known = {*sets.positive, *sets.negative}
+    lower = getattr(model, "case", "exact") == "lower"
+    own = sorted({word for word in words if (word.lower() if lower else word) in known})
+    if not own:
+        return []
+    return [
+        f"{len(own)} words stand in the sets themselves, where their cosine is 1, "
+        f"as in the papers: {_few(own)}"
+    ]
+
+
+def _stand_in_note(stand_ins: Mapping[str, str]) -> list[str]:
+    pairs = [f"{form} for {word}" for word, form in stand_ins.items()]
+    return [f"another form stands in for a missing word: {_few(pairs)}"] if pairs else []
+
+
+def _duplicate_note(model: WordVectors) -> list[str]:
+    count = getattr(model, "duplicates", 0)
+    return [f"{model.name} holds {count} duplicate words: the first is used"] if count else []
+
+
+def _few(words: Sequence[str]) -> str:
+    more = f" and {len(words) - _NAMED} more" if len(words) > _NAMED else ""
+    return ", ".join(words[:_NAMED]) + more

@@ -1,0 +1,164 @@
+"""Do people agree? Dos and don'ts rated by a valence lexicon (Jentzsch et al. 2019, AFINN).
+
+The paper rates its lists with AFINN (Nielsen 2011, -5 … 5) twice: with unrated words as 0, and
+rated words only, and compares dos with don'ts by Student's t. AFINN-en-165 gives the paper's
+figures; its printed sd are those of a population (n, not n - 1), so both are kept.
+
+No rating is shipped: they come from the user's file or from the user's own `afinn` package.
+"""
+
+import hashlib
+import importlib.util
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from moralscope.core.errors import InputError, MissingExtra
+from moralscope.models.store.data_files import data_file
+from moralscope.stats import Summary, TTest, summarise, t_test
+
+_AFINN = "AFINN-en-165.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class ValenceLexicon:
+    """Ratings by word; `checksum` is that of the file they were read from."""
+
+    name: str
+    checksum: str
+    ratings: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class RatedWord:
+    """A word of one side with its rating, None where the lexicon has none."""
+
+    word: str
+    side: str
+    rating: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Valence:
+    """The ratings of one list: size, mean, sample sd, and the sd as the paper prints it."""
+
+    n: int
+    mean: float
+    sd: float
+    population_sd: float
+
+
+@dataclass(frozen=True, slots=True)
+class ValenceTest:
+    """Dos against don'ts, with Student's t."""
+
+    dos: Valence
+    donts: Valence
+    test: TTest
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """The comparison with unrated words as 0, and with rated words only."""
+
+    all_words: ValenceTest
+    rated_only: ValenceTest
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedValence:
+    """What the paper prints of one comparison; its sd are of a population."""
+
+    dos: Summary
+    donts: Summary
+    t: float
+
+
+# Jentzsch et al. 2019, "Dos and Don'ts for the Moral Choice Machine".
+PAPER = {
+    "all_words": PrintedValence(Summary(50, 1.12, 1.24), Summary(50, -0.90, 1.22), 8.12),
+    "rated_only": PrintedValence(Summary(24, 2.34, 0.62), Summary(19, -2.37, 0.67), 23.28),
+}
+
+
+def validate_lists(
+    dos: Sequence[str], donts: Sequence[str], ratings: Mapping[str, float]
+) -> Validation:
+    """Compare the ratings of two lists.
+
+    Examples
+    --------
+    >>> ratings = {"joy": 3.0, "fun": 4.0, "bad": -3.0, "kill": -3.5}
+    >>> found = validate_lists(["joy", "fun", "stroll"], ["bad", "kill", "purl"], ratings)
+    >>> found.all_words.dos.n, found.rated_only.dos.n, found.rated_only.donts.mean
+    (3, 2, -3.25)
+    """
+    rated = [[ratings[word] for word in words if word in ratings] for words in (dos, donts)]
+    every = [[ratings.get(word, 0.0) for word in words] for words in (dos, donts)]
+    return Validation(_compare(*every), _compare(*rated))
+
+
+def load_valence(path: Path | None = None) -> ValenceLexicon:
+    """Read ``word<TAB>rating`` lines from `path`, else AFINN where the user has it.
+
+    AFINN is looked for in ``MORALSCOPE_DATA/lexicons`` and in the installed package `afinn`.
+    """
+    found = path or data_file(f"lexicons/{_AFINN}") or _installed_afinn()
+    if found is None:
+        raise MissingExtra(
+            "there is no valence lexicon",
+            "run 'pip install afinn', or give a file of word<TAB>rating lines with --lexicon",
+        )
+    try:
+        content = found.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"{found} cannot be read ({error.strerror})", "give a file of word<TAB>rating lines"
+        ) from error
+    ratings = _parse(content, found)
+    return ValenceLexicon(found.stem, hashlib.sha256(content).hexdigest(), ratings)
+
+
+def _installed_afinn() -> Path | None:
+    """Find the file in the user's package without running the package."""
+    spec = importlib.util.find_spec("afinn")
+    path = Path(spec.origin).parent / "data" / _AFINN if spec and spec.origin else None
+    return path if path and path.is_file() else None
+
+
+def _parse(content: bytes, path: Path) -> dict[str, float]:
+    ratings: dict[str, float] = {}
+    for place, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            word, rating = line.decode("utf-8").split("\t")
+            value = float(rating)
+        except UnicodeDecodeError as error:
+            raise _refuse(path, place, "is not valid UTF-8", "save the file as UTF-8") from error
+        except ValueError as error:
+            raise _refuse(
+                path, place, "is not word<TAB>rating", "write one word and one number a line"
+            ) from error
+        if not word.strip() or not math.isfinite(value):
+            raise _refuse(path, place, "has no word or no finite rating", "correct it")
+        if ratings.setdefault(word.strip(), value) != value:
+            raise _refuse(path, place, f"rates '{word.strip()}' a second time", "keep one rating")
+    if not ratings:
+        raise InputError(f"{path} holds no ratings", "give a file of word<TAB>rating lines")
+    return ratings
+
+
+def _refuse(path: Path, place: int, what: str, remedy: str) -> InputError:
+    return InputError(f"{path} line {place} {what}", remedy)
+
+
+def _compare(dos: Sequence[float], donts: Sequence[float]) -> ValenceTest:
+    return ValenceTest(_valence(dos), _valence(donts), t_test(dos, donts, equal_variance=True))
+
+
+def _valence(values: Sequence[float]) -> Valence:
+    found = summarise(values)
+    shrink = math.sqrt((found.n - 1) / found.n) if found.n else math.nan
+    return Valence(found.n, found.mean, found.sd, found.sd * shrink)

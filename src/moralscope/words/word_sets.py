@@ -1,0 +1,264 @@
+"""Word sets by name or file: association sets A and B and, for a test, target sets X and Y.
+
+Built in: `papers` (A and B of the Moral Choice Machine), `career-family`, and Caliskan's ten
+tests, `caliskan-1` to `caliskan-10`. A user's own file is YAML, TOML or JSON with lists of words
+under ``positive`` and ``negative`` and, for a test, under ``x`` and ``y``.
+"""
+
+import json
+import tomllib
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from moralscope.core.errors import InputError
+from moralscope.core.registry import registry
+from moralscope.io.documents import YamlProblem, compose
+from moralscope.io.files import read_small_text
+from moralscope.words.association import first_twice
+from moralscope.words.paper import load_paper
+from moralscope.words.weat import TargetSets
+
+CALISKAN = tuple(f"caliskan-{number}" for number in range(1, 11))
+DEFAULT = "papers"
+_KIND = "word sets"
+_DEPTH = 4  # a mapping of lists; a little more, so that what is too deep is named by its key
+_LISTS = ("positive", "negative", "x", "y")
+_REMEDY = "write lists of words under positive: and negative: (for a test also under x: and y:)"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """Effect size and p as a paper prints them."""
+
+    d: float
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class WordSets:
+    """Association sets A (positive) and B (negative), and target sets X and Y or none."""
+
+    name: str
+    positive: tuple[str, ...]
+    negative: tuple[str, ...]
+    x: tuple[str, ...] = ()
+    y: tuple[str, ...] = ()
+    about: str = ""
+    published: Mapping[str, Published] = field(default_factory=dict)
+
+    def lowered(self) -> "WordSets":
+        """Return the sets in lower case; words that become the same are kept once a set.
+
+        Examples
+        --------
+        >>> WordSets("mine", ("Joy", "joy"), ("War",)).lowered().positive
+        ('joy',)
+        """
+        x, y, positive, negative = (
+            tuple(dict.fromkeys(word.lower() for word in words))
+            for words in (self.x, self.y, self.positive, self.negative)
+        )
+        return replace(self, x=x, y=y, positive=positive, negative=negative)
+
+    def with_plurals(self, known: Container[str]) -> tuple["WordSets", dict[str, str]]:
+        """Let the plural or singular stand in for a word that is not known; say for which.
+
+        Examples
+        --------
+        >>> sets = WordSets("mine", ("joy",), ("war",), ("orchid", "rose"), ("caress", "fly"))
+        >>> sets.with_plurals({"joy", "war", "orchids", "rose", "flies"})[1]
+        {'orchid': 'orchids', 'fly': 'flies'}
+        """
+        words = dict.fromkeys((*self.x, *self.y, *self.positive, *self.negative))
+        forms = {word: _other_number(word, known) for word in words if word not in known}
+        stand_ins = {word: form for word, form in forms.items() if form and form not in words}
+        x, y, positive, negative = (
+            tuple(stand_ins.get(word, word) for word in words)
+            for words in (self.x, self.y, self.positive, self.negative)
+        )
+        return replace(self, x=x, y=y, positive=positive, negative=negative), stand_ins
+
+    def targets(self) -> TargetSets:
+        """Return what the test needs, or say that there is nothing to test."""
+        if not self.x:
+            raise InputError(
+                f"the word sets '{self.name}' have no target sets", "add lists under x: and y:"
+            )
+        return TargetSets(self.x, self.y, self.positive, self.negative)
+
+
+def _other_number(word: str, known: Container[str]) -> str | None:
+    """Return the regular plural (or, of a word in -s, the singular) that is known, if one is."""
+    forms = [f"{word}s", f"{word}es", f"{word[:-1]}ies" if word.endswith("y") else ""]
+    if word.endswith("s") and not word.endswith("ss"):
+        forms.append(word[:-1])
+    return next((form for form in forms if form and form in known), None)
+
+
+def load_word_sets(name: str) -> WordSets:
+    """Return built-in sets by name, or read the user's file.
+
+    Examples
+    --------
+    >>> sets = load_word_sets("caliskan-7")
+    >>> sets.x[:2], sets.published["word2vec"].d
+    (('math', 'algebra'), 0.97)
+    >>> len(load_word_sets("papers").positive), load_word_sets("papers").x
+    (46, ())
+    """
+    path = Path(name).expanduser()
+    if path.suffix.lower() in _PARSERS or path.is_file():
+        remedy = f"give a YAML, TOML or JSON file, or one of {', '.join(registry.names(_KIND))}"
+        return parse_word_sets(read_small_text(path, "word sets", remedy), str(path))
+    built: WordSets = registry.get(_KIND, name)
+    return built
+
+
+def parse_word_sets(text: str, source: str) -> WordSets:
+    r"""Parse and validate a file's text; an `InputError` names the line where it can.
+
+    Examples
+    --------
+    >>> parse_word_sets("positive: [joy]\nnegative: [war, 'no']", "mine.yaml").negative
+    ('war', 'no')
+    """
+    parser = _PARSERS.get(Path(source).suffix.lower(), _parse_yaml)
+    fields = parser(text, source)
+    if not isinstance(fields, dict):
+        raise InputError(f"word sets {source} hold no keys", _REMEDY)
+    known = {*_LISTS, "name", "about"}
+    for key in fields:
+        if key not in known:
+            raise _wrong(text, source, str(key), f"has an unknown key '{key}'")
+    lists = {key: _words(fields.get(key), key, text, source) for key in _LISTS}
+    for key in ("positive", "negative"):
+        if not lists[key]:
+            raise InputError(f"word sets {source} have no words under '{key}'", _REMEDY)
+    if bool(lists["x"]) != bool(lists["y"]):
+        raise InputError(f"word sets {source} have only one of 'x' and 'y'", _REMEDY)
+    for first, second in (("positive", "negative"), ("x", "y")):
+        shared = set(lists[first]) & set(lists[second])
+        if shared:
+            word = min(shared)
+            what = f"has '{word}' under '{second}' and under '{first}'"
+            raise _wrong(text, source, word, what, last=True)
+    name, about = (_text(fields.get(key), key, text, source) for key in ("name", "about"))
+    return WordSets(
+        name or Path(source).stem,
+        lists["positive"],
+        lists["negative"],
+        lists["x"],
+        lists["y"],
+        about,
+    )
+
+
+def _text(value: Any, key: str, text: str, source: str) -> str:
+    if value is not None and not isinstance(value, str):
+        raise _wrong(text, source, key, f"needs a text under '{key}'")
+    return value or ""
+
+
+def _words(value: Any, key: str, text: str, source: str) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise _wrong(text, source, key, f"needs a list of words under '{key}'")
+    for word in value:
+        if not isinstance(word, str) or not word.strip():
+            raise _wrong(text, source, key, f"has something under '{key}' that is no word")
+    words = tuple(word.strip() for word in value)
+    twice = first_twice(words)
+    if twice is not None:
+        raise _wrong(text, source, twice, f"has '{twice}' twice under '{key}'", last=True)
+    return words
+
+
+def _wrong(text: str, source: str, needle: str, what: str, *, last: bool = False) -> InputError:
+    """Name the first (or last) line that holds `needle`, as near as the parsers let us say."""
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if needle in line]
+    place = f" line {lines[-1 if last else 0]}" if lines else ""
+    return InputError(f"word sets {source}{place} {what}", _REMEDY)
+
+
+def _parse_yaml(text: str, source: str) -> Any:
+    try:
+        root = compose(text, _DEPTH)
+    except YamlProblem as problem:
+        raise InputError(f"word sets {source} {problem}", _REMEDY) from problem
+    if isinstance(root, yaml.MappingNode):
+        _refuse_twice([str(key.value) for key, _ in root.value], source)
+    return _texts(root)
+
+
+def _texts(node: yaml.Node | None) -> Any:
+    """Return a node as texts, lists and mappings, nothing else: 'no' and 'on' stay words."""
+    if isinstance(node, yaml.MappingNode):
+        return {str(key.value): _texts(value) for key, value in node.value}
+    if isinstance(node, yaml.SequenceNode):
+        return [_texts(each) for each in node.value]
+    return node.value if node is not None else None
+
+
+def _parse_toml(text: str, source: str) -> Any:
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        what = "nested too deeply" if isinstance(error, RecursionError) else f"{error}"[:200]
+        raise InputError(f"word sets {source} are not TOML ({what})", _REMEDY) from error
+
+
+def _parse_json(text: str, source: str) -> Any:
+    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
+        _refuse_twice([key for key, _ in found], source)
+        return dict(found)
+
+    try:
+        return json.loads(text, object_pairs_hook=pairs)
+    except json.JSONDecodeError as error:
+        problem = f"word sets {source} line {error.lineno} is not JSON ({error.msg})"
+        raise InputError(problem, _REMEDY) from error
+    except RecursionError as error:
+        raise InputError(f"word sets {source} are nested too deeply", _REMEDY) from error
+    except ValueError as error:  # a number of 5,000 digits
+        raise InputError(f"word sets {source} are not JSON of words", _REMEDY) from error
+
+
+def _refuse_twice(keys: list[str], source: str) -> None:
+    twice = first_twice(keys)
+    if twice is not None:
+        raise InputError(f"word sets {source} have the key '{twice}' twice", _REMEDY)
+
+
+_PARSERS = {
+    ".yaml": _parse_yaml,
+    ".yml": _parse_yaml,
+    ".toml": _parse_toml,
+    ".json": _parse_json,
+}
+
+
+def _built_in() -> dict[str, WordSets]:
+    """Return every built-in set by name."""
+    text = (resources.files(__package__) / "data" / "word_sets.toml").read_text("utf-8")
+    data = tomllib.loads(text)
+    lists = {name: tuple(words.split(", ")) for name, words in data["lists"].items()}
+    paper = load_paper()
+    about = "positive and negative words of Schramowski et al. 2019, Table 2"
+    found = {DEFAULT: WordSets(DEFAULT, paper.positive_words, paper.negative_words, about=about)}
+    for name, row in data["sets"].items():
+        chosen = {key: lists[row[key]] for key in _LISTS if key in row}
+        published = {
+            kind: Published(**figures) for kind, figures in row.get("published", {}).items()
+        }
+        found[name] = WordSets(name, **chosen, about=row["about"], published=published)
+    return found
+
+
+for _name, _sets in _built_in().items():
+    registry.add(_KIND, _name, _sets)

@@ -1,0 +1,190 @@
+"""Word vectors of a corpus: skip-gram with negative sampling (Mikolov et al. 2013), by gensim.
+
+A run draws the text's blocks again with replacement and trains on the draw with a seed of its own,
+so that the spread over runs holds what Antoniak and Mimno (2018) found to matter on small corpora:
+which documents are there, and the seed. Same corpus, settings and seed: same vectors, whatever
+PYTHONHASHSEED and however many runs go on at once. It knows nothing of what vectors are for.
+"""
+
+import logging
+import os
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.core.errors import MoralscopeError
+from moralscope.core.protocols import Matrix
+from moralscope.words.corpora import Corpus
+
+_FEW_EPOCHS, _MANY_EPOCHS = 5, 20
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSettings:
+    """How vectors are trained; the defaults are for corpora of a hundred thousand words or more.
+
+    Parameters
+    ----------
+    dimensions
+        50: a small corpus cannot fill more. 100 gave the same stability and the same movers.
+    window
+        Words to each side that count as context.
+    min_count
+        Rarer words are left out of the text before windows are drawn.
+    epochs
+        None: as many as bring the words read to `budget`, from 5 (long texts) to 20 (short ones;
+        40 drifted away from what the same words mean in more text).
+    budget
+        Words to read in all when `epochs` is None.
+    sample
+        Words more frequent than this share are thinned out, which leaves room in the windows for
+        content words and halves the time. None: one in 10,000, but never words that occur fewer
+        than a hundred times, since a short text has none to give away.
+    """
+
+    dimensions: int = 50
+    window: int = 5
+    min_count: int = 5
+    epochs: int | None = None
+    budget: int = 8_000_000
+    sample: float | None = None
+    negative: int = 5
+
+    def epochs_for(self, corpus: Corpus) -> int:
+        """Return how often the corpus is read.
+
+        Examples
+        --------
+        >>> from moralscope.words.corpora import build_corpus
+        >>> TrainingSettings().epochs_for(build_corpus("tiny", [["give"]]))
+        20
+        """
+        if self.epochs is not None:
+            return self.epochs
+        return min(_MANY_EPOCHS, max(_FEW_EPOCHS, round(self.budget / max(1, corpus.size))))
+
+    def sample_for(self, corpus: Corpus) -> float:
+        """Return the share above which words are thinned out."""
+        return max(1e-4, 100 / max(1, corpus.size)) if self.sample is None else self.sample
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WordSpace:
+    """Words and their vectors, one row each."""
+
+    index: dict[str, int]
+    matrix: Matrix
+
+    def rows(self, words: tuple[str, ...]) -> NDArray[np.float64]:
+        """Return the vectors of words that are all there."""
+        found: NDArray[np.float64] = self.matrix[[self.index[word] for word in words]].astype(float)
+        return found
+
+
+def train_space(corpus: Corpus, settings: TrainingSettings, seed: int) -> WordSpace:
+    """Draw the corpus' blocks with replacement and train on the draw.
+
+    Examples
+    --------
+    >>> from moralscope.words.corpora import build_corpus
+    >>> corpus = build_corpus("tiny", [["give", "alms"], ["give", "thanks"]] * 50)
+    >>> space = train_space(corpus, TrainingSettings(dimensions=4), seed=1)
+    >>> sorted(space.index), space.matrix.shape
+    (['alms', 'give', 'thanks'], (3, 4))
+    """
+    logging.getLogger("gensim").setLevel(logging.ERROR)
+    from gensim.models import Word2Vec
+
+    counts = dict(zip(corpus.words, corpus.counts.tolist(), strict=True))
+    if not any(count >= settings.min_count for count in counts.values()):
+        raise MoralscopeError(
+            f"no word of {corpus.name} occurs {settings.min_count} times", "give more text"
+        )
+    text = _Draw(corpus, seed)
+    model = Word2Vec(
+        vector_size=settings.dimensions,
+        window=settings.window,
+        min_count=settings.min_count,
+        sample=settings.sample_for(corpus),
+        negative=settings.negative,
+        sg=1,
+        workers=1,
+        seed=_stream(seed),
+        hashfxn=_stable_hash,
+    )
+    # The vocabulary of the whole corpus, not of the draw: every run knows the same words.
+    model.build_vocab_from_freq(counts, corpus_count=len(text))
+    model.train(text, total_examples=len(text), epochs=settings.epochs_for(corpus))
+    return WordSpace(dict(model.wv.key_to_index), model.wv.vectors)
+
+
+def train_runs(
+    corpora: Sequence[Corpus],
+    settings: TrainingSettings,
+    *,
+    runs: int,
+    seed: int,
+    report: Callable[[int, int], None] | None = None,
+) -> list[list[WordSpace]]:
+    """Train every corpus `runs` times; return its spaces, in the order of the corpora.
+
+    Each training is single-threaded; two go on at once where there are cores for them (gensim
+    works outside Python's lock), which changes nothing in the vectors.
+    """
+    with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+        futures = {
+            pool.submit(train_space, corpus, settings, run_seed(seed, place, run)): (place, run)
+            for run in range(runs)
+            for place, corpus in enumerate(corpora)
+        }
+        spaces: dict[tuple[int, int], WordSpace] = {}
+        try:
+            for done, future in enumerate(as_completed(futures), 1):
+                spaces[futures[future]] = future.result()
+                if report is not None:
+                    report(done, len(futures))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [[spaces[place, run] for run in range(runs)] for place in range(len(corpora))]
+
+
+def run_seed(seed: int, place: int, run: int) -> int:
+    """Return the seed of one training: equal corpora in two places get different draws.
+
+    Examples
+    --------
+    >>> run_seed(0, 0, 1) == run_seed(0, 1, 0)
+    False
+    """
+    return int(np.random.SeedSequence([seed, place, run]).generate_state(1)[0])
+
+
+class _Draw:
+    """The sentences of a bootstrap draw of blocks; can be read again and again."""
+
+    def __init__(self, corpus: Corpus, seed: int) -> None:
+        blocks = corpus.blocks()
+        edges = np.concatenate([np.flatnonzero(np.diff(blocks, prepend=-1)), [len(blocks)]])
+        drawn = np.random.default_rng(seed).integers(len(edges) - 1, size=len(edges) - 1)
+        self._order = np.concatenate([np.arange(edges[b], edges[b + 1]) for b in drawn])
+        self._corpus = corpus
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __iter__(self) -> Iterator[list[str]]:
+        return self._corpus.sentences(self._order)
+
+
+def _stream(seed: int) -> int:
+    """Return a seed for gensim (32 bits) that is not coupled to the draw of blocks."""
+    return int(np.random.SeedSequence([seed, 1]).generate_state(1)[0])
+
+
+def _stable_hash(text: str) -> int:
+    return zlib.crc32(text.encode())

@@ -1,0 +1,138 @@
+"""The Ray engine on a small cluster of this machine; started once for all tests here."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from corpus_works import content, dead_letters, make_texts, opened, results, spec_of, write_corpus
+
+from moralscope.batch.running import RunOptions, run_corpus
+from moralscope.batch.types import Task
+from moralscope.batch.workers import ray as ray_engine
+from moralscope.batch.workers.ray import RayEngine
+from moralscope.core.errors import InputError, MissingExtra, MoralscopeError
+
+HERE = Path(__file__).parent
+ONE_CPU = {"engine": "ray", "workers": 1}
+
+
+def test_without_ray_the_pip_command_is_named(monkeypatch):
+    monkeypatch.setattr(ray_engine.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r'pip install "moralscope\[ray\]"'):
+        RayEngine(RunOptions(engine="ray"))
+
+
+def test_a_cluster_that_refuses_us_is_told_in_one_line():
+    error = ray_engine._no_cluster("head:6379", ConnectionError("InvalidAuthToken\nagain"))
+    assert "the Ray cluster at head:6379 did not let us in (ConnectionError)" in str(error)
+    assert "token" in error.remedy
+
+
+def test_another_version_is_told_in_one_line():
+    said = RuntimeError(
+        "Version mismatch: The cluster was started with:\n  Ray: 2.9.0\n  Python: 3.8"
+    )
+    error = ray_engine._no_cluster("head:6379", said)
+    assert str(error).startswith("the Ray cluster is of another version (Version mismatch: The")
+    assert "Ray: 2.9.0" in str(error)
+    assert "\n" not in str(error)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A cluster of two cores whose workers can import the works of these tests."""
+    ray = pytest.importorskip("ray")
+    before = os.environ.get("PYTHONPATH")
+    paths = [str(HERE), *([before] if before else [])]
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["RAY_BACKEND_LOG_LEVEL"] = "fatal"
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+    yield ray
+    ray.shutdown()
+    if before is None:
+        del os.environ["PYTHONPATH"]
+    else:
+        os.environ["PYTHONPATH"] = before
+
+
+def ray_spec(name, **options):
+    return replace(spec_of(name, **options), factory=f"ray_works:{name}")
+
+
+def parts(folder):
+    return {path.name: path.read_bytes() for path in folder.glob("part-*.parquet")}
+
+
+@pytest.mark.slow
+def test_the_same_bytes_as_the_local_engine(cluster, tmp_path, monkeypatch):
+    texts = make_texts(600, 400)
+    texts[7], texts[300], texts[301] = None, "refuse this", "raise this"
+    corpus = opened(write_corpus(tmp_path / "a.jsonl", texts))
+    given = {"workers": 2, "block_rows": 64, "call_rows": 16}
+    spec = spec_of("Moody")
+    there, here = tmp_path / "ray", tmp_path / "local"
+    run_corpus(corpus, spec, there, RunOptions("ray", **given), settings={})
+    run_corpus(corpus, spec, here, RunOptions("local", **given), settings={})
+    assert parts(there) == parts(here)
+    assert dead_letters(there) == dead_letters(here)
+    assert len(dead_letters(there)) == 3
+    assert sorted(path.name for path in there.iterdir() if path.name != "_run") == sorted(
+        parts(there)
+    )
+
+
+@pytest.mark.slow
+def test_a_killed_worker_is_replaced_and_nothing_is_lost(cluster, tmp_path):
+    texts = make_texts(200, 180)
+    texts[90] = "wound"
+    corpus = opened(write_corpus(tmp_path / "a.jsonl", texts))
+    spec = ray_spec("Wounded", mark=str(tmp_path / "mark"))
+    options = RunOptions(block_rows=32, call_rows=8, **ONE_CPU)
+    outcome = run_corpus(corpus, spec, tmp_path / "out", options, settings={})
+    assert (tmp_path / "mark").exists()
+    assert (outcome.rows, outcome.failed) == (200, 0)
+    assert content(tmp_path / "out").column("length").to_pylist() == results(texts)["length"]
+
+
+@pytest.mark.slow
+def test_a_row_that_kills_every_worker_becomes_a_dead_letter(cluster, tmp_path):
+    texts = [f"text {number}" for number in range(40)]
+    texts[13] = "deadly"
+    corpus = opened(write_corpus(tmp_path / "a.jsonl", texts))
+    options = RunOptions(block_rows=16, call_rows=4, **ONE_CPU)
+    run_corpus(corpus, ray_spec("Deadly"), tmp_path / "out", options, settings={})
+    (letter,) = dead_letters(tmp_path / "out")
+    assert (letter["row"], letter["reason"]) == (13, "the worker died on this row")
+    assert content(tmp_path / "out").num_rows == 39
+
+
+@pytest.mark.slow
+def test_an_error_of_ours_ends_the_run_as_it_is(cluster, tmp_path):
+    corpus = opened(write_corpus(tmp_path / "a.jsonl", ["one", "two"]))
+    spec = ray_spec("Unloadable")
+    with pytest.raises(MoralscopeError, match="the weights are damaged; pull them again"):
+        run_corpus(corpus, spec, tmp_path / "out", RunOptions(**ONE_CPU), settings={})
+
+
+@pytest.mark.slow
+def test_closing_it_frees_the_cores(cluster, tmp_path):
+    corpus = opened(write_corpus(tmp_path / "a.jsonl", make_texts(64, 64)))
+    tasks = [
+        Task(block, np.arange(block.rows, dtype=np.int32).tobytes()) for block in corpus.blocks(8)
+    ]
+    stream = RayEngine(RunOptions(**ONE_CPU)).run(tasks, corpus, spec_of("Plain", seconds=0.05))
+    next(stream)
+    stream.close()
+    again = RayEngine(RunOptions(engine="ray", workers=2)).run(tasks, corpus, spec_of("Plain"))
+    assert len(list(again)) == len(tasks)
+
+
+def test_no_cluster_there_is_told_in_one_line_and_at_once():
+    with pytest.raises(MoralscopeError, match=r"there is no Ray cluster at 127.0.0.1:9 \(Conn"):
+        ray_engine._reach("127.0.0.1:9")
+    with pytest.raises(InputError, match="HOST:PORT"):
+        ray_engine._reach("the cluster")
+    ray_engine._reach("auto")

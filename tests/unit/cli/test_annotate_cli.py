@@ -1,0 +1,108 @@
+"""`moralscope annotate` on the command line."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+from typer.testing import CliRunner
+
+from moralscope.annotation.projects import open_desk
+from moralscope.cli.annotate import app
+from moralscope.core.errors import InputError
+
+from ...contracts.databases import joined, new_id
+
+
+def call(*words):
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == 0, done.output
+    return done
+
+
+@pytest.fixture
+def folder(tmp_path):
+    items = tmp_path / "actions.csv"
+    items.write_text("action\nwave\nsmile\n")
+    call("init", tmp_path / "ok", "--task", "action-yes-no", "--items", items, "--people", 2)
+    return tmp_path / "ok"
+
+
+def test_init_shows_what_was_made_and_the_leads_link_once(tmp_path):
+    items = tmp_path / "x.csv"
+    items.write_text("Q,A\na,b\nc,d\n")
+    done = call(
+        "init", tmp_path / "p", "--task", "rule-of-thumb", "--items", items,
+        "--columns", "prompt=Q,reply=A", "--staging", 1, "--name", "Rules",
+    )  # fmt: skip
+    assert "1 item and 1 for the staging round" in done.stdout
+    token = done.stderr.rpartition("/join#")[2].strip()
+    desk = open_desk(tmp_path / "p")
+    assert desk.join(token).person.role == "lead"
+    assert desk.project.name == "Rules"
+    desk.close()
+
+
+def test_json_is_all_there_is_on_stdout(tmp_path):
+    items = tmp_path / "x.csv"
+    items.write_text("action\nwave\n")
+    done = call("init", tmp_path / "p", "--task", "action-yes-no", "--items", items, "--json")
+    record = json.loads(done.stdout)
+    assert record["job"] == "annotate init"
+    assert "join#" not in done.stdout, "no token in a record"
+
+
+def test_import_status_and_export(folder, tmp_path):
+    more = tmp_path / "more.jsonl"
+    more.write_text('{"action": "nod"}')
+    assert "1 item added" in call("import", folder, "--items", more).stdout
+    desk = open_desk(folder)
+    person = joined(desk, "[bold]Jo[/bold]")
+    work = desk.next_item(person)
+    desk.submit(person, work.assignment, new_id(), {"ok": True})
+    desk.close()
+    shown = call("status", folder).stdout
+    assert "1 of 6 answers, 0 of 3 items complete" in shown
+    assert "[bold]Jo[/bold]" in shown, "a name is no markup"
+    assert "1 answer" in call("export", folder, "--shape", "human", "--name", "ratings").stdout
+    assert (folder / "exports/ratings.csv").read_text().split() == ["action,yes,no", "wave,1,0"]
+
+
+def test_errors_are_one_line(folder, tmp_path):
+    for words, problem in (
+        (("status", tmp_path), "holds no project.yaml"),
+        (("export", folder, "--name", "../x"), "plain file name"),
+        (("export", folder, "--shape", "mick"), "did you mean 'mic'"),
+        (("import", folder, "--items", tmp_path / "none.csv"), "cannot be read"),
+    ):
+        with pytest.raises(InputError) as error:
+            call(*words)
+        assert problem in str(error.value)
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.slow
+def test_serve_announces_its_address_and_the_leads_link(folder):
+    pytest.importorskip("fastapi")
+    start = "import sys; from moralscope.cli.annotate import app; app(sys.argv[1:])"
+    command = [sys.executable, "-c", start, "serve", folder, "--port", "0", "--lead-link"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ) as server:
+        try:
+            told = server.stderr.readline() + server.stderr.readline()
+            address, token = re.search(r"(http://127\.0\.0\.1:\d+)/join#(\S+)", told).groups()
+            request = urllib.request.Request(
+                f"{address}/api/join",
+                json.dumps({"token": token}).encode(),
+                {"Content-Type": "application/json"},
+            )
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                assert json.load(answer)["person"]["role"] == "lead"
+        finally:
+            server.send_signal(signal.SIGINT)
+            assert server.wait(30) in (0, 130, -signal.SIGINT)

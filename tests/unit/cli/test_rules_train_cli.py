@@ -1,0 +1,43 @@
+"""`rules train` and `rules attributes` at the door: what they print and what they refuse."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from moralscope.cli.rules import app
+
+runner = CliRunner()
+
+
+def test_attributes_of_a_rule_as_json():
+    words = [
+        "attributes",
+        "--rule",
+        "Be kind.",
+        "--reply",
+        "No.",
+        "--experts",
+        "scripted",
+        "--json",
+    ]
+    done = runner.invoke(app, words)
+    assert done.exit_code == 0, done.output
+    (row,) = json.loads(done.stdout)["results"]
+    assert row["evidence"] == "estimated"
+    assert row["alignment"] in ("agree", "disagree", "neither")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["attributes"], "give FILE"),
+        (["attributes", "rows.csv", "--rule", "Be kind."], "not both"),
+        (["train", "generator", "--to", "x", "--grid"], "--grid is not for"),
+        (["train", "alignment", "--to", "x", "--paper"], "--paper is not for"),
+    ],
+)
+def test_options_that_do_not_go_together(words, problem):
+    done = runner.invoke(app, words)
+    assert done.exit_code == 2
+    assert problem in " ".join(done.output.replace("│", " ").split())

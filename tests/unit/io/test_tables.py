@@ -1,0 +1,70 @@
+"""A user's table is read row by row, and what is wrong is said by line."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from moralscope.core.errors import InputError
+from moralscope.io.tables import read_rows
+
+ROWS = [{"item": "1", "note": "a, “b”"}, {"item": "2", "note": "line\nbreak"}]
+
+
+def written(tmp_path, kind):
+    path = tmp_path / f"table.{kind}"
+    if kind == "csv":
+        path.write_text('\ufeffitem,note\n1,"a, “b”"\n\n2,"line\nbreak"\n', "utf-8")
+    elif kind == "parquet":
+        pq.write_table(pa.Table.from_pylist(ROWS), path)
+    else:
+        path.write_text("\n".join(json.dumps(row) for row in ROWS) + "\n\n", "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "ndjson", "parquet"])
+def test_every_format_gives_the_same_rows(tmp_path, kind):
+    found = list(read_rows(written(tmp_path, kind), ["item"]))
+    assert [row for _, row in found] == ROWS
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_a_missing_column_is_named(tmp_path, kind):
+    with pytest.raises(InputError, match=r"has no column 'person' \(columns: item, note\)"):
+        list(read_rows(written(tmp_path, kind), ["item", "person"]))
+
+
+def test_bad_lines_are_told_by_number(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"item": 1}\nno json\n[1]\n{"item": "\xff"}\n')
+    found = dict(read_rows(path, ["item"]))
+    assert found == {
+        1: {"item": 1},
+        2: "is not JSON",
+        3: "is no object",
+        4: "is too long or not UTF-8",
+    }
+    path = tmp_path / "a.csv"
+    path.write_text("item,note\n1\n2,b\n", "utf-8")
+    assert list(read_rows(path)) == [
+        (2, "has 1 cells, the header 2"),
+        (3, {"item": "2", "note": "b"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("a.txt", b"x", "no table"),
+        ("a.parquet", b"x", "is not Parquet"),
+        ("a.csv", b"item,item\n", "names a column twice"),
+    ],
+)
+def test_what_is_no_table_is_refused(tmp_path, name, content, problem):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=problem):
+        list(read_rows(path, ["item"]))
+    with pytest.raises(InputError, match="cannot be read"):
+        list(read_rows(tmp_path / "none.csv"))

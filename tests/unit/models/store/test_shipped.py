@@ -1,0 +1,98 @@
+"""The weights that ship in the package: small, safe, and on the very bases of the store."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import moralscope
+from moralscope.core.errors import StoreError
+from moralscope.models.classifiers.saved import read_settings
+from moralscope.models.language.adapters import read_adapter
+from moralscope.models.store import Store
+from moralscope.models.store.shipped import shipped_folder
+from moralscope.stories.tasks import classification_tasks, generation_tasks, markers
+
+WEIGHTS = Path(moralscope.__file__).parent / "weights"
+FOLDERS = sorted(path for path in WEIGHTS.iterdir() if path.is_dir())
+MEGABYTE = 1_000_000
+
+
+@pytest.fixture(params=FOLDERS, ids=lambda path: path.name)
+def folder(request):
+    return request.param
+
+
+def test_these_are_shipped():
+    bases = ("minilm", "mpnet", "smollm2")
+    families = ("stories", "rules")
+    assert {path.name for path in FOLDERS} == {
+        f"{one}-{base}" for one in families for base in bases
+    }
+
+
+def test_an_adapter_names_the_base_of_the_store(folder):
+    facts = json.loads((folder / "expert.json").read_text("utf-8"))
+    entry = Store().entry(facts["base"])
+    assert facts["base_sha256"] == entry.sha256
+    family, base = folder.name.split("-")
+    assert base == facts["base"]
+    assert facts["card"]["command"].startswith(f"moralscope {family} train ")
+    config = json.loads((folder / "adapter_config.json").read_text("utf-8"))
+    assert config["peft_type"] == "LORA"
+    assert config["base_model_name_or_path"] is None
+
+
+def test_tasks_labels_and_markers_are_the_tables():
+    for name in ("stories-minilm", "stories-mpnet"):
+        tasks = {row.name: row.labels for row in classification_tasks().values()}
+        assert read_settings(WEIGHTS / name).tasks == tasks
+    generator = WEIGHTS / "stories-smollm2"
+    assert read_adapter(generator).markers == markers()
+    facts = json.loads((generator / "expert.json").read_text("utf-8"))
+    assert set(facts["tasks"]) == set(generation_tasks())
+
+
+def test_the_card_says_data_licence_and_command(folder):
+    card = (folder / "README.md").read_text("utf-8")
+    data = card.split("**Data:**")[1].split("**Licence:**")[0]
+    assert "Moral Stories (Emelin et al. 2021), MIT" in data
+    assert ("SOCIAL-CHEM-101 (Forbes et al. 2020), CC BY-SA 4.0" in data) == (
+        folder.name.startswith("rules")
+    )
+    assert "**Licence:** Apache-2.0" in card
+    assert f"**Made by:** `moralscope {folder.name.split('-')[0]} train " in card
+    assert "*train* part" in card.replace("\n  ", " ")
+
+
+def test_the_card_s_figures_are_those_of_the_settings():
+    for name in ("stories-minilm", "stories-mpnet"):
+        card = (WEIGHTS / name / "README.md").read_text("utf-8")
+        metrics = read_settings(WEIGHTS / name).card["metrics"]
+        for group, value in metrics["test"].items():
+            if group != "score":
+                (line,) = [row for row in card.splitlines() if row.startswith(f"| {group} |")]
+                cells = [float(cell) for cell in line.strip("|").split("|")[1:]]
+                assert cells == pytest.approx([metrics["dev"][group], value], abs=6e-4)
+
+
+def test_files_are_few_small_and_never_pickled():
+    files = [path for path in WEIGHTS.rglob("*") if path.is_file()]
+    files = [path for path in files if "__pycache__" not in path.parts]
+    assert {path.suffix for path in files} <= {".json", ".md", ".safetensors", ".py"}
+    assert max(path.stat().st_size for path in files) <= 10 * MEGABYTE
+    assert sum(path.stat().st_size for path in files) <= 48 * MEGABYTE
+
+
+def test_weights_are_finite_and_in_half_precision(folder):
+    import torch
+    from safetensors.torch import load_file
+
+    weights = load_file(folder / "adapter_model.safetensors")
+    assert {value.dtype for value in weights.values()} == {torch.float16}
+    assert all(bool(torch.isfinite(value).all()) for value in weights.values())
+
+
+def test_weights_that_are_not_there_are_named():
+    with pytest.raises(StoreError, match="'stories-none' are not in this installation"):
+        shipped_folder("stories-none")

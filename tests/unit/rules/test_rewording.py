@@ -1,0 +1,50 @@
+"""Candidates without a generator: sentences left out, rules said kindly."""
+
+from moralscope.rules.judgments import read_judgment
+from moralscope.rules.revision import is_usable
+from moralscope.rules.rewording import MAX_EDITS, act_of, reworded, shortened
+from moralscope.rules.rulebook import shipped_rulebook
+
+
+def test_every_sentence_is_left_out_once():
+    found = shortened("One thing. Two things. Three things.")
+    assert found[:3] == [
+        "Two things. Three things.",
+        "One thing. Three things.",
+        "One thing. Two things.",
+    ]
+    assert "Two things." in found
+
+
+def test_many_sentences_make_a_bounded_number_of_candidates():
+    assert len(shortened(" ".join(f"Number {n}." for n in range(40)))) == MAX_EDITS
+
+
+def test_every_rule_of_ours_can_be_said_as_a_reply():
+    for rule in shipped_rulebook().rules:
+        first = reworded([rule.text], "No.")[0]
+        assert is_usable(first, "No.", rule.text)
+        assert "{" not in first
+        assert first.startswith("I think" if read_judgment(rule.text).polarity > 0 else "I would")
+
+
+def test_what_is_left_of_the_reply_may_go_before():
+    assert any(
+        text.startswith("Stay calm. ") and "wrong to hit" in text
+        for text in reworded(["It's wrong to hit people."], "Stay calm. Then hit him.")
+    )
+
+
+def test_what_a_rule_judges_is_said_of_oneself():
+    told = reworded(
+        ["You should return what you borrow.", "It's wrong to read your son's diary."], "No."
+    )
+    assert "I would never read my son's diary." in told
+    assert not any("I always try to return" in text for text in told)  # whose "you" is it?
+    assert act_of("It's wrong for parents to beat their children.") == ""
+
+
+def test_every_act_of_ours_begins_with_a_verb():
+    acts = [act for rule in shipped_rulebook().rules if (act := act_of(rule.text))]
+    assert len(acts) > 200
+    assert not [act for act in acts if act.split()[0] in {"to", "a", "the", "is", "that", "my"}]

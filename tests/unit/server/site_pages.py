@@ -1,0 +1,28 @@
+"""The whole site without weights: the API's application with the pages mounted on it."""
+
+from contextlib import contextmanager
+
+from starlette.testclient import TestClient
+
+from moralscope.server.api import Bounds, Work, api_app
+from moralscope.server.service import Service
+from moralscope.server.site import mount_site
+from moralscope.server.site.runs import Runs
+
+from .api_site import BASE
+
+PAGES = ("/actions", "/audit", "/stories", "/runs", "/about")
+
+
+def whole_app(folder, **more):
+    """Return the application; runs are kept below `folder`."""
+    app = api_app(Work(Service(), Bounds(threads=8, queue=8, seconds=30)), **more)
+    mount_site(app, Runs(folder / "runs"))
+    return app
+
+
+@contextmanager
+def whole_site(folder, **more):
+    """Yield a client of it."""
+    with TestClient(whole_app(folder, **more), base_url=BASE) as client:
+        yield client
