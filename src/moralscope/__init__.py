@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from moralscope.axes.score import score
     from moralscope.io.run_records import write_record
     from moralscope.models.encoders import load_encoder
+    from moralscope.models.encoders.edited import load_edited
     from moralscope.models.language.prepare import prepare_generator
     from moralscope.models.store import Store
     from moralscope.papers.choice import reproduce_choice
     from moralscope.papers.direction import reproduce_direction
     from moralscope.papers.stories import reproduce_stories
     from moralscope.reports.write import write_report
-    from moralscope.steer.edit import edit, edited_encoder, load_edited
+    from moralscope.steer.edit import edit, edited_encoder
     from moralscope.steer.teach import teach
     from moralscope.stories.chains.run import chain
     from moralscope.stories.data_files import load_stories
@@ -50,7 +51,7 @@ _HOMES = {
     "extract": "moralscope.words.extract",
     "generate": "moralscope.stories.generate",
     "judge": "moralscope.axes.judge.job",
-    "load_edited": "moralscope.steer.edit",
+    "load_edited": "moralscope.models.encoders.edited",
     "load_encoder": "moralscope.models.encoders",
     "load_stories": "moralscope.stories.data_files",
     "prepare_experts": "moralscope.stories.experts",

@@ -121,8 +121,8 @@ def _gate(path: Path) -> Any:
 
 
 def _run_record(path: Path) -> Any:
+    from moralscope.io.run_records import read_run
     from moralscope.reports import report_html
-    from moralscope.reports.write import read_run
 
     return report_html(read_run(path), path.name).encode()
 
@@ -227,7 +227,7 @@ def example_pack() -> Any:
 
 def _saved_axis(path: Path) -> Any:
     from moralscope.axes.direction.saved import load_direction
-    from moralscope.steer.editing import load_edit
+    from moralscope.models.encoders.edited import load_edit
 
     if b"moralscope.edit" in path.read_bytes():
         return load_edit(path)

@@ -58,9 +58,8 @@ from moralscope.annotation.storage import Storage
 from moralscope.core.errors import InputError
 from moralscope.core.records import RunRecord
 from moralscope.core.registry import did_you_mean
+from moralscope.io.cells import SHEET_SCHEMA, escape_cell, restore_cell
 from moralscope.io.files import write_whole
-from moralscope.rules.rule_search import RuleExample, RuleSearch
-from moralscope.stories.people_sheets import SHEET_SCHEMA, escape_cell, restore_cell
 
 __all__ = [
     "PROJECT_FILE",
@@ -91,8 +90,6 @@ __all__ = [
     "Receipt",
     "Review",
     "Revision",
-    "RuleExample",
-    "RuleSearch",
     "Session",
     "Shown",
     "Statement",

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from moralscope.axes.build import Axis, AxisOptions, Report, build_axis
 from moralscope.axes.direction import DirectionAxis
-from moralscope.axes.score import NOT_ADVICE, direction_warnings
+from moralscope.axes.score import direction_warnings
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
-from moralscope.core.records import ActionScore, ModelRef, RunRecord
+from moralscope.core.records import NOT_ADVICE, ActionScore, ModelRef, RunRecord
 from moralscope.io.actions import ActionList, check_actions
 from moralscope.models.encoders import load_encoder
 from moralscope.stats import (

@@ -19,11 +19,11 @@ from moralscope.axes.drift import EXACT, arithmetic_of, int8_drift
 from moralscope.axes.judge.job import EXPERTS, TRAINED
 from moralscope.axes.judge.job import check_options as check_judge
 from moralscope.axes.judge.judge import COLUMNS as SENTENCES
-from moralscope.axes.score import NOT_ADVICE, axis_warnings, describe_direction
+from moralscope.axes.score import axis_warnings, describe_direction
 from moralscope.batch.working import WorkSpec
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
-from moralscope.core.records import ModelRef, to_plain
+from moralscope.core.records import NOT_ADVICE, ModelRef, to_plain
 from moralscope.io.run_records import model_refs
 from moralscope.models.encoders import TextEncoder
 from moralscope.models.encoders.prepare import prepare_encoder

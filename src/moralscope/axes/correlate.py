@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from moralscope.axes.choice import ChoiceMachine, load_paper, load_template
-from moralscope.axes.score import NOT_ADVICE
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder, WordVectors
-from moralscope.core.records import ModelRef, RunRecord
+from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
 from moralscope.io.actions import read_actions
 from moralscope.models.encoders import load_encoder
 from moralscope.stats import correlate, summarise, t_test

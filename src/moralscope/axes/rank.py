@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from moralscope.axes.choice import rank_answers
-from moralscope.axes.score import NOT_ADVICE
 from moralscope.core.protocols import Encoder
-from moralscope.core.records import RunRecord
+from moralscope.core.records import NOT_ADVICE, RunRecord
 from moralscope.io.actions import check_actions
 from moralscope.io.run_records import model_refs
 from moralscope.models.encoders import load_encoder

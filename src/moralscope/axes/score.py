@@ -12,13 +12,12 @@ from moralscope.axes.people import human_agreement
 from moralscope.axes.ratings import Ratings, read_ratings
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
-from moralscope.core.records import ActionScore, RunRecord
+from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.actions import ActionList, check_actions
 from moralscope.io.run_records import check_writable, model_refs
 from moralscope.models.encoders import load_encoder
 from moralscope.stats import summarise
 
-NOT_ADVICE = "scores describe a model, they are not moral advice"
 _SHIFTED = (
     "question/answer scores are shifted against zero by the model's taste for yes or no: "
     "compare actions with each other, not with zero"

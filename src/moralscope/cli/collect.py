@@ -175,7 +175,7 @@ def _over_corpus(
     columns: str | None,
     rest: tuple[bool, Path | None],
 ) -> None:
-    from moralscope.batch.job import parse_corpus_columns
+    from moralscope.axes.corpus import parse_corpus_columns
     from moralscope.cli.corpus_runs import run_corpus_job, show_collected
 
     json, report = rest

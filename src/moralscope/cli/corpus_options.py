@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from moralscope.batch.job import CorpusOptions
+    from moralscope.axes.corpus import CorpusOptions
 
 _PANEL = "Over a corpus"
 
@@ -135,7 +135,7 @@ def wants_corpus(
 
     `parquet` says whether the command reads a Parquet file without being told of a corpus.
     """
-    from moralscope.batch.job import is_corpus, is_table
+    from moralscope.axes.corpus import is_corpus, is_table
 
     if given.any or len(inputs) > 1 or any(is_corpus(each) for each in inputs):
         return True
@@ -169,7 +169,7 @@ def corpus_options(
     seed: int,
 ) -> "CorpusOptions":
     """Return what a corpus run is told, or refuse what is missing."""
-    from moralscope.batch.job import CorpusOptions, RunOptions
+    from moralscope.axes.corpus import CorpusOptions, RunOptions
 
     given.check()
     if not inputs or "-" in inputs:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from moralscope.batch.job import CorpusOptions
+    from moralscope.axes.corpus import CorpusOptions
     from moralscope.cli.corpus_options import CorpusGiven
     from moralscope.core.records import RunRecord
 
@@ -25,8 +25,8 @@ def run_corpus_job(
     show: Callable[["RunRecord"], None],
 ) -> "RunRecord":
     """Run a job over a corpus, or estimate it; print and draw its record."""
-    from moralscope.batch.estimate import estimate_job
-    from moralscope.batch.job import open_job, run_job
+    from moralscope.axes.corpus import open_job, run_job
+    from moralscope.axes.corpus_estimate import estimate_job
     from moralscope.cli.output import counting, emit, fetching, note
 
     with fetching() as progress:

@@ -23,9 +23,9 @@ def report(
     Example: moralscope report run.json --out run.html --figure run.svg
     """
     from moralscope.cli.output import note
+    from moralscope.io.run_records import read_run
     from moralscope.reports.write import (
         check_report_place,
-        read_run,
         write_figure,
         write_report,
     )

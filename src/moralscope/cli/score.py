@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from moralscope.axes.build import AxisOptions
+    from moralscope.axes.corpus import ScoreOptions
     from moralscope.axes.people import HumanAgreement
-    from moralscope.batch.job import ScoreOptions
     from moralscope.core.records import RunRecord
 
 _MAX_ACTIONS = 200_000
@@ -162,9 +162,9 @@ def score(
     Example: moralscope score "kill people" "kill time" --encoder mpnet
     """
     from moralscope.axes.build import AxisOptions
+    from moralscope.axes.corpus import ScoreOptions
     from moralscope.axes.drift import tell_drift
     from moralscope.axes.score import score
-    from moralscope.batch.job import ScoreOptions
     from moralscope.cli.output import counting, emit, fetching
     from moralscope.models.encoders.prepare import prepare_encoder
 
@@ -236,7 +236,7 @@ def _over_corpus(
     columns: str | None,
     rest: tuple[bool, Path | None],
 ) -> None:
-    from moralscope.batch.job import parse_corpus_columns
+    from moralscope.axes.corpus import parse_corpus_columns
     from moralscope.cli.corpus_runs import run_corpus_job, show_scores
 
     axis, (json, report) = asked.axis, rest

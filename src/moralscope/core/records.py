@@ -10,6 +10,7 @@ from typing import Any
 from moralscope.version import __version__
 
 RUN_SCHEMA = "moralscope.run/1"
+NOT_ADVICE = "scores describe a model, they are not moral advice"
 
 
 @dataclass(frozen=True, slots=True)

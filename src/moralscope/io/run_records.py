@@ -12,6 +12,9 @@ from moralscope.core.records import ModelRef, RunRecord, to_plain
 from moralscope.io.files import write_whole
 
 
+_MAX_BYTES = 400_000_000  # of a run record
+
+
 def model_refs(encoders: Sequence[Encoder]) -> list[ModelRef]:
     """Name the weights that a run used."""
     return [ModelRef(encoder.name, encoder.checksum) for encoder in encoders]
@@ -47,3 +50,25 @@ def write_record(record: RunRecord, path: Path) -> None:
 
 def _json(value: Any) -> str:
     return json.dumps(to_plain(value), ensure_ascii=True, allow_nan=False)
+
+
+def read_run(path: Path) -> Any:
+    """Read a run record in its plain form; what is no JSON is refused in one line."""
+    remedy = "give a run record saved with --out"
+    try:
+        size = path.stat().st_size
+        if size > _MAX_BYTES:
+            raise InputError(f"{path} is too large ({size / 1e6:,.0f} MB)", "score fewer actions")
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror})", remedy) from error
+    if not content.strip():
+        raise InputError(f"{path} is empty", remedy)
+    try:
+        return json.loads(content.decode("utf-8-sig"), parse_constant=lambda _: None)
+    except json.JSONDecodeError as error:
+        cut = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated")
+        what = "ends in the middle" if cut else "is not JSON"
+        raise InputError(f"{path} {what} (line {error.lineno})", remedy) from None
+    except (UnicodeDecodeError, ValueError, RecursionError):
+        raise InputError(f"{path} is not JSON", remedy) from None

@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from moralscope.axes.choice import ChoiceMachine, load_paper, load_template, rank_answers
-from moralscope.axes.score import NOT_ADVICE
 from moralscope.core.protocols import Encoder
-from moralscope.core.records import ActionScore, RunRecord
+from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.run_records import model_refs
 from moralscope.models.encoders.prepare import prepare_some
 from moralscope.models.store import Progress

@@ -15,10 +15,10 @@ from moralscope.axes.choice import ChoiceMachine, load_template
 from moralscope.axes.choice import load_paper as load_choice_paper
 from moralscope.axes.direction import load_paper
 from moralscope.axes.direction.paper import CompassPaper, PaperBias
-from moralscope.axes.score import NOT_ADVICE, describe_direction, direction_warnings
+from moralscope.axes.score import describe_direction, direction_warnings
 from moralscope.core.errors import MoralscopeError
 from moralscope.core.protocols import Encoder
-from moralscope.core.records import ActionScore, RunRecord
+from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.run_records import model_refs
 from moralscope.models.encoders.prepare import prepare_some
 from moralscope.models.store import Progress

@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from moralscope.axes.score import NOT_ADVICE
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
-from moralscope.core.records import ModelRef, RunRecord
+from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
 from moralscope.io.run_records import model_refs
 from moralscope.models.bertscore import BertScorer, load_bert_scorer
 from moralscope.models.encoders.prepare import prepare_encoder

@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from moralscope.axes.score import NOT_ADVICE
 from moralscope.core.protocols import Encoder
-from moralscope.core.records import RunRecord
+from moralscope.core.records import NOT_ADVICE, RunRecord
 from moralscope.papers.stories_texts import PaperRow, PaperTable, TextTables, text_tables
 from moralscope.stories.evaluate import Evaluated, EvaluateOptions, evaluate
 from moralscope.stories.experts import ExpertSet

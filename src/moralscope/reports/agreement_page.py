@@ -7,9 +7,9 @@ of too few; this page adds nothing to it.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from moralscope.io.record_view import Plain, number, rows_of, text
 from moralscope.reports.charts import bars, rounded
 from moralscope.reports.page import Block, Chart, Column, Page, Section, Table
-from moralscope.reports.record_view import Plain, number, rows_of, text
 
 _MAX_ROWS = 5_000
 _ENDS = ("value", "low", "high")

@@ -6,9 +6,9 @@ Prompts and replies are hostile input: data to be written, never markup.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from moralscope.io.record_view import Plain, number, rows_of, text
 from moralscope.reports.charts import bars
 from moralscope.reports.page import Block, Column, Facts, Page, Section, Table, signed
-from moralscope.reports.record_view import Plain, number, rows_of, text
 
 _MAX_ROWS = 5_000
 _SHORT = 160

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from moralscope.io.record_view import Plain, check_plain, label_key, text
 from moralscope.reports.agreement_page import agreement_page
 from moralscope.reports.audit_page import audit_page
 from moralscope.reports.chain_page import chain_page
@@ -13,7 +14,6 @@ from moralscope.reports.evaluate_page import evaluate_page
 from moralscope.reports.generic_page import generic_page
 from moralscope.reports.page import Page
 from moralscope.reports.provenance import closing_sections
-from moralscope.reports.record_view import Plain, check_plain, label_key, text
 from moralscope.reports.reproduce_page import reproduce_page
 from moralscope.reports.runs_page import runs_page
 from moralscope.reports.score_page import score_page

@@ -7,8 +7,8 @@ beside what people wrote. Texts are those of a model and of a file: data, never 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from moralscope.io.record_view import Plain, number, rows_of, text
 from moralscope.reports.page import Block, Code, Column, Facts, Page, Section, Table
-from moralscope.reports.record_view import Plain, number, rows_of, text
 
 _EXAMPLES = 12
 _MAX_ROWS = 20_000

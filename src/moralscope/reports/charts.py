@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from moralscope.io.record_view import Scored
 from moralscope.reports.page import Chart
-from moralscope.reports.record_view import Scored
 
 CLASSES = (
     ("above zero", "good", "circle"),

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from moralscope.io.record_view import Plain, number, rows_of, text
 from moralscope.reports.charts import rounded, slopes
 from moralscope.reports.page import Chart, Column, Page, Section, Table
 from moralscope.reports.people_section import correlation_text
-from moralscope.reports.record_view import Plain, number, rows_of, text
 
 SHOWN = 24
 _WHERE = "'pairs'"

@@ -9,10 +9,10 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
+from moralscope.io.record_view import Plain, number, numbers, rows_of, text
 from moralscope.reports.audit_page import listed_sections, rate_text, share_sections
 from moralscope.reports.charts import bars
 from moralscope.reports.page import Block, Column, Facts, Page, Section, Table, signed
-from moralscope.reports.record_view import Plain, number, numbers, rows_of, text
 
 _TITLES = {
     "score": "Scores of a corpus",

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from moralscope.io.record_view import NOTHING, Plain, number, rows_of, text
 from moralscope.reports.charts import rounded
-from moralscope.reports.page import NOTHING, Block, Chart, Column, Page, Section, Table
-from moralscope.reports.record_view import Plain, number, rows_of, text
+from moralscope.reports.page import Block, Chart, Column, Page, Section, Table
 
 _COLOURS = ("good", "bad", "third", "fourth", "muted", "ink")
 _GRID = (

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from moralscope.core.errors import InputError
+from moralscope.io.record_view import Plain, check_plain, label_key, rows_of, text
 from moralscope.reports.charts import sign_class
 from moralscope.reports.compare_page import SHOWN, colour, compared
 from moralscope.reports.pairs import pairs_of
 from moralscope.reports.people_section import correlation_text
-from moralscope.reports.record_view import Plain, check_plain, label_key, rows_of, text
 from moralscope.reports.score_page import best_first, ends_of, map_points
 from moralscope.reports.words_page import correlate_rows
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from moralscope.io.record_view import NOTHING, Plain, text
 from moralscope.reports.page import (
     MINUS,
-    NOTHING,
     Block,
     Chart,
     Column,
@@ -16,7 +16,6 @@ from moralscope.reports.page import (
 )
 from moralscope.reports.pairs import cloud
 from moralscope.reports.people_section import correlation_text
-from moralscope.reports.record_view import Plain, text
 
 _MAX_ROWS = 5_000
 _MAX_CELLS = 12

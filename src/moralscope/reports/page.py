@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-MINUS, NOTHING = "\N{MINUS SIGN}", "\N{EN DASH}"
+from moralscope.io.record_view import NOTHING
+
+MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from moralscope.io.record_view import Plain, text
 from moralscope.reports.charts import Group, outermost, scatter
 from moralscope.reports.page import Chart
-from moralscope.reports.record_view import Plain, text
 
 _NAMES = ("action", "word", "text", "name", "answer")
 _LEAST = 3

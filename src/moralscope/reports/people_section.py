@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from moralscope.io.record_view import NOTHING, Plain, number, rows_of, text
 from moralscope.reports.charts import Group, outermost, scatter
-from moralscope.reports.page import MINUS, NOTHING, Block, Chart, Column, Section, Table
-from moralscope.reports.record_view import Plain, number, rows_of, text
+from moralscope.reports.page import MINUS, Block, Chart, Column, Section, Table
 
 _SHOWN = 30
 _NAMED = 8

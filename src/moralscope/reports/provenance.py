@@ -4,8 +4,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from moralscope.io.record_view import Plain, text
 from moralscope.reports.page import Block, Code, Column, Facts, Section, Table
-from moralscope.reports.record_view import Plain, text
 
 _NOT = (
     "It is not moral advice. A score says how a model was shaped by the texts it read, not what "

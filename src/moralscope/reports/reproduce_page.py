@@ -6,10 +6,10 @@ Signs follow the house, positive is good: the printed m of the second paper is t
 from collections.abc import Sequence
 from typing import Any
 
+from moralscope.io.record_view import Plain, number, rows_of, text
 from moralscope.reports.generic_page import blocks_of, shape_text, table_of
 from moralscope.reports.page import Block, Column, Facts, Page, Section, Table
 from moralscope.reports.pairs import cloud
-from moralscope.reports.record_view import Plain, number, rows_of, text
 from moralscope.reports.score_page import variance_chart
 
 _CHOICE_FIGURES = (

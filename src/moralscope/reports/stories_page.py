@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from moralscope.io.record_view import Plain, number, rows_of, text
 from moralscope.reports.page import Block, Chart, Column, Facts, Page, Section, Table
-from moralscope.reports.record_view import Plain, number, rows_of, text
 
 _LOOKS = (("good", ""), ("third", "/"), ("bad", "x"))
 

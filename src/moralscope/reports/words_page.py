@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from moralscope.io.record_view import Plain, number, rows_of, text
 from moralscope.reports.charts import Group, outermost, scatter
 from moralscope.reports.page import Column, Facts, Page, Section, Table
 from moralscope.reports.people_section import correlation_text
-from moralscope.reports.record_view import Plain, number, rows_of, text
 
 
 def correlate_rows(plain: Plain) -> list[tuple[str, str, float, float]]:

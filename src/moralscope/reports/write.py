@@ -1,6 +1,5 @@
 """Reports and figures of run records, new or read from a file, written whole or not at all."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ from moralscope.io.run_records import check_writable
 from moralscope.reports import FIGURES, figure_bytes, report_html
 
 _PAGES = (".html", ".htm")
-_MAX_BYTES = 400_000_000
 
 
 def check_report_place(path: Path) -> None:
@@ -49,28 +47,6 @@ def write_figure(record: RunRecord | Any, path: Path, *, name: str = "the run re
     """Write the static figure of a run record: .svg, .png or .pdf."""
     check_figure_place(path)
     write_whole(path, [figure_bytes(_plain(record), path.suffix.lower(), name)])
-
-
-def read_run(path: Path) -> Any:
-    """Read a run record in its plain form; what is no JSON is refused in one line."""
-    remedy = "give a run record saved with --out"
-    try:
-        size = path.stat().st_size
-        if size > _MAX_BYTES:
-            raise InputError(f"{path} is too large ({size / 1e6:,.0f} MB)", "score fewer actions")
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror})", remedy) from error
-    if not content.strip():
-        raise InputError(f"{path} is empty", remedy)
-    try:
-        return json.loads(content.decode("utf-8-sig"), parse_constant=lambda _: None)
-    except json.JSONDecodeError as error:
-        cut = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated")
-        what = "ends in the middle" if cut else "is not JSON"
-        raise InputError(f"{path} {what} (line {error.lineno})", remedy) from None
-    except (UnicodeDecodeError, ValueError, RecursionError):
-        raise InputError(f"{path} is not JSON", remedy) from None
 
 
 def _plain(record: RunRecord | Any) -> Any:

@@ -17,25 +17,16 @@ from numpy.typing import NDArray
 from moralscope.axes.build import AxisOptions, build_axis, build_direction
 from moralscope.axes.choice import ChoiceMachine, Prompt, Template, load_paper, load_template
 from moralscope.axes.demo import DEMO_ACTIONS
-from moralscope.axes.score import NOT_ADVICE
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.protocols import Encoder
-from moralscope.core.records import RunRecord
+from moralscope.core.records import NOT_ADVICE, RunRecord
 from moralscope.core.registry import did_you_mean
 from moralscope.io.run_records import check_writable, model_refs
 from moralscope.models.encoders import load_encoder
-from moralscope.models.store import Progress
+from moralscope.models.encoders.edited import Edit, EditedEncoder, save_edit
 from moralscope.models.store.data_files import data_file
 from moralscope.stats import Correlation, correlate
-from moralscope.steer.editing import (
-    Edit,
-    EditedEncoder,
-    answer_differences,
-    load_edit,
-    pair_components,
-    save_edit,
-    subspace,
-)
+from moralscope.steer.editing import answer_differences, pair_components, subspace
 from moralscope.steer.leakage import leakage, leaning
 from moralscope.steer.pairs import (
     BUILT_IN,
@@ -217,23 +208,6 @@ def check_edit(
     if not 0 <= strength <= 1:
         raise InputError(f"strength is {strength:g}", "give 0 (nothing removed) to 1 (all removed)")
     return load_pairs(remove, settings.pairs)
-
-
-def load_edited(
-    path: Path,
-    encoder: str | Encoder | None = None,
-    *,
-    progress: Progress | None = None,
-    cached: bool = True,
-) -> EditedEncoder:
-    """Return the encoder of a saved edit; weights other than those it was made for are refused.
-
-    Without an `encoder` the one that the file names is loaded.
-    """
-    found = load_edit(path)
-    base = encoder or found.encoder
-    model = load_encoder(base, progress=progress, cached=cached) if isinstance(base, str) else base
-    return EditedEncoder(model, found)
 
 
 def _removed(base: Encoder, pairs: DirectionPairs, settings: EditSettings) -> tuple[Floats, str]:

@@ -13,10 +13,9 @@ from moralscope.axes.choice import load_template
 from moralscope.axes.demo import DEMO_ACTIONS
 from moralscope.axes.direction import Direction, DirectionAxis, load_paper, save_direction
 from moralscope.axes.direction.questions import question_rows
-from moralscope.axes.score import NOT_ADVICE
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
-from moralscope.core.records import RunRecord
+from moralscope.core.records import NOT_ADVICE, RunRecord
 from moralscope.io.actions import ActionList, check_actions
 from moralscope.io.run_records import check_writable, model_refs
 from moralscope.models.encoders import load_encoder

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from moralscope.axes.score import NOT_ADVICE
 from moralscope.core.errors import InputError
-from moralscope.core.records import RunRecord
+from moralscope.core.records import NOT_ADVICE, RunRecord
 from moralscope.core.registry import did_you_mean
 from moralscope.stats.calibration import (
     at_temperature,

@@ -8,7 +8,6 @@ Sheets come back from people: every cell is checked, and what is wrong is named 
 import csv
 import io
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -16,15 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
+from moralscope.io.cells import SHEET_SCHEMA, escape_cell, restore_cell
 from moralscope.io.files import write_whole
 
 KEY_SCHEMA = "moralscope.pack/1"
-SHEET_SCHEMA = "moralscope.sheet/1"
 KEY_FILE, SHEETS = "key.json", "sheets"
 SUFFIXES = (".csv", ".jsonl")
 _MAX_BYTES = 100_000_000
-# A spreadsheet runs a cell that begins so as a formula; the full-width forms too.
-_FORMULA = re.compile("^'*[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
 _ANSWERS = {"1": 1, "yes": 1, "true": 1, "1.0": 1, "0": 0, "no": 0, "false": 0, "0.0": 0}
 Ratings = Mapping[str, Mapping[str, Mapping[str, int]]]
 
@@ -130,22 +127,6 @@ def read_sheets(paths: Sequence[Path], pack: Pack) -> Ratings:
     if not any(any(answers.values()) for _, answers in found.values()):
         raise InputError("the sheets hold no ratings", "write 1 (yes) or 0 (no) into them")
     return {rater: found[rater][1] for rater in pack.raters if rater in found}
-
-
-def escape_cell(text: str) -> str:
-    """Keep a spreadsheet from running a text: an apostrophe goes before = + - @.
-
-    Examples
-    --------
-    >>> escape_cell("=1+1"), escape_cell("Jo waits."), restore_cell(escape_cell("'=1+1"))
-    ("'=1+1", 'Jo waits.', "'=1+1")
-    """
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
-def restore_cell(text: str) -> str:
-    """Undo `escape_cell`."""
-    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
 def shuffled(items: Sequence[PackItem], salt: str) -> list[PackItem]:

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from moralscope.axes.score import NOT_ADVICE
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import WordVectors
-from moralscope.core.records import ModelRef, RunRecord
+from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
 from moralscope.io.actions import ActionList, check_actions
 from moralscope.models.store import Progress
 from moralscope.stats import summarise

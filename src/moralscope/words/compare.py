@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from moralscope.axes.score import NOT_ADVICE
 from moralscope.core.errors import InputError
-from moralscope.core.records import RunRecord
+from moralscope.core.records import NOT_ADVICE, RunRecord
 from moralscope.io.actions import read_actions
 from moralscope.words.comparison import (
     MIN_SPREAD,

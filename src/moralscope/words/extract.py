@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moralscope.axes.score import NOT_ADVICE
 from moralscope.core.errors import InputError, MissingExtra
 from moralscope.core.protocols import WordVectors
-from moralscope.core.records import ModelRef, RunRecord
+from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
 from moralscope.io.actions import read_actions
 from moralscope.models.store import Progress, sha256_of
 from moralscope.words.association import WordAssociation

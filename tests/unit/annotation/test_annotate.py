@@ -12,7 +12,6 @@ import pytest
 from moralscope.annotation.project import new_project
 from moralscope.annotation.projects import (
     InitOptions,
-    RuleSearch,
     add_items,
     export_project,
     init_project,
@@ -23,6 +22,7 @@ from moralscope.annotation.projects import (
 from moralscope.axes.ratings import read_ratings
 from moralscope.core.errors import InputError, MissingExtra
 from moralscope.rules.reading import read_annotations
+from moralscope.rules.rule_search import RuleSearch
 from moralscope.stories.people import StrategyOutput, write_pack
 from moralscope.stories.people_pack import read_people
 from moralscope.stories.reading import read_stories

@@ -6,8 +6,8 @@ import pytest
 
 from moralscope.annotation.item_files import read_items
 from moralscope.core.errors import InputError
+from moralscope.io.cells import restore_cell
 from moralscope.stories.people import StrategyOutput, write_pack
-from moralscope.stories.people_sheets import restore_cell
 
 CONTEXT = {
     "norm": "Be fair.",

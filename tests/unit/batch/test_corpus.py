@@ -6,14 +6,7 @@ from dataclasses import replace
 import pytest
 
 from moralscope.axes.build import AxisOptions
-from moralscope.axes.corpus_prepare import prepare_score
-from moralscope.axes.judge.job import judge
-from moralscope.axes.judge.rows import JudgeRows
-from moralscope.axes.score import score
-from moralscope.batch import running
-from moralscope.batch.child import in_child
-from moralscope.batch.estimate import distinct_rows, estimate_job
-from moralscope.batch.job import (
+from moralscope.axes.corpus import (
     CorpusOptions,
     RunOptions,
     ScoreOptions,
@@ -22,6 +15,13 @@ from moralscope.batch.job import (
     parse_corpus_columns,
     run_job,
 )
+from moralscope.axes.corpus_estimate import distinct_rows, estimate_job
+from moralscope.axes.corpus_prepare import prepare_score
+from moralscope.axes.judge.job import judge
+from moralscope.axes.judge.rows import JudgeRows
+from moralscope.axes.score import score
+from moralscope.batch import running
+from moralscope.batch.child import in_child
 from moralscope.core.errors import InputError, MissingExtra, MoralscopeError
 from moralscope.io.actions import ActionList
 from moralscope.reports.write import write_report
@@ -185,7 +185,7 @@ def test_resuming_with_another_rulebook_is_refused(tmp_path):
 
 def test_a_folder_with_a_run_is_refused_before_anything_is_loaded(tmp_path, monkeypatch):
     run(SCRIPTED, EXCHANGES, tmp_path)
-    monkeypatch.setattr("moralscope.batch.job.open_corpus", None)
+    monkeypatch.setattr("moralscope.axes.corpus.open_corpus", None)
     with pytest.raises(InputError, match="has a run already"):
         run(SCRIPTED, EXCHANGES, tmp_path)
 
@@ -199,7 +199,7 @@ def test_resuming_a_finished_run_computes_nothing(tmp_path, monkeypatch):
 
 
 def test_a_missing_extra_is_told_before_anything_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("moralscope.batch.job.open_corpus", None)
+    monkeypatch.setattr("moralscope.axes.corpus.open_corpus", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r'pip install "moralscope\[ray\]"'):
         run(SCRIPTED, EXCHANGES, tmp_path, engine="ray")
@@ -215,7 +215,9 @@ def test_names_of_inputs_and_columns(tmp_path):
 
 
 def test_the_dry_run_estimates_and_writes_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("moralscope.batch.estimate.in_child", lambda call, *given: call(*given))
+    monkeypatch.setattr(
+        "moralscope.axes.corpus_estimate.in_child", lambda call, *given: call(*given)
+    )
     path = write_rows(tmp_path / "in.jsonl", [{"action": f"do {n % 250}"} for n in range(1000)])
     options = CorpusOptions((str(path),), run=RunOptions(workers=2))
     record = estimate_job(open_job(SCRIPTED_SCORES, options), price_per_hour=3600.0)

@@ -129,7 +129,9 @@ def test_collect_over_a_corpus(run, replies, tmp_path):
 
 
 def test_a_dry_run_prints_and_writes_nothing(run, actions, tmp_path, monkeypatch):
-    monkeypatch.setattr("moralscope.batch.estimate.in_child", lambda call, *given: call(*given))
+    monkeypatch.setattr(
+        "moralscope.axes.corpus_estimate.in_child", lambda call, *given: call(*given)
+    )
     words = ("score", "--file", actions, "--dry-run", "--price-per-hour", "2", "--out", "out")
     code, out, err = run(*words, *SCORE)
     assert code == 0, err

@@ -7,12 +7,12 @@ import pytest
 from moralscope.axes.rank import rank
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
+from moralscope.io.record_view import check_plain
 from moralscope.papers.choice import reproduce_choice
 from moralscope.papers.direction import reproduce_direction
 from moralscope.reports import report_html
 from moralscope.reports.build import build_page
 from moralscope.reports.page import Chart, Table
-from moralscope.reports.record_view import check_plain
 
 from .plain_records import (
     HOSTILE,

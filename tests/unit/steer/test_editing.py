@@ -8,15 +8,8 @@ import pytest
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.protocols import Encoder
 from moralscope.models.encoders import load_encoder
-from moralscope.steer.editing import (
-    Edit,
-    EditedEncoder,
-    answer_differences,
-    load_edit,
-    pair_components,
-    save_edit,
-    subspace,
-)
+from moralscope.models.encoders.edited import Edit, EditedEncoder, load_edit, save_edit
+from moralscope.steer.editing import answer_differences, pair_components, subspace
 from moralscope.steer.leakage import leakage, leaning
 from moralscope.steer.pairs import held_out_questions, load_pairs
 

@@ -25,9 +25,8 @@ from moralscope.axes.compare_runs.items import (
     pair_items,
 )
 from moralscope.axes.compare_runs.sums import compare_sums, only, saved_foundations
-from moralscope.axes.score import NOT_ADVICE
 from moralscope.core.errors import InputError, UnknownName
-from moralscope.core.records import RunRecord
+from moralscope.core.records import NOT_ADVICE, RunRecord
 from moralscope.core.registry import did_you_mean
 from moralscope.rules.audit import NOT_AUTHORITY
 from moralscope.rules.records import FOUNDATIONS

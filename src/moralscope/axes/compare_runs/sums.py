@@ -10,7 +10,7 @@ from typing import Any
 from moralscope.axes.compare_runs.figures import by_foundation
 from moralscope.axes.compare_runs.items import AUDIT, SavedRun
 from moralscope.core.errors import InputError
-from moralscope.reports.record_view import Plain, number, rows_of, text
+from moralscope.io.record_view import Plain, number, rows_of, text
 from moralscope.rules.records import FOUNDATIONS
 from moralscope.stats.large_samples import MeanOf
 from moralscope.stats.proportions import Share

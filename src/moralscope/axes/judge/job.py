@@ -17,9 +17,8 @@ from moralscope.axes.judge.judge import (
 from moralscope.axes.judge.rows import JudgeRows
 from moralscope.axes.people import human_agreement
 from moralscope.axes.ratings import Ratings
-from moralscope.axes.score import NOT_ADVICE
 from moralscope.core.errors import InputError
-from moralscope.core.records import RunRecord
+from moralscope.core.records import NOT_ADVICE, RunRecord
 from moralscope.io.actions import ActionList, check_actions, check_text
 from moralscope.stats import summarise
 from moralscope.stories.experts import ExpertSet, prepare_experts

@@ -7,8 +7,8 @@ from pathlib import Path
 from moralscope.core.errors import InputError, StoreError
 from moralscope.core.protocols import Encoder
 from moralscope.models.encoders import load_encoder
+from moralscope.models.encoders.edited import load_edited
 from moralscope.models.store import Progress
-from moralscope.steer.edit import load_edited
 
 log = logging.getLogger(__name__)
 

@@ -15,9 +15,9 @@ from moralscope.annotation.projects import (
     NotAllowed,
     NotSaved,
     Paused,
-    RuleSearch,
     open_desk,
 )
+from moralscope.rules.rule_search import RuleSearch
 from moralscope.server.annotate import api, lead, pages
 from moralscope.server.annotate.access import Access
 from moralscope.server.annotate.agreement import SoFar

@@ -17,10 +17,11 @@ from typing import Any
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.records import to_plain
 from moralscope.io.files import write_whole
+from moralscope.io.record_view import check_plain, text
+from moralscope.io.run_records import read_run
 from moralscope.models.store import home_folder
 from moralscope.reports import report_html
-from moralscope.reports.record_view import check_plain, text
-from moralscope.reports.write import read_run, write_figure
+from moralscope.reports.write import write_figure
 
 MOST = 500  # runs that are kept
 _NAME = re.compile(r"[0-9]{8}-[0-9]{12}-[0-9a-f]{8}")

@@ -11,9 +11,9 @@ from moralscope.core.errors import InputError
 from moralscope.core.protocols import Generator
 from moralscope.core.records import Decoding, ModelRef, RunRecord
 from moralscope.io.journal import Journal, journal_path
+from moralscope.io.run_records import read_run
 from moralscope.models.classifiers import ScriptedExperts
 from moralscope.models.language.prepare import generator_refs
-from moralscope.reports.write import read_run
 from moralscope.stories.chains import (
     BLOCK,
     Item,

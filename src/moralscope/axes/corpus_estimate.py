@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from moralscope.axes.corpus import CorpusJob, describe_corpus
 from moralscope.batch.child import in_child
 from moralscope.batch.folder import part_schema
-from moralscope.batch.job import CorpusJob, describe_corpus
 from moralscope.batch.sources import Corpus
 from moralscope.batch.types import Block, BlockRows, Task
 from moralscope.batch.workers.local import useful_cores

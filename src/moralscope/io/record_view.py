@@ -11,8 +11,8 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import RUN_SCHEMA
-from moralscope.reports.page import NOTHING
 
+NOTHING = "\N{EN DASH}"
 Plain = Mapping[str, Any]
 
 LABELS = ("action", "word", "answer")

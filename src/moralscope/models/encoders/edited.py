@@ -1,0 +1,206 @@
+"""Encoders whose rows lose a subspace as they come out, saved as one safetensors file.
+
+Nothing is done to the weights. How the subspace is found is the subject of `steer`.
+"""
+
+import contextlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.core.errors import InputError, StoreError
+from moralscope.core.protocols import Encoder, Matrix
+from moralscope.models.encoders.loading import load_encoder
+from moralscope.models.store import Progress
+
+FORMAT = "moralscope.edit/1"
+_MAX_BYTES = 64_000_000
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A subspace to take out of one encoder's rows: `basis` has orthonormal rows.
+
+    `source` says how it was made; `checksum` names the encoder that it was made for.
+    """
+
+    name: str
+    basis: Floats
+    strength: float
+    encoder: str
+    checksum: str
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.strength <= 1:
+            raise InputError(
+                f"strength is {self.strength:g}", "give 0 (nothing removed) to 1 (all removed)"
+            )
+
+    def apply(self, rows: Matrix) -> Matrix:
+        """Return the rows without the subspace.
+
+        Examples
+        --------
+        >>> edit = Edit("demo", np.array([[1.0, 0.0]]), 0.5, "scripted", "abc")
+        >>> edit.apply(np.array([[4, 2]], dtype=np.float32)).tolist()
+        [[2.0, 2.0]]
+        """
+        wide = rows.astype(np.float64)
+        wide -= self.strength * (wide @ self.basis.T) @ self.basis
+        return wide.astype(np.float32)
+
+    @property
+    def digest(self) -> str:
+        """One checksum of encoder, subspace and strength: no two edits share cached rows."""
+        parts = f"{FORMAT} {self.checksum} {self.strength!r} {self.basis.shape} ".encode()
+        return sha256(parts + np.ascontiguousarray(self.basis, "<f8").tobytes()).hexdigest()
+
+
+class EditedEncoder:
+    """An `Encoder` whose rows went through an `Edit`: usable wherever an encoder is.
+
+    Examples
+    --------
+    >>> from moralscope.models.encoders import load_encoder
+    >>> base = load_encoder("scripted")
+    >>> edit = Edit("gender", np.eye(1, base.dimension), 1.0, base.name, base.checksum)
+    >>> edited = EditedEncoder(base, edit)
+    >>> edited.name, float(edited.encode(["kill time"])[0, 0])
+    ('scripted-gender', 0.0)
+    """
+
+    def __init__(self, base: Encoder, edit: Edit) -> None:
+        check_encoder(edit, base)
+        self.base = base
+        self.edit = edit
+
+    @property
+    def name(self) -> str:
+        return f"{self.base.name}-{self.edit.name}"
+
+    @property
+    def checksum(self) -> str:
+        return self.edit.digest
+
+    @property
+    def dimension(self) -> int:
+        return self.base.dimension
+
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        """Return one edited row per text, in order."""
+        return self.edit.apply(self.base.encode(texts))
+
+
+def check_encoder(edit: Edit, encoder: Encoder) -> None:
+    """Refuse an edit that was made for other weights."""
+    if edit.checksum != encoder.checksum or edit.basis.shape[1] != encoder.dimension:
+        raise InputError(
+            f"the edit '{edit.name}' was made for {edit.encoder} ({edit.checksum[:12]}), "
+            f"not for {encoder.name} ({encoder.checksum[:12]})",
+            "make it anew for this encoder with 'moralscope edit --save'",
+        )
+
+
+def load_edited(
+    path: Path,
+    encoder: str | Encoder | None = None,
+    *,
+    progress: Progress | None = None,
+    cached: bool = True,
+) -> EditedEncoder:
+    """Return the encoder of a saved edit; weights other than those it was made for are refused.
+
+    Without an `encoder` the one that the file names is loaded.
+    """
+    found = load_edit(path)
+    base = encoder or found.encoder
+    model = load_encoder(base, progress=progress, cached=cached) if isinstance(base, str) else base
+    return EditedEncoder(model, found)
+
+
+def save_edit(edit: Edit, path: Path) -> None:
+    """Write the edit as safetensors, whole or not at all."""
+    from safetensors.numpy import save
+
+    metadata = {
+        "format": FORMAT,
+        "edit": json.dumps(
+            {
+                "name": edit.name,
+                "strength": edit.strength,
+                "encoder": edit.encoder,
+                "checksum": edit.checksum,
+                "source": edit.source,
+            }
+        ),
+    }
+    half = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        half.write_bytes(save({"basis": edit.basis}, metadata=metadata))
+        half.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            half.unlink(missing_ok=True)
+        raise StoreError(
+            f"{path} could not be written ({error.strerror})", "choose another place"
+        ) from error
+
+
+def load_edit(path: Path) -> Edit:
+    """Read an edit; anything but our own layout is refused, and nothing in it is executed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "gender.safetensors"
+    ...     save_edit(Edit("gender", np.eye(1, 4), 1.0, "scripted", "abc"), file)
+    ...     load_edit(file).name
+    'gender'
+    """
+    from safetensors import SafetensorError, safe_open
+
+    refused = InputError(
+        f"{path} does not hold an edit of ours", "write one with 'moralscope edit --save FILE'"
+    )
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise refused
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            basis = np.asarray(file.get_tensor("basis"), dtype=np.float64)
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read ({error.strerror})", "give a file that 'edit --save' wrote"
+        ) from error
+    except SafetensorError as error:
+        raise refused from error
+    edit = _parsed(metadata, basis)
+    if edit is None:
+        raise refused
+    return edit
+
+
+def _parsed(metadata: dict[str, Any], basis: Floats) -> Edit | None:
+    if metadata.get("format") != FORMAT or basis.ndim != 2 or not np.isfinite(basis).all():
+        return None
+    if not np.allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-6):
+        return None
+    try:
+        fields = json.loads(metadata["edit"])
+        texts = {key: fields[key] for key in ("name", "encoder", "checksum", "source")}
+        strength = float(fields["strength"])
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None
+    if not all(isinstance(text, str) for text in texts.values()) or not 0 <= strength <= 1:
+        return None
+    return Edit(basis=basis, strength=strength, **texts)
