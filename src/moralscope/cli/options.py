@@ -1,9 +1,12 @@
 """Options that every computing command shares, so that they read and act the same everywhere."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from moralscope.core.options import Option, Options
 
 
 def _report_place(path: Path | None) -> Path | None:
@@ -29,6 +32,34 @@ def _figure_place(path: Path | None) -> Path | None:
 
         check_figure_place(path)
     return path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputOptions(Options):
+    """Where the run record goes, and what is drawn from it: the same for every command.
+
+    Places that cannot be written are refused here, before any work is done.
+    """
+
+    json: Annotated[bool, Option("Print the run record as JSON, nothing else.", group="Output")] = (
+        False
+    )
+    out: Annotated[
+        Path | None, Option("Save the run record (JSON).", metavar="FILE", group="Output")
+    ] = None
+    report: Annotated[
+        Path | None,
+        Option("Write an interactive report: one HTML file.", metavar="FILE", group="Output"),
+    ] = None
+    figure: Annotated[
+        Path | None,
+        Option("Draw a figure for a paper: .svg, .png or .pdf.", metavar="FILE", group="Output"),
+    ] = None
+
+    def __post_init__(self) -> None:
+        _record_place(self.out)
+        _report_place(self.report)
+        _figure_place(self.figure)
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print the run record as JSON, nothing else.")]

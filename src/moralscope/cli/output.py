@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from moralscope.cli.options import OutputOptions
     from moralscope.core.records import ActionScore, RunRecord
 
 _BAR = 12  # cells on each side of zero
@@ -57,6 +58,20 @@ def emit(
     for what, place in (("run record", path), ("report", report), ("figure", figure)):
         if place is not None and not json:
             note(f"{what}: {place}")
+
+
+def emit_to(
+    output: "OutputOptions", record: "RunRecord", show: Callable[["RunRecord"], None]
+) -> None:
+    """Print, save and draw a run record as the output options say."""
+    emit(
+        record,
+        json=output.json,
+        path=output.out,
+        show=show,
+        report=output.report,
+        figure=output.figure,
+    )
 
 
 def note(line: str) -> None:

@@ -4,40 +4,32 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moralscope.cli.options import Encoder, Figure, Json, Out, Report, Seed
+from moralscope.axes.options import RankOptions
+from moralscope.cli.declare import takes
+from moralscope.cli.options import OutputOptions
 
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
 
 
+@takes
 def rank(
     question: Annotated[str, typer.Argument(help="A question, e.g. 'What am I afraid of?'")],
     answers: Annotated[list[str], typer.Argument(help="Candidate answers.")],
-    encoder: Encoder = "minilm",
-    json: Json = False,
-    out: Out = None,
-    report: Report = None,
-    figure: Figure = None,
-    seed: Seed = 0,
+    options: RankOptions,
+    output: OutputOptions,
 ) -> None:
     """Rank candidate answers to a question by cosine similarity.
 
     Example: moralscope rank "What should I put in the toaster?" bread "old pizza" "my hamster"
     """
     from moralscope.axes.rank import rank
-    from moralscope.cli.output import emit, fetching
+    from moralscope.cli.output import emit_to, fetching
     from moralscope.models.encoders.prepare import prepare_encoder
 
     with fetching() as progress:
-        model = prepare_encoder(encoder, progress)
-    emit(
-        rank(question, answers, encoder=model, seed=seed),
-        json=json,
-        path=out,
-        show=_show,
-        report=report,
-        figure=figure,
-    )
+        model = prepare_encoder(options.encoder, progress)
+    emit_to(output, rank(question, answers, options, model=model), _show)
 
 
 def _show(record: "RunRecord") -> None:

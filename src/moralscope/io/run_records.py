@@ -11,7 +11,6 @@ from moralscope.core.protocols import Encoder
 from moralscope.core.records import ModelRef, RunRecord, to_plain
 from moralscope.io.files import write_whole
 
-
 _MAX_BYTES = 400_000_000  # of a run record
 
 

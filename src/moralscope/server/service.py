@@ -14,6 +14,7 @@ from moralscope.axes.judge.job import EXPERTS as JUDGE
 from moralscope.axes.judge.job import check_options as check_judge_options
 from moralscope.axes.judge.job import judge
 from moralscope.axes.judge.judge import Judge
+from moralscope.axes.options import RankOptions
 from moralscope.axes.rank import rank
 from moralscope.axes.ratings import parse_ratings
 from moralscope.axes.score import score
@@ -215,12 +216,9 @@ class Service:
             build=self._axis,
         )
 
-    def rank(
-        self, question: str, answers: Sequence[str], encoder: str = "minilm", seed: int = 0
-    ) -> RunRecord:
+    def rank(self, question: str, answers: Sequence[str], options: RankOptions) -> RunRecord:
         """Rank answers to a question."""
-        check_actions([question, *answers])
-        return rank(question, answers, encoder=self.models.encoder(encoder), seed=seed)
+        return rank(question, answers, options, model=self.models.encoder(options.encoder))
 
     def audit(
         self,

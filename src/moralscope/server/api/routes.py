@@ -7,11 +7,13 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from moralscope.axes.build import AxisOptions
+from moralscope.axes.options import RankOptions
 from moralscope.core.records import RunRecord
 from moralscope.rules.audit import AuditOptions
 from moralscope.server.api import examples
 from moralscope.server.api import schemas as s
 from moralscope.server.api.access import allowed
+from moralscope.server.api.bodies import options_in
 from moralscope.server.api.metrics import CONTENT_TYPE
 from moralscope.server.api.work import NDJSON, Report, Tell, Work
 from moralscope.server.errors import documented
@@ -92,7 +94,7 @@ async def rank(request: Request, body: s.RankRequest) -> Response:
     work = _work(request)
 
     def job(report: Report, tell: Tell | None) -> RunRecord:
-        return work.service.rank(body.question, body.answers, body.encoder, body.seed)
+        return work.service.rank(body.question, body.answers, options_in(body, RankOptions))
 
     return await work.answer(request, job)
 

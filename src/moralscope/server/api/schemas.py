@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from moralscope.axes.options import RankOptions
 from moralscope.rules.audit import MAX_TOP
+from moralscope.server.api.bodies import body_of
 from moralscope.server.service import RulebookText
 
 MAX_ACTIONS = 2000
@@ -83,7 +85,7 @@ class CompareRequest(Asked):
     seed: Seed = 0
 
 
-class RankRequest(Asked):
+class RankRequest(body_of(RankOptions)):  # type: ignore[misc]
     """Candidate answers to a question."""
 
     model_config = ConfigDict(
@@ -99,8 +101,6 @@ class RankRequest(Asked):
     )
     question: Action
     answers: Annotated[list[Action], Field(min_length=1, max_length=MAX_ACTIONS)]
-    encoder: Encoder = "minilm"
-    seed: Seed = 0
 
 
 class ExchangeGiven(Asked):
