@@ -39,9 +39,10 @@ def takes(command: Callable[..., None]) -> Callable[..., None]:
     def called(**given: Any) -> None:
         filled = {}
         for name, kind in groups.items():
-            fields = [field.name for field in option_fields(kind)]
-            values = {field: _tupled(given.pop(field)) for field in fields}
-            filled[name] = kind(**values)
+            fields = option_fields(kind)
+            filled[name] = kind(
+                **{each.name: _value(each, given.pop(each.name)) for each in fields}
+            )
         command(**filled, **given)
 
     called.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -93,5 +94,8 @@ def _listed(default: Any) -> Any:
     return (list(default) or None) if isinstance(default, tuple) else default
 
 
-def _tupled(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def _value(field: OptionField, given: Any) -> Any:
+    """Return a field's value: typer gives lists, and None for a list that was not given."""
+    if given is None and not field.optional:
+        return field.default
+    return tuple(given) if isinstance(given, list) else given

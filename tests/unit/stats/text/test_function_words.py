@@ -7,7 +7,9 @@ from moralscope.stats.text.function_words import CONTRACTED, function_words
 
 
 def test_the_list_holds_the_commonest_words_once_and_nothing_else():
-    text = resources.files("moralscope.models").joinpath("function_words.txt").read_text("utf-8")
+    text = (
+        resources.files("moralscope.stats.text").joinpath("function_words.txt").read_text("utf-8")
+    )
     words = text.split()
     assert len(words) == len(set(words)) == len(function_words()) > 150
     assert {"the", "a", "of", "and", "would", "because", "whose"} <= function_words()
