@@ -25,7 +25,7 @@ from moralscope.batch import progress, running
 from moralscope.batch.running import RunOptions, run_corpus
 from moralscope.core.errors import InputError, MoralscopeError
 
-HERE = Path(__file__).parent.parent / "unit" / "engine" / "corpus"
+HERE = Path(__file__).parent.parent / "unit" / "batch"
 sys.path.insert(0, str(HERE))  # workers inherit it
 
 from corpus_works import (  # noqa: E402
