@@ -5,6 +5,7 @@ import os
 import sys
 import traceback
 from types import TracebackType
+from typing import Any
 
 from moralscope.core.errors import MoralscopeError, without_passwords
 
@@ -51,6 +52,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _run(words: list[str]) -> int:
     from typer.exceptions import Abort, TyperException
 
+    from moralscope.cli.renamed import RENAMED
     from moralscope.cli.root import app
 
     try:
@@ -62,8 +64,12 @@ def _run(words: list[str]) -> int:
         message = message.rstrip(".")
         if not message.strip():  # a group without a command: its help has been printed
             return 2
-        context = getattr(error, "ctx", None)
+        context: Any = getattr(error, "ctx", None)
         path = context.command_path if context else "moralscope"
+        old = getattr(error, "option_name", None)
+        now = RENAMED.get(path.removeprefix("moralscope "), {}).get(old)
+        if now is not None:
+            message = f"{old} is now {now}"
         return _fail(f"{message}; see '{path} --help'", 2)
     if code == _TYPER_INTERRUPTED:
         raise KeyboardInterrupt
