@@ -1,11 +1,54 @@
-"""What the commands of this subject take; nothing here is computed or heavy."""
+"""What the commands of this subject take, and the axes there are; nothing here is heavy.
 
-from dataclasses import dataclass
+An axis is one entry of `AXES`: what it measures, which options it reads and where it is built. The
+help of `--axis`, the refusal of an option that an axis does not read, and `build_axis` follow it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Annotated
 
+from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options, Seed
 
 ENCODERS = ("minilm", "mpnet", "use-lite", "scripted")
+EXPERTS = ("mpnet", "minilm", "scripted")
+TEMPLATES = ("moral", "gender")
+FITS = ("pca", "labelled")
+MAX_WORDINGS = 4
+_CORPUS = "Over a corpus"
+
+
+@dataclass(frozen=True, slots=True)
+class AxisKind:
+    """An axis as users find it: what it measures, who builds it, which options it reads.
+
+    `build` is "module:function"; the function has the signature of `axes.build.AxisBuilder`.
+    """
+
+    about: str
+    build: str
+    reads: tuple[str, ...]
+
+
+_OF_ENCODERS = ("encoder", "template", "eight_bits", "calibrate", "batch_tokens")
+AXES: Mapping[str, AxisKind] = {
+    "choice": AxisKind(
+        "question/answer bias", "moralscope.axes.choice.machine:build_choice", _OF_ENCODERS
+    ),
+    "direction": AxisKind(
+        "projection on the moral one",
+        "moralscope.axes.direction.axis:build_direction",
+        (*_OF_ENCODERS, "fit", "fit_actions", "axis_file", "save_axis"),
+    ),
+    "judge": AxisKind(
+        "trained P(moral)",
+        "moralscope.axes.judge.judge:build_judge",
+        ("encoder", "experts", "norm", "wordings"),
+    ),
+}
+
 EncoderName = Annotated[
     str,
     Option(
@@ -15,11 +58,249 @@ EncoderName = Annotated[
         http=ENCODERS,
     ),
 ]
+BaseName = Annotated[
+    str | None,
+    Option(
+        "minilm, mpnet, use-lite, scripted, a local folder, or a hub id (owner/name). On the judge "
+        "axis: the base whose experts judge.",
+        short="-e",
+        shown="minilm; mpnet on the judge axis",
+        group="Model",
+        http=ENCODERS,
+    ),
+]
+EncoderNames = Annotated[
+    tuple[str, ...],
+    Option(
+        "Two or more: minilm, mpnet, use-lite, scripted, local folders, hub ids.",
+        metavar="A,B[,C]",
+        group="Model",
+        http=ENCODERS,
+    ),
+]
+AxisName = Annotated[
+    str,
+    Option(
+        f"{'; '.join(f'{name}: {kind.about}' for name, kind in AXES.items())}.",
+        choices=tuple(AXES),
+        group="Model",
+    ),
+]
+TemplateName = Annotated[
+    str,
+    Option("moral, gender, or a YAML/CSV file of your own.", group="Model", http=TEMPLATES),
+]
+FitName = Annotated[
+    str,
+    Option(
+        "How a direction is fitted: pca, or labelled (dos and don'ts).",
+        choices=FITS,
+        group="Model",
+    ),
+]
+FitActions = Annotated[
+    Path | None,
+    Option(
+        "Fit a direction on your own actions; a 'label' column says good or bad.",
+        metavar="FILE",
+        group="Model",
+        http=False,
+    ),
+]
+AxisFile = Annotated[
+    Path | None,
+    Option("Use a direction that was saved.", metavar="FILE", group="Model", http=False),
+]
+Norm = Annotated[
+    str | None,
+    Option("Judge axis: judge actions against this norm.", most=10_000, group="Model"),
+]
+Wordings = Annotated[
+    int | None,
+    Option(
+        "Judge axis: wordings of an action that the interval ranges over.",
+        least=1,
+        most=MAX_WORDINGS,
+        shown="4, of more than 256 actions 1",
+        group="Model",
+    ),
+]
+GateText = Annotated[
+    str | None,
+    Option(
+        'Exit 3 unless it holds, e.g. "r>=0.7 and changed<=3" for every pair of encoders, '
+        '"mean_change>=-0.02 and newly_flagged<=0.02" for runs. An unknown figure is answered '
+        "with all there are.",
+        metavar="EXPR",
+        least=1,
+        most=500,
+        group="Output",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AxisOptions(Options):
+    """Which axis, and how it comes about. The seed moves intervals, never scores.
+
+    Examples
+    --------
+    >>> AxisOptions(axis="choice", fit="labelled")
+    Traceback (most recent call last):
+    moralscope.core.errors.InputError: the choice axis has no option 'fit'; leave it out, or use \
+the direction axis
+    """
+
+    axis: AxisName = "choice"
+    encoder: BaseName = None
+    template: TemplateName = "moral"
+    fit: FitName = "pca"
+    fit_actions: FitActions = None
+    axis_file: AxisFile = None
+    experts: Annotated[
+        str | None,
+        Option(
+            "Judge axis: mpnet, minilm, scripted, or a folder of 'stories train'.",
+            shown="mpnet",
+            group="Model",
+            http=EXPERTS,
+        ),
+    ] = None
+    norm: Norm = None
+    wordings: Wordings = None
+    eight_bits: Annotated[
+        bool,
+        Option(
+            "Compute in 8 bits where the processor can: faster, and scores move a little; how much "
+            "is measured and told.",
+            group="Model",
+            http=False,
+        ),
+    ] = False
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        given = {field.name for field in fields(self) if getattr(self, field.name) != field.default}
+        known = set().union(*(kind.reads for kind in AXES.values()))
+        idle = sorted((given & known) - set(AXES[self.axis].reads))
+        if idle:
+            others = [name for name, kind in AXES.items() if set(idle) <= set(kind.reads)]
+            instead = f", or use the {' or '.join(others)} axis" if others else ""
+            raise InputError(
+                f"the {self.axis} axis has no option {', '.join(map(repr, idle))}",
+                f"leave {'them' if len(idle) > 1 else 'it'} out{instead}",
+            )
+        if self.axis_file and self.fit_actions:
+            raise InputError(
+                "--axis-file is fitted already and --fit-actions fits anew", "give one of them"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreOptions(AxisOptions):
+    """How actions are scored, in one record or over a corpus.
+
+    `batch_tokens` is what an earlier run measured with `calibrate`.
+    """
+
+    save_axis: Annotated[
+        Path | None,
+        Option("Save the direction (safetensors).", metavar="FILE", group="Output", http=False),
+    ] = None
+    human: Annotated[
+        Path | None,
+        Option(
+            "Ratings by people (CSV: action, yes, no) to set beside the scores; without actions of "
+            "your own, those of this file are scored.",
+            metavar="FILE",
+            group="Input",
+            http=False,
+        ),
+    ] = None
+    calibrate: Annotated[
+        bool,
+        Option(
+            "Measure for two seconds which batches are fastest here; kept for --resume.",
+            group=_CORPUS,
+            http=False,
+        ),
+    ] = False
+    batch_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions(Options):
+    """How several encoders are compared on the same actions.
+
+    Examples
+    --------
+    >>> CompareOptions(encoders=("minilm,mpnet",)).encoders
+    ('minilm', 'mpnet')
+    """
+
+    encoders: EncoderNames = ("minilm", "mpnet")
+    axis: AxisName = "choice"
+    template: TemplateName = "moral"
+    fit: FitName = "pca"
+    fit_actions: FitActions = None
+    norm: Norm = None
+    wordings: Wordings = None
+    gate: GateText = None
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        names = split_names(self.encoders)
+        if len(names) < 2 or not all(names):
+            raise InputError(
+                f"encoders is '{','.join(self.encoders)}'", "give two or more, like minilm,mpnet"
+            )
+        object.__setattr__(self, "encoders", names)
+        self.for_encoder(None)  # an option that the axis does not read is refused here
+
+    def for_encoder(self, name: str | None) -> AxisOptions:
+        """Return how the axis of one of the encoders comes about."""
+        return AxisOptions(
+            axis=self.axis,
+            encoder=name,
+            template=self.template,
+            fit=self.fit,
+            fit_actions=self.fit_actions,
+            norm=self.norm,
+            wordings=self.wordings,
+            seed=self.seed,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareRunsOptions(Options):
+    """How two saved runs are compared."""
+
+    by: Annotated[
+        str | None, Option("With --runs of audits: pair by prompt, exchange or id.", group="Input")
+    ] = None
+    strict: Annotated[
+        bool, Option("With --runs: refuse other weights, rules or thresholds.", group="Input")
+    ] = False
+    gate: GateText = None
+    seed: Seed = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankOptions(Options):
-    """How candidate answers to a question are ranked."""
+    """How candidate answers to a question are ranked; the tour (`demo`) takes the same."""
 
     encoder: EncoderName = "minilm"
     seed: Seed = 0
+
+
+def split_names(given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names that may come one by one or by commas, as the command line gives them.
+
+    Examples
+    --------
+    >>> split_names(("minilm, mpnet", "scripted"))
+    ('minilm', 'mpnet', 'scripted')
+    """
+    return tuple(name.strip() for text in given for name in text.split(","))

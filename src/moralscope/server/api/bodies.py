@@ -44,10 +44,13 @@ def options_in(body: BaseModel, kind: type[GIVEN], **more: Any) -> GIVEN:
 def _body_field(field: OptionField) -> tuple[Any, Any]:
     option = field.option
     kind: Any = field.kind
+    many = get_origin(kind) is tuple
     if isinstance(option.http, tuple):
         kind = Literal[option.http]
-    elif get_origin(kind) is tuple:
-        kind = list[get_args(kind)[0]]  # type: ignore[misc]
+    elif many:
+        kind = get_args(kind)[0]
+    if many:
+        kind = list[kind]
     if field.optional:
         kind = kind | None
     schema: dict[str, Any] = {}
