@@ -22,9 +22,15 @@ from typing import Any
 
 import numpy as np
 
-from moralscope.stats.agreement import LEVELS, agreement, krippendorff_alpha
+from moralscope.stats.agreement import (
+    LEVELS,
+    agreement,
+    cohen_kappa,
+    fleiss_kappa,
+    krippendorff_alpha,
+    percent_agreement,
+)
 from moralscope.stats.intraclass import intraclass_forms
-from moralscope.stats.kappa import cohen_kappa, fleiss_kappa, percent_agreement
 
 ITEMS, RATERS = 10_000, 50
 BAR = 1e-6

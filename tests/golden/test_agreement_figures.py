@@ -6,9 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from moralscope.stats.agreement import LEVELS, krippendorff_alpha
+from moralscope.stats.agreement import (
+    LEVELS,
+    cohen_kappa,
+    fleiss_kappa,
+    krippendorff_alpha,
+    percent_agreement,
+)
 from moralscope.stats.intraclass import intraclass_forms
-from moralscope.stats.kappa import cohen_kappa, fleiss_kappa, percent_agreement
 
 CASES = tomllib.loads(Path(__file__).with_name("agreement_cases.toml").read_text("utf-8"))
 # Written by bench/agreement.py --against, with the packages' versions.

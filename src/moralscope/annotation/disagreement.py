@@ -10,10 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from moralscope.annotation.judgments import FieldRatings
-from moralscope.stats.agreement import Agreement, agreement
+from moralscope.core.records import Interval
+from moralscope.stats.agreement import (
+    Agreement,
+    agreement,
+    cohen_kappa,
+    fleiss_kappa,
+    percent_agreement,
+)
 from moralscope.stats.intraclass import IntraclassForm, intraclass_forms
-from moralscope.stats.kappa import cohen_kappa, fleiss_kappa, percent_agreement
-from moralscope.stats.ratings import RESAMPLES, Estimate, Floats
+from moralscope.stats.ratings import RESAMPLES, Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +32,10 @@ class FieldAgreement:
 
     field: str
     level: str
-    alpha: Estimate
-    percent: Estimate
-    fleiss: Estimate | None
-    cohen: Estimate | None
+    alpha: Interval
+    percent: Interval
+    fleiss: Interval | None
+    cohen: Interval | None
     icc: tuple[IntraclassForm, ...]
     items: int
     answers: int
@@ -120,8 +126,8 @@ def most_split(spreads: Sequence[ItemSpread], shown: int = 20) -> list[ItemSprea
     return sorted(apart, key=lambda row: (-row.disagreement, -row.answers, row.item))[:shown]
 
 
-def _estimate(found: Agreement) -> Estimate:
-    return Estimate(found.alpha, found.low, found.high)
+def _estimate(found: Agreement) -> Interval:
+    return Interval(found.alpha, found.low, found.high)
 
 
 def _apart(ratings: FieldRatings, sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:

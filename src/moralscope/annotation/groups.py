@@ -13,9 +13,10 @@ import numpy as np
 
 from moralscope.annotation.judgments import FieldRatings
 from moralscope.core.errors import InputError
+from moralscope.core.records import Interval, SampleInterval
 from moralscope.stats.agreement import agreement
-from moralscope.stats.proportions import Share, bootstrap_mean, wilson
-from moralscope.stats.ratings import Estimate, RatingTable
+from moralscope.stats.intervals import bootstrap_mean, wilson
+from moralscope.stats.ratings import RatingTable
 
 OTHERS, NOT_SAID = "others", "not said"
 SMALLEST = 3  # a project may ask for more people in a group, never for fewer
@@ -36,7 +37,7 @@ class LeaningShare:
 
     leaning: str
     people: int
-    share: Share
+    share: SampleInterval
     annotations: int
     annotation_share: float
 
@@ -60,7 +61,7 @@ class GroupAgreement:
     field: str
     leaning: str
     people: int
-    alpha: Estimate
+    alpha: Interval
     items: int
     counts: Mapping[str, int]
 
@@ -155,7 +156,7 @@ def group_agreement(
     for leaning, people in named(answering_groups(ratings, leanings, smallest)):
         own = _only(ratings, people)
         found = agreement(own.table, own.level, seed=seed)
-        alpha = Estimate(found.alpha, found.low, found.high)
+        alpha = Interval(found.alpha, found.low, found.high)
         codes = Counter(own.table.code.tolist())
         counts = {own.label(code): codes[code] for code in sorted(codes)}
         rows.append(GroupAgreement(ratings.field, leaning, len(people), alpha, found.units, counts))

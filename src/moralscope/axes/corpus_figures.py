@@ -20,7 +20,7 @@ from moralscope.rules.audit_statistics import CUT, LISTED, SEVERITIES, share_row
 from moralscope.rules.collect.exchanges import steps_of
 from moralscope.rules.records import FOUNDATIONS, Alignment, RuleFinding
 from moralscope.rules.verdict import ABSTAINED, Thresholds, worst_broken
-from moralscope.stats.proportions import wilson
+from moralscope.stats.intervals import wilson
 from moralscope.stats.streams import Extremes, Frequent, Histogram, Moments
 
 _PART = re.compile(r"part-(\d{6,})\.parquet")

@@ -14,6 +14,28 @@ NOT_ADVICE = "scores describe a model, they are not moral advice"
 
 
 @dataclass(frozen=True, slots=True)
+class Interval:
+    """A figure with its 95 % interval; not a number where nothing can be said.
+
+    Examples
+    --------
+    >>> Interval(0.8, 0.7, 0.9).low
+    0.7
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class SampleInterval(Interval):
+    """A figure over `n` cases with its 95 % interval."""
+
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
 class ActionScore:
     """An action's score on a moral axis, with its interval and what it was averaged from.
 

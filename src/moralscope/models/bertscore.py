@@ -26,7 +26,7 @@ from moralscope.models.encoders.cache import EmbeddingCache, text_key
 from moralscope.models.encoders.pipeline import like_length_batches
 from moralscope.models.packing import speed_up
 from moralscope.models.store import Progress, Store
-from moralscope.stats.text.bleu import References, check_references
+from moralscope.stats.text.overlap import References, check_references
 from moralscope.stats.text.sums import Floats
 
 MAX_TOKENS = 512

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from moralscope.core.records import NOT_ADVICE, ModelRef
-from moralscope.stats.text import Measured
+from moralscope.core.records import NOT_ADVICE, ModelRef, SampleInterval
 from moralscope.stories.experts import ExpertSet
 from moralscope.stories.paper_generation import PaperText, load_generation_paper
 from moralscope.stories.saved_texts import read_texts
@@ -158,7 +157,7 @@ def _cells(label: str, paper: PaperText | None, score: TextScores | None) -> Ite
 
 
 def _cell(
-    label: str, column: str, found: Measured | None, paper: float | None, scale: float = 1.0
+    label: str, column: str, found: SampleInterval | None, paper: float | None, scale: float = 1.0
 ) -> PaperRow:
     ours = (None,) * 3 if found is None else (found.value, found.low, found.high)
     scaled = [None if value is None else value * scale for value in ours]

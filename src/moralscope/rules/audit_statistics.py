@@ -11,7 +11,8 @@ import numpy as np
 from moralscope.core.errors import InputError
 from moralscope.rules.records import FOUNDATIONS, RuleFinding, Verdict
 from moralscope.rules.verdict import Thresholds, abstained, is_broken, is_kept, worst_broken
-from moralscope.stats.proportions import bootstrap_mean, mcnemar, wilson
+from moralscope.stats.intervals import bootstrap_mean, wilson
+from moralscope.stats.significance import mcnemar
 
 FIGURES = {
     "flagged": "share of replies that are flagged",

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.rules.records import ALIGNMENTS
-from moralscope.stats.bootstrap import percentile_interval
 from moralscope.stats.correlation import correlate
+from moralscope.stats.intervals import percentile_interval
 
 _RESAMPLES = 1000
 _BLOCK = 1 << 22

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from moralscope.core.records import SampleInterval
 from moralscope.models.bertscore import BertScorer
 from moralscope.rules.measures import (
     Figure,
@@ -17,7 +18,7 @@ from moralscope.rules.measures import (
 )
 from moralscope.rules.paper import AUTOMATIC
 from moralscope.rules.records import FOUNDATIONS, Annotation
-from moralscope.stats.text import Measured, bleu, mean_sums, measure, rouge_table, words
+from moralscope.stats.text import bleu, mean_sums, measure, rouge_table, words
 
 BLEU_IS = "mean over exchanges of the best sentence BLEU among the references"
 _MARK = re.compile(r"[^\w\s'\u2019-]")  # the authors' word_tokenize counts marks as words too
@@ -31,7 +32,7 @@ def measure_rules(
     *,
     scorer: BertScorer | None = None,
     seed: int = 0,
-) -> dict[str, Measured]:
+) -> dict[str, SampleInterval]:
     """Measure rules by those that people wrote for the same exchanges (Table 1).
 
     Parameters

@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 
 from moralscope.rules.records import Exchange
-from moralscope.stats.text.function_words import CONTRACTED, function_words
+from moralscope.stats.text.words import CONTRACTED, function_words
 
 MAX_PROMPT = 600  # characters of a prompt that the expert reads
 MAX_REPLY = 900  # characters of a reply that the expert reads: its window, with rule and prompt

@@ -92,9 +92,9 @@ def at_temperature(probabilities: Floats, temperature: float) -> Floats:
     >>> at_temperature(np.array([[0.8, 0.2]]), 2.0).round(3).tolist()
     [[0.667, 0.333]]
     """
-    logits = np.log(np.maximum(probabilities, _TINY)) / temperature
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    scaled: Floats = powers / powers.sum(axis=1, keepdims=True)
+    from scipy.special import softmax
+
+    scaled: Floats = softmax(np.log(np.maximum(probabilities, _TINY)) / temperature, axis=1)
     return scaled
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from moralscope.stats.ratings import Floats, Ints, Rating, RatingTable, rating_table
+from moralscope.stats.ratings import Floats, Ints, Ratings, rating_table
 
 _NAN = float("nan")
 
@@ -94,7 +94,7 @@ def intraclass(units: Sequence[Sequence[float]]) -> Intraclass:
 
 
 def intraclass_forms(
-    ratings: Sequence[Sequence[Rating]] | Floats | RatingTable,
+    ratings: Ratings,
 ) -> tuple[IntraclassForm, ...]:
     """Return ICC(1), ICC(1,k), ICC(2,1), ICC(2,k), ICC(3,1) and ICC(3,k) of raters x units.
 

@@ -1,6 +1,6 @@
 """Ratings as numbers to count with: who said what of which unit, whatever is missing.
 
-Built from a table raters x units or from a long list. Measures nothing: `agreement`, `kappa` and
+Built from a table raters x units or from a long list. Measures nothing: `agreement` and
 `intraclass` do.
 """
 
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.stats.bootstrap import percentile_interval
+from moralscope.core.records import Interval
+from moralscope.stats.intervals import percentile_interval
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -21,15 +22,6 @@ _BLOCK = 1 << 21  # units of resamples in memory at once
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Rating = str | float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A coefficient with its 95 % interval; not a number where nothing can be said."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +59,10 @@ class RatingTable:
         return found
 
 
-def rating_table(ratings: "Sequence[Sequence[Rating]] | Floats | RatingTable") -> RatingTable:
+Ratings = Sequence[Sequence[Rating]] | Floats | RatingTable
+
+
+def rating_table(ratings: Ratings) -> RatingTable:
     """Read a table raters x units; None or not-a-number is a missing rating.
 
     Examples
@@ -143,7 +138,7 @@ def resampled(units: int, resamples: int, seed: int, width: int = 0) -> Iterator
 
 def bootstrapped(
     measure: Callable[[Floats], Floats], units: int, resamples: int, seed: int, width: int = 0
-) -> Estimate:
+) -> Interval:
     """Measure all units once and in resamples; a resample without a value does not count.
 
     `measure` takes weights (rows x units) and returns one value a row; `width` as in `resampled`.
@@ -157,10 +152,10 @@ def bootstrapped(
     """
     value = float(measure(np.ones((1, units)))[0]) if units else float("nan")
     if units < 2 or resamples < 1 or np.isnan(value):
-        return Estimate(value, float("nan"), float("nan"))
+        return Interval(value, float("nan"), float("nan"))
     draws = np.concatenate([measure(block) for block in resampled(units, resamples, seed, width)])
     usable = draws[np.isfinite(draws)]
     if not usable.size:
-        return Estimate(value, float("nan"), float("nan"))
+        return Interval(value, float("nan"), float("nan"))
     low, high = percentile_interval(usable[None])
-    return Estimate(value, float(low[0]), float(high[0]))
+    return Interval(value, float(low[0]), float(high[0]))

@@ -19,7 +19,7 @@ from moralscope.stats.calibration import (
     negative_log_likelihood,
     reliability_bins,
 )
-from moralscope.stats.proportions import mcnemar
+from moralscope.stats.significance import mcnemar
 from moralscope.stories.story import MoralStory
 from moralscope.stories.tasks import ClassificationTask, Sample, samples
 

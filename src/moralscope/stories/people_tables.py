@@ -10,16 +10,9 @@ from itertools import combinations
 
 import numpy as np
 
+from moralscope.core.records import SampleInterval
 from moralscope.stats.agreement import Agreement, agreement
-from moralscope.stats.text import (
-    Compared,
-    Measured,
-    SystemComparison,
-    compare,
-    corrected,
-    mean_sums,
-    measure,
-)
+from moralscope.stats.text import Compared, SystemComparison, compare, corrected, mean_sums, measure
 from moralscope.stories.people_sheets import Pack, PackItem, Ratings
 from moralscope.stories.story import ORIENTATIONS
 
@@ -29,7 +22,7 @@ class RatedStrategy:
     """A row of Table 4, 5 or 6: criterion → total and, but for norms, moral and immoral."""
 
     strategy: str
-    criteria: Mapping[str, Mapping[str, Measured]]
+    criteria: Mapping[str, Mapping[str, SampleInterval]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +96,7 @@ def _items(pack: Pack, strategy: str) -> list[PackItem]:
 
 def _cells(
     items: Sequence[PackItem], values: Mapping[str, float], seed: int
-) -> dict[str, Measured]:
+) -> dict[str, SampleInterval]:
     sides = {"total": list(items)}
     for side in ORIENTATIONS:
         chosen = [item for item in items if item.target == side]

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from moralscope.core.errors import InputError
-from moralscope.core.records import RunRecord
+from moralscope.core.records import RunRecord, SampleInterval
 from moralscope.stats.text import (
     DISTINCT_SIGNATURE,
     Compared,
-    Measured,
     Sums,
     bleu_signature,
     bleu_sums,
@@ -55,7 +54,7 @@ class TextScores:
     strategy: str
     kind: str
     n: int
-    metrics: Mapping[str, Mapping[str, Measured]]
+    metrics: Mapping[str, Mapping[str, SampleInterval]]
     paper: tuple[PaperText, ...]
 
 
@@ -206,7 +205,7 @@ def _scores(run: TextRun, table: Mapping[str, Sums], seed: int) -> TextScores:
         places = [place for place, item in enumerate(run.items) if item.target == side]
         if places:
             sides[side] = places
-    metrics: dict[str, dict[str, Measured]] = {name: {} for name in table}
+    metrics: dict[str, dict[str, SampleInterval]] = {name: {} for name in table}
     metrics |= {"diversity": {}, "diversity_pooled": {}}
     for side, places in sides.items():
         groups = [run.items[place].id for place in places]

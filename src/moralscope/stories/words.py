@@ -3,8 +3,7 @@
 import re
 import string
 
-from moralscope.stats.text.function_words import function_words
-from moralscope.stats.text.words import lemma
+from moralscope.stats.text.words import function_words, lemma
 
 _WORD = re.compile("[a-z]+(?:['\u2019][a-z]+)?")
 _APOSTROPHE = re.compile("['\u2019]")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from moralscope.stats.kappa import cohen_kappa, fleiss_kappa, percent_agreement
+from moralscope.stats.agreement import cohen_kappa, fleiss_kappa, percent_agreement
 
 rng = np.random.default_rng(3)
 

@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from moralscope.stats.large_samples import (
-    RankTable,
-    large_sample_spearman,
-    mean_against_zero,
-    rank_edges,
-)
+from moralscope.stats.streams import RankTable, large_sample_spearman, mean_against_zero, rank_edges
 from moralscope.stats.summary import summarise
 
 

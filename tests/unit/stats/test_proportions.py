@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from moralscope.stats.proportions import bootstrap_mean, mcnemar, wilson
+from moralscope.stats.intervals import bootstrap_mean, wilson
+from moralscope.stats.significance import mcnemar
 
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 5), (1, 5), (5, 5), (3, 200), (199, 200)])
@@ -33,5 +34,5 @@ def test_the_bootstrap_is_seeded_and_near_the_normal_interval(monkeypatch):
     assert (mean, low, high) == bootstrap_mean(values, 7)
     assert (low, high) != bootstrap_mean(values, 8)[1:]
     assert (low, high) == pytest.approx((mean - half, mean + half), abs=0.03)
-    monkeypatch.setattr("moralscope.stats.proportions._CELLS", 1000)
+    monkeypatch.setattr("moralscope.stats.intervals._CELLS", 1000)
     assert bootstrap_mean(values, 7)[1:] == pytest.approx((low, high), abs=1e-12)

@@ -13,14 +13,16 @@ from numpy.typing import NDArray
 
 from moralscope.stats import Correlation, paired_differences, spearman
 from moralscope.stats.correlation import undefined
-from moralscope.stats.large_samples import (
+from moralscope.stats.intervals import wilson
+from moralscope.stats.significance import mcnemar
+from moralscope.stats.streams import (
+    Extremes,
     MeanOf,
+    Moments,
     RankTable,
     large_sample_spearman,
     mean_against_zero,
 )
-from moralscope.stats.proportions import mcnemar, wilson
-from moralscope.stats.streams import Extremes, Moments
 
 LISTED = 20
 RESAMPLED = 5_000  # pairs up to which intervals are bootstraps; more need none

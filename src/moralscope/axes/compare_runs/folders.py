@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from moralscope.axes.compare_runs.figures import RESAMPLED, Block, ChangeTally, ComparedItem
 from moralscope.axes.compare_runs.items import AUDIT, SavedRun
 from moralscope.core.errors import InputError
-from moralscope.stats.large_samples import RankTable, rank_edges
+from moralscope.stats.streams import RankTable, rank_edges
 
 ROW = "_row"
 _BATCH = 8192

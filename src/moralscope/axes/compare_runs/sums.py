@@ -10,10 +10,10 @@ from typing import Any
 from moralscope.axes.compare_runs.figures import by_foundation
 from moralscope.axes.compare_runs.items import AUDIT, SavedRun
 from moralscope.core.errors import InputError
+from moralscope.core.records import SampleInterval
 from moralscope.io.record_view import Plain, number, rows_of, text
 from moralscope.rules.records import FOUNDATIONS
-from moralscope.stats.large_samples import MeanOf
-from moralscope.stats.proportions import Share
+from moralscope.stats.streams import MeanOf
 
 _NORMAL_97_5 = 1.959963984540054
 
@@ -95,13 +95,13 @@ def _mean(run: SavedRun) -> MeanOf:
     return MeanOf(mean, low, mean, 0.0, int(n))
 
 
-def _flagged(run: SavedRun) -> Share:
+def _flagged(run: SavedRun) -> SampleInterval:
     where = f"{run.path}: 'flagged'"
     given = _mapping(run.statistics.get("flagged"))
     value, low, high, n = (number(given.get(key), where) for key in ("value", "low", "high", "n"))
     if value is None or not 0 <= value <= 1 or not n or n < 1:
         raise InputError(f"{run.path} holds no flagged share", "give the folders of the runs")
-    return Share(value, low or 0.0, high or 0.0, int(n))
+    return SampleInterval(value, low or 0.0, high or 0.0, int(n))
 
 
 def _mapping(value: Any) -> Plain:

@@ -14,8 +14,7 @@ import numpy as np
 
 from moralscope.models.classifiers.learning import safe_precision
 from moralscope.models.encoders.pipeline import like_length_batches
-from moralscope.stats.text.bleu import References, bleu
-from moralscope.stats.text.rouge import rouge
+from moralscope.stats.text.overlap import References, bleu, rouge
 
 _IGNORED = -100
 _DEV_TOKENS = 16384

@@ -20,7 +20,7 @@ from moralscope.rules.collect.filters import MORAL_CONTENT, SUFFICIENCY, TASKS
 from moralscope.rules.records import Exchange
 from moralscope.rules.sanitize import clean
 from moralscope.rules.splits import PARTS
-from moralscope.stats.bootstrap import percentile_interval, resample_weights
+from moralscope.stats.intervals import percentile_interval, resample_weights
 
 COLUMNS = {
     "prompt": "prompt",

@@ -4,27 +4,40 @@ A metric is a float of a whole set of texts, or sums over its items (`Sums`), fr
 draws an interval and `compare` a paired test. Knows nothing of what the texts are about.
 """
 
-from moralscope.stats.text.bleu import bleu, bleu_signature, bleu_sums
 from moralscope.stats.text.diversity import (
     DISTINCT_SIGNATURE,
     compare_distinct,
     distinct,
     measure_distinct,
 )
-from moralscope.stats.text.perplexity import perplexity, perplexity_sums
-from moralscope.stats.text.rouge import ROUGE_KINDS, rouge, rouge_signature, rouge_table
-from moralscope.stats.text.sums import Compared, Measured, Sums, compare, mean_sums, measure
-from moralscope.stats.text.systems import SystemComparison, corrected
-from moralscope.stats.text.words import average_length, words
+from moralscope.stats.text.overlap import (
+    ROUGE_KINDS,
+    bleu,
+    bleu_signature,
+    bleu_sums,
+    rouge,
+    rouge_signature,
+    rouge_table,
+)
+from moralscope.stats.text.sums import (
+    Compared,
+    Sums,
+    SystemComparison,
+    compare,
+    corrected,
+    mean_sums,
+    measure,
+    perplexity,
+    perplexity_sums,
+)
+from moralscope.stats.text.words import words
 
 __all__ = [
     "DISTINCT_SIGNATURE",
     "ROUGE_KINDS",
     "Compared",
-    "Measured",
     "Sums",
     "SystemComparison",
-    "average_length",
     "bleu",
     "bleu_signature",
     "bleu_sums",

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from moralscope.stats.text.sums import Compared, Floats, Measured, group_places
+from moralscope.core.records import SampleInterval
+from moralscope.stats.text.sums import Compared, Floats, group_places
 from moralscope.stats.text.words import lemma, words
 
 _ORDER = 4
@@ -53,12 +54,12 @@ def distinct(texts: Sequence[str], *, pooled: bool = False) -> float:
 
 def measure_distinct(
     texts: Sequence[str], groups: Sequence[str] | None = None, *, pooled: bool = False
-) -> Measured:
+) -> SampleInterval:
     """Return the diversity with a jackknife interval (Student's t, a degree less than groups)."""
     counts = _count(texts, groups)
     value, n = counts.share(pooled), len(texts)
     half = _half(counts.left_out(pooled))
-    return Measured(value, value - half, value + half, n)
+    return SampleInterval(value, value - half, value + half, n)
 
 
 def compare_distinct(

@@ -4,29 +4,21 @@ Items that share a group (the two texts of one story) are drawn and swapped toge
 costs one row of a matrix product, never a second reading of the texts.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.stats import percentile_interval, resample_weights
+from moralscope.core.records import Candidate, SampleInterval
+from moralscope.stats.intervals import percentile_interval, resample_weights
+from moralscope.stats.significance import holm
 
 RESAMPLES = 2000
 PERMUTATIONS = 9999
 _BLOCK = 1 << 22  # signs in memory at once
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A figure over n items with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-    n: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +68,7 @@ def ratio(sums: Floats) -> Floats:
     return found
 
 
-def measure(sums: Sums, groups: Sequence[str] | None = None, *, seed: int = 0) -> Measured:
+def measure(sums: Sums, groups: Sequence[str] | None = None, *, seed: int = 0) -> SampleInterval:
     """Return the metric with a percentile bootstrap interval over groups of items.
 
     Examples
@@ -88,9 +80,9 @@ def measure(sums: Sums, groups: Sequence[str] | None = None, *, seed: int = 0) -
     n = len(sums.table)
     grouped = grouped_rows(sums.table, groups)
     if len(grouped) < 2:
-        return Measured(sums.value if n else float("nan"), float("nan"), float("nan"), n)
+        return SampleInterval(sums.value if n else float("nan"), float("nan"), float("nan"), n)
     low, high = _interval(sums.combine(_draws(len(grouped), seed) @ grouped))
-    return Measured(sums.value, low, high, n)
+    return SampleInterval(sums.value, low, high, n)
 
 
 def compare(
@@ -169,3 +161,66 @@ def _interval(draws: Floats) -> tuple[float, float]:
         return float("nan"), float("nan")
     low, high = percentile_interval(usable[None])
     return float(low[0]), float(high[0])
+
+
+def perplexity(candidates: Sequence[Candidate]) -> float:
+    """Return exp of the mean negative log-probability of a token, over all tokens.
+
+    exp(-Σ log p(t) / T). Candidates without log-probabilities do not count; where none has any,
+    the perplexity is not a number.
+
+    Examples
+    --------
+    >>> from math import log
+    >>> round(perplexity([Candidate("a b", (log(0.5), log(0.125)))]), 6)
+    4.0
+    """
+    known = (candidate.log_probabilities for candidate in candidates)
+    return perplexity_sums([(sum(values), len(values)) for values in known]).value
+
+
+def perplexity_sums(totals: Sequence[tuple[float, int]]) -> Sums:
+    """Return perplexity as sums, from each text's log-probability and number of tokens."""
+    rows = [(-log_probability, tokens) for log_probability, tokens in totals]
+    return Sums(np.asarray(rows, dtype=np.float64).reshape(-1, 2), _perplexity_of)
+
+
+def _perplexity_of(sums: Floats) -> Floats:
+    found: Floats = np.exp(ratio(sums))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class SystemComparison:
+    """One metric of two systems: first less second, with p as it is and corrected (Holm)."""
+
+    metric: str
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_holm: float
+    n: int
+
+
+def corrected(
+    found: Iterable[tuple[str, str, str, Compared]],
+) -> tuple[SystemComparison, ...]:
+    """Put (metric, first, second, comparison) into rows; Holm's correction is over all of them.
+
+    Examples
+    --------
+    >>> rows = corrected([("bleu", "b", "a", Compared(1.0, 0.5, 1.5, 0.01, 9))] * 2)
+    >>> rows[0].p, rows[0].p_holm
+    (0.01, 0.02)
+    """
+    listed = list(found)
+    adjusted = holm([row.p for *_, row in listed])
+    return tuple(
+        SystemComparison(
+            metric, first, second, row.difference, row.low, row.high, row.p, float(p), row.n
+        )
+        for (metric, first, second, row), p in zip(listed, adjusted, strict=True)
+    )

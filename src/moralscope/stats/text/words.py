@@ -1,8 +1,12 @@
-"""The words of a text, as diversity and length count them."""
+"""The words of a text as diversity and length count them, and English function words.
+
+The function words were written for this project: one list for whoever counts words, compares texts
+or tells languages. It is a list of words and no tagger: "back" is one wherever it stands.
+"""
 
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import resources
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -18,20 +22,26 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def average_length(texts: Sequence[str]) -> float:
-    """Return the mean number of words.
-
-    Examples
-    --------
-    >>> average_length(["Be kind.", "Pay back what you owe."])
-    3.5
-    """
-    return sum(len(words(text)) for text in texts) / len(texts) if texts else float("nan")
-
-
 @lru_cache(maxsize=1 << 16)
 def lemma(word: str) -> str:
     """Return the base form of an English word (simplemma)."""
     import simplemma
 
     return str(simplemma.lemmatize(word, "en")).lower()
+
+
+# What is left of a contraction when it is split at its apostrophe; some are words elsewhere.
+CONTRACTED = frozenset({"d", "ll", "m", "n", "o", "re", "s", "t", "ve", "y"})
+
+
+@cache
+def function_words() -> frozenset[str]:
+    """Words that carry no topic: articles, pronouns, auxiliaries, prepositions and their like.
+
+    Examples
+    --------
+    >>> "because" in function_words(), "get" in function_words()
+    (True, False)
+    """
+    text = resources.files("moralscope.stats.text").joinpath("function_words.txt")
+    return frozenset(text.read_text("utf-8").split())

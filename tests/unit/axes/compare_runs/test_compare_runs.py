@@ -14,7 +14,7 @@ from moralscope.axes.judge.job import judge
 from moralscope.axes.score import score
 from moralscope.core.errors import GateNotMet, InputError, UnknownName
 from moralscope.core.records import RunRecord, to_plain
-from moralscope.stats.proportions import mcnemar
+from moralscope.stats.significance import mcnemar
 
 from .saved_runs import audit_record, reply, saved, score_record
 

@@ -3,7 +3,7 @@
 import tomllib
 from importlib import resources
 
-from moralscope.stats.text.function_words import CONTRACTED, function_words
+from moralscope.stats.text.words import CONTRACTED, function_words
 
 
 def test_the_list_holds_the_commonest_words_once_and_nothing_else():

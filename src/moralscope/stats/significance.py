@@ -1,7 +1,9 @@
-"""Paired differences over shared observations: interval, test, correction, smallest visible effect.
+"""Tests of differences: t-tests, McNemar's, paired differences, and corrections for their number.
 
-Two systems answered the same n questions about the same things, so each difference is taken
-question by question. The interval is a paired bootstrap over the questions; the p-value is
+The tests are SciPy's; Holm's correction and the effect that a test can see are not in it.
+
+Paired: two systems answered the same n questions about the same things, so each difference is
+taken question by question. The interval is a paired bootstrap over the questions; the p-value is
 Student's paired t. With n around ten a bootstrap p is too small in its tails and cannot fall
 below 1 / resamples, which a correction over hundreds of comparisons needs.
 """
@@ -12,11 +14,78 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.stats.bootstrap import resample_weights
+from moralscope.stats.intervals import resample_weights
+from moralscope.stats.summary import Summary, summarise
 
 _RESAMPLES = 2000
 _BLOCK = 4096  # rows whose draws are in memory at once
 Floats = NDArray[np.float64]
+
+
+def stars(p: float) -> str:
+    """Return the papers' significance marks: 5 %, 1 %, 0.1 %.
+
+    Examples
+    --------
+    >>> [stars(p) for p in (0.2, 0.04, 0.004, 0.0004)]
+    ['', '*', '**', '***']
+    """
+    return "*" * sum(p < limit for limit in (0.05, 0.01, 0.001))
+
+
+@dataclass(frozen=True, slots=True)
+class TTest:
+    """A two-sided test that two groups have the same mean; `kind` is welch or student."""
+
+    t: float
+    p: float
+    df: float
+    kind: str
+    stars: str
+
+
+def t_test(first: Sequence[float], second: Sequence[float], *, equal_variance: bool) -> TTest:
+    """Compare two samples (Student when the variances are taken as equal, else Welch).
+
+    Examples
+    --------
+    >>> round(t_test([1.0, 2.0, 3.0], [2.0, 3.0, 4.0], equal_variance=True).t, 4)
+    -1.2247
+    """
+    return t_test_from_summaries(summarise(first), summarise(second), equal_variance=equal_variance)
+
+
+def t_test_from_summaries(first: Summary, second: Summary, *, equal_variance: bool) -> TTest:
+    """Compare two samples of which only size, mean and sd are known (a paper's table)."""
+    kind = "student" if equal_variance else "welch"
+    spread = (first.sd or 0.0) + (second.sd or 0.0)
+    if min(first.n, second.n) < 2 or spread == 0.0:
+        return TTest(float("nan"), float("nan"), float("nan"), kind, "")
+    from scipy.stats import ttest_ind_from_stats
+
+    found = ttest_ind_from_stats(
+        first.mean, first.sd, first.n, second.mean, second.sd, second.n, equal_var=equal_variance
+    )
+    df = first.n + second.n - 2.0
+    if not equal_variance:
+        a, b = first.sd**2 / first.n, second.sd**2 / second.n
+        df = (a + b) ** 2 / (a**2 / (first.n - 1) + b**2 / (second.n - 1))
+    p = float(found.pvalue)
+    return TTest(float(found.statistic), p, df, kind, stars(p))
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """Return the exact p-value of McNemar's test (1947) on the cases where two differ.
+
+    Examples
+    --------
+    >>> mcnemar(0, 6), mcnemar(0, 0)
+    (0.03125, 1.0)
+    """
+    from scipy.stats import binomtest
+
+    apart = only_first + only_second
+    return float(binomtest(only_first, apart).pvalue) if apart else 1.0
 
 
 @dataclass(frozen=True, slots=True)
