@@ -16,7 +16,7 @@ import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
-from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
+from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord, SampleInterval
 from moralscope.io.run_records import model_refs
 from moralscope.models.bertscore import BertScorer, load_bert_scorer
 from moralscope.models.encoders.prepare import prepare_encoder
@@ -31,7 +31,7 @@ from moralscope.rules.estimate import (
     attributes,
     prepare_attributes,
 )
-from moralscope.rules.measures import Figure, collapse_consensus
+from moralscope.rules.measures import collapse_consensus
 from moralscope.rules.metrics import BLEU_IS, Predict, measure_attributes, measure_rules
 from moralscope.rules.paper import load_paper
 from moralscope.rules.reading import AnnotationFile
@@ -286,7 +286,7 @@ def _retrieved(
     return {"Random RoT": random, "SBERT": nearest}
 
 
-def _people(annotations: Sequence[Annotation], seed: int) -> dict[str, Figure]:
+def _people(annotations: Sequence[Annotation], seed: int) -> dict[str, SampleInterval]:
     """Measure one annotator by another where two judged the same rule of the same exchange."""
     groups: dict[object, list[Annotation]] = {}
     for row in annotations:
@@ -298,7 +298,7 @@ def _people(annotations: Sequence[Annotation], seed: int) -> dict[str, Figure]:
         scale = collapse_consensus if name == "consensus" else lambda value: value
         return lambda rows: [scale(getattr(others[id(row)], name)) for row in rows]
 
-    found: dict[str, Figure] = {}
+    found: dict[str, SampleInterval] = {}
     for name in ("severity", "consensus", "alignment", "foundations"):
         rows = [first for first, second in pairs if getattr(second, name) is not None]
         found |= measure_attributes(rows, {name: other(name)}, seed=seed)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from moralscope.core.records import SampleInterval
 from moralscope.rules.records import ALIGNMENTS
 from moralscope.stats.correlation import correlate
 from moralscope.stats.intervals import percentile_interval
@@ -20,21 +21,11 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A figure with its 95 % interval (bootstrap over items) and the number of items."""
-
-    value: float
-    low: float
-    high: float
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
 class ScaleMeasure:
     """How well a scale is predicted: Pearson's r and the mean squared error."""
 
-    r: Figure
-    mse: Figure
+    r: SampleInterval
+    mse: SampleInterval
 
 
 def measure_scale(
@@ -55,8 +46,8 @@ def measure_scale(
     errors = (np.asarray(predicted, dtype=np.float64) - np.asarray(gold, dtype=np.float64)) ** 2
     draws = np.concatenate([errors[places].mean(axis=1) for places in _places(len(errors), seed)])
     low, high = percentile_interval(draws[None])
-    mse = Figure(float(errors.mean()), float(low[0]), float(high[0]), len(errors))
-    return ScaleMeasure(Figure(found.r, found.low, found.high, found.n), mse)
+    mse = SampleInterval(float(errors.mean()), float(low[0]), float(high[0]), len(errors))
+    return ScaleMeasure(SampleInterval(found.r, found.low, found.high, found.n), mse)
 
 
 def collapse_consensus(value: float) -> float:
@@ -70,7 +61,9 @@ def collapse_consensus(value: float) -> float:
     return max(float(value), _CONTROVERSIAL)
 
 
-def measure_label(gold: Sequence[bool], predicted: Sequence[bool], *, seed: int = 0) -> Figure:
+def measure_label(
+    gold: Sequence[bool], predicted: Sequence[bool], *, seed: int = 0
+) -> SampleInterval:
     """Return F1 = 2TP / (2TP + FP + FN) of one label in percent (a foundation).
 
     Examples
@@ -83,7 +76,9 @@ def measure_label(gold: Sequence[bool], predicted: Sequence[bool], *, seed: int 
     return _figure([(first, second)], len(gold), seed)
 
 
-def measure_alignment(gold: Sequence[str], predicted: Sequence[str], *, seed: int = 0) -> Figure:
+def measure_alignment(
+    gold: Sequence[str], predicted: Sequence[str], *, seed: int = 0
+) -> SampleInterval:
     """Return macro-F1 in percent over the alignments that occur in gold or prediction.
 
     Examples
@@ -99,7 +94,7 @@ def measure_alignment(gold: Sequence[str], predicted: Sequence[str], *, seed: in
 
 def _figure(
     pairs: Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]], n: int, seed: int
-) -> Figure:
+) -> SampleInterval:
     whole = float(np.mean([_f1(gold[None], found[None])[0] for gold, found in pairs]))
     draws = np.concatenate(
         [
@@ -108,7 +103,7 @@ def _figure(
         ]
     )
     low, high = percentile_interval(draws[None])
-    return Figure(whole, float(low[0]), float(high[0]), n)
+    return SampleInterval(whole, float(low[0]), float(high[0]), n)
 
 
 def _f1(gold: NDArray[np.bool_], found: NDArray[np.bool_]) -> Floats:

@@ -10,7 +10,6 @@ from typing import Any
 from moralscope.core.records import SampleInterval
 from moralscope.models.bertscore import BertScorer
 from moralscope.rules.measures import (
-    Figure,
     collapse_consensus,
     measure_alignment,
     measure_label,
@@ -69,7 +68,7 @@ def measure_rules(
 
 def measure_attributes(
     rows: Sequence[Annotation], predict: Mapping[str, Predict], *, seed: int = 0
-) -> dict[str, Figure]:
+) -> dict[str, SampleInterval]:
     """Measure predicted attributes by those of people (Table 3).
 
     Parameters
@@ -88,9 +87,9 @@ def measure_attributes(
     >>> from moralscope.rules.records import Exchange
     >>> rows = [Annotation(Exchange("a", "b"), "Rule.", label) for label in ("agree", "disagree")]
     >>> measure_attributes(rows, {"alignment": lambda _: ["agree", "disagree"]})
-    {'alignment F1': Figure(value=100.0, low=50.0, high=100.0, n=2)}
+    {'alignment F1': SampleInterval(value=100.0, low=50.0, high=100.0, n=2)}
     """
-    found: dict[str, Figure] = {}
+    found: dict[str, SampleInterval] = {}
     for name, collapse in (("severity", float), ("consensus", collapse_consensus)):
         known = [row for row in rows if getattr(row, name) is not None]
         if name in predict and known:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.core.protocols import Classifier
+from moralscope.core.records import Interval
 from moralscope.stats import percentile_interval, resample_weights
 from moralscope.stats.calibration import (
     ReliabilityBin,
@@ -66,29 +67,14 @@ class Predictions:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A figure with its 95 % interval over stories.
-
-    Examples
-    --------
-    >>> Figure(0.8, 0.7, 0.9).value
-    0.8
-    """
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
 class Measured:
     """Figures of one expert on one part. The paper's F1 is `f1`, that of the positive class."""
 
     stories: int
     samples: int
-    accuracy: Figure
-    f1: Figure
-    f1_macro: Figure
+    accuracy: Interval
+    f1: Interval
+    f1_macro: Interval
     ece: float
     nll: float
     reliability: Sequence[ReliabilityBin]
@@ -102,7 +88,7 @@ class PairedTest:
     only_first: int
     only_second: int
     p: float
-    difference: Figure
+    difference: Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +101,8 @@ class Reversed:
     variant: int
     samples: int
     coverage: float
-    accuracy: Figure
-    original: Figure
+    accuracy: Interval
+    original: Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +110,8 @@ class Swapped:
     """Share called "does not concern" under the norm of another story, and under its own."""
 
     samples: int
-    rejected: Figure
-    rejected_own: Figure
+    rejected: Interval
+    rejected_own: Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,20 +338,20 @@ def _sum_by(stories: NDArray[np.int64], values: NDArray[np.generic], count: int)
     return sums
 
 
-def _share(found: Predictions, flags: Flags, seed: int) -> Figure:
+def _share(found: Predictions, flags: Flags, seed: int) -> Interval:
     stories, table = _by_story(found)
     counts = np.stack([_sum_by(stories, v, len(table)) for v in (flags, np.ones(len(flags)))])
     (figure,) = _bootstrap(counts, lambda drawn: drawn[:1] / drawn[1:], seed)
     return figure
 
 
-def _bootstrap(counts: Floats, figures: Callable[[Floats], Floats], seed: int) -> list[Figure]:
+def _bootstrap(counts: Floats, figures: Callable[[Floats], Floats], seed: int) -> list[Interval]:
     """Resample stories: `counts` is (kinds, stories), `figures` maps (kinds, draws) to rows."""
     weights = resample_weights(counts.shape[1], RESAMPLES, seed)
     values = figures(counts.sum(axis=1, keepdims=True))[:, 0]
     lows, highs = percentile_interval(figures(counts @ weights.T * counts.shape[1]))
     return [
-        Figure(value, low, high)
+        Interval(value, low, high)
         for value, low, high in zip(values.tolist(), lows.tolist(), highs.tolist(), strict=True)
     ]
 

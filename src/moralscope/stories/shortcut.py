@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from moralscope.stories.evaluation import Figure, Predictions, measure
+from moralscope.core.records import Interval
+from moralscope.stories.evaluation import Predictions, measure
 from moralscope.stories.tasks import Sample
 
 _SHOWN = 15
@@ -31,8 +32,8 @@ class Shortcut:
 
     trained_on: int
     samples: int
-    accuracy: Figure
-    f1: Figure
+    accuracy: Interval
+    f1: Interval
     for_positive: Sequence[WordWeight]
     for_negative: Sequence[WordWeight]
 
