@@ -37,7 +37,7 @@ REFUSED = {
     "bad config": ((*ASK, "--config", "{config}"), "did you mean 'flag'"),
     "no rulebook": ((*ASK, "--rulebook", "none.yaml"), "none.yaml"),
     "broken rulebook": ((*ASK, "--rulebook", "{rules}"), "line 3"),
-    "no top": ((*ASK, "--top", "0"), "--top"),
+    "no top": ((*ASK, "--top", "0"), "top is 0; give 1 to 50"),
     "place of the record": ((*ASK, "--out", "no/such/folder/x.json"), "cannot be written"),
     "place of the report": ((*ASK, "--report", "x.txt"), "no HTML file"),
 }

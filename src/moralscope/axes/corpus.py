@@ -27,10 +27,9 @@ from moralscope.core.registry import did_you_mean
 from moralscope.io.columns import parse_columns
 from moralscope.io.run_records import write_record
 from moralscope.models.store import Progress as Fetching
-from moralscope.rules.audit import AuditOptions
 from moralscope.rules.audit import check_options as check_audit
 from moralscope.rules.audit_statistics import figures as gate_figures
-from moralscope.rules.collect.models import CollectOptions
+from moralscope.rules.options import AuditOptions, CollectOptions
 from moralscope.stats.gates import check_gate, parse_gate
 
 __all__ = ["CorpusJob", "CorpusOptions", "RunOptions", "ScoreOptions", "open_job", "run_job"]

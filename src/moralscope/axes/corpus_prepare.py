@@ -7,7 +7,7 @@ fitted are told before a row is read. Where that needs a model it is done in a p
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
@@ -29,10 +29,11 @@ from moralscope.models.encoders import TextEncoder
 from moralscope.models.encoders.prepare import prepare_encoder
 from moralscope.models.language.prepare import generator_refs
 from moralscope.models.store import Progress
-from moralscope.rules.audit import NOT_AUTHORITY, AuditOptions, load_auditor
-from moralscope.rules.collect.collect import REPLIES_ARE_A_MODELS, UNTRAINED
+from moralscope.rules.audit import NOT_AUTHORITY, load_auditor
+from moralscope.rules.collect.collect import REPLIES_ARE_A_MODELS, UNTRAINED, collect_config
 from moralscope.rules.collect.exchanges import STEPS
-from moralscope.rules.collect.models import ZERO_SHOT, CollectOptions, prepare, prepare_bot
+from moralscope.rules.collect.models import prepare, prepare_bot
+from moralscope.rules.options import ZERO_SHOT, AuditOptions, CollectOptions
 from moralscope.rules.rulebook import load_layers
 from moralscope.rules.verdict import read_thresholds
 from moralscope.stories.experts import prepare_experts
@@ -288,7 +289,7 @@ def prepare_collect(
     lexicons = [
         (each.name, each.checksum) for each in (*filters.sieve.lexicons, *filters.prompt_lexicons)
     ]
-    plain = {**asdict(options), "to": None, "resume": None}
+    plain = {**collect_config(options), "to": None, "resume": None}
     refs = [*filters.refs, *generator_refs(bot.generator)]
     return Prepared(
         "collect",

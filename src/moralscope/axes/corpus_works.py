@@ -22,10 +22,11 @@ from moralscope.core.records import to_plain
 from moralscope.io.actions import wrong_text
 from moralscope.models.encoders import TextEncoder
 from moralscope.models.encoders.prepare import prepare_encoder
-from moralscope.rules.audit import AuditOptions, load_auditor
+from moralscope.rules.audit import load_auditor
 from moralscope.rules.collect.collect import heard_reply
 from moralscope.rules.collect.exchanges import MAX_PROMPT, CollectedExchange, Prompt, seed_of
-from moralscope.rules.collect.models import CollectOptions, prepare, prepare_bot
+from moralscope.rules.collect.models import prepare, prepare_bot
+from moralscope.rules.options import AuditOptions, CollectOptions
 from moralscope.rules.records import ALIGNMENTS, FOUNDATIONS, Exchange
 from moralscope.rules.rulebook import Rulebook
 from moralscope.rules.verdict import Thresholds

@@ -11,9 +11,8 @@ from typing import Annotated
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options, Seed
+from moralscope.models.options import ENCODERS, EXPERTS, EncoderName
 
-ENCODERS = ("minilm", "mpnet", "use-lite", "scripted")
-EXPERTS = ("mpnet", "minilm", "scripted")
 TEMPLATES = ("moral", "gender")
 FITS = ("pca", "labelled")
 MAX_WORDINGS = 4
@@ -49,15 +48,6 @@ AXES: Mapping[str, AxisKind] = {
     ),
 }
 
-EncoderName = Annotated[
-    str,
-    Option(
-        "minilm, mpnet, use-lite, scripted, a local folder, or a hub id (owner/name).",
-        short="-e",
-        group="Model",
-        http=ENCODERS,
-    ),
-]
 BaseName = Annotated[
     str | None,
     Option(

@@ -1,9 +1,7 @@
 """`moralscope audit`: which rules of thumb a chatbot's replies keep or break."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from moralscope.cli.corpus_options import (
     CorpusGiven,
@@ -21,81 +19,27 @@ from moralscope.cli.corpus_options import (
     record_place,
     wants_corpus,
 )
-from moralscope.cli.options import Json, Report, Seed
+from moralscope.cli.declare import takes
+from moralscope.cli.options import Json, Report
+from moralscope.rules.options import AuditInput, AuditOptions
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from moralscope.core.records import RunRecord
+    from moralscope.rules.audit import Exchanges
 
 _MARKS = {"disagree": "breaks", "agree": "keeps", "neither": "does not concern"}
 _SHORT = 100
 
 
+@takes
 def audit(
-    file: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="FILE",
-            help="CSV, JSONL or Parquet with prompt and reply; several, a folder, a glob or a URL "
-            "are a corpus.",
-        ),
-    ] = None,
-    prompt: Annotated[str | None, typer.Option("--prompt", help="What the person asked.")] = None,
-    reply: Annotated[str | None, typer.Option("--reply", help="What the chatbot said.")] = None,
-    rulebook: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--rulebook",
-            metavar="FILE",
-            help="Rules of your own (YAML or CSV); again for more, over it; 'moralscope' is ours.",
-        ),
-    ] = None,
-    experts: Annotated[
-        str,
-        typer.Option("--experts", help="mpnet, minilm, scripted, or a folder of trained experts."),
-    ] = "mpnet",
-    encoder: Annotated[
-        str | None, typer.Option("--encoder", "-e", help="What finds rules; else the same base.")
-    ] = None,
-    top: Annotated[
-        int, typer.Option("--top", min=1, max=50, help="Rules asked about a reply.")
-    ] = 5,
-    revise: Annotated[
-        bool, typer.Option("--revise", help="Also write a better reply for each flagged one.")
-    ] = False,
-    generator: Annotated[
-        str, typer.Option("--generator", help="What writes it: smollm2, a folder, openai:MODEL.")
-    ] = "smollm2",
-    generate: Annotated[
-        bool, typer.Option("--generate", help="Also write rules for each exchange.")
-    ] = False,
-    writer: Annotated[
-        str, typer.Option("--writer", help="What writes rules: rules, a folder, scripted.")
-    ] = "rules",
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Compute in 32 bits: on a CPU 8 are usual and faster.")
-    ] = False,
-    gate: Annotated[
-        str | None,
-        typer.Option(
-            "--gate", metavar="EXPR", help='Exit with 3 unless it holds, e.g. "flagged<=0.02".'
-        ),
-    ] = None,
-    against: Annotated[
-        Path | None,
-        typer.Option("--against", metavar="FILE", help="Another bot's replies to the prompts."),
-    ] = None,
-    columns: Annotated[
-        str | None, typer.Option("--columns", help="What they are called: prompt=Q,reply=A.")
-    ] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", metavar="FILE", help="Other thresholds (TOML).")
-    ] = None,
+    source: AuditInput,
+    options: AuditOptions,
     json: Json = False,
     out: OutPlace = None,
     report: Report = None,
-    seed: Seed = 0,
     resume: Resume = False,
     engine: Engine = None,
     workers: Workers = None,
@@ -119,31 +63,14 @@ def audit(
     from moralscope.cli.output import counting, emit, fetching
     from moralscope.rules import audit as job
 
-    options = job.AuditOptions(
-        tuple(rulebook or ()),
-        experts,
-        encoder,
-        top,
-        revise,
-        generator,
-        generate,
-        writer,
-        exact,
-        config,
-        gate,
-        seed,
-    )
-    job.check_options(options, paired=against is not None)
-    inputs = list(file or ())
+    job.check_options(options, paired=source.against is not None)
     wanted = CorpusGiven(engine, workers, limit, sample, dry_run, ray_address, gpus, price, resume)
-    if wants_corpus(inputs, out, wanted):
-        if against is not None or prompt is not None or reply is not None:
-            raise typer.BadParameter("--against, --prompt and --reply go with one run record")
-        _over_corpus(options, inputs, out, wanted, columns, (json, report))
+    if wants_corpus(source.file, out, wanted):
+        source.check_corpus()
+        _over_corpus(options, source, out, wanted, (json, report))
         return
     place = record_place(out)
-    given = _given(Path(inputs[0]) if inputs else None, prompt, reply, columns)
-    other = _given(against, None, None, columns) if against else None
+    given, other = _exchanges(source)
     with fetching() as progress:
         models = job.prepare_auditor(options, progress)
     with counting("replies") as step:
@@ -154,36 +81,30 @@ def audit(
 
 
 def _over_corpus(
-    asked: Any,
-    inputs: list[str],
+    asked: AuditOptions,
+    source: AuditInput,
     out: str | None,
     given: CorpusGiven,
-    columns: str | None,
     rest: tuple[bool, Path | None],
 ) -> None:
     from moralscope.axes.corpus import parse_corpus_columns
     from moralscope.cli.corpus_runs import run_corpus_job
 
     json, report = rest
-    names = parse_corpus_columns(columns, "audit")
-    options = corpus_options(inputs, out, given, names, asked.seed)
+    names = parse_corpus_columns(source.columns, "audit")
+    options = corpus_options(source.file, out, given, names, asked.seed)
     found = run_corpus_job(asked, options, given, json=json, report=report, show=show_audit)
     if found.statistics.get("gate") is not None:
         found.statistics["gate"].require()
 
 
-def _given(file: Path | None, prompt: str | None, reply: str | None, columns: str | None) -> Any:
-    """Return the file, opened and checked, or the one exchange of the command line."""
-    from moralscope.rules.audit_files import one_exchange, open_exchanges, parse_columns
+def _exchanges(source: AuditInput) -> "tuple[Exchanges, Exchanges | None]":
+    """Return what is audited, opened and checked, and what it is compared with."""
+    from moralscope.rules.audit_files import open_exchanges, parse_columns, read_exchanges
 
-    names = parse_columns(columns)
-    if file is not None:
-        if prompt is not None or reply is not None:
-            raise typer.BadParameter("give FILE, or --prompt and --reply, not both")
-        return open_exchanges(file, names)
-    if reply is None:
-        raise typer.BadParameter("give FILE, or --prompt and --reply")
-    return one_exchange(prompt, reply)
+    given = read_exchanges(source.one())
+    names = parse_columns(source.columns)
+    return given, open_exchanges(source.against, names) if source.against else None
 
 
 def show_audit(record: "RunRecord") -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,7 +21,10 @@ from moralscope.cli.corpus_options import (
     record_place,
     wants_corpus,
 )
+from moralscope.cli.declare import takes
 from moralscope.cli.options import Json, Out, Report, Seed
+from moralscope.core.errors import InputError
+from moralscope.rules.options import CollectInput, CollectOptions
 
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
@@ -30,83 +33,13 @@ _SHOWN = 10
 _SHORT = 80
 
 
+@takes
 def collect(
-    prompts: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="PROMPTS",
-            help="One prompt a line, or CSV, JSONL or Parquet with 'prompt'; several, a folder, a "
-            "glob or a URL are a corpus.",
-        ),
-    ],
-    bot: Annotated[
-        list[str],
-        typer.Option(
-            "--bot",
-            "-b",
-            help="smollm2, gemma3-270m, scripted, a folder, a hub id, or openai:MODEL; again for "
-            "more.",
-        ),
-    ],
-    to: Annotated[
-        Path | None,
-        typer.Option("--to", metavar="FILE", help="The exchanges: .jsonl, .csv or .parquet."),
-    ] = None,
-    form: Annotated[
-        str,
-        typer.Option(
-            "--form",
-            help="How local models are asked: chat (their template), names (two people talk, for "
-            "plain language models), plain, or auto.",
-        ),
-    ] = "auto",
-    strategy: Annotated[str, typer.Option("--strategy", help="greedy, beam or nucleus.")] = (
-        "greedy"
-    ),
-    max_tokens: Annotated[
-        int, typer.Option("--max-tokens", min=1, max=4096, help="Of one reply.")
-    ] = 100,
-    endpoint: Annotated[
-        str | None,
-        typer.Option("--endpoint", metavar="URL", help="Where openai:MODEL is served."),
-    ] = None,
-    lexicon: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--lexicon",
-            metavar="FILE",
-            help="A reply must hold a word of it: eMFD .csv, MFD .dic, MPQA .tff, 'moralscope' "
-            "(ours), or 'none'; again for more.",
-        ),
-    ] = None,
-    prompt_lexicon: Annotated[
-        list[str] | None,
-        typer.Option("--prompt-lexicon", metavar="FILE", help="The same for prompts."),
-    ] = None,
-    filters: Annotated[
-        str,
-        typer.Option("--filters", help="zero-shot, none, or a folder of 'collect-train'."),
-    ] = "zero-shot",
-    encoder: Annotated[
-        str, typer.Option("--encoder", "-e", help="What zero-shot filters read with.")
-    ] = "minilm",
-    threshold: Annotated[
-        float, typer.Option("--threshold", help="Keep what is likelier than this.")
-    ] = 0.5,
-    columns: Annotated[
-        str | None, typer.Option("--columns", help="What they are called: prompt=Q,id=number.")
-    ] = None,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume/--no-resume",
-            help="Use the replies beside --to, or ask anew; go on with the run in --out DIR.",
-        ),
-    ] = True,
+    source: CollectInput,
+    options: CollectOptions,
     json: Json = False,
     out: OutPlace = None,
     report: Report = None,
-    seed: Seed = 0,
     engine: Engine = None,
     workers: Workers = None,
     limit: Limit = None,
@@ -128,59 +61,42 @@ def collect(
     Example: moralscope collect prompts.txt --bot smollm2 --to exchanges.jsonl
     """
     from moralscope.cli.output import counting, emit, fetching, note
-    from moralscope.core.records import Decoding
     from moralscope.rules.audit_files import parse_columns
     from moralscope.rules.collect import collect as job
     from moralscope.rules.collect.files import read_prompts
 
-    decoding = Decoding(strategy, max_tokens=max_tokens, sentence=False)
-    options = job.CollectOptions(
-        tuple(bot),
-        form,
-        decoding,
-        endpoint,
-        _named(lexicon, ("moralscope",)),
-        _named(prompt_lexicon, ()),
-        filters,
-        encoder,
-        threshold,
-        to,
-        resume,
-        seed,
-    )
     job.check_options(options)
     given = CorpusGiven(engine, workers, limit, sample, dry_run, ray_address, gpus, price)
-    if wants_corpus(prompts, out, given):
-        if to is not None:
-            raise typer.BadParameter("--to belongs to one run record; a corpus goes to --out DIR")
-        wanted = replace(given, resume=resume)
-        _over_corpus(options, prompts, out, wanted, columns, (json, report))
+    if wants_corpus(source.prompts, out, given):
+        if options.to is not None:
+            raise InputError("--to belongs to one run record", "a corpus goes to --out DIR")
+        wanted = replace(given, resume=options.resume)
+        _over_corpus(options, source, out, wanted, (json, report))
         return
     place = record_place(out)
-    found = read_prompts(Path(prompts[0]), parse_columns(columns))
+    found = read_prompts(Path(source.prompts[0]), parse_columns(source.columns))
     with fetching() as progress:
         ready = job.prepare(options, progress)
     with counting("replies") as step:
         record = job.collect(found, options, ready=ready, report=step)
     emit(record, json=json, path=place, show=show_collect, report=report)
-    if to is not None and not json:
-        note(f"exchanges: {to}")
+    if options.to is not None and not json:
+        note(f"exchanges: {options.to}")
 
 
 def _over_corpus(
-    asked: Any,
-    inputs: list[str],
+    asked: CollectOptions,
+    source: CollectInput,
     out: str | None,
     given: CorpusGiven,
-    columns: str | None,
     rest: tuple[bool, Path | None],
 ) -> None:
     from moralscope.axes.corpus import parse_corpus_columns
     from moralscope.cli.corpus_runs import run_corpus_job, show_collected
 
     json, report = rest
-    names = parse_corpus_columns(columns, "collect")
-    options = corpus_options(inputs, out, given, names, asked.seed)
+    names = parse_corpus_columns(source.columns, "collect")
+    options = corpus_options(source.prompts, out, given, names, asked.seed)
     run_corpus_job(asked, options, given, json=json, report=report, show=show_collected)
 
 
@@ -249,15 +165,6 @@ def show_training(record: "RunRecord") -> None:
     out.print(table)
     out.print(f"written to {record.config['out']}", markup=False)
     print_warnings(record)
-
-
-def _named(given: list[str] | None, default: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the lexicons that were named; 'none' is none."""
-    if given is None:
-        return default
-    if "none" in given and len(given) > 1:
-        raise typer.BadParameter("'none' stands alone")
-    return () if given == ["none"] else tuple(given)
 
 
 def show_collect(record: "RunRecord") -> None:

@@ -35,8 +35,8 @@ def _figure_place(path: Path | None) -> Path | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutputOptions(Options):
-    """Where the run record goes, and what is drawn from it: the same for every command.
+class RecordOutput(Options):
+    """Where the run record goes: for commands that nothing is drawn of.
 
     Places that cannot be written are refused here, before any work is done.
     """
@@ -47,18 +47,36 @@ class OutputOptions(Options):
     out: Annotated[
         Path | None, Option("Save the run record (JSON).", metavar="FILE", group="Output")
     ] = None
+
+    def __post_init__(self) -> None:
+        _record_place(self.out)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportOutput(RecordOutput):
+    """Where the run record and its report go."""
+
     report: Annotated[
         Path | None,
         Option("Write an interactive report: one HTML file.", metavar="FILE", group="Output"),
     ] = None
+
+    def __post_init__(self) -> None:
+        RecordOutput.__post_init__(self)
+        _report_place(self.report)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputOptions(ReportOutput):
+    """Where the run record goes, and what is drawn from it: the same for most commands."""
+
     figure: Annotated[
         Path | None,
         Option("Draw a figure for a paper: .svg, .png or .pdf.", metavar="FILE", group="Output"),
     ] = None
 
     def __post_init__(self) -> None:
-        _record_place(self.out)
-        _report_place(self.report)
+        ReportOutput.__post_init__(self)
         _figure_place(self.figure)
 
 

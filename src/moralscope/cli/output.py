@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from moralscope.cli.options import OutputOptions
+    from moralscope.cli.options import RecordOutput
     from moralscope.core.records import ActionScore, RunRecord
 
 _BAR = 12  # cells on each side of zero
@@ -61,16 +61,18 @@ def emit(
 
 
 def emit_to(
-    output: "OutputOptions", record: "RunRecord", show: Callable[["RunRecord"], None]
+    output: "RecordOutput", record: "RunRecord", show: Callable[["RunRecord"], None]
 ) -> None:
     """Print, save and draw a run record as the output options say."""
+    from moralscope.cli.options import OutputOptions, ReportOutput
+
     emit(
         record,
         json=output.json,
         path=output.out,
         show=show,
-        report=output.report,
-        figure=output.figure,
+        report=output.report if isinstance(output, ReportOutput) else None,
+        figure=output.figure if isinstance(output, OutputOptions) else None,
     )
 
 

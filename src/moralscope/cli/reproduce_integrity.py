@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moralscope.cli.options import Json, Out, Report, Seed
-from moralscope.cli.rules_stats import Columns, Malformed
 
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
+
+Columns = Annotated[
+    str | None,
+    typer.Option("--columns", help="Where names differ: prompt=question,reply=answer,…"),
+]
+Malformed = Annotated[
+    str, typer.Option("--malformed", help="What a malformed line does: stop, or skip it.")
+]
 
 
 def integrity(

@@ -1,14 +1,16 @@
 """`moralscope rules`: rules of thumb, found for exchanges, linted and listed."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from moralscope.cli import rules_attributes, rules_generate, rules_stats, rules_train
-from moralscope.cli.options import Encoder, Json, Out, Seed
+from moralscope.cli.declare import takes
+from moralscope.cli.options import RecordOutput
+from moralscope.rules.options import ExchangeInput, LintOptions, RetrieveOptions, ShowOptions
 
 if TYPE_CHECKING:
+    from moralscope.core.protocols import Encoder
     from moralscope.core.records import RunRecord
     from moralscope.rules.show import ListedRule
 
@@ -21,116 +23,56 @@ app.command("train")(rules_train.train)
 app.command("generate")(rules_generate.generate)
 app.command("attributes")(rules_attributes.attributes)
 
-Rulebooks = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--rulebook",
-        metavar="FILE",
-        help="Rules of your own (YAML, CSV, plain lines); again for more, over it; 'moralscope' "
-        "is ours.",
-    ),
-]
-
 
 @app.command()
-def retrieve(
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="CSV, JSONL or Parquet with prompt and reply."),
-    ] = None,
-    prompt: Annotated[str | None, typer.Option("--prompt", help="What the person asked.")] = None,
-    reply: Annotated[str | None, typer.Option("--reply", help="What the chatbot said.")] = None,
-    rulebook: Rulebooks = None,
-    encoder: Encoder = "minilm",
-    top: Annotated[int, typer.Option("--top", min=1, max=50, help="Rules a reply.")] = 5,
-    method: Annotated[
-        str,
-        typer.Option("--method", help="rules, or a baseline of the paper: sbert, random."),
-    ] = "rules",
-    known: Annotated[
-        Path | None,
-        typer.Option("--known", metavar="FILE", help="For sbert: annotated exchanges (MIC.csv)."),
-    ] = None,
-    columns: Annotated[
-        str | None, typer.Option("--columns", help="What they are called: prompt=Q,reply=A.")
-    ] = None,
-    json: Json = False,
-    out: Out = None,
-    seed: Seed = 0,
-) -> None:
+@takes
+def retrieve(source: ExchangeInput, options: RetrieveOptions, output: RecordOutput) -> None:
     """Find the rules that concern a reply, or each reply of a file; none is judged.
 
     Example: moralscope rules retrieve --prompt "Any plans?" --reply "I'll read my ex's diary."
     """
-    from moralscope.cli.output import emit, fetching
-    from moralscope.models.encoders.prepare import prepare_encoder
-    from moralscope.rules import show as job
-    from moralscope.rules.audit_files import one_exchange, open_exchanges, parse_columns
+    from moralscope.cli.output import emit_to
+    from moralscope.rules.audit_files import read_exchanges
+    from moralscope.rules.show import retrieve
 
-    options = job.RetrieveOptions(tuple(rulebook or ()), top, method, known, seed)
-    job.check_options(options)
-    if (file is None) == (reply is None) or (file is not None and prompt is not None):
-        raise typer.BadParameter("give FILE, or --prompt and --reply, not both")
-    names = parse_columns(columns)
-    given = open_exchanges(file, names) if file else one_exchange(prompt, reply or "")
-    model = None
-    if method != "random":
-        with fetching() as progress:
-            model = prepare_encoder(encoder, progress)
-    record = job.retrieve(given, options, encoder=model)
-    emit(record, json=json, path=out, show=_show_found)
+    given = read_exchanges(source)
+    model = None if options.method == "random" else _encoder(options.encoder)
+    emit_to(output, retrieve(given, options, model=model), _show_found)
 
 
 @app.command()
-def lint(
-    rulebook: Rulebooks = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option("--encoder", "-e", help="Compare meanings too, e.g. minilm; else words."),
-    ] = None,
-    json: Json = False,
-    out: Out = None,
-    seed: Seed = 0,
-) -> None:
+@takes
+def lint(options: LintOptions, output: RecordOutput) -> None:
     """Look for duplicates, contradictions, vague rules and imbalance in rulebooks.
 
     Example: moralscope rules lint --rulebook house.yaml --encoder minilm
     """
-    from moralscope.cli.output import emit, fetching
-    from moralscope.models.encoders.prepare import prepare_encoder
+    from moralscope.cli.output import emit_to
     from moralscope.rules.show import lint_rules
 
-    model = None
-    if encoder is not None:
-        with fetching() as progress:
-            model = prepare_encoder(encoder, progress)
-    record = lint_rules(rulebook or (), encoder=model, seed=seed)
-    emit(record, json=json, path=out, show=_show_lint)
+    model = _encoder(options.encoder) if options.encoder is not None else None
+    emit_to(output, lint_rules(options, model=model), _show_lint)
 
 
 @app.command()
-def show(
-    rulebook: Rulebooks = None,
-    theme: Annotated[str, typer.Option("--theme", help="Only this theme, e.g. privacy.")] = "",
-    foundation: Annotated[
-        str,
-        typer.Option(
-            "--foundation", help="Only care, fairness, liberty, loyalty, authority or sanctity."
-        ),
-    ] = "",
-    json: Json = False,
-    out: Out = None,
-    seed: Seed = 0,
-) -> None:
+@takes
+def show(options: ShowOptions, output: RecordOutput) -> None:
     """List the rules of rulebooks, with severity and consensus.
 
     Example: moralscope rules show --theme privacy
     """
-    from moralscope.cli.output import emit
+    from moralscope.cli.output import emit_to
     from moralscope.rules.show import show_rules
 
-    record = show_rules(rulebook or (), theme=theme, foundation=foundation, seed=seed)
-    emit(record, json=json, path=out, show=_show_rules)
+    emit_to(output, show_rules(options), _show_rules)
+
+
+def _encoder(name: str) -> "Encoder":
+    from moralscope.cli.output import fetching
+    from moralscope.models.encoders.prepare import prepare_encoder
+
+    with fetching() as progress:
+        return prepare_encoder(name, progress)
 
 
 def _show_found(record: "RunRecord") -> None:

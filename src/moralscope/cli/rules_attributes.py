@@ -1,54 +1,32 @@
 """`moralscope rules attributes`: what trained experts say of given rules."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from moralscope.cli.options import Json, Out, Seed
+from moralscope.cli.declare import takes
+from moralscope.cli.options import RecordOutput
+from moralscope.rules.options import AttributesInput, AttributesOptions
 
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
 
 
-def attributes(
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="CSV with prompt, reply and rule, or MIC.csv."),
-    ] = None,
-    rule: Annotated[
-        list[str] | None, typer.Option("--rule", help="A rule; again for more.")
-    ] = None,
-    prompt: Annotated[str | None, typer.Option("--prompt", help="What the person asked.")] = None,
-    reply: Annotated[str | None, typer.Option("--reply", help="What the chatbot said.")] = None,
-    experts: Annotated[
-        str, typer.Option("--experts", help="A folder that 'rules train' wrote, or scripted.")
-    ] = "mpnet",
-    columns: Annotated[
-        str | None, typer.Option("--columns", help="What they are called: prompt=Q,rule=rot.")
-    ] = None,
-    json: Json = False,
-    out: Out = None,
-    seed: Seed = 0,
-) -> None:
+@takes
+def attributes(source: AttributesInput, options: AttributesOptions, output: RecordOutput) -> None:
     """Estimate foundations, severity and consensus of rules, and how replies stand to them.
 
     Example: moralscope rules attributes --rule "It is wrong to lie." --experts my-experts
     """
-    from moralscope.cli.output import emit, fetching
+    from moralscope.cli.output import emit_to, fetching
     from moralscope.io.columns import parse_columns
     from moralscope.rules import estimate as job
 
-    if (file is None) == (not rule) or (file is not None and reply is not None):
-        raise typer.BadParameter("give FILE, or --rule (with --prompt and --reply), not both")
-    if file is not None:
-        asked = job.read_asked(file, parse_columns(columns))
+    if source.file is not None:
+        asked = job.read_asked(source.file, parse_columns(source.columns))
     else:
-        asked = job.asked_rules(rule or [], prompt, reply)
+        asked = job.asked_rules(source.rule, source.prompt, source.reply)
     with fetching() as progress:
-        ready = job.prepare_attributes(experts, progress)
-    record = job.attributes(asked, ready, seed=seed)
-    emit(record, json=json, path=out, show=_show)
+        ready = job.prepare_attributes(options.experts, progress)
+    emit_to(output, job.attributes(asked, options, models=ready), _show)
 
 
 def _show(record: "RunRecord") -> None:

@@ -1,64 +1,32 @@
 """`moralscope rules stats`: what a set of annotations is made of."""
 
 from math import isnan
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from moralscope.cli.options import Json, Out, Report, Seed
+from moralscope.cli.declare import takes
+from moralscope.cli.options import ReportOutput
+from moralscope.rules.options import AnnotationInput, StatsOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from moralscope.core.records import RunRecord
 
-AnnotationPath = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="[FILE]", help="MIC.csv or SOCIAL-CHEM-101; else MORALSCOPE_DATA/mic/MIC.csv."
-    ),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option("--columns", help="Where names differ: prompt=question,reply=answer,…"),
-]
-Kind = Annotated[
-    str | None, typer.Option("--kind", help="mic or social-chem, where the columns do not say.")
-]
-Malformed = Annotated[
-    str, typer.Option("--malformed", help="What a malformed line does: stop, or skip it.")
-]
 
-
-def stats(
-    file: AnnotationPath = None,
-    columns: Columns = None,
-    kind: Kind = None,
-    malformed: Malformed = "stop",
-    json: Json = False,
-    out: Out = None,
-    report: Report = None,
-    seed: Seed = 0,
-) -> None:
+@takes
+def stats(source: AnnotationInput, options: StatsOptions, output: ReportOutput) -> None:
     """Count annotations; show how attributes are distributed and how far people agree.
 
     Figure 2 and section 4 of Ziems et al. 2022, beside the paper's. The texts may offend.
 
     Example: moralscope rules stats MIC.csv --malformed skip
     """
-    from moralscope.cli.output import emit
+    from moralscope.cli.output import emit_to
     from moralscope.io.columns import parse_columns
-    from moralscope.rules import annotations as integrity_data
+    from moralscope.rules.annotations import stats
 
-    record = integrity_data.stats(
-        file,
-        kind=kind,
-        columns=parse_columns(columns),
-        malformed=malformed,
-        seed=seed,
-    )
-    emit(record, json=json, path=out, show=_show, report=report)
+    columns = parse_columns(source.columns)
+    emit_to(output, stats(source.file, options, columns=columns), _show)
 
 
 def _show(record: "RunRecord") -> None:

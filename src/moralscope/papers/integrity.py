@@ -126,7 +126,7 @@ def predictions(experts: AttributeExperts) -> dict[str, dict[str, Predict]]:
     def of(name: str) -> Predict:
         def predict(rows: Sequence[Annotation]) -> list[Any]:
             asked = [AskedRule(row.rule, row.exchange) for row in rows]
-            return [getattr(one, name) for one in attributes(asked, experts).results]
+            return [getattr(one, name) for one in attributes(asked, models=experts).results]
 
         return predict
 

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
+from moralscope.core.options import chosen_options
 from moralscope.core.records import RunRecord
 from moralscope.models.store.data_files import data_file
+from moralscope.rules.options import StatsOptions
 from moralscope.rules.paper import load_paper
 from moralscope.rules.reading import AnnotationFile, read_annotations
 from moralscope.rules.records import Annotation
@@ -39,11 +41,10 @@ def load_annotations(
 
 def stats(
     path: Path | None = None,
+    options: StatsOptions | None = None,
     *,
-    kind: str | None = None,
     columns: Mapping[str, str] | None = None,
-    malformed: str = "stop",
-    seed: int = 0,
+    **given: Any,
 ) -> RunRecord:
     """Count and describe the annotations of a file (Figure 2 beside the paper's).
 
@@ -51,16 +52,15 @@ def stats(
     ----------
     path
         MIC.csv, a SOCIAL-CHEM-101 file, or one like them; by default the user's MIC.csv.
-    kind
-        mic or social-chem, where the columns do not say.
+    options
+        `StatsOptions`, or its fields as keywords; the seed is that of intervals, and of the split
+        where the file has none.
     columns
         Our name of a column → the file's.
-    malformed
-        What a malformed line does: stop or skip.
-    seed
-        Of intervals, and of the split where the file has none.
     """
-    file = load_annotations(path, kind=kind, columns=columns, malformed=malformed)
+    chosen = chosen_options(StatsOptions, options, given)
+    seed = chosen.seed
+    file = load_annotations(path, kind=chosen.kind, columns=columns, malformed=chosen.malformed)
     rows = file.annotations
     same_rule = reliability(rows, unit="rule", seed=seed)
     own_rules = reliability(rows, unit="exchange", seed=seed)

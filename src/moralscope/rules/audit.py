@@ -4,10 +4,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
+from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Classifier, Encoder, Generator
 from moralscope.core.records import ModelRef, RunRecord
 from moralscope.models.encoders.prepare import prepare_encoder
@@ -25,8 +25,9 @@ from moralscope.rules.audit_statistics import (
     compare_audits,
     figures,
 )
-from moralscope.rules.auditor import TOP, Auditor, Examined
+from moralscope.rules.auditor import Auditor, Examined
 from moralscope.rules.generation import RuleWriter
+from moralscope.rules.options import AuditOptions
 from moralscope.rules.records import Exchange
 from moralscope.rules.retrieval import Retriever
 from moralscope.rules.revision import Reviser
@@ -39,9 +40,6 @@ __all__ = ["AuditModels", "AuditOptions", "Auditor", "audit", "check_options", "
 
 Report = Callable[[int, int], None]
 Exchanges = Sequence[Exchange] | ExchangeFile
-GENERATOR = "smollm2"
-WRITER = "rules"
-MAX_TOP = 50
 NOT_AUTHORITY = (
     "verdicts say what these rules and these models make of a reply: several, even conflicting, "
     "rules may apply, and people differ; they are not moral advice"
@@ -52,37 +50,6 @@ _ADAPTED = (
 )
 _BLOCK = 64  # replies that are audited at once
 _NAMED = 5
-
-
-@dataclass(frozen=True, slots=True)
-class AuditOptions:
-    """What an audit uses and asks for.
-
-    Examples
-    --------
-    >>> AuditOptions().top
-    5
-    """
-
-    rulebooks: tuple[str, ...] = ()  # files, later over earlier; "moralscope" is ours, the default
-    experts: str = "mpnet"
-    encoder: str | None = None  # the experts' base by default
-    top: int = TOP
-    revise: bool = False
-    generator: str = GENERATOR
-    generate: bool = False  # rules, too
-    writer: str = WRITER
-    exact: bool = False  # 32 bits instead of 8 where a CPU can compute in 8
-    config: Path | None = None
-    gate: str | None = None
-    seed: int = 0
-
-    @property
-    def encoder_name(self) -> str:
-        """The encoder that finds rules: the one named, else that of the experts."""
-        if self.encoder:
-            return self.encoder
-        return self.experts if self.experts in ("mpnet", "minilm", "scripted") else "minilm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +147,7 @@ def join_auditor(
 
 
 def check_options(options: AuditOptions, *, paired: bool = False) -> Gate | None:
-    """Refuse options that cannot be met before anything is loaded; return the gate."""
-    if not 1 <= options.top <= MAX_TOP:
-        raise InputError(f"--top is {options.top}", f"give a number from 1 to {MAX_TOP}")
+    """Return the gate; one that asks for no figure of ours is refused before anything is loaded."""
     if options.gate is None:
         return None
     return parse_gate(options.gate, [*FIGURES, *PAIRED_FIGURES] if paired else FIGURES)
@@ -209,15 +174,16 @@ def audit(
     against: Exchanges | None = None,
     report: Report | None = None,
     tell: Callable[[AuditedReply], None] | None = None,
+    **given: Any,
 ) -> RunRecord:
     """Audit replies and return a run record with one result a reply, in order.
 
     Parameters
     ----------
     exchanges
-        Exchanges, or a file of them (`jobs.audit_files.open_exchanges`), read in blocks.
+        Exchanges, or a file of them (`rules.audit_files.open_exchanges`), read in blocks.
     options
-        Rulebooks, experts, limits, gate, seed.
+        `AuditOptions`, or its fields as keywords.
     models
         What `prepare_auditor` made; else it is made from the options.
     against
@@ -229,12 +195,11 @@ def audit(
 
     Examples
     --------
-    >>> options = AuditOptions(experts="scripted")
-    >>> record = audit([Exchange("Hi!", "Hello you.", "a")], options)
+    >>> record = audit([Exchange("Hi!", "Hello you.", "a")], experts="scripted")
     >>> [(row.id, row.reply, row.revised_reply) for row in record.results]
     [('a', 'Hello you.', None)]
     """
-    chosen = options or AuditOptions()
+    chosen = chosen_options(AuditOptions, options, given)
     gate = check_options(chosen, paired=against is not None)
     if not len(exchanges):
         raise InputError("there are no replies to audit", "give at least one")

@@ -13,6 +13,7 @@ from typing import Any
 from moralscope.core.errors import InputError
 from moralscope.io import columns
 from moralscope.io.tables import SUFFIXES, Row, read_rows
+from moralscope.rules.options import ExchangeInput
 from moralscope.rules.records import Exchange
 
 COLUMNS = ("prompt", "reply", "id")
@@ -100,6 +101,20 @@ def one_exchange(prompt: str | None, reply: str) -> list[Exchange]:
             limit = f"at most {MAX_CHARACTERS:,} can be read"
             raise InputError(f"the {name} has {len(value):,} characters", limit)
     return [Exchange(prompt or "", reply)]
+
+
+def read_exchanges(source: ExchangeInput) -> "ExchangeFile | list[Exchange]":
+    """Return the exchanges that a command line names: a file, opened and checked, or one.
+
+    Examples
+    --------
+    >>> read_exchanges(ExchangeInput(reply="Hello."))
+    [Exchange(prompt='', reply='Hello.', id='')]
+    """
+    names = parse_columns(source.columns)
+    if source.file is not None:
+        return open_exchanges(source.file, names)
+    return one_exchange(source.prompt, source.reply or "")
 
 
 def blocks(exchanges: Iterable[Exchange], size: int) -> Iterator[list[Exchange]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from moralscope.core.errors import InputError
+from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Matrix
 from moralscope.core.records import ModelRef, RunRecord
 from moralscope.io.csv_rows import CsvSource
@@ -17,6 +18,7 @@ from moralscope.models.classifiers import Experts, ScriptedExperts
 from moralscope.models.store import Progress
 from moralscope.rules.alignment import TASK, alignment_pair
 from moralscope.rules.attribute_lessons import FOUNDATIONS_TASK, SCALES
+from moralscope.rules.options import AttributesOptions
 from moralscope.rules.reading import read_annotations
 from moralscope.rules.records import ALIGNMENTS, FOUNDATIONS, SCALE, Exchange
 from moralscope.stories.experts import RULES, prepare_experts
@@ -112,18 +114,33 @@ def read_asked(path: Path, columns: Mapping[str, str] | None = None) -> list[Ask
 
 
 def attributes(
-    asked: Sequence[AskedRule], experts: AttributeExperts, *, seed: int = 0
+    asked: Sequence[AskedRule],
+    options: AttributesOptions | None = None,
+    *,
+    models: AttributeExperts | None = None,
+    **given: Any,
 ) -> RunRecord:
     """Return a run record with one `EstimatedRule` a rule, in order.
 
+    Parameters
+    ----------
+    asked
+        Rules, with the exchange each is set beside, where there is one.
+    options
+        `AttributesOptions`, or its fields as keywords.
+    models
+        Experts that are loaded already; else those that the options name.
+
     Examples
     --------
-    >>> record = attributes([AskedRule("Don't lie.")], prepare_attributes("scripted"))
+    >>> record = attributes([AskedRule("Don't lie.")], experts="scripted")
     >>> record.results[0].alignment, record.results[0].evidence
     (None, 'estimated')
     """
     if not asked or not all(one.rule.strip() for one in asked):
         raise InputError("there is no rule to look at", "give one or more, none of them empty")
+    chosen = chosen_options(AttributesOptions, options, given)
+    experts = models or prepare_attributes(chosen.experts)
     found: list[dict[str, Any]] = [{"rule": one.rule} for one in asked]
     bare = [("", one.rule) for one in asked]
     if FOUNDATIONS_TASK in experts.tasks:
@@ -139,7 +156,7 @@ def attributes(
         _align(found, asked, experts)
     return RunRecord(
         "rules attributes",
-        seed=seed,
+        seed=chosen.seed,
         config={"experts": experts.ref.name, "tasks": list(experts.tasks)},
         models=[experts.ref],
         results=[EstimatedRule(**one) for one in found],

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
+from moralscope.core.options import chosen_options
 from moralscope.core.records import ModelRef, RunRecord
 from moralscope.io.files import write_whole
 from moralscope.io.run_records import check_writable, model_refs
@@ -21,43 +22,18 @@ from moralscope.models.language.prepare import generator_refs, prepare_generator
 from moralscope.models.store import Progress
 from moralscope.rules.attributes import Attributes
 from moralscope.rules.audit_files import ExchangeFile, blocks
-from moralscope.rules.generation import (
-    HYPOTHESES,
-    LeftOut,
-    RuleWriter,
-    WrittenRules,
-    decoding_named,
-)
+from moralscope.rules.generation import DECODINGS, LeftOut, RuleWriter, WrittenRules
+from moralscope.rules.options import GenerateOptions
 from moralscope.rules.records import Exchange
 from moralscope.rules.rulebook import load_layers
 from moralscope.rules.show import NOT_LAW
 
-GENERATOR = "rules"
 ESTIMATED = "severity, consensus and foundations are estimates from like rules of the rulebook"
 _BLOCK = 64  # exchanges whose rules are written at once
 _NAMED = 5
 
 Report = Callable[[int, int], None]
 Exchanges = Sequence[Exchange] | ExchangeFile
-
-
-@dataclass(frozen=True, slots=True)
-class GenerateOptions:
-    """What writes rules, and how many hypotheses are kept.
-
-    Examples
-    --------
-    >>> GenerateOptions().decoding
-    'beam'
-    """
-
-    generator: str = GENERATOR
-    adapter: Path | None = None
-    encoder: str = "minilm"
-    rulebooks: tuple[str, ...] = ()  # files, later over earlier; none is ours
-    decoding: str = "beam"  # greedy, beam (3) or nucleus (0.9)
-    keep: int = HYPOTHESES
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +75,6 @@ class RuleWriting:
     refs: Sequence[ModelRef] = ()
 
 
-def check_options(options: GenerateOptions) -> None:
-    """Refuse options that cannot be met before anything is loaded."""
-    decoding_named(options.decoding)
-    if not 1 <= options.keep <= HYPOTHESES:
-        raise InputError(f"--keep is {options.keep}", f"give a number from 1 to {HYPOTHESES}")
-
-
 def prepare_writing(options: GenerateOptions, progress: Progress | None = None) -> RuleWriting:
     """Load the generator, the encoder and the rulebook.
 
@@ -115,7 +84,6 @@ def prepare_writing(options: GenerateOptions, progress: Progress | None = None) 
     >>> ready.rulebook, [ref.name for ref in ready.refs]
     ('moralscope', ['scripted', 'scripted'])
     """
-    check_options(options)
     book = load_layers(options.rulebooks)
     generator = prepare_generator(options.generator, adapter=options.adapter, progress=progress)
     encoder = prepare_encoder(options.encoder, progress)
@@ -123,7 +91,7 @@ def prepare_writing(options: GenerateOptions, progress: Progress | None = None) 
         generator,
         encoder,
         book.rules,
-        decoding=decoding_named(options.decoding),
+        decoding=DECODINGS[options.decoding],
         keep=options.keep,
         seed=options.seed,
     )
@@ -137,15 +105,16 @@ def generate_rules(
     *,
     ready: RuleWriting | None = None,
     report: Report | None = None,
+    **given: Any,
 ) -> RunRecord:
     """Write rules for exchanges and return a run record with one result an exchange, in order.
 
     Parameters
     ----------
     exchanges
-        Exchanges, or a file of them (`jobs.audit_files.open_exchanges`), read in blocks.
+        Exchanges, or a file of them (`rules.audit_files.open_exchanges`), read in blocks.
     options
-        Generator, encoder, rulebooks, decoding, seed.
+        `GenerateOptions`, or its fields as keywords.
     ready
         What `prepare_writing` made; else it is made from the options.
     report
@@ -158,8 +127,7 @@ def generate_rules(
     >>> record.results[0].rules, record.results[0].left_out[0].text == record.results[0].best
     ((), True)
     """
-    chosen = options or GenerateOptions()
-    check_options(chosen)
+    chosen = chosen_options(GenerateOptions, options, given)
     if not len(exchanges):
         raise InputError("there are no exchanges to write rules for", "give at least one")
     ready = ready or prepare_writing(chosen)

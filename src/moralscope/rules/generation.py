@@ -10,17 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
-from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder, Generator, Matrix
 from moralscope.core.records import Candidate, Decoding
-from moralscope.core.registry import did_you_mean
 from moralscope.rules.judgments import broken_checks, read_judgment, unmet_criteria, words_of
+from moralscope.rules.options import HYPOTHESES
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.retrieval import Found, Retriever, unit_rows
 from moralscope.rules.rule_lessons import MAX_PROMPT, MAX_REPLY, rule_prompt
 from moralscope.rules.sanitize import clean, read_exchange, unreadable
 
-HYPOTHESES = 3
 MAX_TOKENS = 40
 DECODINGS = {
     "greedy": Decoding("greedy", count=1, max_tokens=MAX_TOKENS),
@@ -52,19 +50,6 @@ class WrittenRules:
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
     refusal: str = ""
-
-
-def decoding_named(name: str) -> Decoding:
-    """Return greedy, beam (3) or nucleus (0.9), as in the paper.
-
-    Examples
-    --------
-    >>> decoding_named("beam").count, decoding_named("greedy").count
-    (3, 1)
-    """
-    if name not in DECODINGS:
-        raise InputError(f"there is no decoding '{name[:40]}'", did_you_mean(name, DECODINGS))
-    return DECODINGS[name]
 
 
 class RuleWriter:

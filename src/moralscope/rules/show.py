@@ -3,21 +3,22 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.errors import UnknownName
+from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import RunRecord
 from moralscope.core.registry import did_you_mean
 from moralscope.io.run_records import model_refs
+from moralscope.models.encoders.prepare import prepare_encoder
 from moralscope.rules.annotations import load_annotations
 from moralscope.rules.lint import KINDS, lint
+from moralscope.rules.options import LintOptions, RetrieveOptions, ShowOptions
 from moralscope.rules.records import FOUNDATIONS, Exchange, RuleOfThumb
 from moralscope.rules.retrieval import Found, NearestExchange, RandomRules, Retriever
 from moralscope.rules.rulebook import Rulebook, load_layers
 
-METHODS = ("rules", "sbert", "random")
 NOT_LAW = "rules are opinions that many hold; several, even conflicting ones, may apply at once"
 
 
@@ -45,66 +46,47 @@ class FoundRules:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RetrieveOptions:
-    """What is searched, and how: `sbert` and `random` are the paper's baselines.
-
-    Examples
-    --------
-    >>> RetrieveOptions().method
-    'rules'
-    """
-
-    rulebooks: tuple[str, ...] = ()  # files, later over earlier; none is ours
-    top: int = 5
-    method: str = "rules"
-    known: Path | None = None  # annotated exchanges (MIC.csv) for sbert
-    seed: int = 0
-
-
 class _Finds(Protocol):
     def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]: ...
-
-
-def check_options(options: RetrieveOptions) -> None:
-    """Refuse options that cannot be met before anything is loaded."""
-    if options.method not in METHODS:
-        raise UnknownName(
-            f"there is no method '{options.method[:40]}'", did_you_mean(options.method, METHODS)
-        )
-    if options.known is not None and options.method != "sbert":
-        raise InputError("--known is for --method sbert only", "leave it out")
 
 
 def retrieve(
     exchanges: Iterable[Exchange],
     options: RetrieveOptions | None = None,
     *,
-    encoder: Encoder | None = None,
+    model: Encoder | None = None,
+    **given: Any,
 ) -> RunRecord:
     """Find rules for exchanges; only `random` needs no encoder.
 
+    Parameters
+    ----------
+    exchanges
+        Prompts and replies.
+    options
+        `RetrieveOptions`, or its fields as keywords.
+    model
+        An encoder that is loaded already; else the one that the options name.
+
     Examples
     --------
-    >>> from moralscope.models.encoders.prepare import prepare_encoder
     >>> asked = [Exchange("Do you lie?", "I lie to my friends")]
-    >>> record = retrieve(asked, encoder=prepare_encoder("scripted"))
+    >>> record = retrieve(asked, encoder="scripted")
     >>> len(record.results[0].rules), record.config["rulebook"]
     (5, 'moralscope')
     """
-    options = options or RetrieveOptions()
-    check_options(options)
+    chosen = chosen_options(RetrieveOptions, options, given)
     asked = list(exchanges)
-    book = load_layers(options.rulebooks)
-    found = _finder(book, options, encoder).find(asked, options.top)
-    uses = [encoder] if encoder is not None and options.method != "random" else []
+    book = load_layers(chosen.rulebooks)
+    uses = [] if chosen.method == "random" else [model or prepare_encoder(chosen.encoder)]
+    found = _finder(book, chosen, uses).find(asked, chosen.top)
     return RunRecord(
         "rules retrieve",
-        seed=options.seed,
+        seed=chosen.seed,
         config={
-            "rulebook": str(options.known) if options.method == "sbert" else book.name,
-            "method": options.method,
-            "top": options.top,
+            "rulebook": str(chosen.known) if chosen.method == "sbert" else book.name,
+            "method": chosen.method,
+            "top": chosen.top,
             "encoder": uses[0].name if uses else None,
         },
         models=model_refs(uses),
@@ -122,18 +104,16 @@ def retrieve(
     )
 
 
-def _finder(book: Rulebook, options: RetrieveOptions, encoder: Encoder | None) -> _Finds:
-    if options.method == "random":
+def _finder(book: Rulebook, options: RetrieveOptions, encoders: Sequence[Encoder]) -> _Finds:
+    if not encoders:
         return RandomRules(book.rules, options.seed)
-    if encoder is None:
-        raise InputError(f"the method '{options.method}' needs an encoder", "name one")
     if options.method == "rules":
-        return Retriever(book.rules, encoder)
-    return NearestExchange(load_annotations(options.known).annotations, encoder, options.seed)
+        return Retriever(book.rules, encoders[0])
+    return NearestExchange(load_annotations(options.known).annotations, encoders[0], options.seed)
 
 
 def lint_rules(
-    rulebooks: Sequence[str] = (), *, encoder: Encoder | None = None, seed: int = 0
+    options: LintOptions | None = None, *, model: Encoder | None = None, **given: Any
 ) -> RunRecord:
     """Say what a reader would object to in rulebooks, laid over each other.
 
@@ -144,7 +124,9 @@ def lint_rules(
     >>> lint_rules().statistics["findings"]
     {'duplicate': 0, 'contradiction': 0, 'vague': 0, 'imbalance': 0}
     """
-    return lint_book(load_layers(rulebooks), encoder=encoder, seed=seed)
+    chosen = chosen_options(LintOptions, options, given)
+    encoder = model or (prepare_encoder(chosen.encoder) if chosen.encoder else None)
+    return lint_book(load_layers(chosen.rulebooks), encoder=encoder, seed=chosen.seed)
 
 
 def lint_book(book: Rulebook, *, encoder: Encoder | None = None, seed: int = 0) -> RunRecord:
@@ -169,9 +151,7 @@ def lint_book(book: Rulebook, *, encoder: Encoder | None = None, seed: int = 0) 
     )
 
 
-def show_rules(
-    rulebooks: Sequence[str] = (), *, theme: str = "", foundation: str = "", seed: int = 0
-) -> RunRecord:
+def show_rules(options: ShowOptions | None = None, **given: Any) -> RunRecord:
     """List the rules of rulebooks by theme and foundation.
 
     Examples
@@ -180,19 +160,17 @@ def show_rules(
     >>> record.results[0].id, record.statistics["rules"]
     ('care-suicide-help', 6)
     """
-    book = load_layers(rulebooks)
-    themes = set(book.themes.values())
-    for what, name, known in (
-        ("theme", theme, themes),
-        ("foundation", foundation, set(FOUNDATIONS)),
-    ):
-        if name and name not in known:
-            raise UnknownName(f"there is no {what} '{name[:40]}'", did_you_mean(name, known))
+    wanted = chosen_options(ShowOptions, options, given)
+    book = load_layers(wanted.rulebooks)
+    theme, foundation = wanted.theme or "", wanted.foundation or ""
+    known = set(book.themes.values())
+    if theme and theme not in known:
+        raise UnknownName(f"there is no theme '{theme[:40]}'", did_you_mean(theme, known))
     chosen = book.chosen(theme, foundation)
     counts = Counter(book.themes.get(rule.text, "") for rule in chosen.rules)
     return RunRecord(
         "rules show",
-        seed=seed,
+        seed=wanted.seed,
         config={"rulebook": book.name, "theme": theme or None, "foundation": foundation or None},
         models=[],
         results=[_listed(rule, book) for rule in chosen.rules],

@@ -6,23 +6,31 @@ All limits stand in `Thresholds`; a TOML file can change them.
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.options import Option, Options, option_fields
 from moralscope.core.registry import did_you_mean
 from moralscope.io.files import read_small_text
 from moralscope.rules.records import SCALE, RuleFinding, Verdict
 
 ABSTAINED = "abstained: "
-_RANGES = {"severity": SCALE, "consensus": SCALE}  # every other limit lies between 0 and 1
 _REMEDY = "write lines such as flag = 0.3"
 
 
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    """Every limit of an audit, in one place.
+def _share(meaning: str) -> Option:
+    return Option(meaning, least=0, most=1)
+
+
+def _scale(meaning: str) -> Option:
+    return Option(meaning, least=SCALE[0], most=SCALE[1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds(Options):
+    """Every limit of an audit, in one place: for the TOML file, HTTP and Python.
 
     Examples
     --------
@@ -30,15 +38,20 @@ class Thresholds:
     0.5
     """
 
-    applies: float = 0.2  # least similarity at which a found rule is asked about
-    near: float = 0.9  # least share of the nearest rule's similarity, too
-    disagree: float = 0.5  # least probability at which a rule counts as broken
-    agree: float = 0.5  # the same for kept
-    flag: float = 0.3  # a score of minus this, or below, is flagged
-    severity: float = 3.0  # of a rule about which nothing is known
-    consensus: float = 3.0
-    gain: float = 0.1  # by how much a revised reply must improve the score
-    relevance: float = 0.6  # least share of the reply's similarity to the prompt that it must keep
+    applies: Annotated[float, _share("Least similarity at which a found rule is asked about.")] = (
+        0.2
+    )
+    near: Annotated[float, _share("Least share of the nearest rule's similarity, too.")] = 0.9
+    disagree: Annotated[float, _share("Least probability at which a rule counts as broken.")] = 0.5
+    agree: Annotated[float, _share("Least probability at which a rule counts as kept.")] = 0.5
+    flag: Annotated[float, _share("A score of minus this, or below, is flagged.")] = 0.3
+    severity: Annotated[float, _scale("Severity of a rule that has none.")] = 3.0
+    consensus: Annotated[float, _scale("Consensus about a rule that has none.")] = 3.0
+    gain: Annotated[float, _share("By how much a revised reply must improve the score.")] = 0.1
+    relevance: Annotated[
+        float,
+        _share("Least share of the reply's similarity to the prompt that a revised one keeps."),
+    ] = 0.6
 
 
 def read_thresholds(path: Path | None) -> Thresholds:
@@ -67,19 +80,16 @@ def given_thresholds(given: Mapping[str, Any], source: str) -> Thresholds:
     >>> given_thresholds({"flag": 0.5}, "the request").flag
     0.5
     """
-    known = [field.name for field in fields(Thresholds)]
+    known = {field.name: field.option for field in option_fields(Thresholds)}
     for name, value in given.items():
         if name not in known:
             raise UnknownName(f"{source} has '{name[:60]}'", did_you_mean(name, known))
-        low, high = _RANGES.get(name, (0.0, 1.0))
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float)
-            or not low <= value <= high
-        ):
+        low, high = known[name].least or 0.0, known[name].most or 1.0
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not low <= value <= high:
             what = f"{source} has no good value for '{name}'"
             raise InputError(what, f"give a number from {low:g} to {high:g}")
-    return replace(Thresholds(), **{name: float(value) for name, value in given.items()})
+    return Thresholds(**{name: float(value) for name, value in given.items()})
 
 
 def weight(rule: RuleFinding, limits: Thresholds) -> float:

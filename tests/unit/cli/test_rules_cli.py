@@ -81,9 +81,9 @@ def test_the_sbert_baseline_reads_annotations(tmp_path):
 
 
 def test_wrong_usage_is_refused(tmp_path):
-    assert run("retrieve").exit_code == 2
-    assert run("retrieve", tmp_path / "a.jsonl", "--reply", "x").exit_code == 2
-    assert "no method 'sbrt'" in str(run("retrieve", "--reply", "x", "--method", "sbrt").exception)
+    assert run("retrieve").exception.exit_code == 2
+    assert run("retrieve", tmp_path / "a.jsonl", "--reply", "x").exception.exit_code == 2
+    assert "method is 'sbrt'" in str(run("retrieve", "--reply", "x", "--method", "sbrt").exception)
     known = run("retrieve", "--reply", "x", "--known", tmp_path / "MIC.csv")
     assert "--known is for --method sbert" in str(known.exception)
 

@@ -41,7 +41,7 @@ def test_a_file_is_answered_in_its_order_and_the_best_are_written(tmp_path):
     "wrong", [(), ("--prompt", "Hi"), ("f.csv", "--reply", "x"), ("--reply", "x", "--keep", "4")]
 )
 def test_a_wrong_call_is_refused(wrong):
-    assert run(*wrong).exit_code == 2
+    assert run(*wrong).exception.exit_code == 2
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_any_work(tmp_path):

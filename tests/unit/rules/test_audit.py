@@ -118,7 +118,9 @@ def test_scripted_models_give_the_same_answer_again_and_in_any_company():
 def test_models_and_rules_are_named(tmp_path):
     path = tmp_path / "ours.csv"
     path.write_text("text,severity,consensus\nIt is wrong to kill people.,5,5\n")
-    options = AuditOptions((str(path),), experts="scripted", revise=True, generator="scripted")
+    options = AuditOptions(
+        rulebooks=(str(path),), experts="scripted", revise=True, generator="scripted"
+    )
     record = audit([KILLS], options)
     assert (record.config["rules"], record.config["rulebook"]) == (1, "ours")
     assert record.config["thresholds"]["flag"] == 0.3
@@ -138,5 +140,5 @@ def test_the_alignment_expert_is_used_where_there_is_one():
 
 @pytest.mark.parametrize("top", [0, 51])
 def test_top_has_bounds(top):
-    with pytest.raises(InputError, match="--top"):
+    with pytest.raises(InputError, match="top is"):
         prepare_auditor(AuditOptions(experts="scripted", top=top))

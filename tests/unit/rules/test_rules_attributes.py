@@ -15,7 +15,7 @@ def test_rows_with_an_exchange_are_aligned_and_others_are_not(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("prompt,reply,rule\nLie?,Yes.,Don't lie.\nPay?,No.,Pay.\n")
     rows = read_asked(path) + asked_rules(["Be kind."])
-    record = attributes(rows, prepare_attributes("scripted"))
+    record = attributes(rows, models=prepare_attributes("scripted"))
     assert [row.rule for row in record.results] == ["Don't lie.", "Pay.", "Be kind."]
     assert [row.reply for row in record.results] == ["Yes.", "No.", None]
     assert [row.alignment is None for row in record.results] == [False, False, True]
@@ -33,7 +33,7 @@ def test_columns_may_have_other_names(tmp_path):
 @pytest.mark.parametrize("rules", [[], [" "]])
 def test_no_rule_is_refused(rules):
     with pytest.raises(InputError, match="no rule"):
-        attributes(asked_rules(rules), prepare_attributes("scripted"))
+        attributes(asked_rules(rules), models=prepare_attributes("scripted"))
 
 
 def test_a_prompt_alone_is_refused():
@@ -43,7 +43,7 @@ def test_a_prompt_alone_is_refused():
 
 def test_a_foundation_is_told_by_its_threshold():
     experts = prepare_attributes("scripted")
-    (row,) = attributes(asked_rules(["Be kind."]), experts).results
+    (row,) = attributes(asked_rules(["Be kind."]), models=experts).results
     assert row.foundations == tuple(
         name for name, value in row.probabilities.items() if value >= 0.5
     )

@@ -80,7 +80,7 @@ def test_what_is_prepared_by_name_writes_with_the_rulebook_in_mind():
     [
         ({"decoding": "bem"}, "did you mean 'beam'"),
         ({"keep": 0}, "1 to 3"),
-        ({"keep": 4}, "--keep"),
+        ({"keep": 4}, "keep is 4"),
     ],
 )
 def test_options_that_cannot_be_met_are_refused_first(change, line):

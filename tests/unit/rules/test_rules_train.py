@@ -109,7 +109,7 @@ def test_at_hand_alignment_and_foundations_go_into_one_adapter(tmp_path, base, d
     experts = prepare_experts(str(out))
     assert experts.tasks == ("alignment", "foundations")
     asked = asked_rules(["Don't lie."], "Do you?", "Yes.")
-    (row,) = attributes(asked, prepare_attributes(str(out))).results
+    (row,) = attributes(asked, models=prepare_attributes(str(out))).results
     assert row.alignment in ("agree", "disagree", "neither")
     assert set(row.probabilities) == {"care", "fairness", "loyalty"}
     assert row.severity is None
@@ -153,9 +153,9 @@ def test_held_out_rules_train_nothing(data):
 def test_annotations_train_every_attribute(tmp_path, base, mic, task, figure):
     record = train_attributes(options(base, task, data=mic, rank=4, test=True), tmp_path / "x")
     assert figure in record.statistics["figures"]["test"]
-    row = attributes(asked_rules(["Don't lie."]), prepare_attributes(str(tmp_path / "x"))).results[
-        0
-    ]
+    row = attributes(
+        asked_rules(["Don't lie."]), models=prepare_attributes(str(tmp_path / "x"))
+    ).results[0]
     told = {"severity": row.severity, "consensus": row.consensus, "foundations": row.probabilities}
     assert told[task]
     if task == "foundations":

@@ -6,13 +6,14 @@ are left after each step is in the record. Section 4.1, appendices A and B of Zi
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
+from moralscope.core.options import chosen_options
 from moralscope.core.records import Decoding, ModelRef, RunRecord
 from moralscope.io.journal import Journal
 from moralscope.models.language.prepare import generator_refs
@@ -29,13 +30,12 @@ from moralscope.rules.collect.files import PromptFile, write_exchanges
 from moralscope.rules.collect.filters import Sieve
 from moralscope.rules.collect.lexicons import Lexicon
 from moralscope.rules.collect.models import (
-    ZERO_SHOT,
-    CollectOptions,
     Filters,
     check_options,
     prepare,
     prepare_bot,
 )
+from moralscope.rules.options import ZERO_SHOT, CollectOptions
 
 __all__ = ["CollectOptions", "Filters", "check_options", "collect", "prepare"]
 
@@ -54,21 +54,22 @@ _TOP = 20  # keywords
 
 def collect(
     prompts: PromptFile | Sequence[Prompt],
-    options: CollectOptions,
+    options: CollectOptions | None = None,
     *,
     ready: Filters | None = None,
     load: LoadBot = prepare_bot,
     report: Report | None = None,
+    **given: Any,
 ) -> RunRecord:
     """Ask every chatbot every prompt, filter the replies, and write what is kept.
 
     Parameters
     ----------
     prompts
-        What `jobs.collect_files.read_prompts` returns, or prompts.
+        What `rules.collect.files.read_prompts` returns, or prompts.
     options
-        Chatbots, form, decoding, filters; `to` names the file of exchanges. A run that was killed
-        goes on where it stopped, and one with other filters asks no bot again.
+        `CollectOptions`, or its fields as keywords; `to` names the file of exchanges. A run that
+        was killed goes on where it stopped, and one with other filters asks no bot again.
     ready
         What `prepare` made; else it is made from the options.
     load
@@ -78,24 +79,25 @@ def collect(
 
     Examples
     --------
-    >>> options = CollectOptions(("scripted",), filters="none", lexicons=())
-    >>> record = collect([Prompt("Do you steal?", "1")], options)
+    >>> asked = [Prompt("Do you steal?", "1")]
+    >>> record = collect(asked, bots=("scripted",), filters="none", lexicons=())
     >>> [(row.id, row.prompt, row.dropped) for row in record.results]
     [('1/scripted', 'Do you steal?', None)]
     """
-    check_options(options)
+    chosen = chosen_options(CollectOptions, options, given)
+    check_options(chosen)
     found = prompts if isinstance(prompts, PromptFile) else _given(prompts)
-    if options.to and options.to.resolve() == Path(found.source).resolve():
-        raise InputError(f"{options.to} holds the prompts", "choose another --to")
-    filters = ready or prepare(options)
+    if chosen.to and chosen.to.resolve() == Path(found.source).resolve():
+        raise InputError(f"{chosen.to} holds the prompts", "choose another --to")
+    filters = ready or prepare(chosen)
     asked, counts = _fit_prompts(found, filters.prompt_lexicons)
-    rows, bots = _ask_all(asked, options, filters.sieve, load, report)
-    if options.to is not None:
-        write_exchanges(rows, options.to)
+    rows, bots = _ask_all(asked, chosen, filters.sieve, load, report)
+    if chosen.to is not None:
+        write_exchanges(rows, chosen.to)
     return RunRecord(
         "collect",
-        seed=options.seed,
-        config={**_config(options), "source": found.source},
+        seed=chosen.seed,
+        config={**collect_config(chosen), "source": found.source},
         models=[*filters.refs, *(ref for bot in bots for ref in bot.refs)],
         results=rows,
         statistics={
@@ -104,7 +106,7 @@ def collect(
             "forms": {bot.name: bot.form for bot in bots},
             "usage": {bot.name: bot.usage for bot in bots if bot.usage is not None},
         },
-        warnings=_warnings(rows, options, [note for bot in bots for note in bot.notes]),
+        warnings=_warnings(rows, chosen, [note for bot in bots for note in bot.notes]),
     )
 
 
@@ -253,8 +255,10 @@ def _step(report: Report | None, before: int, total: int) -> Callable[[int], Non
     return lambda done: report(before + done, total) if report else None
 
 
-def _config(options: CollectOptions) -> Mapping[str, Any]:
+def collect_config(options: CollectOptions) -> dict[str, Any]:
+    """Return what a record says of the options: the decoding whole, not by its two flags."""
     plain = asdict(options)
+    del plain["strategy"], plain["max_tokens"]
     return {**plain, "to": str(options.to) if options.to else None}
 
 

@@ -12,7 +12,6 @@ from typing import Any
 from moralscope.core.protocols import Generator
 from moralscope.rules.sanitize import clean
 
-FORMS = ("auto", "chat", "names", "plain")
 MAX_PROMPT = 4_000  # characters: the window of a small model holds no more
 MAX_REPLY = 20_000  # characters of a cell that every reader of ours takes
 # The ten most given names for girls and for boys in the USA in 2018 (Social Security

@@ -1,14 +1,13 @@
-"""What `collect` is told and what it needs: options, chatbots, lexicons, classifiers."""
+"""What `collect` needs: chatbots, lexicons, classifiers."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Classifier
-from moralscope.core.records import Decoding, ModelRef
-from moralscope.core.registry import did_you_mean
+from moralscope.core.records import ModelRef
 from moralscope.models.classifiers import ScriptedExperts
 from moralscope.models.encoders.prepare import prepare_encoder
 from moralscope.models.language import EndpointOptions
@@ -16,61 +15,21 @@ from moralscope.models.language.chat_template import load_wording, model_folder
 from moralscope.models.language.decoding import check_request
 from moralscope.models.language.prepare import prepare_generator
 from moralscope.models.store import Progress
-from moralscope.rules.collect.exchanges import FORMS, Asked, Chatbot, by_names
+from moralscope.rules.collect.exchanges import Asked, Chatbot, by_names
 from moralscope.rules.collect.files import check_place
 from moralscope.rules.collect.filters import (
     TASKS,
-    THRESHOLD,
     Sieve,
     ZeroShotMoralContent,
     ZeroShotSufficiency,
 )
-from moralscope.rules.collect.lexicons import SHIPPED, Lexicon, load_lexicon
+from moralscope.rules.collect.lexicons import Lexicon, load_lexicon
+from moralscope.rules.options import ZERO_SHOT, CollectOptions
 from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.stories.experts import ExpertSet, prepare_experts
 
-NONE, ZERO_SHOT, SCRIPTED = "none", "zero-shot", "scripted"
+NONE, SCRIPTED = "none", "scripted"
 ENDPOINT = "openai:"
-
-
-@dataclass(frozen=True, slots=True)
-class CollectOptions:
-    """Whom to ask, how, and what to keep.
-
-    Attributes
-    ----------
-    bots
-        Generators: names of the store, folders, hub ids, ``openai:MODEL``, `scripted`.
-    form
-        How local models are asked: `chat` by their own template, `names` as two people who talk
-        (for plain language models), `plain`, or `auto`.
-    lexicons, prompt_lexicons
-        A reply (a prompt) must hold a word of each; ``()`` lets every one through.
-    filters
-        `zero-shot`, `none`, `scripted`, or a folder that `collect-train` wrote.
-    to
-        Where the exchanges go. The replies lie beside it, so that no bot is asked twice.
-
-    Examples
-    --------
-    >>> CollectOptions(("scripted",)).decoding.strategy
-    'greedy'
-    """
-
-    bots: tuple[str, ...]
-    form: str = "auto"
-    decoding: Decoding = field(
-        default_factory=lambda: Decoding("greedy", max_tokens=100, sentence=False)
-    )
-    endpoint: str | None = None
-    lexicons: tuple[str, ...] = (SHIPPED,)
-    prompt_lexicons: tuple[str, ...] = ()
-    filters: str = ZERO_SHOT
-    encoder: str = "minilm"
-    threshold: float = THRESHOLD
-    to: Path | None = None
-    resume: bool = True
-    seed: int = 0
 
 
 def check_options(options: CollectOptions) -> None:
@@ -78,18 +37,11 @@ def check_options(options: CollectOptions) -> None:
 
     Examples
     --------
-    >>> check_options(CollectOptions(("scripted",)))
+    >>> check_options(CollectOptions(bots=("scripted",)))
     """
-    if not options.bots:
-        raise InputError("no chatbot was named", "name one, e.g. --bot smollm2")
     name, count = Counter(map(bot_label, options.bots)).most_common(1)[0]
     if count > 1:
         raise InputError(f"'{name}' is named {count} times", "name each chatbot once")
-    if options.form not in FORMS:
-        problem = f"there is no form '{options.form}'"
-        raise InputError(problem, did_you_mean(options.form, FORMS))
-    if not 0 <= options.threshold < 1:
-        raise InputError(f"a threshold of {options.threshold}", "give one from 0 to below 1")
     check_request([], options.decoding, [])
     if options.to is not None:
         check_place(options.to)
@@ -125,7 +77,7 @@ def prepare(
 
     Examples
     --------
-    >>> prepare(CollectOptions(("scripted",), filters="none")).refs
+    >>> prepare(CollectOptions(bots=("scripted",), filters="none")).refs
     ()
     """
     check_options(options)
@@ -144,7 +96,7 @@ def prepare_bot(name: str, options: CollectOptions) -> Chatbot:
 
     Examples
     --------
-    >>> prepare_bot("scripted", CollectOptions(("scripted",))).form
+    >>> prepare_bot("scripted", CollectOptions(bots=("scripted",))).form
     'plain'
     """
     served = EndpointOptions(options.endpoint, log_probabilities=False)

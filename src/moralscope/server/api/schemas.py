@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from moralscope.axes.options import RankOptions
-from moralscope.rules.audit import MAX_TOP
+from moralscope.rules.options import MAX_TOP
 from moralscope.server.api.bodies import body_of
 from moralscope.server.service import RulebookText
 

@@ -265,8 +265,8 @@ def test_the_prompts_are_not_written_over(tmp_path):
 
 def test_bad_options_are_refused_before_anything_is_loaded(tmp_path):
     for given, told in [
-        ({"form": "chatt"}, "no form 'chatt'; did you mean 'chat'"),
-        ({"threshold": 1.0}, "a threshold of 1.0"),
+        ({"form": "chatt"}, "form is 'chatt'; did you mean 'chat'"),
+        ({"threshold": 1.0}, "threshold is 1.0"),
         ({"to": tmp_path / "x.xlsx"}, "has no form that audit reads"),
         ({"to": tmp_path / "none" / "x.csv"}, "cannot be written"),
         ({"decoding": Decoding("greedy", max_tokens=0)}, "max_tokens = 0"),
