@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from moralscope.core.records import NOT_ADVICE, ModelRef, SampleInterval
+from moralscope.core.records import ModelRef, SampleInterval
 from moralscope.stories.experts import ExpertSet
 from moralscope.stories.paper_generation import PaperText, load_generation_paper
 from moralscope.stories.saved_texts import read_texts
 from moralscope.stories.splits import official_parts
 from moralscope.stories.story import ORIENTATIONS, MoralStory
-from moralscope.stories.text_metrics import TextScores, score_texts
+from moralscope.stories.text_metrics import NOT_ADVICE, TextScores, score_texts
 
 _WHO = "shares: a judge for ours, people for the paper's"
 _TABLES = {
