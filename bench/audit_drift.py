@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from moralscope.models.encoders.prepare import prepare_encoder
+from moralscope.models.encoders import load_encoder
 from moralscope.rules.alignment import Aligner
 from moralscope.rules.audit import alignment_expert
 from moralscope.rules.records import Exchange
@@ -29,7 +29,7 @@ def main() -> None:
     asked = [Exchange(prompt, reply) for _, prompt, reply in rows]
     rules = shipped_rulebook().rules
     exact, lighter = (
-        Retriever(rules, prepare_encoder(name, eight_bits=bits)).find(asked, 5)
+        Retriever(rules, load_encoder(name, eight_bits=bits)).find(asked, 5)
         for bits in (False, True)
     )
     pairs = [

@@ -26,7 +26,7 @@ import torch
 
 from moralscope.core.protocols import Classifier
 from moralscope.core.records import Decoding
-from moralscope.models.language.prepare import prepare_generator
+from moralscope.models.language import load_generator
 from moralscope.stories.chains.run import ChainModels, ChainOptions, chain
 from moralscope.stories.experts import prepare_experts
 from moralscope.stories.story import ORIENTATIONS, MoralStory
@@ -146,7 +146,7 @@ def main() -> int:
     parser.add_argument("--generator", default="stories")
     parser.add_argument("--experts", default="mpnet")
     options = parser.parse_args()
-    generator, experts = prepare_generator(options.generator), prepare_experts(options.experts)
+    generator, experts = load_generator(options.generator), prepare_experts(options.experts)
     models = ChainModels(generator, experts)
     decoding = Decoding(count=options.count, max_tokens=options.tokens, sentence=False)
     settings = ChainOptions(decoding=decoding, block=options.block)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from moralscope.models.encoders.prepare import prepare_encoder
+from moralscope.models.encoders import load_encoder
 from moralscope.rules.collect.filter_training import measure_filter
 from moralscope.rules.collect.filters import ZeroShotMoralContent, ZeroShotSufficiency
 from moralscope.rules.rulebook import shipped_rulebook
@@ -21,7 +21,7 @@ def main() -> None:
     cases = yaml.safe_load(CASES.read_text("utf-8"))
     rules = [rule.text for rule in shipped_rulebook().rules]
     for name in sys.argv[1:] or ["minilm"]:
-        encoder = prepare_encoder(name)
+        encoder = load_encoder(name)
         filters = {
             "sufficient": ZeroShotSufficiency(encoder),
             "moral": ZeroShotMoralContent(encoder, rules),

@@ -15,7 +15,7 @@ import sys
 import numpy as np
 
 from moralscope.axes.judge.judge import BREAKS, KEEPS, TaskExperts
-from moralscope.models.store.data_files import data_file
+from moralscope.models.store import data_file
 from moralscope.rules.judgments import read_judgment
 from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.stories.experts import prepare_experts

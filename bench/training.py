@@ -16,9 +16,8 @@ from typing import Any
 import torch
 
 from moralscope.models.adapters import AdapterShape, with_adapter
-from moralscope.models.classifiers.bases import resolve_base
 from moralscope.models.classifiers.learning import Lesson, PairLearner
-from moralscope.models.classifiers.module import Slices, build_network, load_body
+from moralscope.models.classifiers.module import Slices, build_network, load_body, resolve_base
 from moralscope.models.training import Schedule, train
 
 TEXT = "the a friend asks to keep promise when money work family and then says no yes"

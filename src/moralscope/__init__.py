@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from moralscope.axes.score import score
     from moralscope.io.run_records import write_record
     from moralscope.models.encoders import load_encoder
-    from moralscope.models.encoders.edited import load_edited
-    from moralscope.models.language.prepare import prepare_generator
+    from moralscope.models.encoders.loading import load_edited
+    from moralscope.models.language import load_generator
     from moralscope.models.store import Store
     from moralscope.papers.choice import reproduce_choice
     from moralscope.papers.direction import reproduce_direction
@@ -55,7 +55,7 @@ _HOMES = {
     "load_encoder": "moralscope.models.encoders",
     "load_stories": "moralscope.stories.data_files",
     "prepare_experts": "moralscope.stories.experts",
-    "prepare_generator": "moralscope.models.language.prepare",
+    "load_generator": "moralscope.models.language.loading",
     "rank": "moralscope.axes.rank",
     "reproduce_choice": "moralscope.papers.choice",
     "reproduce_direction": "moralscope.papers.direction",
@@ -85,9 +85,9 @@ __all__ = [
     "judge",
     "load_edited",
     "load_encoder",
+    "load_generator",
     "load_stories",
     "prepare_experts",
-    "prepare_generator",
     "rank",
     "reproduce_choice",
     "reproduce_direction",

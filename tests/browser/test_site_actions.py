@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from moralscope.models.encoders.prepare import prepare_encoder
+from moralscope.models.encoders import load_encoder
 from moralscope.server import models as serving_models
 
 from .site import ACTIONS, HOSTILE, assert_accessible, go, scored, served
@@ -76,7 +76,7 @@ class Renamed:
     """An encoder under another name, with other rows."""
 
     def __init__(self, name, **_):
-        inner = prepare_encoder("scripted")
+        inner = load_encoder("scripted")
         self.name, self.checksum, self.dimension = name, name, inner.dimension
         self.inner = inner
 
@@ -86,7 +86,7 @@ class Renamed:
 
 def test_two_encoders_and_people_side_by_side(tmp_path, open_page, monkeypatch):
     monkeypatch.setattr(serving_models, "_checked", lambda name, known, what: name)
-    monkeypatch.setattr(serving_models, "prepare_encoder", Renamed)
+    monkeypatch.setattr(serving_models, "load_encoder", Renamed)
     people = tmp_path / "people.csv"
     people.write_text(HUMAN)
     with served(tmp_path) as site:

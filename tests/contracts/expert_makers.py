@@ -6,7 +6,7 @@ from moralscope.models.adapters import AdapterShape
 from moralscope.models.classifiers.learning import Lesson
 from moralscope.models.classifiers.making import Making, make_experts
 from moralscope.models.classifiers.saved import ExpertSettings, save_experts
-from moralscope.models.encoders.loading import folder_checksum
+from moralscope.models.hugging_face import folder_checksum
 from moralscope.models.training import Schedule
 
 LABELS = {"action": ("immoral", "moral"), "action+norm": ("breaks", "keeps", "does not concern")}

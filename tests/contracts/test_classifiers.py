@@ -8,7 +8,7 @@ import pytest
 from moralscope.core.errors import UnknownName
 from moralscope.core.protocols import Classifier
 from moralscope.models.classifiers import Experts
-from moralscope.models.encoders.loading import folder_checksum
+from moralscope.models.hugging_face import folder_checksum
 from moralscope.stories.experts import prepare_experts
 
 from .expert_makers import save_trained, tiny_bert, trained

@@ -9,7 +9,7 @@ from moralscope.core.errors import InputError, LicenceNotAccepted
 from moralscope.core.protocols import Generator
 from moralscope.core.records import Decoding
 from moralscope.models.language import EndpointOptions, load_generator
-from moralscope.models.language.sentences import sentence_end
+from moralscope.models.language.decoding import sentence_end
 
 from .generator_makers import served, tiny_llama, tiny_seq2seq
 

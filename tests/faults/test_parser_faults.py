@@ -14,11 +14,11 @@ from moralscope.axes.labels import read_labelled
 from moralscope.core.errors import InputError, MoralscopeError, StoreError
 from moralscope.core.records import Decoding
 from moralscope.io.actions import read_actions
+from moralscope.models.adapters import read_adapter
 from moralscope.models.classifiers.saved import read_settings
+from moralscope.models.encoders.use_lite import UseLiteWeights
 from moralscope.models.encoders.use_lite_tokenizer import UseLiteTokenizer
-from moralscope.models.encoders.use_lite_weights import UseLiteWeights
 from moralscope.models.language import endpoint
-from moralscope.models.language.adapters import read_adapter
 from moralscope.models.language.gguf_header import read_header
 from moralscope.rules.collect.lexicons import load_lexicon
 from moralscope.rules.verdict import read_thresholds

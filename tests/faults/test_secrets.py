@@ -20,7 +20,7 @@ import pytest
 from moralscope.annotation.projects import InitOptions, init_project
 from moralscope.cli import main
 from moralscope.core.errors import InputError, MoralscopeError, without_passwords
-from moralscope.models.store._child import FetchError, run_child
+from moralscope.models.store._fetch import FetchError, run_child
 from moralscope.server.api import Proxy
 from moralscope.server.api.access import HEADER, Token, read_token
 from moralscope.server.guard.policy import Guard, GuardOptions

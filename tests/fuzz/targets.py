@@ -67,7 +67,7 @@ def _template(path: Path) -> Any:
 
 
 def _tfjs_graph(path: Path) -> Any:
-    from moralscope.models.encoders.use_lite_weights import UseLiteWeights
+    from moralscope.models.encoders.use_lite import UseLiteWeights
 
     model, _, shard = path.read_bytes().partition(SHARD)
     path.write_bytes(model)

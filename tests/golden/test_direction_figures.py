@@ -4,7 +4,7 @@ import pytest
 
 from moralscope.axes.score import score
 from moralscope.io.actions import read_actions
-from moralscope.models.store.data_files import data_file
+from moralscope.models.store import data_file
 from moralscope.papers.direction import reproduce_direction
 
 HUMAN = "human/yes_no_visible_half.csv"

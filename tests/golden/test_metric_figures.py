@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from moralscope.core.records import Candidate
-from moralscope.models.store.data_files import data_file
+from moralscope.models.store import data_file
 from moralscope.stats.agreement import krippendorff_alpha
 from moralscope.stats.text import bleu, distinct, perplexity, rouge
 from moralscope.stories.paper_generation import load_generation_paper

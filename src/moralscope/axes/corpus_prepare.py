@@ -25,9 +25,8 @@ from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import NOT_ADVICE, ModelRef, to_plain
 from moralscope.io.run_records import model_refs
-from moralscope.models.encoders import TextEncoder
-from moralscope.models.encoders.prepare import prepare_encoder
-from moralscope.models.language.prepare import generator_refs
+from moralscope.models.encoders import TextEncoder, load_encoder
+from moralscope.models.language import generator_refs
 from moralscope.models.store import Progress
 from moralscope.rules.audit import NOT_AUTHORITY, load_auditor
 from moralscope.rules.collect.collect import REPLIES_ARE_A_MODELS, UNTRAINED, collect_config
@@ -115,7 +114,7 @@ def prepare_score(
     axis, encoder = options.axis, options.name
     template = load_template(axis.template)
     # No cache: a resumed run must fit the same direction to the last bit.
-    model = prepare_encoder(encoder, progress, cached=False, eight_bits=options.eight_bits)
+    model = load_encoder(encoder, progress, cached=False, eight_bits=options.eight_bits)
     size = _batch_tokens(model, options)
     built = build_axis(axis, model)
     direction = built.direction if isinstance(built, DirectionAxis) else None
@@ -179,7 +178,7 @@ def _drift(model: Encoder, options: ScoreOptions, progress: Progress | None) -> 
         return []
     if arithmetic_of(model) == EXACT:
         return [f"'{model.name}' cannot be computed in 8 bits here: scores are those of {EXACT}"]
-    exact = prepare_encoder(options.name, progress)
+    exact = load_encoder(options.name, progress)
     return [str(int8_drift([], options.axis, exact, model))]
 
 

@@ -20,8 +20,7 @@ from moralscope.axes.judge.judge import COLUMNS, Judge
 from moralscope.batch.working import RowErrors
 from moralscope.core.records import to_plain
 from moralscope.io.actions import wrong_text
-from moralscope.models.encoders import TextEncoder
-from moralscope.models.encoders.prepare import prepare_encoder
+from moralscope.models.encoders import TextEncoder, load_encoder
 from moralscope.rules.audit import load_auditor
 from moralscope.rules.collect.collect import heard_reply
 from moralscope.rules.collect.exchanges import MAX_PROMPT, CollectedExchange, Prompt, seed_of
@@ -127,9 +126,9 @@ class ScoreWork:
         sizes: Sizes | None = None,
     ) -> None:
         sizes = sizes or Sizes()
-        model = prepare_encoder(encoder, cached=False, eight_bits=sizes.eight_bits)
+        model = load_encoder(encoder, cached=False, eight_bits=sizes.eight_bits)
         if sizes.batch_tokens is not None and isinstance(model, TextEncoder):
-            model.settle(sizes.batch_tokens)
+            model.set_batch_size(sizes.batch_tokens)
         self._columns = columns or {}
         self._axis: ChoiceMachine | DirectionAxis = (
             ChoiceMachine(model, template, seed=seed)

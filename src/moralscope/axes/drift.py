@@ -52,8 +52,8 @@ def arithmetic_of(encoder: Encoder) -> str:
 
     Examples
     --------
-    >>> from moralscope.models.encoders.prepare import prepare_encoder
-    >>> arithmetic_of(prepare_encoder("scripted"))
+    >>> from moralscope.models.encoders import load_encoder
+    >>> arithmetic_of(load_encoder("scripted"))
     'float32'
     """
     return str(getattr(encoder, "arithmetic", EXACT))
@@ -66,8 +66,8 @@ def int8_drift(
 
     Examples
     --------
-    >>> from moralscope.models.encoders.prepare import prepare_encoder
-    >>> same = prepare_encoder("scripted")
+    >>> from moralscope.models.encoders import load_encoder
+    >>> same = load_encoder("scripted")
     >>> found = int8_drift(["kill people", "kill time"], AxisOptions(), same, same)
     >>> found.given, found.actions, found.max_change, round(found.spearman, 6)
     (2, 50, 0.0, 1.0)

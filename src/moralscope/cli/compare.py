@@ -94,7 +94,7 @@ def compare(
     from moralscope.axes.compare import FIGURES, compare
     from moralscope.cli import compare_runs
     from moralscope.cli.output import counting, emit, fetching
-    from moralscope.models.encoders.prepare import prepare_encoder
+    from moralscope.models.encoders import load_encoder
     from moralscope.stats.gates import parse_gate
 
     if runs is not None:
@@ -111,7 +111,7 @@ def compare(
         parse_gate(gate, FIGURES)  # refused before any weights are fetched
     listed = read_given(actions, file)
     with fetching() as progress:
-        models = [prepare_encoder(name, progress) for name in names]
+        models = [load_encoder(name, progress) for name in names]
     with counting("comparing") as step:
         record = compare(
             listed,

@@ -15,7 +15,7 @@ app = typer.Typer(
 def list_(json: Json = False) -> None:
     """List every data set moralscope reads, with licence and state."""
     from moralscope.cli.output import out, plain_table
-    from moralscope.models.store.data_commands import list_data
+    from moralscope.models.store.data_cards import list_data
 
     statuses = list_data()
     if json:
@@ -34,7 +34,7 @@ def where(
 ) -> None:
     """Say where a data set comes from, under which terms, and where its files go."""
     from moralscope.cli.output import clean, out
-    from moralscope.models.store.data_commands import where_data
+    from moralscope.models.store.data_cards import where_data
 
     row = where_data(name)
     if json:
@@ -51,7 +51,7 @@ def verify(
 ) -> None:
     """Check the files of the named data sets by checksum (all present ones, if none is named)."""
     from moralscope.cli.output import out
-    from moralscope.models.store.data_commands import verify_data
+    from moralscope.models.store.data_cards import verify_data
 
     statuses = verify_data(names or [])
     if json:

@@ -42,10 +42,10 @@ def demo(
     """
     from moralscope.axes.demo import demo
     from moralscope.cli.output import counting, emit, fetching
-    from moralscope.models.encoders.prepare import prepare_encoder
+    from moralscope.models.encoders import load_encoder
 
     with fetching() as progress:
-        model = prepare_encoder(encoder, progress)
+        model = load_encoder(encoder, progress)
     with counting("scoring") as step:
         record = demo(model, seed=seed, report=step)
     emit(record, json=json, path=out, show=_show, report=report)

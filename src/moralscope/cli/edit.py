@@ -55,14 +55,14 @@ def edit(
     Example: moralscope edit --encoder mpnet --remove gender --save mpnet-gender.safetensors
     """
     from moralscope.cli.output import emit, fetching
-    from moralscope.models.encoders.prepare import prepare_encoder
+    from moralscope.models.encoders import load_encoder
     from moralscope.steer.edit import EditSettings, check_edit, edit
 
     axes = [] if keep == "none" else [name.strip() for name in keep.split(",")]
     settings = EditSettings(source, components, pairs, seed)
     check_edit(remove, axes, strength, settings)
     with fetching() as progress:
-        model = prepare_encoder(encoder, progress)
+        model = load_encoder(encoder, progress)
     record = edit(model, remove=remove, keep=axes, strength=strength, settings=settings, save=save)
     emit(record, json=json, path=out, show=_show_edit, report=report)
 
@@ -111,14 +111,14 @@ def teach(
     from moralscope.axes.build import AxisOptions
     from moralscope.cli.output import emit, fetching
     from moralscope.io.actions import read_actions
-    from moralscope.models.encoders.prepare import prepare_encoder
+    from moralscope.models.encoders import load_encoder
     from moralscope.steer.teach import teach
 
     lessons = _lessons(correct or [], corrections)
     listed = read_actions(file) if file else None
     axis = AxisOptions("direction", template=template, fit=fit, file=axis_file, seed=seed)
     with fetching() as progress:
-        model = prepare_encoder(encoder, progress)
+        model = load_encoder(encoder, progress)
     record = teach(lessons, encoder=model, axis=axis, actions=listed, reach=reach, save=save_axis)
     emit(record, json=json, path=out, show=_show_teach, report=report)
 

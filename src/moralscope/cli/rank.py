@@ -25,10 +25,10 @@ def rank(
     """
     from moralscope.axes.rank import rank
     from moralscope.cli.output import emit_to, fetching
-    from moralscope.models.encoders.prepare import prepare_encoder
+    from moralscope.models.encoders import load_encoder
 
     with fetching() as progress:
-        model = prepare_encoder(options.encoder, progress)
+        model = load_encoder(options.encoder, progress)
     emit_to(output, rank(question, answers, options, model=model), _show)
 
 

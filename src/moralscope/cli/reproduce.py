@@ -117,7 +117,7 @@ def stories(
     With mpnet on two cores all cells take about an hour; --max-stories 200 takes minutes.
     """
     from moralscope.cli.output import counting, emit, fetching
-    from moralscope.models.encoders.prepare import prepare_encoder
+    from moralscope.models.encoders import load_encoder
     from moralscope.papers.stories import reproduce_stories
     from moralscope.papers.stories_texts import text_tables
     from moralscope.stories.data_files import load_stories
@@ -128,7 +128,7 @@ def stories(
     listed = load_stories(file)
     with fetching() as progress:
         sets = [prepare_experts(name, progress=progress) for name in _names(experts)]
-        model = None if encoder == "none" else prepare_encoder(encoder, progress)
+        model = None if encoder == "none" else load_encoder(encoder, progress)
         grader = prepare_experts(judge, progress=progress) if runs else None
     if not sets:
         raise typer.BadParameter("name some experts")

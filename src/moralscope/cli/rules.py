@@ -69,10 +69,10 @@ def show(options: ShowOptions, output: RecordOutput) -> None:
 
 def _encoder(name: str) -> "Encoder":
     from moralscope.cli.output import fetching
-    from moralscope.models.encoders.prepare import prepare_encoder
+    from moralscope.models.encoders import load_encoder
 
     with fetching() as progress:
-        return prepare_encoder(name, progress)
+        return load_encoder(name, progress)
 
 
 def _show_found(record: "RunRecord") -> None:

@@ -166,7 +166,7 @@ def score(
     from moralscope.axes.drift import tell_drift
     from moralscope.axes.score import score
     from moralscope.cli.output import counting, emit, fetching
-    from moralscope.models.encoders.prepare import prepare_encoder
+    from moralscope.models.encoders import load_encoder
 
     options = AxisOptions(
         axis, template, fit, axis_file, seed, fit_actions, experts, norm, wordings
@@ -205,7 +205,7 @@ def score(
         raise typer.BadParameter(_JUDGES)
     listed = read_given(actions, path or (None if actions else human), max_actions=most)
     with fetching() as progress:
-        model = prepare_encoder(encoder or "minilm", progress, eight_bits=eight_bits)
+        model = load_encoder(encoder or "minilm", progress, eight_bits=eight_bits)
     with counting("scoring") as progressed:
         record = score(
             listed,
@@ -216,7 +216,7 @@ def score(
             report=progressed,
         )
     if eight_bits:
-        exact = prepare_encoder(encoder or "minilm")
+        exact = load_encoder(encoder or "minilm")
         record = tell_drift(record, listed, options, exact, model)
     emit(record, json=json, path=place, show=_show, report=report, figure=figure)
 

@@ -49,13 +49,13 @@ def split(
     Example: moralscope stories split my_stories.jsonl --membership with_splits.jsonl
     """
     from moralscope.cli.output import counting, emit, fetching
-    from moralscope.models.encoders.prepare import prepare_encoder
+    from moralscope.models.encoders import load_encoder
     from moralscope.stories.data_files import load_stories
     from moralscope.stories.split import stories_split, write_membership
 
     stories = load_stories(file, malformed=malformed)
     with fetching() as progress:
-        model = prepare_encoder(encoder, progress)
+        model = load_encoder(encoder, progress)
     with counting("splitting") as bar:
         record = stories_split(stories, encoder=model, threshold=near, seed=seed, progress=bar)
     if membership is not None:

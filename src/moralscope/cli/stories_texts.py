@@ -76,13 +76,13 @@ def decoding(strategy: str, count: int, p: float, temperature: float) -> "Decodi
 def load_models(generator: str, experts: str | None) -> "ChainModels":
     """Load a generator and, where asked for, experts."""
     from moralscope.cli.output import fetching
-    from moralscope.models.language.prepare import prepare_generator
+    from moralscope.models.language import load_generator
     from moralscope.stories.chains.run import ChainModels
     from moralscope.stories.experts import prepare_experts
 
     with fetching() as progress:
         shelf = prepare_experts(experts, progress=progress) if experts else None
-        return ChainModels(prepare_generator(generator, progress=progress), shelf)
+        return ChainModels(load_generator(generator, progress=progress), shelf)
 
 
 def show_run(record: "RunRecord") -> None:

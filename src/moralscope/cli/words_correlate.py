@@ -39,12 +39,12 @@ def correlate(
     """
     from moralscope.axes.correlate import WordLists, correlate_words
     from moralscope.cli.output import emit, fetching
-    from moralscope.models.encoders.prepare import prepare_encoder
+    from moralscope.models.encoders import load_encoder
     from moralscope.words.associate import prepare_vectors
 
     with fetching() as progress:
         table = prepare_vectors(vectors, progress=progress)
-        model = prepare_encoder(encoder, progress)
+        model = load_encoder(encoder, progress)
     lists = WordLists(dos, donts)
     record = correlate_words(lists, encoder=model, vectors=table, sets=sets, seed=seed)
     emit(record, json=json, path=out, show=_show, report=report, figure=figure)

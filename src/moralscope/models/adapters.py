@@ -1,11 +1,20 @@
-"""Low-rank adapters (LoRA, Hu et al. 2021) through peft: small, in peft's own file layout."""
+"""Low-rank adapters (LoRA, Hu et al. 2021): small, in peft's own file layout.
 
+`expert.json` beside the weights says which base they belong to (`base`, `base_sha256`) and which
+`markers` were added to its vocabulary, in order. Adapters are put on a model to be trained, or
+checked against their base and merged into it. Trains nothing.
+"""
+
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from moralscope.core.errors import InputError
+from moralscope.core.errors import InputError, StoreError
+from moralscope.io.files import read_small_text
+from moralscope.models.store import sha256_of
 
 _HEADS = ("pooler", "lm_head", "score", "classifier")  # linear layers that adapters leave alone
 
@@ -60,3 +69,100 @@ def load_adapter(body: Any, folder: Path, *, trainable: bool = False) -> Any:
 
 def _has(body: Any, name: str) -> bool:
     return any(found == name for found, _ in body.named_modules())
+
+
+_WEIGHTS = "adapter_model.safetensors"
+_CONFIG = "adapter_config.json"
+_CARD = "expert.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """An adapter's folder and what its card says."""
+
+    folder: Path
+    name: str
+    sha256: str
+    base: str = ""
+    base_sha256: str = ""
+    markers: tuple[str, ...] = ()
+
+    def checksum_on(self, base: str) -> str:
+        """Return the checksum that names this adapter on the base with checksum `base`."""
+        return sha256(f"{base} {self.sha256}".encode()).hexdigest()
+
+    def check_base(self, name: str, checksum: str) -> None:
+        """Raise `StoreError` if the adapter was trained on another base."""
+        if self.base_sha256 and self.base_sha256 != checksum:
+            raise StoreError(
+                f"the adapter {self.folder} was trained on {self.base or 'another base'} "
+                f"({self.base_sha256[:12]}…), not on {name} ({checksum[:12]}…)",
+                f"load it on {self.base or 'its own base'}",
+            )
+
+
+def is_adapter(folder: Path) -> bool:
+    """Tell whether a folder holds an adapter and no whole model."""
+    return (folder / _CONFIG).is_file()
+
+
+def read_adapter(folder: Path, name: str | None = None) -> Adapter:
+    """Read an adapter's card; a folder without one is taken as plain peft weights.
+
+    Raises
+    ------
+    StoreError
+        The folder or one of its files is missing or damaged.
+    """
+    for needed in (_CONFIG, _WEIGHTS):
+        if not (folder / needed).is_file():
+            raise StoreError(f"{folder} holds no {needed}", "give a folder in peft's layout")
+    files = [path for path in (_CONFIG, _WEIGHTS, _CARD) if (folder / path).is_file()]
+    lines = "".join(f"{path} {sha256_of(folder / path)}\n" for path in files)
+    card = _card(folder / _CARD) if _CARD in files else {}
+    return Adapter(
+        folder,
+        name or folder.resolve().name,
+        sha256(lines.encode()).hexdigest(),
+        str(card.get("base", "")),
+        str(card.get("base_sha256", "")),
+        tuple(card.get("markers", ())),
+    )
+
+
+def _card(path: Path) -> dict[str, Any]:
+    problem = f"{path} is not the card of an adapter"
+    try:
+        card = json.loads(read_small_text(path, "the card", "give the adapter's folder"))
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"{problem} ({error})", "restore the folder") from error
+    markers = card.get("markers", []) if isinstance(card, dict) else None
+    if not isinstance(markers, list) or not all(isinstance(one, str) and one for one in markers):
+        raise StoreError(problem, "restore the folder")
+    return dict(card)
+
+
+def add_markers(tokenizer: Any, adapter: Adapter) -> None:
+    """Add the adapter's markers behind the tokenizer's own vocabulary, in order."""
+    first = len(tokenizer)
+    tokenizer.add_tokens(list(adapter.markers), special_tokens=True)
+    ids = tokenizer.convert_tokens_to_ids(list(adapter.markers))
+    if ids != list(range(first, first + len(ids))):
+        raise StoreError(
+            f"the markers of {adapter.folder} are in the base's vocabulary already",
+            "load the adapter on the base it was trained on",
+        )
+
+
+def merge(model: Any, adapter: Adapter, name: str, vocabulary: int) -> Any:
+    """Return `model` with the adapter's weights added, as fast as the bare model."""
+    if vocabulary > model.get_input_embeddings().weight.shape[0]:
+        model.resize_token_embeddings(vocabulary, mean_resizing=False)
+    try:
+        merged = load_adapter(model, adapter.folder)
+    except Exception as error:  # peft raises many kinds; each means that they do not fit
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+        problem = f"the adapter {adapter.folder} does not fit {name} ({reason})"
+        raise StoreError(problem, "load it on the base it was trained on") from error
+    merged.tie_weights()
+    return merged

@@ -20,11 +20,10 @@ import numpy as np
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Matrix
 from moralscope.core.records import ModelRef
-from moralscope.models.classifiers.bases import resolve_base
-from moralscope.models.classifiers.module import load_body, padded, tokenise
+from moralscope.models.classifiers.module import load_body, padded, resolve_base, tokenise
 from moralscope.models.encoders.cache import EmbeddingCache, text_key
 from moralscope.models.encoders.pipeline import like_length_batches
-from moralscope.models.packing import speed_up
+from moralscope.models.fastcpu.linear import speed_up
 from moralscope.models.store import Progress, Store
 from moralscope.stats.text.overlap import References, check_references
 from moralscope.stats.text.sums import Floats

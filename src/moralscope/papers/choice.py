@@ -12,7 +12,7 @@ from moralscope.axes.choice import ChoiceMachine, load_paper, load_template, ran
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.run_records import model_refs
-from moralscope.models.encoders.prepare import prepare_some
+from moralscope.models.encoders import load_encoders
 from moralscope.models.store import Progress
 from moralscope.papers.words import published_weat, reproduce_words
 from moralscope.stats import Correlation, Summary, TTest, correlate, summarise, t_test
@@ -79,7 +79,7 @@ def reproduce_choice(
     """
     paper = load_paper()
     problems: list[str] = []
-    models = prepare_some(encoders, progress, problems)
+    models = load_encoders(encoders, progress, problems)
     words, word_problems = reproduce_words(seed=seed, progress=progress)
     weat = words.weat if words else {}
     return RunRecord(

@@ -20,7 +20,7 @@ from moralscope.core.errors import MoralscopeError
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.run_records import model_refs
-from moralscope.models.encoders.prepare import prepare_some
+from moralscope.models.encoders import load_encoders
 from moralscope.models.store import Progress
 from moralscope.papers.words import our_weat, published_weat
 from moralscope.stats import Correlation, correlate, spearman
@@ -121,7 +121,7 @@ def reproduce_direction(
     [('pca', 65, 56), ('labelled', 65, 56)]
     """
     problems: list[str] = []
-    models = prepare_some(encoders, progress, problems)
+    models = load_encoders(encoders, progress, problems)
     weat = _weat_values(progress, problems)
     found = [_reproduce(model, weat, seed) for model in models]
     results = [result for result, _ in found]

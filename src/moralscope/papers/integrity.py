@@ -19,9 +19,8 @@ from moralscope.core.protocols import Encoder
 from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord, SampleInterval
 from moralscope.io.run_records import model_refs
 from moralscope.models.bertscore import BertScorer, load_bert_scorer
-from moralscope.models.encoders.prepare import prepare_encoder
-from moralscope.models.store import Progress
-from moralscope.models.store.data_files import data_file
+from moralscope.models.encoders import load_encoder
+from moralscope.models.store import Progress, data_file
 from moralscope.papers.integrity_shift import Pair, shift_table
 from moralscope.papers.stories_texts import PaperRow, PaperTable
 from moralscope.rules.annotations import CONTENT, MIC_FILE, load_annotations, source_warnings
@@ -105,7 +104,7 @@ def prepare_sources(names: SourceNames, progress: Progress | None = None) -> Int
         return IntegritySources()
     file = load_annotations(names.annotations, columns=names.columns, malformed=names.malformed)
     generated = read_generated(names.generated) if names.generated else {}
-    encoder = None if names.encoder == "none" else prepare_encoder(names.encoder, progress)
+    encoder = None if names.encoder == "none" else load_encoder(names.encoder, progress)
     scorer = (
         None if names.bertscore == "none" else load_bert_scorer(names.bertscore, progress=progress)
     )

@@ -15,8 +15,7 @@ from typing import Any
 from moralscope.axes.choice import load_paper
 from moralscope.core.errors import MissingExtra, MoralscopeError
 from moralscope.core.protocols import WordVectors
-from moralscope.models.store import Progress
-from moralscope.models.store.data_files import data_file
+from moralscope.models.store import Progress, data_file
 from moralscope.stats import Correlation, correlate
 from moralscope.words.association import WordAssociation
 from moralscope.words.extract import extract

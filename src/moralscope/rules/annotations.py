@@ -8,7 +8,7 @@ from typing import Any
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options
 from moralscope.core.records import RunRecord
-from moralscope.models.store.data_files import data_file
+from moralscope.models.store import data_file
 from moralscope.rules.options import StatsOptions
 from moralscope.rules.paper import load_paper
 from moralscope.rules.reading import AnnotationFile, read_annotations

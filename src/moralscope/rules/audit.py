@@ -10,8 +10,8 @@ from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Classifier, Encoder, Generator
 from moralscope.core.records import ModelRef, RunRecord
-from moralscope.models.encoders.prepare import prepare_encoder
-from moralscope.models.language.prepare import generator_refs, prepare_generator
+from moralscope.models.encoders import load_encoder
+from moralscope.models.language import generator_refs, load_generator
 from moralscope.models.store import Progress
 from moralscope.rules.alignment import TASK, Aligner, StoriesAlignment
 from moralscope.rules.attributes import Attributes
@@ -87,9 +87,9 @@ def load_auditor(
     """Load the models that options name and put an auditor together over rules that were read."""
     light = not options.exact
     experts = prepare_experts(options.experts, family=RULES, eight_bits=light, progress=progress)
-    encoder = prepare_encoder(options.encoder_name, progress, eight_bits=light, cached=cached)
-    generator = prepare_generator(options.generator, progress=progress) if options.revise else None
-    writer = prepare_generator(options.writer, progress=progress) if options.generate else None
+    encoder = load_encoder(options.encoder_name, progress, eight_bits=light, cached=cached)
+    generator = load_generator(options.generator, progress=progress) if options.revise else None
+    writer = load_generator(options.writer, progress=progress) if options.generate else None
     return join_auditor(options, shelve(book, encoder), experts, limits, (generator, writer))
 
 

@@ -17,8 +17,8 @@ from moralscope.core.options import chosen_options
 from moralscope.core.records import ModelRef, RunRecord
 from moralscope.io.files import write_whole
 from moralscope.io.run_records import check_writable, model_refs
-from moralscope.models.encoders.prepare import prepare_encoder
-from moralscope.models.language.prepare import generator_refs, prepare_generator
+from moralscope.models.encoders import load_encoder
+from moralscope.models.language import generator_refs, load_generator
 from moralscope.models.store import Progress
 from moralscope.rules.attributes import Attributes
 from moralscope.rules.audit_files import ExchangeFile, blocks
@@ -85,8 +85,8 @@ def prepare_writing(options: GenerateOptions, progress: Progress | None = None) 
     ('moralscope', ['scripted', 'scripted'])
     """
     book = load_layers(options.rulebooks)
-    generator = prepare_generator(options.generator, adapter=options.adapter, progress=progress)
-    encoder = prepare_encoder(options.encoder, progress)
+    generator = load_generator(options.generator, adapter=options.adapter, progress=progress)
+    encoder = load_encoder(options.encoder, progress)
     writer = RuleWriter(
         generator,
         encoder,

@@ -11,7 +11,7 @@ from moralscope.core.protocols import Encoder
 from moralscope.core.records import RunRecord
 from moralscope.core.registry import did_you_mean
 from moralscope.io.run_records import model_refs
-from moralscope.models.encoders.prepare import prepare_encoder
+from moralscope.models.encoders import load_encoder
 from moralscope.rules.annotations import load_annotations
 from moralscope.rules.lint import KINDS, lint
 from moralscope.rules.options import LintOptions, RetrieveOptions, ShowOptions
@@ -78,7 +78,7 @@ def retrieve(
     chosen = chosen_options(RetrieveOptions, options, given)
     asked = list(exchanges)
     book = load_layers(chosen.rulebooks)
-    uses = [] if chosen.method == "random" else [model or prepare_encoder(chosen.encoder)]
+    uses = [] if chosen.method == "random" else [model or load_encoder(chosen.encoder)]
     found = _finder(book, chosen, uses).find(asked, chosen.top)
     return RunRecord(
         "rules retrieve",
@@ -125,7 +125,7 @@ def lint_rules(
     {'duplicate': 0, 'contradiction': 0, 'vague': 0, 'imbalance': 0}
     """
     chosen = chosen_options(LintOptions, options, given)
-    encoder = model or (prepare_encoder(chosen.encoder) if chosen.encoder else None)
+    encoder = model or (load_encoder(chosen.encoder) if chosen.encoder else None)
     return lint_book(load_layers(chosen.rulebooks), encoder=encoder, seed=chosen.seed)
 
 

@@ -17,11 +17,11 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import ModelRef, RunRecord
 from moralscope.core.registry import did_you_mean
 from moralscope.models.adapters import AdapterShape
-from moralscope.models.classifiers.bases import resolve_base
 from moralscope.models.classifiers.figures import best_thresholds, label_f1, sigmoid
 from moralscope.models.classifiers.heads import refit_head
 from moralscope.models.classifiers.learning import Lesson, PairLearner
 from moralscope.models.classifiers.making import Making
+from moralscope.models.classifiers.module import resolve_base
 from moralscope.models.classifiers.saved import (
     ExpertSettings,
     folder_sha256,

@@ -12,7 +12,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.models.classifiers.learning import Lesson
-from moralscope.models.store.data_files import data_file
+from moralscope.models.store import data_file
 from moralscope.rules.alignment import TASK
 from moralscope.rules.annotations import load_annotations
 from moralscope.rules.attribute_lessons import (

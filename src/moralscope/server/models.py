@@ -18,8 +18,8 @@ from moralscope.core.protocols import Classifier, Encoder, Generator, Matrix
 from moralscope.core.records import Candidate, Decoding
 from moralscope.core.registry import did_you_mean
 from moralscope.models.batching import BatchCounts, Batcher, Cancelled, OutOfTime, check_patience
-from moralscope.models.encoders.prepare import prepare_encoder
-from moralscope.models.language.prepare import generator_refs, prepare_generator
+from moralscope.models.encoders import load_encoder
+from moralscope.models.language import generator_refs, load_generator
 from moralscope.models.store import Store
 from moralscope.stories.experts import STORIES, ExpertSet, prepare_experts
 
@@ -185,7 +185,7 @@ class Models:
 
         def load() -> SharedEncoder:
             known = _checked(name, ENCODERS, "encoder")
-            return SharedEncoder(prepare_encoder(known, eight_bits=eight_bits))
+            return SharedEncoder(load_encoder(known, eight_bits=eight_bits))
 
         return self._encoders.get((name, eight_bits), load)
 
@@ -204,7 +204,7 @@ class Models:
         """Return a generator."""
         return self._generators.get(
             name,
-            lambda: SharedGenerator(prepare_generator(_checked(name, GENERATORS, "generator"))),
+            lambda: SharedGenerator(load_generator(_checked(name, GENERATORS, "generator"))),
         )
 
     def counts(self) -> Mapping[tuple[str, str], BatchCounts]:

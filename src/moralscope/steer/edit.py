@@ -24,7 +24,7 @@ from moralscope.core.registry import did_you_mean
 from moralscope.io.run_records import check_writable, model_refs
 from moralscope.models.encoders import load_encoder
 from moralscope.models.encoders.edited import Edit, EditedEncoder, save_edit
-from moralscope.models.store.data_files import data_file
+from moralscope.models.store import data_file
 from moralscope.stats import Correlation, correlate
 from moralscope.steer.editing import answer_differences, pair_components, subspace
 from moralscope.steer.leakage import leakage, leaning

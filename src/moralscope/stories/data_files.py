@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from moralscope.core.errors import InputError
-from moralscope.models.store.data_files import data_file
+from moralscope.models.store import data_file
 from moralscope.stories.reading import StoryFile, read_stories
 
 STORIES_FILE = "moral_stories/stories.jsonl"

@@ -9,10 +9,9 @@ from moralscope.core.protocols import Classifier
 from moralscope.core.records import ModelRef
 from moralscope.core.registry import did_you_mean
 from moralscope.models.classifiers import Experts, ScriptedExperts
-from moralscope.models.classifiers.bases import resolve_base
+from moralscope.models.classifiers.module import resolve_base
 from moralscope.models.classifiers.saved import read_settings
-from moralscope.models.store import Progress, Store
-from moralscope.models.store.shipped import shipped_folder
+from moralscope.models.store import Progress, Store, shipped_folder
 from moralscope.stories.tasks import classification_tasks
 
 BASES = ("mpnet", "minilm")

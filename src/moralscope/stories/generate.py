@@ -27,9 +27,9 @@ def generate(
 
     Examples
     --------
-    >>> from moralscope.models.language.prepare import prepare_generator
+    >>> from moralscope.models.language import load_generator
     >>> story = MoralStory("1", moral_action="Jo smiles.", immoral_action="Jo spits.")
-    >>> models = ChainModels(prepare_generator("scripted"))
+    >>> models = ChainModels(load_generator("scripted"))
     >>> record = generate("norm|actions", [story], models)
     >>> record.results[0]["target"], len(record.results[0]["candidates"])
     (None, 1)

@@ -16,12 +16,11 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import ModelRef, RunRecord
 from moralscope.core.registry import did_you_mean
 from moralscope.models.adapters import AdapterShape
-from moralscope.models.classifiers.bases import resolve_base
 from moralscope.models.classifiers.learning import Lesson
 from moralscope.models.classifiers.making import Making, keep_tasks
+from moralscope.models.classifiers.module import resolve_base
 from moralscope.models.classifiers.saved import ExpertSettings, folder_sha256, save_experts
-from moralscope.models.store import Progress, Store
-from moralscope.models.store.data_files import data_file
+from moralscope.models.store import Progress, Store, data_file
 from moralscope.models.training import Moment, Schedule
 from moralscope.models.training.folders import named_base, training_folder
 from moralscope.models.training.runs import best_run, check_rate, dev_temperatures

@@ -17,7 +17,7 @@ import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import WordVectors
-from moralscope.models.store.data_files import data_file
+from moralscope.models.store import data_file
 from moralscope.words.association import WordAssociation
 from moralscope.words.paper import load_paper
 from moralscope.words.verbs import Verb

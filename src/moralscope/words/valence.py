@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from moralscope.core.errors import InputError, MissingExtra
-from moralscope.models.store.data_files import data_file
+from moralscope.models.store import data_file
 from moralscope.stats import Summary, TTest, summarise, t_test
 
 _AFINN = "AFINN-en-165.txt"

@@ -8,7 +8,7 @@ import pytest
 from moralscope.core.errors import InputError
 from moralscope.core.records import Decoding
 from moralscope.models.language import load_generator
-from moralscope.models.store.data_files import data_file
+from moralscope.models.store import data_file
 from moralscope.rules import train_generator as job
 from moralscope.rules.records import Exchange
 from moralscope.rules.rule_lessons import MARKERS, rule_prompt

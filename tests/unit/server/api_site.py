@@ -11,8 +11,8 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
-from moralscope.models.encoders.prepare import prepare_encoder
-from moralscope.models.language.prepare import prepare_generator
+from moralscope.models.encoders import load_encoder
+from moralscope.models.language import load_generator
 from moralscope.server import models as serving_models
 from moralscope.server.api import Bounds, Work, api_app
 from moralscope.server.service import Service
@@ -44,9 +44,9 @@ def scripted_catalogue(monkeypatch):
     """Let every name of the catalogue be here and mean a scripted model."""
     monkeypatch.setattr(serving_models, "_checked", lambda name, known, what: name)
     made = {
-        "prepare_encoder": prepare_encoder,
+        "load_encoder": load_encoder,
         "prepare_experts": prepare_experts,
-        "prepare_generator": prepare_generator,
+        "load_generator": load_generator,
     }
     for name, make in made.items():
         monkeypatch.setattr(serving_models, name, lambda _, make=make, **how: make("scripted"))

@@ -10,8 +10,8 @@ from moralscope.axes.build import AxisOptions
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.records import Decoding
 from moralscope.models.batching import Cancelled, OutOfTime, Patience, patience
-from moralscope.models.encoders.prepare import prepare_encoder
-from moralscope.models.language.prepare import prepare_generator
+from moralscope.models.encoders import load_encoder
+from moralscope.models.language import load_generator
 from moralscope.rules.audit import AuditOptions, audit
 from moralscope.rules.records import Exchange
 from moralscope.server.models import Kept, Models, NotHere
@@ -100,7 +100,7 @@ def test_who_waits_for_a_model_waits_no_longer_than_its_time():
 
 def test_shared_models_give_the_rows_of_the_models_themselves(models):
     texts = [f"feed {n} cats" for n in range(700)]
-    own, shared = prepare_encoder("scripted"), models.encoder("scripted")
+    own, shared = load_encoder("scripted"), models.encoder("scripted")
     assert (shared.encode(texts) == own.encode(texts)).all()
     assert (shared.name, shared.checksum) == (own.name, own.checksum)
     assert shared.encode([]).shape == (0, own.dimension)
@@ -110,7 +110,7 @@ def test_shared_models_give_the_rows_of_the_models_themselves(models):
         expected = known.expert(task).probabilities(pairs)
         assert (experts.expert(task).probabilities(pairs) == expected).all()
     asked = (texts[:30], Decoding(count=2), list(range(30)))
-    assert models.generator("scripted").generate(*asked) == prepare_generator("scripted").generate(
+    assert models.generator("scripted").generate(*asked) == load_generator("scripted").generate(
         *asked
     )
 

@@ -9,7 +9,7 @@ from moralscope.axes.score import score
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.records import to_plain
 from moralscope.models.encoders import load_encoder
-from moralscope.models.encoders.edited import load_edited
+from moralscope.models.encoders.loading import load_edited
 from moralscope.steer.edit import EditSettings, edit, edited_encoder
 
 

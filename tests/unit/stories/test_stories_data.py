@@ -149,14 +149,14 @@ MEASURE = """
 import time
 from dataclasses import replace
 from pathlib import Path
-from moralscope.models.encoders.prepare import prepare_encoder
+from moralscope.models.encoders import load_encoder
 from moralscope.stories.data_files import load_stories
 from moralscope.stories.split import stories_split
 
 def kilobytes():
     return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
 
-file, encoder = load_stories(), prepare_encoder("minilm")
+file, encoder = load_stories(), load_encoder("minilm")
 assert len(file.stories) == 12_000
 stories_split(replace(file, stories=file.stories[:600]), encoder=encoder)
 start, held = time.process_time(), kilobytes()

@@ -14,8 +14,8 @@ from moralscope.core.errors import ChecksumMismatch, InputError, UnknownName
 from moralscope.core.records import Decoding
 from moralscope.models.classifiers import making
 from moralscope.models.classifiers.making import make_experts
-from moralscope.models.encoders.loading import folder_checksum
-from moralscope.models.language.prepare import prepare_generator
+from moralscope.models.hugging_face import folder_checksum
+from moralscope.models.language import load_generator
 from moralscope.models.training import runs as train_runs
 from moralscope.models.training.folders import CHECKPOINT, named_base, training_folder
 from moralscope.stories import train as stories_train
@@ -299,7 +299,7 @@ def test_a_generator_loads_back_and_writes(tmp_path, stories, kind):
     record = train_task(options(folder, "texts"), tmp_path / "mine", stories)
     assert record.statistics["lessons"]["norm|actions"] == 8
     assert record.statistics["lessons"]["action|context"] == 16
-    generator = prepare_generator(str(tmp_path / "mine"))
+    generator = load_generator(str(tmp_path / "mine"))
     prompt = "<|ACT|> Mia shouts. <|CSQ|>"
     (found,) = generator.generate([prompt], Decoding(count=2, max_tokens=5), [1])
     assert len(found) == 2
@@ -312,7 +312,7 @@ def test_a_generator_loads_back_and_writes(tmp_path, stories, kind):
 def test_a_whole_generator_loads_back(tmp_path, stories):
     folder = tiny_llama(tmp_path / "base")
     train_task(options(folder, "norm|actions", rank=None), tmp_path / "mine", stories)
-    generator = prepare_generator(str(tmp_path / "mine"))
+    generator = load_generator(str(tmp_path / "mine"))
     (found,) = generator.generate(["<|ACT|> x <|NRM|>"], Decoding(count=1, max_tokens=4), [1])
     assert len(found) == 1
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import pearsonr
 
 from moralscope.core.errors import InputError
-from moralscope.models.store.data_files import data_file
+from moralscope.models.store import data_file
 from moralscope.words.association import WordAssociation, associations
 from moralscope.words.paper import load_paper
 from moralscope.words.vectors import TableVectors, scripted_vectors

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.models.store.data_files import data_file
+from moralscope.models.store import data_file
 from moralscope.words.association import WordAssociation
 from moralscope.words.extraction import (
     DO,

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import ttest_ind
 
 from moralscope.core.errors import InputError, MissingExtra
-from moralscope.models.store.data_files import data_file
+from moralscope.models.store import data_file
 from moralscope.words.paper import load_paper
 from moralscope.words.valence import PAPER, load_valence, validate_lists
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from moralscope.models.store.data_files import data_file
+from moralscope.models.store import data_file
 from moralscope.words.lemmas import VerbLexicon, load_verb_lexicon
 from moralscope.words.verbs import Verb, find_verbs
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from moralscope.core.errors import InputError, UnknownName
-from moralscope.models.store.data_files import data_file
+from moralscope.models.store import data_file
 from moralscope.words.paper import load_paper
 from moralscope.words.word_sets import CALISKAN, load_word_sets, parse_word_sets
 

@@ -33,10 +33,9 @@ from moralscope.models.classifiers.saved import (
     read_settings,
 )
 from moralscope.models.encoders.pipeline import full_batches
-from moralscope.models.encoders.quantised import can_quantise, quantise
-from moralscope.models.encoders.thread_pool import TOKENS_PER_CORE, Lanes
-from moralscope.models.encoders.unpadded import UnpaddedBody, can_unpad
-from moralscope.models.packing import speed_up
+from moralscope.models.fastcpu.linear import can_quantise, quantise, speed_up
+from moralscope.models.fastcpu.threads import TOKENS_PER_CORE, SingleThreadPool
+from moralscope.models.fastcpu.unpadded import UnpaddedBody, can_unpad
 
 
 class Experts:
@@ -146,7 +145,7 @@ class _Unpadded:
         self._head, self._width = network.head, int(network.head.out_features)
         self._body = UnpaddedBody(network.body, eight_bits=eight_bits)
         threads = int(torch.get_num_threads())
-        self._lanes = Lanes(threads) if eight_bits and threads > 1 else None
+        self._lanes = SingleThreadPool(threads) if eight_bits and threads > 1 else None
         self._most = TOKENS_PER_CORE * (1 if self._lanes else min(threads, 16))
 
     def logits(self, rows: Sequence[Sequence[int]]) -> Matrix:

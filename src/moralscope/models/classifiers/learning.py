@@ -19,7 +19,7 @@ from moralscope.models.classifiers.module import (
     tokenise,
 )
 from moralscope.models.encoders.pipeline import like_length_batches
-from moralscope.models.encoders.thread_pool import TOKENS_PER_CORE
+from moralscope.models.fastcpu.threads import TOKENS_PER_CORE
 
 _GPU_TOKENS = 65536
 

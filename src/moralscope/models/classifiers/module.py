@@ -2,7 +2,7 @@
 
 Input is <CLS> grounding <SEP> target <SEP> (a bare text has no grounding), the body's token rows
 are averaged, and every task reads its own columns of the last layer. So one body serves all tasks
-in one pass.
+in one pass. A base is an encoder of the store, a local folder, or a hub id.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,8 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from moralscope.core.errors import StoreError
-from moralscope.models.transformers_setup import set_up_transformers
+from moralscope.core.errors import InputError, StoreError, UnknownName
+from moralscope.core.registry import did_you_mean
+from moralscope.models.hugging_face import (
+    folder_checksum,
+    hub_folder,
+    is_hub_id,
+    set_up_transformers,
+)
+from moralscope.models.store import Progress, Store
 
 Pair = tuple[str, str]
 KINDS = ("one", "many", "scale")
@@ -143,3 +150,27 @@ def build_network(body: Any, width: int, dropout: float = 0.1) -> Any:
             return self.head(self.dropout(self.pooled(ids, mask)).float())
 
     return Network()
+
+
+_STORED = ("minilm", "mpnet")
+
+
+def resolve_base(
+    name: str, store: Store | None = None, progress: Progress | None = None
+) -> tuple[Path, str]:
+    """Return the folder of a base and the checksum that names its weights."""
+    store = store or Store()
+    if name in _STORED:
+        return store.ensure(name, progress), store.entry(name).sha256
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return path, folder_checksum(path)
+    if is_hub_id(name) or name.startswith(("roberta-", "bert-", "albert-")):
+        folder = hub_folder(name, store, f"use one of {', '.join(_STORED)}")
+        return folder, folder_checksum(folder)
+    if "/" in name:
+        raise InputError(f"there is no folder {name}", "give a folder with a transformer")
+    raise UnknownName(
+        f"there is no base '{name}'",
+        f"{did_you_mean(name, _STORED)}, or a local folder, or a hub id (owner/name)",
+    )

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError, StoreError
 from moralscope.core.protocols import Encoder, Matrix
-from moralscope.models.encoders.loading import load_encoder
-from moralscope.models.store import Progress
 
 FORMAT = "moralscope.edit/1"
 _MAX_BYTES = 64_000_000
@@ -108,23 +106,6 @@ def check_encoder(edit: Edit, encoder: Encoder) -> None:
             f"not for {encoder.name} ({encoder.checksum[:12]})",
             "make it anew for this encoder with 'moralscope edit --save'",
         )
-
-
-def load_edited(
-    path: Path,
-    encoder: str | Encoder | None = None,
-    *,
-    progress: Progress | None = None,
-    cached: bool = True,
-) -> EditedEncoder:
-    """Return the encoder of a saved edit; weights other than those it was made for are refused.
-
-    Without an `encoder` the one that the file names is loaded.
-    """
-    found = load_edit(path)
-    base = encoder or found.encoder
-    model = load_encoder(base, progress=progress, cached=cached) if isinstance(base, str) else base
-    return EditedEncoder(model, found)
 
 
 def save_edit(edit: Edit, path: Path) -> None:

@@ -1,22 +1,22 @@
-"""Names to encoders: a name of the store, `scripted`, a local folder, or a hub id.
+"""Names to encoders: of the store, `scripted`, a local folder, a hub id, or a saved edit.
 
-Weights come through the model store, verified on every load. A hub id is the user's own
-choice of weights: its files are fetched by huggingface_hub and pinned by their own checksums.
+Weights come through the model store, verified whenever they are read. A folder or a hub id is the
+user's own choice of weights, pinned by the checksums of its files.
 """
 
 import logging
-from collections.abc import Callable
-from hashlib import sha256
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.errors import InputError, StoreError, UnknownName
 from moralscope.core.protocols import Encoder
 from moralscope.core.registry import did_you_mean, registry
 from moralscope.models.encoders.cache import EmbeddingCache
+from moralscope.models.encoders.edited import EditedEncoder, load_edit
 from moralscope.models.encoders.pipeline import Backend, Quantisable, TextEncoder
 from moralscope.models.encoders.scripted import ScriptedBackend
-from moralscope.models.hub import NEEDED, hub_folder, is_hub_id
-from moralscope.models.store import Progress, Store, sha256_of
+from moralscope.models.hugging_face import folder_checksum, hub_folder, is_hub_id
+from moralscope.models.store import Progress, Store
 
 log = logging.getLogger(__name__)
 
@@ -25,19 +25,22 @@ Build = Callable[[Path, str, str], Backend]
 
 def load_encoder(
     name: str,
+    progress: Progress | None = None,
     *,
     store: Store | None = None,
     cached: bool = True,
     eight_bits: bool = False,
-    progress: Progress | None = None,
 ) -> Encoder:
     """Return the encoder that `name` means, fetching its weights if they are not there yet.
 
     Parameters
     ----------
     name
-        `minilm`, `mpnet`, `use-lite`, `scripted`, a folder, or a hub id such as
-        ``sentence-transformers/all-MiniLM-L12-v2``.
+        `minilm`, `mpnet`, `use-lite`, `scripted`, a folder, a hub id such as
+        ``sentence-transformers/all-MiniLM-L12-v2``, or an edit that was saved (a .safetensors file
+        of `edit --save`).
+    progress
+        Told the bytes while weights are fetched.
     store
         Where weights and cached rows lie; the user's own by default.
     cached
@@ -53,6 +56,8 @@ def load_encoder(
     """
     if name == ScriptedBackend.name:
         return TextEncoder(ScriptedBackend())
+    if name.lower().endswith(".safetensors"):
+        return load_edited(Path(name).expanduser(), progress=progress, cached=cached)
     store = store or Store()
     backend = _backend(name, store, progress)
     lighter = eight_bits and isinstance(backend, Quantisable) and backend.quantise()
@@ -85,20 +90,6 @@ def _backend(name: str, store: Store, progress: Progress | None) -> Backend:
     )
 
 
-def folder_checksum(folder: Path) -> str:
-    """Return one checksum over every file of a model folder that can decide a row."""
-    paths = sorted({path for pattern in NEEDED for path in folder.rglob(pattern)})
-    if not any(path.suffix == ".safetensors" for path in paths):
-        raise InputError(
-            f"{folder} holds no .safetensors weights",
-            "save the model as safetensors; pickled weights are never loaded",
-        )
-    digest = sha256()
-    for path in paths:
-        digest.update(f"{path.relative_to(folder).as_posix()} {sha256_of(path)}\n".encode())
-    return digest.hexdigest()
-
-
 def _sentence_transformer(folder: Path, name: str, checksum: str) -> Backend:
     from moralscope.models.encoders.mean_pooling import plain_backend
 
@@ -120,3 +111,43 @@ registry.add("encoder", "minilm", _sentence_transformer)
 registry.add("encoder", "mpnet", _sentence_transformer)
 registry.add("encoder", "use-lite", _use_lite)
 registry.add("encoder", ScriptedBackend.name, ScriptedBackend)
+
+
+log = logging.getLogger(__name__)
+
+
+def load_edited(
+    path: Path,
+    encoder: str | Encoder | None = None,
+    *,
+    progress: Progress | None = None,
+    cached: bool = True,
+) -> EditedEncoder:
+    """Return the encoder of a saved edit; weights other than those it was made for are refused.
+
+    Without an `encoder` the one that the file names is loaded.
+    """
+    found = load_edit(path)
+    base = encoder or found.encoder
+    model = load_encoder(base, progress=progress, cached=cached) if isinstance(base, str) else base
+    return EditedEncoder(model, found)
+
+
+def load_encoders(
+    names: Sequence[str], progress: Progress | None, problems: list[str]
+) -> list[Encoder]:
+    """Load several; one that cannot be fetched is left out and told in `problems`."""
+    if not names:
+        raise InputError("no encoder was named", "name some, e.g. minilm,mpnet")
+    models: list[Encoder] = []
+    for name in names:
+        try:
+            models.append(load_encoder(name, progress))
+        except StoreError as error:
+            if len(names) == 1:
+                raise
+            problems.append(f"{name} was left out: {error}")
+            log.warning(problems[-1])
+    if not models:
+        raise StoreError("none of the encoders could be loaded", "see the lines above")
+    return models

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from moralscope.core.protocols import Matrix
-from moralscope.models.encoders.quantised import can_quantise
-from moralscope.models.encoders.thread_pool import TOKENS_PER_CORE, SideBySide
-from moralscope.models.encoders.unpadded import UnpaddedBody, can_unpad
-from moralscope.models.transformers_setup import set_up_transformers
+from moralscope.models.fastcpu.linear import can_quantise
+from moralscope.models.fastcpu.threads import TOKENS_PER_CORE, ParallelBatches
+from moralscope.models.fastcpu.unpadded import UnpaddedBody, can_unpad
+from moralscope.models.hugging_face import set_up_transformers
 
 _KINDS = (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
 _TRANSFORMER = {"max_seq_length", "do_lower_case"}  # settings that are known here
@@ -33,7 +33,7 @@ class Shape:
     unit: bool  # rows have length one
 
 
-class PlainBackend(SideBySide):
+class PlainBackend(ParallelBatches):
     """The arithmetic of one plain folder."""
 
     unpadded = True

@@ -119,15 +119,15 @@ class TextEncoder:
     def calibrate(self, sample: Sequence[str], *, seconds: float = 2.0) -> Calibration:
         """Measure for a moment which batch and how many threads are fastest here; use them.
 
-        Not for small jobs: it costs `seconds`. What was found can be told to `settle` later,
-        which makes a run that has to go as another did.
+        Not for small jobs: it costs `seconds`. What was found can be told to `set_batch_size`
+        later, which makes a run that has to go as another did.
         """
         with self._lock:
             found = measure(self._backend, sample, self._embed_all, seconds=seconds)
-        self.settle(found.batch_tokens, found.threads)
+        self.set_batch_size(found.batch_tokens, found.threads)
         return found
 
-    def settle(self, batch_tokens: int, threads: int = 0) -> None:
+    def set_batch_size(self, batch_tokens: int, threads: int = 0) -> None:
         """Compute in batches of so many tokens, on so many threads (0: as they are)."""
         self._batch_tokens = batch_tokens
         if threads and getattr(self._backend, "threads", 0):
@@ -166,7 +166,7 @@ class TextEncoder:
         group = full_batches if unpadded else like_length_batches
         batches = list(group([len(item) for item in prepared], batch_tokens))
         given = [[prepared[place] for place in batch] for batch in batches]
-        several = getattr(self._backend, "embed_several", None)
+        several = getattr(self._backend, "embed_batches", None)
         found = several(given) if several else map(self._backend.embed, given)
         for batch, part in zip(batches, found, strict=True):
             rows[batch] = part

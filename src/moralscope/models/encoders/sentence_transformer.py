@@ -17,15 +17,14 @@ import numpy as np
 from moralscope.core.errors import StoreError
 from moralscope.core.protocols import Matrix
 from moralscope.models.encoders.mean_pooling import token_ids
-from moralscope.models.encoders.quantised import can_quantise, quantise
-from moralscope.models.encoders.thread_pool import TOKENS_PER_CORE, SideBySide
-from moralscope.models.packing import speed_up
-from moralscope.models.transformers_setup import set_up_transformers
+from moralscope.models.fastcpu.linear import can_quantise, quantise, speed_up
+from moralscope.models.fastcpu.threads import TOKENS_PER_CORE, ParallelBatches
+from moralscope.models.hugging_face import set_up_transformers
 
 _GPU_BATCH_TOKENS = 65536
 
 
-class SentenceTransformerBackend(SideBySide):
+class SentenceTransformerBackend(ParallelBatches):
     """The arithmetic of one sentence-transformers folder."""
 
     def __init__(self, folder: Path, name: str, checksum: str) -> None:

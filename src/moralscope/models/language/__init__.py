@@ -2,7 +2,14 @@
 
 from moralscope.models.language.conversion import base_folder
 from moralscope.models.language.endpoint import EndpointOptions, Usage
-from moralscope.models.language.loading import load_generator
+from moralscope.models.language.loading import generator_refs, load_generator
 from moralscope.models.language.scripted import ScriptedGenerator
 
-__all__ = ["EndpointOptions", "ScriptedGenerator", "Usage", "base_folder", "load_generator"]
+__all__ = [
+    "EndpointOptions",
+    "ScriptedGenerator",
+    "Usage",
+    "base_folder",
+    "generator_refs",
+    "load_generator",
+]

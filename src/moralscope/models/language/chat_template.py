@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import StoreError
-from moralscope.models.language.adapters import is_adapter, read_adapter
+from moralscope.models.adapters import is_adapter, read_adapter
 from moralscope.models.language.conversion import base_folder
 from moralscope.models.store import Progress, Store
 
 
-class Wording:
+class ChatTemplate:
     """Texts as a model's tokenizer should see them.
 
     Attributes
@@ -65,7 +65,7 @@ def model_folder(
     return base_folder(base or name, store=store, progress=progress)
 
 
-def load_wording(name: str, *, store: Store | None = None) -> Wording:
+def load_chat_template(name: str, *, store: Store | None = None) -> ChatTemplate:
     """Return how the local model `name` (of the store, a folder, a hub id) is spoken to.
 
     Its generator should be loaded first: that refuses a damaged folder in one line.
@@ -76,4 +76,4 @@ def load_wording(name: str, *, store: Store | None = None) -> Wording:
     safe = {"local_files_only": True, "trust_remote_code": False}
     config = AutoConfig.from_pretrained(place, **safe)
     tokenizer = AutoTokenizer.from_pretrained(place, **safe)
-    return Wording(tokenizer, reads_first=bool(config.is_encoder_decoder))
+    return ChatTemplate(tokenizer, reads_first=bool(config.is_encoder_decoder))

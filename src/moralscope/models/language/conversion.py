@@ -19,11 +19,14 @@ from filelock import FileLock, Timeout
 
 from moralscope.core.errors import ChecksumMismatch, InputError, StoreError, UnknownName
 from moralscope.core.registry import did_you_mean
-from moralscope.models.encoders.loading import folder_checksum
-from moralscope.models.hub import hub_folder, is_hub_id
+from moralscope.models.hugging_face import (
+    folder_checksum,
+    hub_folder,
+    is_hub_id,
+    set_up_transformers,
+)
 from moralscope.models.language.gguf_header import read_header
 from moralscope.models.store import ModelEntry, Progress, Store, sha256_of
-from moralscope.models.transformers_setup import set_up_transformers
 
 log = logging.getLogger(__name__)
 

@@ -1,9 +1,15 @@
-"""What every generator checks before it starts. Generates nothing."""
+"""What every generator shares: whether a request is sound, and when a candidate is finished.
 
+The first sentence of a growing text is found by English punctuation, without a grammar. Generates
+nothing and knows no model.
+"""
+
+import re
 from collections.abc import Sequence
+from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.core.records import Decoding
+from moralscope.core.records import Candidate, Decoding
 
 STRATEGIES = ("greedy", "beam", "nucleus")
 
@@ -36,3 +42,119 @@ def check_request(prompts: Sequence[str], decoding: Decoding, seeds: Sequence[in
     if decoding.strategy == "beam" and decoding.count > decoding.beams:
         problem = f"{decoding.count} candidates need as many beams and there are {decoding.beams}"
         raise InputError(problem, "raise beams or lower count")
+
+
+_END = re.compile(r"(?:[.!?…]+[\"'”\u2019)\]]*)(?=\s|$)|\n")
+_TITLES = frozenset({"mr", "mrs", "ms", "dr", "prof", "st", "vs", "e.g", "i.e", "mt", "fr", "cf"})
+_SHORT = frozenset({"a.m", "p.m", "etc", "jr", "sr", "inc", "ltd", "co", "no", "u.s", "u.k"})
+
+
+def sentence_end(text: str) -> int | None:
+    """Return the place just after the first sentence of `text`, or None while it may go on.
+
+    A full stop after a title, an initial or inside an open quotation ends nothing; one after a
+    number, an abbreviation or an ellipsis ends the sentence only if a capital follows. A line
+    break ends it.
+
+    Examples
+    --------
+    >>> sentence_end("Jo pays Mr. Li back. Jo is")
+    20
+    >>> sentence_end("Jo owes 3.") is None
+    True
+    """
+    start = len(text) - len(text.lstrip())
+    for found in _END.finditer(text, start):
+        before = text[start : found.start()]
+        if found[0] == "\n":
+            return start + len(before.rstrip())
+        if _is_final(before, found[0], text[found.end() :]):
+            return found.end()
+    return None
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of `text`, or all of it when none is complete.
+
+    Examples
+    --------
+    >>> first_sentence(" Jo waits... then leaves. Li stays.")
+    'Jo waits... then leaves.'
+    """
+    end = sentence_end(text)
+    return (text if end is None else text[:end]).strip()
+
+
+def _is_final(before: str, mark: str, after: str) -> bool:
+    if (before + mark).count('"') % 2 or before.count("“") > (before + mark).count("”"):
+        return False
+    if mark[-1] not in ".!?…" and after.lstrip()[:1].islower():  # "Go!" he says.
+        return False
+    word = before.rsplit(None, 1)[-1].lstrip("\"'“\u2018([") if before.strip() else ""
+    if mark[0] == "." and (word.lower() in _TITLES or (len(word) == 1 and word.isupper())):
+        return word == "I"
+    unsure = word.lower() in _SHORT or word[-1:].isdigit() or mark[0] == "…" or mark[:2] == ".."
+    if mark[0] in ".…" and unsure:
+        return after.lstrip()[:1].isupper()
+    return bool(word)
+
+
+_MARKS = (
+    ".",
+    "!",
+    "?",
+    "…",
+    "\n",
+    "Ċ",
+    "âĢ¦",
+    "<0x0A>",
+)  # also as byte-level vocabularies write them
+
+
+class Ending:
+    """Looks at the newest token: an end token, the end of a sentence, or the last one allowed.
+
+    Any special token ends a candidate: none of them is text.
+    """
+
+    def __init__(self, tokenizer: Any, ends: Sequence[int]) -> None:
+        self._tokenizer = tokenizer
+        self._ends = {*ends, *tokenizer.all_special_ids}
+        self._marks = {
+            number
+            for token, number in tokenizer.get_vocab().items()
+            if any(mark in token for mark in _MARKS)
+        }
+
+    def is_end(self, token: int) -> bool:
+        """Tell whether `token` is no text but an end."""
+        return token in self._ends
+
+    def candidate(
+        self, tokens: Sequence[int], scores: Sequence[float], decoding: Decoding
+    ) -> Candidate | None:
+        """Return the finished candidate, or None while it goes on."""
+        if self.is_end(tokens[-1]):
+            return Candidate(self._text(tokens[:-1]).strip(), tuple(scores), "stop")
+        if decoding.sentence and not self._marks.isdisjoint(tokens[-2:]):
+            text = self._text(tokens)
+            end = sentence_end(text)
+            if end is not None:
+                kept = self._needed(tokens, len(text[:end].rstrip()))
+                return Candidate(text[:end].strip(), tuple(scores[:kept]), "sentence")
+        if len(tokens) >= decoding.max_tokens:
+            text = self._text(tokens).rstrip("\ufffd")  # the start of a character cut in two
+            return Candidate(text.strip(), tuple(scores), "length")
+        return None
+
+    def _needed(self, tokens: Sequence[int], end: int) -> int:
+        count = len(tokens)
+        while count > 1 and len(self._text(tokens[: count - 1])) >= end:
+            count -= 1
+        return count
+
+    def _text(self, tokens: Sequence[int]) -> str:
+        text: str = self._tokenizer.decode(
+            list(tokens), skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
+        return text

@@ -21,8 +21,7 @@ from urllib.parse import urlsplit
 
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.records import Candidate, Decoding
-from moralscope.models.language.decoding import check_request
-from moralscope.models.language.sentences import sentence_end
+from moralscope.models.language.decoding import check_request, sentence_end
 
 _AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 _LONGEST_PAUSE = 60.0

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Generator
-from moralscope.models.language.adapters import is_adapter, read_adapter
+from moralscope.core.records import ModelRef
+from moralscope.models.adapters import is_adapter, read_adapter
 from moralscope.models.language.conversion import resolve_base
 from moralscope.models.language.endpoint import EndpointGenerator, EndpointOptions
 from moralscope.models.language.scripted import ScriptedGenerator
-from moralscope.models.store import Progress, Store
-from moralscope.models.store.shipped import shipped_folder
+from moralscope.models.store import Progress, Store, shipped_folder
 
 STORIES, RULES = "stories", "rules"
 _SHIPPED = {STORIES: "stories-smollm2", RULES: "rules-smollm2"}
@@ -76,3 +76,15 @@ def _local(
 
     label = path.resolve().name if Path(base).expanduser().is_dir() else base
     return LocalGenerator(path, label, checksum, adapter=chosen, batch=batch)
+
+
+def generator_refs(generator: Generator) -> tuple[ModelRef, ...]:
+    """Return what a run record says of a generator: its base and its adapter, with checksums.
+
+    Examples
+    --------
+    >>> [ref.name for ref in generator_refs(load_generator("scripted"))]
+    ['scripted']
+    """
+    refs: tuple[ModelRef, ...] = getattr(generator, "refs", ())
+    return refs or (ModelRef(generator.name, generator.checksum),)

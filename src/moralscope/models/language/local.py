@@ -12,9 +12,9 @@ from typing import Any
 
 from moralscope.core.errors import InputError, StoreError
 from moralscope.core.records import Candidate, Decoding, ModelRef
-from moralscope.models.language.adapters import Adapter, add_markers, merge
+from moralscope.models.adapters import Adapter, add_markers, merge
+from moralscope.models.hugging_face import set_up_transformers
 from moralscope.models.language.decoding import check_request
-from moralscope.models.transformers_setup import set_up_transformers
 
 log = logging.getLogger(__name__)
 
@@ -148,7 +148,7 @@ def _model(folder: Path, name: str, adapter: Adapter | None, vocabulary: int) ->
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
-    from moralscope.models.language.shared_prefix import ATTENTION
+    from moralscope.models.language.steps import ATTENTION
 
     set_up_transformers()
     on_gpu = torch.cuda.is_available()
@@ -187,16 +187,16 @@ def _unusable(folder: Path, error: Exception) -> StoreError:
 
 def _steps(model: Any) -> Any:
     if model.config.is_encoder_decoder:
-        from moralscope.models.language.seq2seq import Seq2SeqSteps
+        from moralscope.models.language.steps import Seq2SeqSteps
 
         return Seq2SeqSteps(model)
-    from moralscope.models.language.shared_prefix import CausalSteps
+    from moralscope.models.language.steps import CausalSteps
 
     return CausalSteps(model)
 
 
 def _ending(model: Any, tokenizer: Any) -> Any:
-    from moralscope.models.language.ending import Ending
+    from moralscope.models.language.decoding import Ending
 
     ends = [model.config.eos_token_id, model.generation_config.eos_token_id]
     flat = [end for some in ends for end in (some if isinstance(some, list) else [some])]
@@ -204,6 +204,6 @@ def _ending(model: Any, tokenizer: Any) -> Any:
 
 
 def _window_of(model: Any) -> int:
-    from moralscope.models.language.shared_prefix import window_of
+    from moralscope.models.language.steps import window_of
 
     return window_of(model.config)

@@ -4,13 +4,10 @@ Knows where models come from and whether their files are the right ones; loads n
 What it knows is data, in ``models.toml``; data sets that users bring have cards in ``data.toml``.
 """
 
-from moralscope.models.store._catalogue import load_entries
-from moralscope.models.store._data import DataCard, data_card, load_data_cards
-from moralscope.models.store._entries import Carrier, ModelEntry, PinnedFile
-from moralscope.models.store._files import sha256_of
-from moralscope.models.store._progress import Progress
-from moralscope.models.store._settings import home_folder
-from moralscope.models.store._store import Store
+from moralscope.models.store._entries import Carrier, ModelEntry, PinnedFile, load_entries
+from moralscope.models.store._files import Progress, sha256_of, shipped_folder
+from moralscope.models.store._store import Store, home_folder
+from moralscope.models.store.data_cards import DataCard, data_card, data_file, load_data_cards
 
 __all__ = [
     "Carrier",
@@ -20,8 +17,10 @@ __all__ = [
     "Progress",
     "Store",
     "data_card",
+    "data_file",
     "home_folder",
     "load_data_cards",
     "load_entries",
     "sha256_of",
+    "shipped_folder",
 ]

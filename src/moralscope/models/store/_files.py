@@ -1,10 +1,29 @@
-"""Checksums of files on disk: is a file the one its entry names? Repairs nothing."""
+"""Files on disk: checksums, work folders, how far a pull is, and weights that ship with us.
+
+Says whether a file is the one its entry names; repairs nothing.
+"""
 
 import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
 from pathlib import Path
+from typing import Protocol
 
 from moralscope.core.errors import ChecksumMismatch, StoreError
 from moralscope.models.store._entries import ModelEntry, PinnedFile
+
+
+class Progress(Protocol):
+    """Called several times a second; a new `label` starts a new count."""
+
+    def __call__(self, label: str, done_bytes: int, total_bytes: int, /) -> None: ...
+
+
+def silent(_label: str, _done_bytes: int, _total_bytes: int, /) -> None:
+    """Report nothing."""
 
 
 def sha256_of(path: Path) -> str:
@@ -47,3 +66,39 @@ def check_files(entry: ModelEntry, folder: Path) -> None:
         if not sound:
             problem = f"{file.path} of {entry.name} in {folder} does not have its pinned checksum"
             raise ChecksumMismatch(problem, again)
+
+
+PREFIX = "work-"
+
+
+@contextmanager
+def work_folder(staging: Path) -> Iterator[Path]:
+    """Make a folder of its own in `staging` and remove it whatever happens."""
+    work = Path(tempfile.mkdtemp(prefix=PREFIX, dir=staging))
+    try:
+        yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def sweep(staging: Path) -> None:
+    """Remove the work folders that a killed process left in `staging`."""
+    for stale in staging.glob(f"{PREFIX}*"):
+        shutil.rmtree(stale, ignore_errors=True)
+
+
+def shipped_folder(name: str) -> Path:
+    """Return the folder of shipped weights.
+
+    Raises
+    ------
+    StoreError
+        When this installation lacks them.
+    """
+    folder = Path(str(resources.files("moralscope"))) / "weights" / name
+    if not folder.is_dir():
+        raise StoreError(
+            f"the shipped weights '{name}' are not in this installation",
+            "install moralscope again, or give a folder of your own",
+        )
+    return folder

@@ -1,28 +1,96 @@
 """The store's front: what is here, what may be fetched, one verified folder for each model.
 
-Hands out folders; what is in them is for encoders and generators to load.
+The environment says where it lies and what it may reach; a licence that asks for consent gets it
+once. Hands out folders; what is in them is for encoders and generators to load.
 """
 
+import errno
 import logging
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from platformdirs import user_cache_path
 
-from moralscope.core.errors import StoreError, UnknownName
+from moralscope.core.errors import LicenceNotAccepted, StoreError, UnknownName
 from moralscope.core.registry import did_you_mean
-from moralscope.models.store._catalogue import load_entries
-from moralscope.models.store._child import FetchError
-from moralscope.models.store._entries import ModelEntry
-from moralscope.models.store._faults import explained
-from moralscope.models.store._files import check_files, has_all_sizes
-from moralscope.models.store._licence import remember_consent, require_consent
-from moralscope.models.store._progress import Progress, silent
-from moralscope.models.store._pull import pull_files
-from moralscope.models.store._settings import home_folder, is_offline, may_use_hub
+from moralscope.models.store._entries import ModelEntry, load_entries
+from moralscope.models.store._files import Progress, check_files, has_all_sizes, silent
+
+
+def home_folder() -> Path:
+    """Return the store's folder: ``$MORALSCOPE_HOME``, or the user's cache folder."""
+    named = os.environ.get("MORALSCOPE_HOME")
+    return Path(named).expanduser().absolute() if named else user_cache_path("moralscope")
+
+
+def is_offline() -> bool:
+    """Tell whether ``$MORALSCOPE_OFFLINE`` forbids the network."""
+    return _says("MORALSCOPE_OFFLINE", "1", "true", "yes", "on")
+
+
+def may_use_hub() -> bool:
+    """Tell whether the official hub may be asked."""
+    switched_off = _says("MORALSCOPE_HUB", "0", "false", "no", "off")
+    return not switched_off and not _says("HF_HUB_OFFLINE", "1", "true", "yes", "on")
+
+
+def _says(variable: str, *words: str) -> bool:
+    return os.environ.get(variable, "").strip().lower() in words
+
+
+def remember_consent(entry: ModelEntry, home: Path) -> None:
+    """Write down that the user accepted the licence of `entry`."""
+    if entry.licence_opt_in and not _has_consent(entry, home):
+        note = _note(entry, home)
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(f"{entry.licence_url}\n", encoding="utf-8")
+
+
+def require_consent(entry: ModelEntry, home: Path) -> None:
+    """Raise `LicenceNotAccepted` if `entry` asks for consent that was not given."""
+    if entry.licence_opt_in and not _has_consent(entry, home):
+        raise LicenceNotAccepted(
+            f"{entry.name} is under the {entry.licence} licence, which asks for your consent",
+            f"read {entry.licence_url}, then run "
+            f"'moralscope models pull {entry.name} --accept-licence'",
+        )
+
+
+def _has_consent(entry: ModelEntry, home: Path) -> bool:
+    try:
+        return _note(entry, home).read_text(encoding="utf-8").strip() == entry.licence_url
+    except OSError:
+        return False
+
+
+def _note(entry: ModelEntry, home: Path) -> Path:
+    return home / "licences" / entry.name
+
 
 logger = logging.getLogger(__name__)
+
+_ELSEWHERE = "set MORALSCOPE_HOME to a folder"
+
+
+@contextmanager
+def explained(entry: ModelEntry, home: Path) -> Iterator[None]:
+    """Raise `StoreError` in place of an `OSError` met while writing `entry` into `home`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            need = f"{entry.size_while_pulling / 1e6:,.0f} MB"
+            problem = f"no space left in {home}: pulling {entry.name} needs {need} there"
+            remedy = f"free some, or {_ELSEWHERE} with more, and pull again"
+            raise StoreError(problem, remedy) from error
+        why = error.strerror or error
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
+            problem = f"cannot write to {home} ({why})"
+            raise StoreError(problem, f"{_ELSEWHERE} that you may write to") from error
+        problem = f"pulling {entry.name} into {home} failed ({why})"
+        raise StoreError(problem, f"look at that disk, or {_ELSEWHERE} elsewhere") from error
 
 
 class Store:
@@ -130,6 +198,9 @@ class Store:
     def _fetch(self, entry: ModelEntry, *, force: bool, progress: Progress) -> None:
         if self.offline:
             raise self._out_of_reach(entry, "the network is switched off")
+        # Here and not above: a model that is on disk needs no child processes and no archives.
+        from moralscope.models.store._fetch import FetchError, pull_files
+
         staging, folder = self.home / "staging" / entry.name, self.folder(entry.name)
         with _alone(staging, entry.name):
             if self.is_present(entry.name) and not force:
@@ -156,6 +227,8 @@ class Store:
 @contextmanager
 def _alone(staging: Path, name: str) -> Iterator[None]:
     """Hold the lock of one model; a second process waits here and says so."""
+    from filelock import FileLock, Timeout
+
     staging.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(staging.with_name(f"{name}.lock"))
     try:

@@ -14,7 +14,7 @@ from typing import IO
 
 from moralscope.core.errors import ChecksumMismatch
 from moralscope.models.store._entries import ModelEntry, PinnedFile
-from moralscope.models.store._progress import Progress
+from moralscope.models.store._files import Progress
 
 CHUNK = 1 << 20
 Archive = zipfile.ZipFile | tarfile.TarFile

@@ -16,7 +16,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options
 from moralscope.core.records import Decoding, ModelRef, RunRecord
 from moralscope.io.journal import Journal
-from moralscope.models.language.prepare import generator_refs
+from moralscope.models.language import generator_refs
 from moralscope.rules.collect.exchanges import (
     Asked,
     Chatbot,

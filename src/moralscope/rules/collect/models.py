@@ -9,11 +9,10 @@ from moralscope.core.errors import InputError
 from moralscope.core.protocols import Classifier
 from moralscope.core.records import ModelRef
 from moralscope.models.classifiers import ScriptedExperts
-from moralscope.models.encoders.prepare import prepare_encoder
-from moralscope.models.language import EndpointOptions
-from moralscope.models.language.chat_template import load_wording, model_folder
+from moralscope.models.encoders import load_encoder
+from moralscope.models.language import EndpointOptions, load_generator
+from moralscope.models.language.chat_template import load_chat_template, model_folder
 from moralscope.models.language.decoding import check_request
-from moralscope.models.language.prepare import prepare_generator
 from moralscope.models.store import Progress
 from moralscope.rules.collect.exchanges import Asked, Chatbot, by_names
 from moralscope.rules.collect.files import check_place
@@ -100,13 +99,13 @@ def prepare_bot(name: str, options: CollectOptions) -> Chatbot:
     'plain'
     """
     served = EndpointOptions(options.endpoint, log_probabilities=False)
-    generator = prepare_generator(name, endpoint=served)
+    generator = load_generator(name, endpoint=served)
     seed, label = options.seed, bot_label(name)
     if not _is_local(name):  # a server has the template
         if options.form == "names":
             return Chatbot(label, generator, "names", lambda prompt: by_names(prompt, seed))
         return Chatbot(label, generator, "plain", Asked)
-    wording = load_wording(name)
+    wording = load_chat_template(name)
     form = options.form
     if form == "auto":
         form = "chat" if wording.has_chat else "plain" if wording.reads_first else "names"
@@ -127,7 +126,7 @@ def _classifiers(
     if options.filters == NONE:
         return (), ()
     if options.filters == ZERO_SHOT:
-        encoder = prepare_encoder(options.encoder, progress, cached=cached)
+        encoder = load_encoder(options.encoder, progress, cached=cached)
         rules = [rule.text for rule in shipped_rulebook().rules]
         own = (ZeroShotSufficiency(encoder), ZeroShotMoralContent(encoder, rules))
         refs = [ModelRef(one.name, one.checksum) for one in (encoder, *own)]

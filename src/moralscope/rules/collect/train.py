@@ -12,9 +12,9 @@ from typing import Any
 
 from moralscope.core.records import ModelRef, RunRecord
 from moralscope.models.adapters import AdapterShape
-from moralscope.models.classifiers.bases import resolve_base
 from moralscope.models.classifiers.learning import PairLearner
 from moralscope.models.classifiers.making import Making
+from moralscope.models.classifiers.module import resolve_base
 from moralscope.models.classifiers.saved import ExpertSettings, folder_sha256, save_experts
 from moralscope.models.store import Progress, Store
 from moralscope.models.training import Moment, Schedule

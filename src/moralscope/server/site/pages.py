@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from moralscope.models.store.data_commands import list_data
+from moralscope.models.store.data_cards import list_data
 from moralscope.server.pages import page
 from moralscope.server.service import ENCODERS, EXPERTS
 from moralscope.server.site.files import (

@@ -12,7 +12,7 @@ from moralscope.core.errors import UnknownName
 from moralscope.core.protocols import Classifier, Generator, Matrix
 from moralscope.core.records import Candidate, Decoding, RunRecord
 from moralscope.core.registry import did_you_mean
-from moralscope.models.language.prepare import prepare_generator
+from moralscope.models.language import load_generator
 from moralscope.models.store import Store
 from moralscope.server.models import SCRIPTED, Kept, Models, NotHere, SharedGenerator
 from moralscope.stories.chains import load_recipe, story_fields
@@ -126,7 +126,7 @@ class Storyteller:
                 f"the model '{_BASE}' is not on this machine",
                 f"run 'moralscope models pull {_BASE}'",
             )
-        return self._own.get(name, lambda: SharedGenerator(prepare_generator(name)))
+        return self._own.get(name, lambda: SharedGenerator(load_generator(name)))
 
 
 def _nobody(event: Any) -> None:

@@ -13,7 +13,7 @@ from moralscope.core.records import Decoding, ModelRef, RunRecord
 from moralscope.io.journal import Journal, journal_path
 from moralscope.io.run_records import read_run
 from moralscope.models.classifiers import ScriptedExperts
-from moralscope.models.language.prepare import generator_refs
+from moralscope.models.language import generator_refs
 from moralscope.stories.chains import (
     BLOCK,
     Item,
@@ -109,8 +109,8 @@ def chain(
     Examples
     --------
     >>> from moralscope.stories.experts import prepare_experts
-    >>> from moralscope.models.language.prepare import prepare_generator
-    >>> models = ChainModels(prepare_generator("scripted"), prepare_experts("scripted"))
+    >>> from moralscope.models.language import load_generator
+    >>> models = ChainModels(load_generator("scripted"), prepare_experts("scripted"))
     >>> story = MoralStory("1", "Be kind.", "Jo meets a child.", "Jo wants to pass.")
     >>> record = chain("action-ranking", [story], models)
     >>> [(row["id"], row["target"], len(row["candidates"])) for row in record.results]

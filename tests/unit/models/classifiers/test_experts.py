@@ -8,11 +8,10 @@ import torch
 
 from moralscope.core.errors import ChecksumMismatch, InputError, StoreError, UnknownName
 from moralscope.models.classifiers import Experts
-from moralscope.models.classifiers.bases import resolve_base
 from moralscope.models.classifiers.learning import run_network
-from moralscope.models.classifiers.module import Slices, tokenise
+from moralscope.models.classifiers.module import Slices, resolve_base, tokenise
 from moralscope.models.classifiers.saved import read_settings
-from moralscope.models.encoders.loading import folder_checksum
+from moralscope.models.hugging_face import folder_checksum
 
 from ....contracts.expert_makers import LABELS, save_trained, tiny_bert, trained
 

@@ -14,7 +14,7 @@ from moralscope.models.classifiers.learning import Lesson, PairLearner
 from moralscope.models.classifiers.making import Making, keep_tasks, make_experts
 from moralscope.models.classifiers.module import Slices, build_network, load_body, tokenise
 from moralscope.models.classifiers.saved import ExpertSettings, read_settings, save_experts
-from moralscope.models.encoders.loading import folder_checksum
+from moralscope.models.hugging_face import folder_checksum
 from moralscope.models.training import Schedule
 
 from ....contracts.expert_makers import tiny_bert

@@ -80,7 +80,7 @@ def test_rows_stay_and_batches_follow_what_was_settled():
     backend = SlowBackend(Clock())
     encoder = TextEncoder(backend)
     before = encoder.encode(SAMPLE)
-    encoder.settle(20, 3)
+    encoder.set_batch_size(20, 3)
     backend.sizes.clear()
     np.testing.assert_array_equal(encoder.encode(SAMPLE), before)
     assert max(backend.sizes) == 20

@@ -5,7 +5,7 @@ import threading
 import pytest
 import torch
 
-from moralscope.models.encoders.thread_pool import Lanes
+from moralscope.models.fastcpu.threads import SingleThreadPool
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def two_threads():
 
 
 def test_each_lane_computes_alone_and_the_caller_as_before(two_threads):
-    lanes = Lanes(3)
+    lanes = SingleThreadPool(3)
     assert list(lanes.map(lambda _: torch.get_num_threads(), range(6))) == [1] * 6
     assert torch.get_num_threads() == 2
 
@@ -29,9 +29,9 @@ def test_all_lanes_work_at_once_and_answers_keep_their_order(two_threads):
         meeting.wait()
         return number
 
-    assert list(Lanes(2).map(meet, range(4))) == [0, 1, 2, 3]
+    assert list(SingleThreadPool(2).map(meet, range(4))) == [0, 1, 2, 3]
 
 
 def test_an_error_reaches_the_caller(two_threads):
     with pytest.raises(ZeroDivisionError):
-        list(Lanes(2).map(lambda number: 1 // number, [1, 0]))
+        list(SingleThreadPool(2).map(lambda number: 1 // number, [1, 0]))

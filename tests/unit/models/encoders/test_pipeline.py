@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from moralscope.core.errors import InputError, StoreError, UnknownName
 from moralscope.models.encoders import TextEncoder, load_encoder
 from moralscope.models.encoders.cache import EmbeddingCache
-from moralscope.models.encoders.loading import folder_checksum
 from moralscope.models.encoders.pipeline import like_length_batches
 from moralscope.models.encoders.scripted import ScriptedBackend
+from moralscope.models.hugging_face import folder_checksum
 
 
 class CountingBackend(ScriptedBackend):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from moralscope.models.encoders.quantised import can_quantise, quantise
+from moralscope.models.fastcpu.linear import can_quantise, quantise
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from transformers import (
     XLMRobertaModel,
 )
 
-from moralscope.models.encoders.unpadded import UnpaddedBody, can_unpad
-from moralscope.models.packing import _plain_linear, exact_linear
+from moralscope.models.fastcpu.linear import _plain_linear, exact_linear
+from moralscope.models.fastcpu.unpadded import UnpaddedBody, can_unpad
 
 SIZES = {
     "vocab_size": 50,

@@ -9,9 +9,8 @@ import pytest
 from safetensors.numpy import load_file
 
 from moralscope.core.errors import StoreError
-from moralscope.models.encoders.use_lite import MAX_PIECES, UseLiteBackend
+from moralscope.models.encoders.use_lite import MAX_PIECES, UseLiteBackend, UseLiteWeights
 from moralscope.models.encoders.use_lite_tokenizer import UseLiteTokenizer
-from moralscope.models.encoders.use_lite_weights import UseLiteWeights
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 CASES = json.loads((GOLDEN / "use_lite_vectors.json").read_text(encoding="utf-8"))

@@ -6,8 +6,8 @@ import pytest
 
 from moralscope.core.errors import InputError, StoreError
 from moralscope.core.records import Decoding
+from moralscope.models.adapters import read_adapter
 from moralscope.models.language import load_generator
-from moralscope.models.language.adapters import read_adapter
 from moralscope.models.language.conversion import resolve_base
 
 from ....contracts.generator_makers import WINDOW, tiny_llama, tiny_seq2seq, tiny_tokenizer

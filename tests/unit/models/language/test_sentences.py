@@ -2,7 +2,7 @@
 
 import pytest
 
-from moralscope.models.language.sentences import first_sentence, sentence_end
+from moralscope.models.language.decoding import first_sentence, sentence_end
 
 SENTENCES = [
     ("Jo leaves. Ann stays.", "Jo leaves."),

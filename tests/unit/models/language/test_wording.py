@@ -3,7 +3,7 @@
 import pytest
 
 from moralscope.core.errors import StoreError
-from moralscope.models.language.chat_template import Wording, load_wording
+from moralscope.models.language.chat_template import ChatTemplate, load_chat_template
 
 from ....contracts.generator_makers import tiny_llama, tiny_seq2seq, tiny_tokenizer
 
@@ -18,7 +18,7 @@ def wording(template=TEMPLATE, **special):
     tokenizer.chat_template = template
     for name, token in special.items():
         setattr(tokenizer, name, token)
-    return Wording(tokenizer)
+    return ChatTemplate(tokenizer)
 
 
 def test_a_turn_and_the_opening_of_the_next():
@@ -37,9 +37,9 @@ def test_what_the_tokenizer_adds_is_not_written_twice():
     tokenizer = tiny_tokenizer()
     tokenizer.chat_template = "{{ bos_token }}{{ messages[0]['content'] }}"
     tokenizer.bos_token = "a"  # what "a" begins with, as if the tokenizer put it there
-    assert Wording(tokenizer).chat("Hello") == "Hello"
+    assert ChatTemplate(tokenizer).chat("Hello") == "Hello"
     tokenizer.bos_token = "</s>"
-    assert Wording(tokenizer).chat("Hello") == "</s>Hello"
+    assert ChatTemplate(tokenizer).chat("Hello") == "</s>Hello"
 
 
 def test_a_template_that_fails_is_one_line():
@@ -53,7 +53,7 @@ def test_a_template_reaches_nothing():
 
 
 def test_a_folder_says_how_it_is_spoken_to(tmp_path):
-    causal = load_wording(str(tiny_llama(tmp_path / "llama")))
-    reader = load_wording(str(tiny_seq2seq(tmp_path / "t5")))
+    causal = load_chat_template(str(tiny_llama(tmp_path / "llama")))
+    reader = load_chat_template(str(tiny_seq2seq(tmp_path / "t5")))
     assert (causal.has_chat, causal.reads_first) == (False, False)
     assert (reader.has_chat, reader.reads_first) == (False, True)

@@ -9,9 +9,8 @@ from typer.testing import CliRunner
 
 from moralscope.cli.data import app
 from moralscope.core.errors import ChecksumMismatch, InputError, StoreError, UnknownName
-from moralscope.models.store import data_commands as data_cards
-from moralscope.models.store import load_data_cards
-from moralscope.models.store.data_commands import list_data, verify_data, where_data
+from moralscope.models.store import data_cards, load_data_cards
+from moralscope.models.store.data_cards import list_data, verify_data, where_data
 
 CARD = """
 [mine]

@@ -7,10 +7,9 @@ import pytest
 
 import moralscope
 from moralscope.core.errors import StoreError
+from moralscope.models.adapters import read_adapter
 from moralscope.models.classifiers.saved import read_settings
-from moralscope.models.language.adapters import read_adapter
-from moralscope.models.store import Store
-from moralscope.models.store.shipped import shipped_folder
+from moralscope.models.store import Store, shipped_folder
 from moralscope.stories.tasks import classification_tasks, generation_tasks, markers
 
 WEIGHTS = Path(moralscope.__file__).parent / "weights"

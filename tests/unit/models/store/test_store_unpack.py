@@ -9,7 +9,7 @@ import pytest
 
 from moralscope.core.errors import ChecksumMismatch
 from moralscope.models.store import Carrier, ModelEntry, PinnedFile
-from moralscope.models.store._progress import silent
+from moralscope.models.store._files import silent
 from moralscope.models.store._unpack import unpack
 
 CONTENT = b"weights" * 1000

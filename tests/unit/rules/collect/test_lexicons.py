@@ -2,7 +2,7 @@
 
 import pytest
 
-from moralscope.models.store.data_files import data_file
+from moralscope.models.store import data_file
 from moralscope.rules.collect.lexicons import Lexicon, Term, load_lexicon
 from moralscope.rules.records import FOUNDATIONS
 

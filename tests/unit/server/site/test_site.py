@@ -165,11 +165,11 @@ def test_a_chain_tells_every_step_then_its_rows_then_the_record(client):
 
 def test_a_watched_chain_gives_the_record_of_the_command_line(client):
     from moralscope.core.records import Decoding, to_plain
-    from moralscope.models.language.prepare import prepare_generator
+    from moralscope.models.language import load_generator
     from moralscope.stories.chains.run import ChainModels, ChainOptions, MoralStory, chain
     from moralscope.stories.experts import prepare_experts
 
-    models = ChainModels(prepare_generator("scripted"), prepare_experts("scripted"))
+    models = ChainModels(load_generator("scripted"), prepare_experts("scripted"))
     story = MoralStory("1", STORY["norm"], STORY["situation"], STORY["intention"])
     alone = chain("action-ranking", [story], models, ChainOptions(decoding=Decoding(count=2)))
     served = client.post("/api/site/chain", json=STORY).json()

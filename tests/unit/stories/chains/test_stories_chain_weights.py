@@ -3,7 +3,7 @@
 import pytest
 
 from moralscope.core.records import Decoding
-from moralscope.models.language.prepare import prepare_generator
+from moralscope.models.language import load_generator
 from moralscope.stories.chains.run import ChainModels, ChainOptions, chain
 from moralscope.stories.experts import prepare_experts
 from moralscope.stories.story import MoralStory
@@ -25,7 +25,7 @@ def stories(count):
 def test_the_same_texts_for_batches_of_one_and_of_many():
     found = []
     for batch, block in ((1, 1), (32, 32)):
-        models = ChainModels(prepare_generator("smollm2", batch=batch), prepare_experts("scripted"))
+        models = ChainModels(load_generator("smollm2", batch=batch), prepare_experts("scripted"))
         options = ChainOptions("moral", Decoding(count=2, max_tokens=10), block=block)
         found.append(list(chain("action-abduction", stories(2), models, options).results))
     assert found[0] == found[1]

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from moralscope.models.encoders.quantised import light_linear
-from moralscope.models.packing import exact_linear
+from moralscope.models.fastcpu.linear import exact_linear, light_linear
 
 _NAMES = {  # where query, key, value, the output and its norm lie in a layer
     "bert": ("self.query", "self.key", "self.value", "output.dense", "output.LayerNorm"),

@@ -16,12 +16,12 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class Lanes:
+class SingleThreadPool:
     """Threads that compute alone; what the other threads of the process may use stays as it is.
 
     Examples
     --------
-    >>> list(Lanes(2).map(len, ["a", "bc"]))
+    >>> list(SingleThreadPool(2).map(len, ["a", "bc"]))
     [1, 2]
     """
 
@@ -48,13 +48,13 @@ class Lanes:
         return self._pool.map(function, items)
 
 
-class SideBySide:
+class ParallelBatches:
     """What encoders' backends share: threads, and in 8 bits on a CPU several batches at once."""
 
     arithmetic: str
     embed: Callable[[Sequence[Any]], Matrix]
     device = "cpu"  # the type of the device that computes
-    _lanes: Lanes | None = None
+    _lanes: SingleThreadPool | None = None
 
     @property
     def threads(self) -> int:
@@ -69,11 +69,11 @@ class SideBySide:
 
         torch.set_num_threads(count)
 
-    def embed_several(self, batches: Sequence[Sequence[Any]]) -> Iterator[Matrix]:
+    def embed_batches(self, batches: Sequence[Sequence[Any]]) -> Iterator[Matrix]:
         """Return the rows of each batch, in order."""
         threads = self.threads if self.arithmetic == "int8" and len(batches) > 1 else 0
         if threads < 2:
             return map(self.embed, batches)
         if self._lanes is None or self._lanes.count != threads:
-            self._lanes = Lanes(threads)
+            self._lanes = SingleThreadPool(threads)
         return self._lanes.map(self.embed, batches)

