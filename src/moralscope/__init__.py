@@ -51,7 +51,7 @@ _HOMES = {
     "extract": "moralscope.words.extract",
     "generate": "moralscope.stories.generate",
     "judge": "moralscope.axes.judge.job",
-    "load_edited": "moralscope.models.encoders.edited",
+    "load_edited": "moralscope.models.encoders.loading",
     "load_encoder": "moralscope.models.encoders",
     "load_stories": "moralscope.stories.data_files",
     "prepare_experts": "moralscope.stories.experts",
