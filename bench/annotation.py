@@ -32,10 +32,9 @@ from typing import Any
 
 import httpx2
 
-from moralscope.annotation.project import write_project
-from moralscope.annotation.projects import open_desk
+from moralscope.annotation.projects import open_project, write_project
 from moralscope.annotation.records import Item, Policies, Project
-from moralscope.annotation.service import Desk
+from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 
 SERVE = """
@@ -107,11 +106,11 @@ def make_project(folder: Path, load: Load, database: str = "") -> list[str]:
         "load", "rule-of-thumb", policies, "w", "c", database=database, folder=str(folder)
     )
     write_project(project, folder)
-    desk = Desk(project, Storage(folder, database))
+    service = AnnotationService(project, Storage(folder, database))
     texts = {"prompt": "Should I return what I found?", "reply": "Keep it, nobody will know."}
-    desk.add_items(desk.owner, [Item(f"item-{n}", texts) for n in range(load.items)])
-    tokens = [desk.invite(desk.owner, f"annotator {n}").token for n in range(load.people)]
-    desk.close()
+    service.add_items(service.owner, [Item(f"item-{n}", texts) for n in range(load.items)])
+    tokens = [service.invite(service.owner, f"annotator {n}").token for n in range(load.people)]
+    service.close()
     return tokens
 
 
@@ -259,11 +258,11 @@ def measure(folder: Path, load: Load, database: str = "") -> Outcome:
     """Make a project, let people work on it, export it and count."""
     tokens = make_project(folder, load, database)
     seen = asyncio.run(attack(folder, tokens, load))
-    desk = open_desk(folder)
+    service = open_project(folder)
     try:
-        path = desk.export_to(desk.owner, "all", "jsonl")
+        path = service.export_to(service.owner, "all", "jsonl")
     finally:
-        desk.close()
+        service.close()
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     rules = Counter(row["answer"]["rule"] for row in rows)
     items = Counter(row["item"] for row in rows)

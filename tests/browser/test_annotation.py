@@ -11,9 +11,8 @@ import uvicorn
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import expect
 
-from moralscope.annotation.projects import NotSaved
-from moralscope.annotation.qualification import bank
-from moralscope.annotation.records import Item
+from moralscope.annotation.forms import question_bank
+from moralscope.annotation.records import Item, NotSaved
 
 from ..unit.server.annotation_site import GOOD, Site
 from .site import PATIENCE, assert_accessible
@@ -40,7 +39,7 @@ def served(site):
     finally:
         server.should_exit = True
         thread.join(10)
-        site.desk.close()
+        site.service.close()
 
 
 @pytest.fixture
@@ -87,7 +86,7 @@ def annotator(page, site, name="Jo"):
 
 def answer_test(page, *, right):
     for question in page.locator("[data-question]").all():
-        known = bank()[question.get_attribute("data-question")]
+        known = question_bank()[question.get_attribute("data-question")]
         values = [box.get_attribute("value") for box in question.locator("input").all()]
         value = known.right if right else next(v for v in values if v != known.right)
         question.locator(f"input[value='{value}']").check()
@@ -228,7 +227,7 @@ def test_keyboard_alone_is_enough(site, open_page):
     page.keyboard.type(GOOD["revised_reply"])
     page.keyboard.press("Control+Enter")
     expect(page.locator(".progress")).to_contain_text("1 done")
-    answer = site.desk.answers(site.desk.owner)[0].answer
+    answer = site.service.answers(site.service.owner)[0].answer
     assert (answer["rule"], answer["alignment"]) == (GOOD["rule"], "disagree")
     assert (answer["consensus"], answer["severity"]) == (4, 3)
     assert len(answer["foundations"]) == 1
@@ -300,13 +299,13 @@ def test_another_device_goes_on_where_one_stopped(site, open_page):
 def test_what_cannot_be_saved_is_kept_and_said(site, open_page, monkeypatch):
     page = open_page()
     annotator(page, site)
-    real = site.desk.submit, site.desk.save_draft
+    real = site.service.submit, site.service.save_draft
 
     def full(*_):
         raise NotSaved("the disk is full", "keep this page open")
 
-    monkeypatch.setattr(site.desk, "submit", full)
-    monkeypatch.setattr(site.desk, "save_draft", full)
+    monkeypatch.setattr(site.service, "submit", full)
+    monkeypatch.setattr(site.service, "save_draft", full)
     fill(page)
     expect(page.locator("#saved")).to_have_attribute("data-state", "failed")
     expect(page.locator("#saved")).to_contain_text("Not saved")
@@ -314,10 +313,10 @@ def test_what_cannot_be_saved_is_kept_and_said(site, open_page, monkeypatch):
     expect(page.get_by_role("alert")).to_contain_text("Not saved. The disk is full")
     page.reload()
     expect(page.get_by_label("Your rule of thumb")).to_have_value(GOOD["rule"])
-    monkeypatch.setattr(site.desk, "submit", real[0])
-    monkeypatch.setattr(site.desk, "save_draft", real[1])
+    monkeypatch.setattr(site.service, "submit", real[0])
+    monkeypatch.setattr(site.service, "save_draft", real[1])
     submit(page)
-    assert [row.answer for row in site.desk.answers(site.desk.owner)] == [GOOD]
+    assert [row.answer for row in site.service.answers(site.service.owner)] == [GOOD]
 
 
 def test_a_lost_answer_of_the_server_adds_no_second_submission(site, open_page):
@@ -333,7 +332,7 @@ def test_a_lost_answer_of_the_server_adds_no_second_submission(site, open_page):
     page.get_by_role("button", name=re.compile("^Submit")).click()
     expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
     submit(page)
-    assert len(site.desk.answers(site.desk.owner)) == 1
+    assert len(site.service.answers(site.service.owner)) == 1
 
 
 def test_remarks_come_beside_the_field_and_go_when_mended(site, open_page):

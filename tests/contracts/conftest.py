@@ -2,7 +2,7 @@
 
 import pytest
 
-from .databases import Clock, fresh_database, make_desk, private_postgres
+from .databases import Clock, fresh_database, make_service, private_postgres
 
 
 @pytest.fixture(scope="session")
@@ -25,14 +25,14 @@ def clock():
 
 
 @pytest.fixture
-def desks(database, tmp_path, clock):
-    """Make desks over one database; all are closed at the end."""
+def services(database, tmp_path, clock):
+    """Make services over one database; all are closed at the end."""
     made = []
 
     def make(**options):
-        made.append(make_desk(tmp_path, database, clock=clock, **options))
+        made.append(make_service(tmp_path, database, clock=clock, **options))
         return made[-1]
 
     yield make
-    for desk in made:
-        desk.close()
+    for service in made:
+        service.close()

@@ -1,4 +1,4 @@
-"""A private PostgreSQL on loopback for tests, and annotation desks over either database."""
+"""A private PostgreSQL on loopback for tests, and annotation services over either database."""
 
 import contextlib
 import os
@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from moralscope.annotation.project import new_project
+from moralscope.annotation.projects import new_project
 from moralscope.annotation.records import Item, Policies
-from moralscope.annotation.service import Desk
+from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 
 VARIABLE = "MORALSCOPE_TEST_POSTGRES"  # a URL whose user may create databases
@@ -115,22 +115,22 @@ class Clock:
 OPEN = {"qualification": False, "staging_items": 0}
 
 
-def make_desk(folder, url="", task="action-yes-no", items=3, clock=time.time, **policies):
-    """Return a desk with a few items of the task, `policies` over its own."""
+def make_service(folder, url="", task="action-yes-no", items=3, clock=time.time, **policies):
+    """Return a service with a few items of the task, `policies` over its own."""
     project = new_project("tests", task, url)
     values = {**{name: getattr(project.policies, name) for name in Policies.__slots__}, **policies}
     project = replace(project, policies=Policies(**values), folder=str(folder))
-    desk = Desk(project, Storage(folder, url), clock)
-    shown = [one.name for one in desk.form.shows]
+    service = AnnotationService(project, Storage(folder, url), clock)
+    shown = [one.name for one in service.form.shows]
     found = [Item(f"i{n}", {name: f"{name} {n}" for name in shown}) for n in range(items)]
-    desk.add_items(desk.owner, found, staging=project.policies.staging_items)
-    return desk
+    service.add_items(service.owner, found, staging=project.policies.staging_items)
+    return service
 
 
-def joined(desk, name="Jo"):
+def joined(service, name="Jo"):
     """Invite somebody who agrees at once; return who she is."""
-    person = desk.join(desk.invite(desk.owner, name).token).person
-    return desk.consent(person, True)
+    person = service.join(service.invite(service.owner, name).token).person
+    return service.consent(person, True)
 
 
 def new_id():

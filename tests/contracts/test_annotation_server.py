@@ -17,7 +17,7 @@ def site_of(tmp_path, database):
 
     yield make
     for site in made:
-        site.desk.close()
+        site.service.close()
 
 
 def test_from_the_link_to_the_export(site_of):

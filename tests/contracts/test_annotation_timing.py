@@ -11,44 +11,44 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from moralscope.annotation.errors import Conflict, Paused
-from moralscope.annotation.project import write_project
-from moralscope.annotation.tables import ASSIGNMENTS, ITEMS
+from moralscope.annotation.projects import write_project
+from moralscope.annotation.records import Conflict, Paused
+from moralscope.annotation.storage import ASSIGNMENTS, ITEMS
 
-from .databases import joined, make_desk, new_id
+from .databases import joined, make_service, new_id
 
 QUOTA, PEOPLE = 3, 12
 # A server in small: it says "saved" only after submit has returned.
 WORKER = """
 import sys
 from pathlib import Path
-from moralscope.annotation.projects import open_desk
+from moralscope.annotation.projects import open_project
 from uuid import uuid4
-desk = open_desk(Path(sys.argv[1]))
-people = [desk.who(secret) for secret in sys.argv[2:]]
+service = open_project(Path(sys.argv[1]))
+people = [service.who(secret) for secret in sys.argv[2:]]
 print("ready", flush=True)
 while True:
     for person in people:
-        work = desk.next_item(person)
+        work = service.next_item(person)
         if work is None:
             continue
         name = uuid4().hex
-        desk.save_draft(person, work.assignment, {"ok": True})
-        if desk.submit(person, work.assignment, name, {"ok": True}).saved:
+        service.save_draft(person, work.assignment, {"ok": True})
+        if service.submit(person, work.assignment, name, {"ok": True}).saved:
             print(work.assignment, flush=True)
 """
 
 
-def quota_kept(desk, quota):
+def quota_kept(service, quota):
     """Return the answers, having seen that no count of any item is off."""
-    rows = desk.answers(desk.owner)
+    rows = service.answers(service.owner)
     holding = (
         sa.select(sa.func.count())
         .where(ASSIGNMENTS.c.item == ITEMS.c.position)
         .where(ASSIGNMENTS.c.status.in_(("open", "submitted")))
         .scalar_subquery()
     )
-    with desk._storage.read() as connection:
+    with service._storage.read() as connection:
         for held, counted in connection.execute(sa.select(ITEMS.c.held, holding)):
             assert held == counted
     if not rows:
@@ -59,79 +59,81 @@ def quota_kept(desk, quota):
 
 
 def test_no_item_gets_more_than_its_quota_under_many_hands(database, tmp_path):
-    desk = make_desk(tmp_path, database, items=8, people_per_item=QUOTA)
-    people = [joined(desk, f"P{n}") for n in range(PEOPLE)]
+    service = make_service(tmp_path, database, items=8, people_per_item=QUOTA)
+    people = [joined(service, f"P{n}") for n in range(PEOPLE)]
     start = threading.Barrier(PEOPLE)
 
     def work_all(person):
         start.wait()
         saved = 0
-        while (work := desk.next_item(person)) is not None:
-            saved += desk.submit(person, work.assignment, new_id(), {"ok": True}).saved
+        while (work := service.next_item(person)) is not None:
+            saved += service.submit(person, work.assignment, new_id(), {"ok": True}).saved
         return saved
 
     with ThreadPoolExecutor(PEOPLE) as pool:
         saved = sum(pool.map(work_all, people))
-    assert len(quota_kept(desk, QUOTA)) == saved == 8 * QUOTA
-    desk.close()
+    assert len(quota_kept(service, QUOTA)) == saved == 8 * QUOTA
+    service.close()
 
 
 def test_expired_leases_and_late_answers_keep_the_quota(database, tmp_path, clock):
     """Everybody's lease ends before anybody submits: more hold an item than may answer it."""
-    desk = make_desk(tmp_path, database, items=1, people_per_item=2, clock=clock, lease_minutes=1)
-    people = [joined(desk, f"P{n}") for n in range(8)]
+    service = make_service(
+        tmp_path, database, items=1, people_per_item=2, clock=clock, lease_minutes=1
+    )
+    people = [joined(service, f"P{n}") for n in range(8)]
     held = []
     for person in people:
-        if (work := desk.next_item(person)) is not None:
+        if (work := service.next_item(person)) is not None:
             held.append((person, work.assignment))
         clock.now += 61
     assert len(held) == len(people)
 
     def late(one):
         try:
-            return desk.submit(one[0], one[1], new_id(), {"ok": True}).saved
+            return service.submit(one[0], one[1], new_id(), {"ok": True}).saved
         except Conflict:
             return False
 
     with ThreadPoolExecutor(8) as pool:
         saved = sum(pool.map(late, held))
-    assert len(quota_kept(desk, 2)) == saved == 2
-    desk.close()
+    assert len(quota_kept(service, 2)) == saved == 2
+    service.close()
 
 
 def test_one_submission_sent_by_many_threads_is_one(database, tmp_path):
-    desk = make_desk(tmp_path, database)
-    person = joined(desk)
-    work = desk.next_item(person)
+    service = make_service(tmp_path, database)
+    person = joined(service)
+    work = service.next_item(person)
     with ThreadPoolExecutor(8) as pool:
         sent = [
-            pool.submit(desk.submit, person, work.assignment, "the-same-id", {"ok": True})
+            pool.submit(service.submit, person, work.assignment, "the-same-id", {"ok": True})
             for _ in range(8)
         ]
     receipts = [one.result() for one in sent]
     assert all(one.saved for one in receipts)
     assert sum(not one.repeated for one in receipts) == 1
-    (past,) = desk.history(person)
+    (past,) = service.history(person)
     assert len(past.revisions) == 1
-    desk.close()
+    service.close()
 
 
 def test_one_person_in_two_tabs_holds_one_item(database, tmp_path):
-    desk = make_desk(tmp_path, database, items=6)
-    person = joined(desk)
+    service = make_service(tmp_path, database, items=6)
+    person = joined(service)
     with ThreadPoolExecutor(6) as pool:
-        works = list(pool.map(lambda _: desk.next_item(person), range(6)))
+        works = list(pool.map(lambda _: service.next_item(person), range(6)))
     assert len({work.assignment for work in works}) == 1
-    desk.close()
+    service.close()
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
 def test_what_was_acknowledged_survives_kill_9(database, tmp_path, kills):
-    desk = make_desk(tmp_path, database, items=400, people_per_item=2)
-    write_project(desk.project, tmp_path)
-    secrets = [desk.join(desk.invite(desk.owner, f"P{n}").token).secret for n in range(4)]
+    service = make_service(tmp_path, database, items=400, people_per_item=2)
+    write_project(service.project, tmp_path)
+    secrets = [service.join(service.invite(service.owner, f"P{n}").token).secret for n in range(4)]
     for secret in secrets:
-        desk.consent(desk.who(secret), True)
+        service.consent(service.who(secret), True)
     saved = []
     for kill in range(kills):
         command = [sys.executable, "-c", WORKER, str(tmp_path), *secrets]
@@ -141,40 +143,42 @@ def test_what_was_acknowledged_survives_kill_9(database, tmp_path, kills):
                 saved.append(worker.stdout.readline().strip())
             worker.kill()
             saved += [line.strip() for line in worker.stdout if line.endswith("\n")]
-    rows = quota_kept(desk, 2)
+    rows = quota_kept(service, 2)
     kept = Counter(row.submission for row in rows)
     assert len(saved) >= 5 * kills
     assert all(kept[one] == 1 for one in saved)
     assert len(rows) <= len(saved) + kills, "at most one was saved and not told, a kill"
-    desk.close()
+    service.close()
     assert Path(tmp_path, "project.yaml").exists()
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_people_do_in_whatever_order_the_counts_are_right(database, tmp_path, clock, seed):
     dice = random.Random(seed)
-    desk = make_desk(tmp_path, database, items=5, people_per_item=2, lease_minutes=1, clock=clock)
-    people = [joined(desk, f"P{n}") for n in range(4)]
+    service = make_service(
+        tmp_path, database, items=5, people_per_item=2, lease_minutes=1, clock=clock
+    )
+    people = [joined(service, f"P{n}") for n in range(4)]
     held, saved = {}, {}
 
     def act(person, do):
         work = held.get(person.id)
         if do == "next":
-            held[person.id] = desk.next_item(person)
+            held[person.id] = service.next_item(person)
         elif do in ("pause", "resume"):
-            getattr(desk, do)(person)
+            getattr(service, do)(person)
         elif do == "submit" and work:
             answer = {"ok": dice.random() < 0.5}
-            if desk.submit(person, work.assignment, new_id(), answer).saved:
+            if service.submit(person, work.assignment, new_id(), answer).saved:
                 saved[work.assignment] = answer
         elif do == "edit" and work and work.assignment in saved:
             answer = {"ok": dice.random() < 0.5}
-            desk.edit(person, work.assignment, new_id(), answer)
+            service.edit(person, work.assignment, new_id(), answer)
             saved[work.assignment] = answer
         elif do == "draft" and work:
-            desk.save_draft(person, work.assignment, {"ok": True})
+            service.save_draft(person, work.assignment, {"ok": True})
         elif do == "skip" and work:
-            desk.skip(person, work.assignment)
+            service.skip(person, work.assignment)
 
     steps = ["next", "next", "submit", "draft", "edit", "skip", "pause", "resume", "resume"]
     for _ in range(100):
@@ -184,7 +188,7 @@ def test_whatever_people_do_in_whatever_order_the_counts_are_right(database, tmp
         except (Conflict, Paused):
             continue
         finally:
-            quota_kept(desk, 2)
-    assert {row.submission: row.answer for row in desk.answers(desk.owner)} == saved
+            quota_kept(service, 2)
+    assert {row.submission: row.answer for row in service.answers(service.owner)} == saved
     assert len(saved) >= 3
-    desk.close()
+    service.close()

@@ -25,14 +25,14 @@ def site(tmp_path_factory):
     items = [Item(f"i{n}", {"prompt": f"Why {n}?", "reply": f"Because {n}."}) for n in range(200)]
     made = Site(folder, items=items)
     yield made
-    made.desk.close()
+    made.service.close()
 
 
 @pytest.fixture
 def fresh(tmp_path):
     made = Site(tmp_path)
     yield made
-    made.desk.close()
+    made.service.close()
 
 
 def submit(guest, answer=GOOD, submission="submission-1"):
@@ -196,10 +196,10 @@ def test_a_replayed_form_adds_nothing(fresh):
         answers = list(pool.map(replay, range(16)))
     assert all(answer["saved"] for answer in answers)
     assert sum(not answer["repeated"] for answer in answers) == 1
-    assert len(fresh.desk.answers(fresh.desk.owner)) == 1
+    assert len(fresh.service.answers(fresh.service.owner)) == 1
     other = {**body, "answer": {**GOOD, "severity": 1}}
     assert jo.post(address, other).status_code in (200, 409)
-    assert fresh.desk.answers(fresh.desk.owner)[0].answer["severity"] == GOOD["severity"]
+    assert fresh.service.answers(fresh.service.owner)[0].answer["severity"] == GOOD["severity"]
 
 
 def test_a_test_replayed_after_it_was_marked_is_refused(tmp_path):
@@ -211,7 +211,7 @@ def test_a_test_replayed_after_it_was_marked_is_refused(tmp_path):
     assert jo.post("/api/test", {"answers": answers}).status_code == 422
     assert jo.get("/api/me").json()["person"]["attempts_left"] == 1
     assert {key for each in questions for key in each} == {"id", "text", "choices"}
-    site.desk.close()
+    site.service.close()
 
 
 @pytest.mark.parametrize(
@@ -272,8 +272,8 @@ def test_script_and_sql_in_every_field_are_text(tmp_path, hostile):
         assert "<img" not in page
         assert "49" not in [part.strip() for part in page.split("{{7*7}}")]
     assert any("DROP TABLE" in page or "&lt;script&gt;" in page for page in pages)
-    assert site.desk.overview(site.desk.owner).people
-    site.desk.close()
+    assert site.service.overview(site.service.owner).people
+    site.service.close()
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_only_exports_are_downloaded(site, name):
 
 def test_another_secret_ends_all_sessions(site):
     jo = site.annotator()
-    other = annotation_app(site.desk, secret=b"another secret, thirty-two bytes!")
+    other = annotation_app(site.service, secret=b"another secret, thirty-two bytes!")
     stranger = site.stranger()
     stranger.client = type(stranger.client)(other, base_url="http://127.0.0.1")
     stranger.client.cookies.update(jo.client.cookies)

@@ -5,24 +5,24 @@ import sqlite3
 import pytest
 from sqlalchemy import event
 
-from moralscope.annotation.errors import NotSaved
+from moralscope.annotation.records import NotSaved
 from moralscope.annotation.storage import SQLITE_FILE, Storage
 from moralscope.core.errors import InputError, MoralscopeError
 
-from ..contracts.databases import OPEN, joined, make_desk, new_id
-from ..contracts.test_annotation_desk import RULE
+from ..contracts.databases import OPEN, joined, make_service, new_id
+from ..contracts.test_annotation_service import RULE
 
 
 @pytest.fixture
-def desk(tmp_path):
-    made = make_desk(tmp_path, task="rule-of-thumb", items=3, **OPEN)
+def service(tmp_path):
+    made = make_service(tmp_path, task="rule-of-thumb", items=3, **OPEN)
     yield made
     made.close()
 
 
-def fill_disk(desk):
+def fill_disk(service):
     """Let the database grow no further: what SQLite says on a full disk."""
-    engine = desk._storage._engine
+    engine = service._storage._engine
     engine.dispose()
 
     @event.listens_for(engine, "connect")
@@ -31,36 +31,36 @@ def fill_disk(desk):
         connection.execute(f"PRAGMA max_page_count={pages}")
 
 
-def test_a_full_disk_says_not_saved_and_later_the_same_submission_is_saved(desk, tmp_path):
-    person = joined(desk)
-    work = desk.next_item(person)
+def test_a_full_disk_says_not_saved_and_later_the_same_submission_is_saved(service, tmp_path):
+    person = joined(service)
+    work = service.next_item(person)
     answer = {**RULE, "revised_reply": "\u0436\u0443\u043a \u043b\u0435\u0441 word " * 150}  # 12 kB
     name = new_id()
-    fill_disk(desk)
+    fill_disk(service)
     for call in (
-        lambda: desk.save_draft(person, work.assignment, answer),
-        lambda: desk.submit(person, work.assignment, name, answer),
+        lambda: service.save_draft(person, work.assignment, answer),
+        lambda: service.submit(person, work.assignment, name, answer),
     ):
         with pytest.raises(NotSaved, match="full") as error:
             call()
         assert "keep the text" in error.value.remedy
         assert "word" not in str(error.value), "no answer in a message or a log"
-    again = make_again(desk, tmp_path)
+    again = make_again(service, tmp_path)
     assert again.answers(again.owner) == ()
     assert again.submit(person, work.assignment, name, answer).saved
     again.close()
 
 
-def make_again(desk, folder):
-    from moralscope.annotation.service import Desk
+def make_again(service, folder):
+    from moralscope.annotation.service import AnnotationService
 
-    return Desk(desk.project, Storage(folder))
+    return AnnotationService(service.project, Storage(folder))
 
 
-def test_a_read_only_database_says_not_saved(desk):
-    person = joined(desk)
-    work = desk.next_item(person)
-    engine = desk._storage._engine
+def test_a_read_only_database_says_not_saved(service):
+    person = joined(service)
+    work = service.next_item(person)
+    engine = service._storage._engine
     engine.dispose()
 
     @event.listens_for(engine, "connect")
@@ -68,13 +68,13 @@ def test_a_read_only_database_says_not_saved(desk):
         connection.execute("PRAGMA query_only=1")
 
     with pytest.raises(NotSaved):
-        desk.submit(person, work.assignment, new_id(), RULE)
+        service.submit(person, work.assignment, new_id(), RULE)
 
 
-def test_a_database_locked_by_somebody_else_says_not_saved(desk, tmp_path):
-    person = joined(desk)
-    work = desk.next_item(person)
-    engine = desk._storage._engine
+def test_a_database_locked_by_somebody_else_says_not_saved(service, tmp_path):
+    person = joined(service)
+    work = service.next_item(person)
+    engine = service._storage._engine
     engine.dispose()
 
     @event.listens_for(engine, "connect")
@@ -84,10 +84,10 @@ def test_a_database_locked_by_somebody_else_says_not_saved(desk, tmp_path):
     other = sqlite3.connect(tmp_path / SQLITE_FILE, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(NotSaved, match="locked"):
-        desk.submit(person, work.assignment, new_id(), RULE)
-    assert desk.history(person) == (), "reading goes on"
+        service.submit(person, work.assignment, new_id(), RULE)
+    assert service.history(person) == (), "reading goes on"
     other.execute("ROLLBACK")
-    assert desk.submit(person, work.assignment, new_id(), RULE).saved
+    assert service.submit(person, work.assignment, new_id(), RULE).saved
     other.close()
 
 
@@ -97,7 +97,7 @@ def test_a_damaged_database_is_said_to_be(tmp_path):
         Storage(tmp_path)
 
 
-def test_a_database_of_a_newer_version_is_refused(desk, tmp_path):
+def test_a_database_of_a_newer_version_is_refused(service, tmp_path):
     with sqlite3.connect(tmp_path / SQLITE_FILE) as connection:
         connection.execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
     with pytest.raises(InputError, match="shape 99 of a newer moralscope"):
@@ -120,8 +120,8 @@ def test_the_password_is_in_no_message(tmp_path):
     assert "hunter2" not in str(error.value)
 
 
-def test_settings_that_make_answers_durable(desk):
-    with desk._storage.read() as connection:
+def test_settings_that_make_answers_durable(service):
+    with service._storage.read() as connection:
         found = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
             for name in ("journal_mode", "synchronous", "foreign_keys")
@@ -129,7 +129,7 @@ def test_settings_that_make_answers_durable(desk):
     assert found == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
 
 
-def test_the_table_itself_refuses_more_than_the_quota(desk, tmp_path):
+def test_the_table_itself_refuses_more_than_the_quota(service, tmp_path):
     with (
         sqlite3.connect(tmp_path / SQLITE_FILE) as connection,
         pytest.raises(sqlite3.IntegrityError, match="quota_kept"),
@@ -137,7 +137,7 @@ def test_the_table_itself_refuses_more_than_the_quota(desk, tmp_path):
         connection.execute("UPDATE items SET held = quota + 1")
 
 
-def test_only_the_owner_reads_the_file(desk, tmp_path):
+def test_only_the_owner_reads_the_file(service, tmp_path):
     assert (tmp_path / SQLITE_FILE).stat().st_mode & 0o077 == 0
 
 

@@ -49,7 +49,7 @@ class People:
 
     def ids(self) -> dict[str, str]:
         """Return real ids for the places of a path: random ones would never be found."""
-        self.site.desk.set_paused(self.site.desk.owner, False)
+        self.site.service.set_paused(self.site.service.owner, False)
         guest = self["annotator"]
         guest.post("/api/resume")
         me = guest.get("/api/me").json()["person"]["id"]
@@ -61,12 +61,12 @@ class People:
 def people(tmp_path_factory):
     site = Site(tmp_path_factory.mktemp("fuzzed"), items=ITEMS, questionnaire=True)
     place = Place(public_url="http://testserver")  # what schemathesis calls it
-    site.app = annotation_app(site.desk, secret=SECRET, place=place)
+    site.app = annotation_app(site.service, secret=SECRET, place=place)
     endless = RateLimit(per_second=1e6, burst=10**6)
     access = site.app.state.access
     site.app.state.access = replace(access, requests=endless, wrong_tokens=endless)
     yield People(site)
-    site.desk.close()
+    site.service.close()
 
 
 def test_nothing_that_is_sent_breaks_the_server(people):

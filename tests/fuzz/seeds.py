@@ -265,7 +265,7 @@ def _text_runs() -> list[tuple[str, str | bytes]]:
 
 
 def _projects() -> list[tuple[str, str | bytes]]:
-    from moralscope.annotation.project import new_project, project_text
+    from moralscope.annotation.projects import new_project, project_text
 
     return [
         (".yaml", project_text(new_project("rules", "rule-of-thumb"))),

@@ -139,7 +139,7 @@ def _text_run(path: Path) -> Any:
 
 
 def _project(path: Path) -> Any:
-    from moralscope.annotation.project import parse_project, project_text
+    from moralscope.annotation.projects import parse_project, project_text
     from moralscope.io.files import read_small_text
 
     found = parse_project(read_small_text(path, "project", "mend it"), path.name)

@@ -1,6 +1,6 @@
 """`agreement`: how far people agree, which items split them, and who they are.
 
-Reads a table of judgments or an annotation project. `desk_agreement` is the lead's page's: the
+Reads a table of judgments or an annotation project. `agreement_so_far` is the lead's page's: the
 agreement so far, small and fast.
 """
 
@@ -16,9 +16,13 @@ from moralscope.annotation.disagreement import (
     FieldAgreement,
     ItemSpread,
     field_agreement,
+    field_splits,
+    item_splits,
     item_spreads,
     most_split,
+    significant,
 )
+from moralscope.annotation.forms import load_form
 from moralscope.annotation.groups import (
     OTHERS,
     SMALLEST,
@@ -30,14 +34,15 @@ from moralscope.annotation.groups import (
     leaning_shares,
 )
 from moralscope.annotation.judgments import FieldRatings, by_field
-from moralscope.annotation.splits import field_splits, item_splits, significant
+from moralscope.annotation.options import AgreementOptions
 from moralscope.core.errors import InputError
+from moralscope.core.options import chosen_options
 from moralscope.core.records import RunRecord
 from moralscope.io.columns import parse_pairs
 
 if TYPE_CHECKING:
     from moralscope.annotation.records import Person
-    from moralscope.annotation.service import Desk
+    from moralscope.annotation.service import AnnotationService
 
 SMALLEST_GROUP = 5
 _SHOWN = 20
@@ -72,14 +77,7 @@ class AgreementSoFar:
     answers: int
 
 
-def agreement(
-    path: Path,
-    *,
-    levels: Mapping[str, str] | None = None,
-    people: Path | None = None,
-    smallest_group: int | None = None,
-    seed: int = 0,
-) -> RunRecord:
+def agreement(path: Path, options: AgreementOptions | None = None, **given: Any) -> RunRecord:
     """Measure agreement and disagreement of the judgments in a table or a project's folder.
 
     Parameters
@@ -87,21 +85,19 @@ def agreement(
     path
         CSV, JSONL or Parquet with item, person, field, value (or a column a field); an export of
         `annotate`; or the folder of a project.
-    levels
-        Field → nominal, ordinal, interval, ratio, several (any number of values) or text. A
-        project knows them, of a table the others are guessed.
-    people
-        A table of person, leaning and weights of foundations; else the column `leaning`.
-    smallest_group
-        People that a leaning must have to be named: 5, or what the project says; never under 3.
-    seed
-        Of intervals and permutations.
+    options
+        `AgreementOptions`, or its fields as keywords. A project knows its `levels`, of a table
+        those not given are guessed. Without `people` the column `leaning` counts. No
+        `smallest_group` is 5, or what the project says.
     """
+    chosen = chosen_options(AgreementOptions, options, given)
+    people, seed = chosen.people, chosen.seed
     judged = _project(path) if path.is_dir() else read_judged(path)
     if people is not None:
         judged = replace(judged, annotators=read_people(people))
-    smallest = smallest_group or max(SMALLEST, judged.smallest_group or SMALLEST_GROUP)
-    fields, left = by_field(judged.judgments, {**judged.levels, **_known(levels, judged)})
+    smallest = chosen.smallest_group or max(SMALLEST, judged.smallest_group or SMALLEST_GROUP)
+    told = _known(parse_levels(chosen.levels), judged)
+    fields, left = by_field(judged.judgments, {**judged.levels, **told})
     spreads = [row for ratings in fields for row in item_spreads(ratings)]
     split = most_split(spreads, _SHOWN)
     measured = [field_agreement(ratings, seed=seed) for ratings in fields]
@@ -127,7 +123,7 @@ def agreement(
     )
 
 
-def parse_levels(told: str | None) -> dict[str, str]:
+def parse_levels(told: str | Mapping[str, str] | None) -> dict[str, str]:
     """Read `severity=ordinal,rule=text`: field and level.
 
     Examples
@@ -135,20 +131,22 @@ def parse_levels(told: str | None) -> dict[str, str]:
     >>> parse_levels("severity=ordinal, the rule=text")
     {'severity': 'ordinal', 'the rule': 'text'}
     """
-    return parse_pairs(told, "--levels", _LEVELS)
+    return dict(told) if isinstance(told, Mapping) else parse_pairs(told, "--levels", _LEVELS)
 
 
-def desk_agreement(desk: "Desk", lead: "Person", *, shown: int = 10) -> AgreementSoFar:
+def agreement_so_far(
+    service: "AnnotationService", lead: "Person", *, shown: int = 10
+) -> AgreementSoFar:
     """Return the agreement so far of a project that is being annotated, for its lead's page.
 
     Parameters
     ----------
-    desk, lead
-        The open project and who asks; the desk refuses who is no lead.
+    service, lead
+        The open project and who asks; the service refuses who is no lead.
     shown
         How many items.
     """
-    judged = _judged(desk, lead)
+    judged = _judged(service, lead)
     fields, _ = by_field(judged.judgments, judged.levels)
     measured = tuple(field_agreement(ratings, resamples=_QUICK) for ratings in fields)
     spreads = [row for ratings in fields for row in item_spreads(ratings)]
@@ -162,38 +160,34 @@ def _split_item(row: ItemSpread, texts: Mapping[str, str]) -> SplitItem:
 
 
 def _project(folder: Path) -> Judged:
-    from moralscope.annotation.projects import open_desk
+    from moralscope.annotation.projects import open_project
 
-    desk = open_desk(folder)
-    try:
-        found = _judged(desk, desk.owner)
+    with open_project(folder) as service:
+        found = _judged(service, service.owner)
         told = [
             Annotator(one.person, one.leaning, one.foundations or None)
-            for one in desk.facts(desk.owner)
+            for one in service.facts(service.owner)
         ]
-    finally:
-        desk.close()
     if not found.judgments:
         raise InputError(f"{folder} holds no submitted answers yet", "annotate items first")
     return replace(found, annotators=told)
 
 
-def _judged(desk: "Desk", lead: "Person") -> Judged:
-    rows = desk.answers(lead, "main")
-    names = dict.fromkeys(row.form for row in rows)
-    forms = {name: desk.form_named(name) for name in names}
-    found = from_answers(rows, forms, str(desk.project.folder))
-    return replace(found, smallest_group=desk.project.policies.smallest_group)
+def _judged(service: "AnnotationService", lead: "Person") -> Judged:
+    rows = service.answers(lead, "main")
+    forms = {name: load_form(name) for name in dict.fromkeys(row.form for row in rows)}
+    found = from_answers(rows, forms, str(service.project.folder))
+    return replace(found, smallest_group=service.project.policies.smallest_group)
 
 
-def _known(levels: Mapping[str, str] | None, judged: Judged) -> dict[str, str]:
+def _known(levels: Mapping[str, str], judged: Judged) -> dict[str, str]:
     """Return the levels told; a field that is not there is refused."""
     there = {one.field for one in judged.judgments}
-    for name in levels or {}:
+    for name in levels:
         if name not in there:
             listed = ", ".join(sorted(there)[:8])
             raise InputError(f"there is no field '{name[:60]}'", f"the fields are {listed}")
-    return dict(levels or {})
+    return dict(levels)
 
 
 def _groups(

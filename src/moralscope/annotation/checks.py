@@ -7,16 +7,20 @@ that a program can get wrong (spelling, names) never block.
 """
 
 import re
+import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from moralscope.annotation.forms import data_keys
 from moralscope.annotation.records import Answer, Field, Finding, TaskForm
-from moralscope.annotation.spelling import misspelt
+from moralscope.core.errors import InputError
+
+if TYPE_CHECKING:
+    from spellchecker import SpellChecker
 
 Texts = Mapping[str, str]
 _WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")  # noqa: RUF001
@@ -237,3 +241,105 @@ def _number(value: int) -> str:
 
 def _spaced(name: str) -> str:
     return name.replace("_", " ")
+
+
+_SPELT = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?")  # noqa: RUF001
+_LONGEST_WORD = 30  # letters; what is longer is no word, and correcting it would take long
+_MOST_WORDS = 10
+_LOADING = threading.Lock()
+
+
+def misspelt(text: str, known: Collection[str] = ()) -> list[tuple[str, str]]:
+    """Return words that no dictionary has, each with a likely correction or "".
+
+    Examples
+    --------
+    >>> misspelt("Jo recieves a qwxzrt from Anna.")
+    [('recieves', 'receives'), ('qwxzrt', '')]
+    """
+    found: dict[str, str] = {}
+    for match in _SPELT.finditer(text):
+        word = match.group().replace("’", "'")  # noqa: RUF001
+        small = word.lower().removesuffix("'s")
+        if word != word.lower() or small in known or not 2 < len(small) <= _LONGEST_WORD:
+            continue
+        if small not in found and _unknown(small) and len(found) < _MOST_WORDS:
+            better = _dictionary().correction(small)
+            found[small] = better if better and better != small else ""
+    return list(found.items())
+
+
+def _unknown(word: str) -> bool:
+    parts = word.replace("'", "")
+    return bool(_dictionary().unknown([word])) and bool(_dictionary().unknown([parts]))
+
+
+def _dictionary() -> "SpellChecker":
+    with _LOADING:  # many ask at once after a start: one loads it, the others wait
+        return _dictionary_of_english()
+
+
+@cache
+def _dictionary_of_english() -> "SpellChecker":
+    from spellchecker import SpellChecker
+
+    return SpellChecker(language="en", distance=1)
+
+
+MAX_ANSWER = 100_000  # characters of all texts of an answer together
+_REMEDY = "remove it and save again"
+
+
+def plain_text(value: object, what: str, longest: int) -> str:
+    """Return a text that both databases can hold.
+
+    Examples
+    --------
+    >>> plain_text(" Jo ", "name", 10)
+    'Jo'
+    """
+    if not isinstance(value, str):
+        raise InputError(f"the {what} is no text", "give a text")
+    if len(value) > longest:
+        raise InputError(f"the {what} has {len(value):,} characters", f"at most {longest:,}")
+    if not storable(value):
+        raise InputError(f"the {what} holds a character that is no text", _REMEDY)
+    return value.strip()
+
+
+def storable(value: str) -> bool:
+    """Say whether both databases can hold a text: no NUL, no half of a surrogate pair.
+
+    Examples
+    --------
+    >>> storable("a<b>'; --"), storable(chr(0)), storable(chr(0xD800))
+    (True, False, False)
+    """
+    return "\0" not in value and not any("\ud800" <= char <= "\udfff" for char in value)
+
+
+def clean_answer(answer: Answer, form: TaskForm) -> dict[str, Any]:
+    """Return an answer that may be kept as a draft: known fields, plain values, bounded.
+
+    Whether the values fit is not asked here; a draft may be half an answer.
+    """
+    if not isinstance(answer, dict):
+        raise InputError("the answer is no object", "send field names and values")
+    known = {field.name for field in form.fields}
+    kept: dict[str, Any] = {}
+    total = 0
+    for name, value in answer.items():
+        if name not in known:
+            raise InputError(f"the form has no field '{str(name)[:40]}'", ", ".join(sorted(known)))
+        parts = value if isinstance(value, list) else [value]
+        for part in parts:
+            if part is not None and not isinstance(part, str | bool | int):
+                raise InputError(f"'{name}' has a value of a wrong kind", "see the form")
+            if isinstance(part, int) and abs(part) > 1_000_000:
+                raise InputError(f"'{name}' has a number out of range", "see the form")
+            if isinstance(part, str):
+                total += len(plain_text(part, name, MAX_ANSWER))
+        if len(parts) > 50 or total > MAX_ANSWER:
+            raise InputError("the answer is too large", f"at most {MAX_ANSWER:,} characters")
+        kept[name] = value
+    return kept

@@ -4,11 +4,19 @@ Which coefficients are right follows from the field's level. Nobody is called wr
 answers stay a distribution. Who the people are is `groups`' matter.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
+from moralscope.annotation.groups import (
+    NOT_SAID,
+    answering_groups,
+    item_groups,
+    large_groups,
+    named,
+)
 from moralscope.annotation.judgments import FieldRatings
 from moralscope.core.records import Interval
 from moralscope.stats.agreement import (
@@ -19,6 +27,7 @@ from moralscope.stats.agreement import (
     percent_agreement,
 )
 from moralscope.stats.intraclass import IntraclassForm, intraclass_forms
+from moralscope.stats.permutation import GroupDifferences, group_differences
 from moralscope.stats.ratings import RESAMPLES, Floats
 
 
@@ -154,3 +163,170 @@ def _apart(ratings: FieldRatings, sizes: np.ndarray[tuple[int], np.dtype[np.int6
     found: Floats = np.full(len(sizes), np.nan)
     np.divide(total, pairs * width, out=found, where=pairs > 0)
     return found
+
+
+_SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSplit:
+    """Two leanings on one item, or on a whole field (`item` is empty).
+
+    Figures are means of people's answers: of a scale its value, of labels the share of people who
+    chose `value`. `corrected` holds for everything that was compared.
+    """
+
+    field: str
+    item: str
+    value: str
+    first: str
+    second: str
+    first_mean: float
+    second_mean: float
+    first_people: int
+    second_people: int
+    difference: float
+    p: float
+    corrected: float
+
+
+def field_splits(
+    fields: Sequence[FieldRatings],
+    leanings: Mapping[str, str | None],
+    smallest: int = 5,
+    *,
+    seed: int = 0,
+) -> list[GroupSplit]:
+    """Compare leanings over whole fields: each person counts once, with the mean of her answers."""
+    return _splits(fields, leanings, smallest, seed, whole=True)
+
+
+def item_splits(
+    fields: Sequence[FieldRatings],
+    leanings: Mapping[str, str | None],
+    smallest: int = 5,
+    *,
+    seed: int = 0,
+) -> list[GroupSplit]:
+    """Compare leanings item by item, where enough people of both answered it.
+
+    The p-values come from permutations of people between the two leanings; they are corrected for
+    all items and fields by the largest difference of a permutation, and for the number of pairs
+    of leanings by their number. Largest differences first.
+
+    Examples
+    --------
+    >>> from moralscope.annotation.judgments import Judgment, by_field
+    >>> told = {f"p{n}": "left" if n < 8 else "right" for n in range(16)}
+    >>> given = [Judgment("1", who, "ok", leaning == "left") for who, leaning in told.items()]
+    >>> [(row.item, row.value, row.difference) for row in item_splits(by_field(given)[0], told)]
+    [('1', 'yes', 1.0)]
+    """
+    return _splits(fields, leanings, smallest, seed, whole=False)
+
+
+def significant(splits: Sequence[GroupSplit]) -> list[GroupSplit]:
+    """Return the differences that hold after correction."""
+    return [row for row in splits if row.corrected < _SIGNIFICANT]
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A column of people's answers: a scale's value, or whether a label was chosen."""
+
+    field: str
+    item: str
+    value: str
+
+
+def _splits(
+    fields: Sequence[FieldRatings],
+    leanings: Mapping[str, str | None],
+    smallest: int,
+    seed: int,
+    *,
+    whole: bool,
+) -> list[GroupSplit]:
+    groups = dict(named(large_groups(leanings, smallest)))
+    groups.pop(NOT_SAID, None)
+    pairs = list(combinations(groups, 2))
+    shown = [_shown(ratings, leanings, smallest, whole=whole) for ratings in fields]
+    found: list[GroupSplit] = []
+    for first, second in pairs:
+        people = [*groups[first], *groups[second]]
+        both = {first, second}
+        parts = [
+            _questions(ratings, people, [item for item, names in allowed.items() if both <= names])
+            for ratings, allowed in zip(fields, shown, strict=True)
+        ]
+        asked = [question for questions, _ in parts for question in questions]
+        values = np.column_stack([np.empty((len(people), 0)), *(table for _, table in parts)])
+        side = np.arange(len(people)) < len(groups[first])
+        tested = group_differences(values, side, seed=seed)
+        found += _compared(asked, (first, second), (values[side], values[~side]), tested)
+    known = (row for row in found if not np.isnan(row.p))
+    paid = [replace(row, corrected=min(1.0, row.corrected * len(pairs))) for row in known]
+    return sorted(paid, key=lambda row: (row.corrected, row.p, -abs(row.difference)))
+
+
+def _compared(
+    asked: Sequence[_Question],
+    names: tuple[str, str],
+    sides: tuple[Floats, Floats],
+    tested: GroupDifferences,
+) -> Iterator[GroupSplit]:
+    sizes = [np.isfinite(values).sum(axis=0) for values in sides]
+    means = [np.nansum(values, axis=0) / size for values, size in zip(sides, sizes, strict=True)]
+    for place, question in enumerate(asked):
+        yield GroupSplit(
+            question.field, question.item, question.value, *names,
+            float(means[0][place]), float(means[1][place]),
+            int(sizes[0][place]), int(sizes[1][place]),
+            float(tested.difference[place]), float(tested.p[place]), float(tested.corrected[place]),
+        )  # fmt: skip
+
+
+def _shown(
+    ratings: FieldRatings, leanings: Mapping[str, str | None], smallest: int, *, whole: bool
+) -> dict[str, set[str]]:
+    """Return item → the leanings that may be named there; a whole field is the item ''."""
+    if whole:
+        return {"": {name for name, _ in named(answering_groups(ratings, leanings, smallest))}}
+    found = item_groups(ratings, leanings, smallest)
+    return {item: set(counts) for item, counts in found.items()}
+
+
+def _questions(
+    ratings: FieldRatings, people: Sequence[str], items: Sequence[str]
+) -> tuple[list[_Question], Floats]:
+    """Return the questions about these items and people's answers (people x questions)."""
+    table, width = ratings.table, len(items)
+    places = {who: place for place, who in enumerate(people)}
+    rows = np.array([places.get(who, -1) for who in ratings.people], dtype=np.int64)[table.rater]
+    columns = np.zeros_like(table.unit)
+    if items and items[0]:
+        wanted = {item: place for place, item in enumerate(items)}
+        columns = np.array([wanted.get(item, -1) for item in ratings.items])[table.unit]
+    mine = (rows >= 0) & (columns >= 0)
+    code, cells = table.code[mine], rows[mine] * width + columns[mine]
+    size = len(people) * width
+    counts = np.bincount(cells, minlength=size)
+    questions: list[_Question] = []
+    tables = [np.empty((len(people), 0))]
+    for value, name in _values(ratings) if items else ():
+        answers = table.numbers[code] if value is None else (code == value).astype(float)
+        sums = np.bincount(cells, answers, minlength=size)
+        means = np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0)
+        tables.append(means.reshape(len(people), width))
+        questions += [_Question(ratings.field, item, name) for item in items]
+    return questions, np.column_stack(tables)
+
+
+def _values(ratings: FieldRatings) -> Iterator[tuple[int | None, str]]:
+    """Yield the labels to compare, or None for numbers; of two labels one says it all."""
+    if ratings.level != "nominal":
+        yield None, ""
+        return
+    codes = range(len(ratings.table.values))
+    for code in codes if len(codes) != 2 else codes[1:]:
+        yield code, ratings.label(code)

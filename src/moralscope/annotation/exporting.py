@@ -14,8 +14,8 @@ from typing import Any
 
 from moralscope.annotation.forms import load_form
 from moralscope.annotation.records import AnswerRow, PersonFacts, Project
-from moralscope.annotation.validation import accepted
 from moralscope.core.errors import InputError
+from moralscope.io.cells import escape_cell
 
 ROW_SCHEMA = "moralscope.annotations/1"
 PEOPLE_SCHEMA = "moralscope.annotators/1"
@@ -34,7 +34,6 @@ _ALIGNMENTS = {"disagree": 0, "neither": 1, "agree": 2}  # MIC's codes
 _MIC = ("id", "Q", "A", "rot", "A_agrees", "rot-agree", "violation-severity", "moral")
 _MIC_REST = ("worker_answer", "WorkerId", "chatbot", "split")
 _HEAD = ("item", "person", "form", "stage", "submitted", "seconds", "revision")
-Plain = Callable[[str], str]
 
 
 def check_shape(project: Project, shape: str) -> None:
@@ -47,17 +46,15 @@ def check_shape(project: Project, shape: str) -> None:
         )
 
 
-def export_bytes(
-    shape: str, project: Project, rows: Sequence[AnswerRow], escape: Plain = str
-) -> Iterator[bytes]:
-    """Yield the bytes of an export; `escape` keeps spreadsheets from running a cell of `csv`."""
+def export_bytes(shape: str, project: Project, rows: Sequence[AnswerRow]) -> Iterator[bytes]:
+    """Yield the bytes of an export; of `csv`, no spreadsheet runs a cell."""
     check_shape(project, shape)
     if shape == "jsonl":
         return (_json_line(row) for row in json_rows(project, rows))
     if shape == "stories":
         return (_json_line(row) for row in story_rows(project, rows))
     if shape == "csv":
-        return _csv_bytes(flat_rows(rows), escape)
+        return _csv_bytes(flat_rows(rows), escape_cell)
     if shape == "mic":
         return _csv_bytes(mic_rows(rows), str)
     if shape == "human":
@@ -152,8 +149,20 @@ def story_rows(project: Project, rows: Sequence[AnswerRow]) -> Iterator[dict[str
     sentences = [field.name for field in load_form(project.task).fields if field.type != "confirm"]
     wanted = project.policies.validators_per_item
     for row in rows:
-        if row.form == project.task and accepted(row, row.submission, checks, wanted):
+        if row.form == project.task and _accepted(row, checks, wanted):
             yield {"ID": row.submission, **{name: row.answer[name] for name in sentences}}
+
+
+def _accepted(written: AnswerRow, checks: Mapping[str, Sequence[AnswerRow]], wanted: int) -> bool:
+    """Say whether most of the people who had to check a text found nothing wrong with it.
+
+    A text that too few have checked is not accepted yet; without validators every text is.
+    """
+    if not wanted:
+        return True
+    found = checks.get(f"{written.submission}-r{written.revision}", ())
+    good = sum(all(row.answer.values()) for row in found)
+    return len(found) >= wanted and 2 * good > len(found)
 
 
 def sheet_rows(rows: Iterable[AnswerRow]) -> dict[str, list[dict[str, Any]]]:
@@ -192,7 +201,7 @@ def _json_line(row: Mapping[str, Any]) -> bytes:
     return (json.dumps(row, ensure_ascii=False) + "\n").encode()
 
 
-def _csv_bytes(rows: Sequence[Mapping[str, Any]], escape: Plain) -> Iterator[bytes]:
+def _csv_bytes(rows: Sequence[Mapping[str, Any]], escape: Callable[[str], str]) -> Iterator[bytes]:
     stream = io.StringIO(newline="")
     writer = csv.writer(stream)
     writer.writerow(rows[0] if rows else ())

@@ -4,9 +4,12 @@ A form is data: a new task is a new file. Whether an answer fits its form is `ch
 """
 
 import dataclasses
-from collections.abc import Iterable
+import random
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from statistics import fmean
 from typing import Any
 
 from moralscope.annotation.records import (
@@ -15,10 +18,14 @@ from moralscope.annotation.records import (
     Check,
     Choice,
     Field,
+    Question,
+    Questionnaire,
     Shown,
+    Statement,
     TaskForm,
 )
 from moralscope.annotation.yaml_files import Keys, one_of, parse_yaml
+from moralscope.core.errors import InputError
 
 FOUNDATIONS = ("care", "fairness", "liberty", "loyalty", "authority", "sanctity")
 CHOICE = ("value", "label", "help", "examples")
@@ -135,3 +142,129 @@ def read_choice(keys: Keys, value: str | None = None) -> Choice:
         keys.text("help", ""),
         keys.texts("examples"),
     )
+
+
+KINDS = ("foundation", "rule")
+_QUESTION = ("id", "text", "choices", "right", "why")
+
+
+@dataclass(frozen=True, slots=True)
+class BankQuestion:
+    """A question with its answer and the reason that is told to who got it wrong."""
+
+    question: Question
+    kind: str
+    right: str
+    why: str
+
+
+@cache
+def question_bank() -> dict[str, BankQuestion]:
+    """Return all questions by id.
+
+    Examples
+    --------
+    >>> len(question_bank()) >= 14, {one.kind for one in question_bank().values()} == set(KINDS)
+    (True, True)
+    """
+    keys = data_keys("qualification.yaml", KINDS)
+    found: dict[str, BankQuestion] = {}
+    for kind in KINDS:
+        for part in keys.parts(kind, _QUESTION):
+            name = part.text("id")
+            own = tuple(read_choice(one) for one in part.parts("choices", CHOICE))
+            question = Question(name, part.text("text"), own or foundation_choices())
+            found[name] = BankQuestion(question, kind, part.text("right"), part.text("why"))
+    return found
+
+
+def draw_questions(count: int, seen: Collection[str], dice: random.Random) -> tuple[str, ...]:
+    """Draw questions of both kinds, those not seen before first.
+
+    Examples
+    --------
+    >>> drawn = draw_questions(7, (), random.Random(0))
+    >>> len(set(drawn)), sum(question_bank()[name].kind == "rule" for name in drawn)
+    (7, 3)
+    """
+    chosen: list[str] = []
+    for kind, wanted in zip(KINDS, (count - count * 3 // 7, count * 3 // 7), strict=True):
+        names = [name for name, one in question_bank().items() if one.kind == kind]
+        dice.shuffle(names)
+        names.sort(key=lambda name: name in seen)
+        chosen += names[:wanted]
+    dice.shuffle(chosen)
+    return tuple(chosen)
+
+
+def mark_test(questions: Collection[str], answers: Mapping[str, str]) -> dict[str, str]:
+    """Return why, for each question answered wrongly; every question must have an answer.
+
+    Examples
+    --------
+    >>> name = draw_questions(1, (), random.Random(0))[0]
+    >>> mark_test([name], {name: question_bank()[name].right})
+    {}
+    """
+    wrong = {}
+    for name in questions:
+        question = question_bank()[name]
+        given = answers.get(name)
+        if given not in {choice.value for choice in question.question.choices}:
+            raise InputError("a question of the test has no answer", "answer all of them")
+        if given != question.right:
+            wrong[name] = question.why
+    return wrong
+
+
+LOW, HIGH = 1, 5
+
+
+@cache
+def load_questionnaire() -> Questionnaire:
+    """Return the leanings, the statements and the scale.
+
+    Examples
+    --------
+    >>> asked = load_questionnaire()
+    >>> [choice.value for choice in asked.leanings][2], len(asked.scale)
+    ('moderate', 5)
+    """
+    keys = data_keys("questionnaire.yaml", ("leanings", "scale", "statements"))
+    statements = []
+    for part in keys.parts("statements", ("id", "foundation", "text")):
+        foundation = one_of(part.text("foundation"), FOUNDATIONS, "foundation")
+        statements.append(Statement(part.text("id"), part.text("text"), foundation))
+    return Questionnaire(
+        tuple(map(read_choice, keys.parts("leanings", CHOICE))),
+        tuple(statements),
+        tuple(map(read_choice, keys.parts("scale", CHOICE))),
+    )
+
+
+def checked_statements(leaning: str | None, statements: Mapping[str, Any]) -> dict[str, int]:
+    """Return the statements answered; what was never asked is refused."""
+    asked = load_questionnaire()
+    if leaning is not None:
+        one_of(leaning, (choice.value for choice in asked.leanings), "leaning")
+    known = {one.id for one in asked.statements}
+    for name, value in statements.items():
+        one_of(str(name), known, "statement")
+        if isinstance(value, bool) or not isinstance(value, int) or not LOW <= value <= HIGH:
+            raise InputError(f"'{name}' has an answer off the scale", f"give {LOW} to {HIGH}")
+    return dict(statements)
+
+
+def mean_weights(statements: Mapping[str, int]) -> dict[str, float]:
+    """Return the mean answer for each foundation that was answered at all.
+
+    Examples
+    --------
+    >>> mean_weights({"care-1": 5, "care-2": 4})
+    {'care': 4.5}
+    """
+    given: dict[str, list[int]] = {}
+    for one in load_questionnaire().statements:
+        if one.id in statements:
+            given.setdefault(one.foundation, []).append(statements[one.id])
+    return {name: fmean(values) for name, values in given.items()}

@@ -10,9 +10,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from moralscope.annotation.checks import storable
 from moralscope.annotation.forms import load_form, task_names
 from moralscope.annotation.records import Item, TaskForm
-from moralscope.annotation.texts import storable
 from moralscope.core.errors import InputError
 from moralscope.core.registry import did_you_mean
 from moralscope.io.tables import SUFFIXES, read_rows

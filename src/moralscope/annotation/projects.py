@@ -1,157 +1,195 @@
 """Annotation projects: made, opened, filled with items, exported, looked at.
 
-The doors know the room by the names given out here. What people and leads do in a project is
-`Desk`'s; serving it over HTTP is the server's.
+`project.yaml` is one readable file that says how a project is run; items, people and answers are in
+its database. What people and leads do is `AnnotationService`'s.
 """
 
+import dataclasses
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from moralscope.annotation.checks import choice_values
-from moralscope.annotation.errors import Conflict, NotAllowed, NotSaved, Paused
-from moralscope.annotation.exporting import SUFFIXES, sheet_rows
-from moralscope.annotation.forms import task_names
+from moralscope.annotation.exporting import sheet_rows
+from moralscope.annotation.forms import default_policies, load_form, task_names
 from moralscope.annotation.item_files import RATINGS, read_items
-from moralscope.annotation.project import (
-    PROJECT_FILE,
-    new_project,
-    read_project,
-    write_project,
-)
-from moralscope.annotation.records import (
-    Answer,
-    AnswerRow,
-    AuditLine,
-    Choice,
-    Field,
-    Finding,
-    Invitation,
-    Item,
-    Overview,
-    PastWork,
-    Person,
-    PersonFacts,
-    PersonLine,
-    Policies,
-    Progress,
-    Project,
-    Question,
-    Questionnaire,
-    Receipt,
-    Review,
-    Revision,
-    Session,
-    Shown,
-    Statement,
-    TaskForm,
-    Test,
-    TestResult,
-    ToReview,
-    Work,
-)
-from moralscope.annotation.service import Desk
+from moralscope.annotation.options import ExportOptions, ImportOptions, InitOptions
+from moralscope.annotation.records import Invitation, Policies, Project
+from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
+from moralscope.annotation.yaml_files import Keys, one_of, parse_yaml
 from moralscope.core.errors import InputError
+from moralscope.core.options import chosen_options, option_fields
 from moralscope.core.records import RunRecord
-from moralscope.core.registry import did_you_mean
-from moralscope.io.cells import SHEET_SCHEMA, escape_cell, restore_cell
-from moralscope.io.files import write_whole
+from moralscope.io.cells import SHEET_SCHEMA, restore_cell
+from moralscope.io.columns import parse_columns
+from moralscope.io.files import read_small_text, write_whole
 
-__all__ = [
-    "PROJECT_FILE",
-    "Answer",
-    "AnswerRow",
-    "AuditLine",
-    "Choice",
-    "Conflict",
-    "Desk",
-    "Field",
-    "Finding",
-    "InitOptions",
-    "Invitation",
-    "Item",
-    "NotAllowed",
-    "NotSaved",
-    "Overview",
-    "PastWork",
-    "Paused",
-    "Person",
-    "PersonFacts",
-    "PersonLine",
-    "Policies",
-    "Progress",
-    "Project",
-    "Question",
-    "Questionnaire",
-    "Receipt",
-    "Review",
-    "Revision",
-    "Session",
-    "Shown",
-    "Statement",
-    "TaskForm",
-    "Test",
-    "TestResult",
-    "ToReview",
-    "Work",
-    "add_items",
-    "choice_values",
-    "export_project",
-    "init_project",
-    "lead_link",
-    "open_desk",
-    "project_status",
-    "tasks",
-]
-
-_ENV = "env:"
-_NAMES = {"jsonl": "answers", "csv": "answers", "parquet": "answers", "mic": "MIC"}
+PROJECT_FILE = "project.yaml"
+VERSION = 1
+WARNING = (
+    "Some texts here are offensive, cruel or otherwise disturbing; some were made by machines. You "
+    "may skip any item and pause or stop at any time, without giving a reason."
+)
+CONSENT = (
+    "Your answers are kept and may be published under a random id, never with your name. Questions "
+    "about yourself are optional and kept apart from your answers."
+)
+_LONGEST = 5000  # characters of a text of the first page
+_ENV = "env:"  # before the name of a variable that holds the URL of the database
+_FILE_NAMES = {"jsonl": "answers", "csv": "answers", "parquet": "answers", "mic": "MIC"}
+_KEYS = tuple(one.name for one in dataclasses.fields(Project) if one.name != "folder")
+_HEAD = """\
+# An annotation project of moralscope: how it is run. Change it while the server is stopped.
+# Items, people and answers are in the database, not here.
+"""
 
 
-@dataclass(frozen=True, slots=True)
-class InitOptions:
-    """What `annotate init` may be told besides folder, task and items; None is the task's own."""
-
-    name: str = ""
-    database: str = ""
-    people: int | None = None
-    staging: int | None = None
-    columns: Mapping[str, str] | None = None
-
-
-def tasks() -> tuple[str, ...]:
-    """Return the names of the tasks, and the one that stands for all ratings of stories.
+def new_project(name: str, task: str, database: str = "") -> Project:
+    """Return a project with the policies and texts that its task has by default.
 
     Examples
     --------
-    >>> "rule-of-thumb" in tasks(), "story-ratings" in tasks()
-    (True, True)
+    >>> new_project("rules", "rule-of-thumb").policies.people_per_item
+    3
+    >>> new_project("rules", "rule-of-tumb")
+    Traceback (most recent call last):
+    moralscope.core.errors.InputError: there is no task 'rule-of-tumb'; did you mean 'rule-of-th...
     """
-    return tuple(sorted({*task_names(), RATINGS}))
+    one_of(task, task_names(), "task")
+    policies = Policies(**default_policies(task))
+    rulebooks = ("moralscope",) if load_form(task).search else ()
+    return Project(name, task, policies, WARNING, CONSENT, rulebooks, database)
+
+
+def project_text(project: Project) -> str:
+    """Return the file's text: every policy with what it means."""
+    lines = [
+        _HEAD,
+        f"version: {project.version}",
+        f"name: {_quoted(project.name)}",
+        f"task: {project.task}",
+        "# Nothing for SQLite in this folder, or postgresql://user@host/name",
+        f"database: {_quoted(project.database)}",
+        "# Shown first, before anything else.",
+        f"warning: {_quoted(project.warning)}",
+        f"consent: {_quoted(project.consent)}",
+        "# Where the search box finds examples: moralscope (ours), or rulebook files beside this.",
+        f"rulebooks: [{', '.join(map(_quoted, project.rulebooks))}]",
+        "policies:",
+    ]
+    values = asdict(project.policies)
+    for field in option_fields(Policies):
+        value = json.dumps(values[field.name])
+        lines.append(f"  {field.name}: {value}".ljust(30) + f"  # {field.option.help}")
+    return "\n".join(lines) + "\n"
+
+
+def write_project(project: Project, folder: Path) -> Path:
+    """Write `project.yaml` into a folder that has none yet."""
+    path = folder / PROJECT_FILE
+    if path.exists():
+        raise InputError(f"{folder} holds a project already", "choose another folder")
+    _make(folder)
+    write_whole(path, [project_text(project).encode()])
+    return path
+
+
+def read_project(folder: Path) -> Project:
+    """Read and check a project; a wrong key is named with the nearest right one."""
+    path = folder / PROJECT_FILE
+    if not path.is_file():
+        raise InputError(f"{folder} holds no {PROJECT_FILE}", "make one: moralscope annotate init")
+    text = read_small_text(path, "project", "give the folder of a project")
+    return dataclasses.replace(parse_project(text, str(path)), folder=str(folder))
+
+
+def parse_project(text: str, source: str) -> Project:
+    """Parse `project.yaml`.
+
+    Examples
+    --------
+    >>> parse_project("{name: a, task: filter, polices: {}}", "project.yaml")
+    Traceback (most recent call last):
+    moralscope.core.errors.InputError: project.yaml has an unknown key 'polices'; did you mean 'p...
+    """
+    found = parse_yaml(text, source)
+    version = found.get("version", VERSION) if isinstance(found, dict) else VERSION
+    if isinstance(version, int) and version > VERSION:  # first: it may have keys of its own
+        raise InputError(
+            f"{source} has version {version} of a newer moralscope, this one knows {VERSION}",
+            "open it with the newer version: pip install -U moralscope",
+        )
+    keys = Keys(found, source, _KEYS)
+    task = one_of(keys.text("task"), task_names(), "task")
+    project = Project(
+        keys.text("name"),
+        task,
+        _policies(keys, task, source),
+        keys.text("warning", WARNING),
+        keys.text("consent", CONSENT),
+        keys.texts("rulebooks"),
+        keys.text("database", ""),
+        keys.number("version", VERSION, 1, VERSION),
+    )
+    texts = {"name": project.name, "warning": project.warning, "consent": project.consent}
+    for name, value in texts.items():
+        if not value or len(value) > _LONGEST:
+            raise InputError(f"{source} has {len(value):,} characters of {name}", "give 1 to 5,000")
+    return project
+
+
+def _policies(keys: Keys, task: str, source: str) -> Policies:
+    fields = option_fields(Policies)
+    told = keys.inner("policies", [field.name for field in fields])
+    values: dict[str, Any] = asdict(Policies(**default_policies(task)))
+    for field in fields:
+        name, option = field.name, field.option
+        if field.kind is bool:
+            values[name] = told.flag(name, values[name])
+        else:
+            low, high = int(option.least or 0), int(option.most or 0)
+            values[name] = told.number(name, values[name], low, high)
+    found = Policies(**values)
+    if found.pass_mark > found.questions:
+        raise InputError(
+            f"{source} asks for {found.pass_mark} right answers of {found.questions} questions",
+            "lower pass_mark",
+        )
+    return found
+
+
+def _quoted(text: str) -> str:
+    """Return a text as YAML holds it: JSON's quotes are YAML's too."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def init_project(
-    folder: Path, task: str, items: Path, options: InitOptions | None = None
+    folder: Path, task: str, items: Path, options: InitOptions | None = None, **given: Any
 ) -> tuple[RunRecord, Invitation]:
     """Make a project: `project.yaml`, a database with the items, and a first lead.
 
     Everything is checked before anything is written, and `project.yaml` is written last.
+
+    Parameters
+    ----------
+    folder, task, items
+        Where, what people do (`story-ratings` stands for all ratings of stories), and on what.
+    options
+        `InitOptions`, or its fields as keywords.
     """
-    options = options or InitOptions()
-    if task not in tasks():
-        raise InputError(f"there is no task '{task[:60]}'", did_you_mean(task, tasks()))
-    _check_database(options.database)
+    chosen = chosen_options(InitOptions, options, given)
+    one_of(task, sorted({*task_names(), RATINGS}), "task")
+    _check_database(chosen.database)
     if (folder / PROJECT_FILE).exists():
         raise InputError(f"{folder} holds a project already", "choose another folder")
-    task, found = read_items(items, task, options.columns, restore_cell)
-    project = _with_policies(
-        new_project(options.name or folder.resolve().name, task, options.database), options
-    )
-    project = replace(project, folder=str(folder))
+    task, found = read_items(items, task, parse_columns(chosen.columns), restore_cell)
+    project = new_project(chosen.name or folder.resolve().name, task, chosen.database)
+    own = {"people_per_item": chosen.people, "staging_items": chosen.staging}
+    told: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
+    project = replace(project, policies=replace(project.policies, **told), folder=str(folder))
     staging = project.policies.staging_items
     if len(found) <= staging:
         raise InputError(
@@ -159,92 +197,69 @@ def init_project(
             "give more items, or a smaller --staging",
         )
     _make(folder)
-    desk = Desk(project, Storage(folder, _url(project)))
-    try:
-        if not desk.is_new():
+    with AnnotationService(project, Storage(folder, _url(project))) as service:
+        if not service.is_new():
             raise InputError("the database holds a project already", "give an empty one")
-        desk.add_items(desk.owner, found, staging=staging)
-        invitation = desk.invite(desk.owner, "lead", "lead")
+        service.add_items(service.owner, found, staging=staging)
+        invitation = service.invite(service.owner, "lead", "lead")
         write_project(project, folder)
-    finally:
-        desk.close()
-    record = _record(
-        "annotate init",
-        {"folder": str(folder), "task": task, "items": str(items)},
-        [],
-        {"items": len(found) - staging, "staging_items": staging, **asdict(project.policies)},
-    )
-    return record, invitation
+    config = {"folder": str(folder), "task": task, "items": str(items)}
+    figures = {
+        "items": len(found) - staging, "staging_items": staging, **asdict(project.policies)
+    }  # fmt: skip
+    return _record("annotate init", config, figures), invitation
 
 
-def open_desk(folder: Path) -> Desk:
+def open_project(folder: Path) -> AnnotationService:
     """Open a project; its database is brought up to this version first."""
     project = read_project(folder)
-    desk = Desk(project, Storage(folder, _url(project)))
-    desk.escape = escape_cell
-    desk.apply_policies()
-    return desk
+    service = AnnotationService(project, Storage(folder, _url(project)))
+    service.apply_policies()
+    return service
 
 
-def add_items(folder: Path, items: Path, columns: Mapping[str, str] | None = None) -> RunRecord:
+def add_items(
+    folder: Path, items: Path, options: ImportOptions | None = None, **given: Any
+) -> RunRecord:
     """Add items to a project, all or none of them."""
-    desk = open_desk(folder)
-    try:
-        _, found = read_items(items, desk.project.task, columns, restore_cell)
-        added = desk.add_items(desk.owner, found)
-    finally:
-        desk.close()
+    chosen = chosen_options(ImportOptions, options, given)
+    columns = parse_columns(chosen.columns)
+    with open_project(folder) as service:
+        _, found = read_items(items, service.project.task, columns, restore_cell)
+        added = service.add_items(service.owner, found)
     config = {"folder": str(folder), "items": str(items)}
-    return _record("annotate import", config, [], {"added": added})
+    return _record("annotate import", config, {"added": added})
 
 
-def export_project(folder: Path, shape: str, name: str = "", stage: str = "main") -> RunRecord:
+def export_project(folder: Path, options: ExportOptions | None = None, **given: Any) -> RunRecord:
     """Write an export into the project's folder `exports`; `sheets` gives a pack's sheets back."""
-    known = (*SUFFIXES, "sheets")
-    if shape not in known:
-        raise InputError(f"there is no shape '{shape[:60]}'", did_you_mean(shape, known))
-    desk = open_desk(folder)
-    try:
+    chosen = chosen_options(ExportOptions, options, given)
+    shape, stage = chosen.shape, chosen.stage
+    with open_project(folder) as service:
         if shape == "sheets":
-            path = _write_sheets(desk, name or shape)
+            path = _write_sheets(service, chosen.name or shape)
         else:
-            path = desk.export_to(desk.owner, name or _NAMES.get(shape, shape), shape, stage)
-        rows = desk.facts(desk.owner) if shape == "people" else desk.answers(desk.owner, stage)
-    finally:
-        desk.close()
+            name = chosen.name or _FILE_NAMES.get(shape, shape)
+            path = service.export_to(service.owner, name, shape, stage)
+        is_people = shape == "people"
+        rows = service.facts(service.owner) if is_people else service.answers(service.owner, stage)
     config = {"folder": str(folder), "shape": shape, "stage": stage}
-    return _record("annotate export", config, [], {"file": str(path), "answers": len(rows)})
+    return _record("annotate export", config, {"file": str(path), "answers": len(rows)})
 
 
 def project_status(folder: Path) -> RunRecord:
     """Say how far a project is, and who did what."""
-    desk = open_desk(folder)
-    try:
-        seen = desk.overview(desk.owner)
-        project = desk.project
-    finally:
-        desk.close()
+    with open_project(folder) as service:
+        seen, project = service.overview(service.owner), service.project
     figures = {name: value for name, value in asdict(seen).items() if name != "people"}
     config = {"folder": str(folder), "name": project.name, "task": project.task}
-    return _record("annotate status", config, list(seen.people), figures)
+    return _record("annotate status", config, figures, list(seen.people))
 
 
 def lead_link(folder: Path) -> Invitation:
     """Make one more lead with a token, for a lead who lost hers."""
-    desk = open_desk(folder)
-    try:
-        return desk.invite(desk.owner, "lead", "lead")
-    finally:
-        desk.close()
-
-
-def _with_policies(project: Project, options: InitOptions) -> Project:
-    policies = project.policies
-    if options.people is not None:
-        policies = replace(policies, people_per_item=options.people)
-    if options.staging is not None:
-        policies = replace(policies, staging_items=options.staging)
-    return replace(project, policies=policies)
+    with open_project(folder) as service:
+        return service.invite(service.owner, "lead", "lead")
 
 
 def _make(folder: Path) -> None:
@@ -274,10 +289,10 @@ def _url(project: Project) -> str:
     return found
 
 
-def _write_sheets(desk: Desk, name: str) -> Path:
+def _write_sheets(service: AnnotationService, name: str) -> Path:
     """Write ratings as the sheets of the pack they are of, for `stories people`."""
-    sheets = sheet_rows(desk.answers(desk.owner))
-    folder = desk.export_place(name, "jsonl").with_suffix("")
+    sheets = sheet_rows(service.answers(service.owner))
+    folder = service.export_place(name, "jsonl").with_suffix("")
     _make(folder)
     for rater, rows in sheets.items():
         lines = (json.dumps({"schema": SHEET_SCHEMA, **row}) + "\n" for row in rows)
@@ -286,8 +301,14 @@ def _write_sheets(desk: Desk, name: str) -> Path:
 
 
 def _record(
-    job: str, config: Mapping[str, Any], results: list[Any], figures: Mapping[str, Any]
+    job: str, config: Mapping[str, Any], figures: Mapping[str, Any], results: Sequence[Any] = ()
 ) -> RunRecord:
     return RunRecord(
-        job, seed=0, config=config, models=[], results=results, statistics=figures, warnings=[]
+        job,
+        seed=0,
+        config=config,
+        models=[],
+        results=list(results),
+        statistics=figures,
+        warnings=[],
     )

@@ -1,12 +1,16 @@
-"""The nouns of the room: project, task form, item, person, assignment, submission, finding.
+"""The records of annotation: project, task form, item, person, assignment, submission, finding.
 
-They hold values. Reading YAML is `project.py`'s and `forms.py`'s, rules are `checks.py`'s, and what
-happens to them is `service.py`'s. Times are seconds since 1970 (UTC).
+They hold values. Reading YAML is `projects.py`'s and `forms.py`'s, rules are `checks.py`'s, and
+what happens to them is `service.py`'s. Times are seconds since 1970 (UTC). The errors at the end
+are what the pages tell apart.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.core.options import Option, Options
 
 LEAD, ANNOTATOR = "lead", "annotator"
 ROLES = (LEAD, ANNOTATOR)
@@ -105,21 +109,36 @@ class TaskForm:
         return next(one for one in self.fields if one.name == name)
 
 
-@dataclass(frozen=True, slots=True)
-class Policies:
-    """How a project is run; all of them stand in `project.yaml`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policies(Options):
+    """How a project is run; all of them stand in `project.yaml`, with what is said of them here."""
 
-    people_per_item: int = 3
-    validators_per_item: int = 2
-    qualification: bool = True
-    questions: int = 7
-    pass_mark: int = 6
-    retakes: int = 2
-    staging_items: int = 4
-    lease_minutes: int = 60
-    session_days: int = 30
-    questionnaire: bool = True
-    smallest_group: int = 5
+    people_per_item: Annotated[
+        int, Option("how many people answer each item", least=1, most=1000)
+    ] = 3
+    validators_per_item: Annotated[
+        int, Option("how many others check each written story; 0 for none", least=0, most=100)
+    ] = 2
+    qualification: Annotated[bool, Option("whether people take a test first")] = True
+    questions: Annotated[int, Option("questions of a test", least=1, most=14)] = 7
+    pass_mark: Annotated[int, Option("right answers that pass it", least=1, most=14)] = 6
+    retakes: Annotated[int, Option("how often it may be taken again", least=0, most=100)] = 2
+    staging_items: Annotated[
+        int, Option("items that a lead reviews before admission; 0 for none", least=0, most=1000)
+    ] = 4
+    lease_minutes: Annotated[
+        int,
+        Option("after how many idle minutes an item goes to somebody else", least=1, most=100_000),
+    ] = 60
+    session_days: Annotated[
+        int, Option("after how many days people join again by their link", least=1, most=365)
+    ] = 30
+    questionnaire: Annotated[
+        bool, Option("whether people are asked about themselves (optional for them)")
+    ] = True
+    smallest_group: Annotated[
+        int, Option("groups of fewer people are never shown by themselves", least=3, most=1000)
+    ] = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,3 +414,22 @@ class AuditLine:
     action: str
     subject: str
     detail: str = ""
+
+
+class NotAllowed(InputError):
+    """The token, session or role does not permit this (HTTP 401 or 403)."""
+
+
+class Conflict(InputError):
+    """The work is no longer this person's to submit, or the id was used for something else (409).
+
+    The text is never lost by it: the draft stays.
+    """
+
+
+class Paused(InputError):
+    """The project or the person is paused (409)."""
+
+
+class NotSaved(MoralscopeError):
+    """The answer did not reach the disk: the page keeps the text and says so (503)."""

@@ -1,44 +1,50 @@
-"""The desk: everything that annotators and leads do, over one project's database.
+"""Everything that annotators and leads do, over one project's database. It knows no HTTP.
 
-It knows no HTTP. The parts are `desk_entry.py` (tokens, sessions), `desk_admission.py` (consent to
-admission), `desk_work.py` (annotating), `desk_lead.py` and `desk_export.py` (the lead's side).
+The parts: `service_base.py` (what all share), `service_people.py` (from link to admission),
+`service_work.py` (annotating), `service_lead.py` (what leads see and say).
 """
 
+import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import sqlalchemy as sa
 
 from moralscope.annotation.checks import find
-from moralscope.annotation.desk_admission import AdmissionDesk
-from moralscope.annotation.desk_entry import EntryDesk
-from moralscope.annotation.desk_export import ExportDesk
-from moralscope.annotation.desk_work import WorkDesk
+from moralscope.annotation.exporting import SUFFIXES, check_shape, export_bytes, people_bytes
 from moralscope.annotation.records import Item, Person
-from moralscope.annotation.tables import ITEMS, PEOPLE, UNLIMITED
+from moralscope.annotation.service_lead import LeadService
+from moralscope.annotation.service_people import PeopleService
+from moralscope.annotation.service_work import WorkService
+from moralscope.annotation.storage import ITEMS, PEOPLE, UNLIMITED
+from moralscope.annotation.yaml_files import one_of
 from moralscope.core.errors import InputError
+from moralscope.io.files import write_whole
 
+FOLDER = "exports"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}(\.[a-z]{1,8})?")
 _NAMED = 3
 
 
-class Desk(EntryDesk, AdmissionDesk, WorkDesk, ExportDesk):
+class AnnotationService(PeopleService, WorkService, LeadService):
     """All operations of a project; thread-safe, one object a server.
 
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
     >>> from moralscope.annotation.records import Policies, Project
     >>> from moralscope.annotation.storage import Storage
     >>> policies = Policies(qualification=False, staging_items=0)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     desk = Desk(Project("ok", "action-yes-no", policies), Storage(Path(folder)))
-    ...     _ = desk.add_items(desk.owner, [Item("1", {"action": "wave"})])
-    ...     person = desk.join(desk.invite(desk.owner, "Jo").token).person
-    ...     person = desk.consent(person, True)
-    ...     work = desk.next_item(person)
-    ...     receipt = desk.submit(person, work.assignment, "my-first-one", {"ok": True})
-    ...     row, = desk.answers(desk.owner)
-    ...     desk.close()
+    ...     project = Project("ok", "action-yes-no", policies)
+    ...     service = AnnotationService(project, Storage(Path(folder)))
+    ...     _ = service.add_items(service.owner, [Item("1", {"action": "wave"})])
+    ...     person = service.join(service.invite(service.owner, "Jo").token).person
+    ...     person = service.consent(person, True)
+    ...     work = service.next_item(person)
+    ...     receipt = service.submit(person, work.assignment, "my-first-one", {"ok": True})
+    ...     row, = service.answers(service.owner)
+    ...     service.close()
     >>> receipt.saved, row.item, row.answer
     (True, '1', {'ok': True})
     """
@@ -101,3 +107,41 @@ class Desk(EntryDesk, AdmissionDesk, WorkDesk, ExportDesk):
                 connection.execute(sa.insert(ITEMS), rows)
             self._log(connection, lead.id, "add items", str(len(rows)))
         return len(rows)
+
+    def export_to(self, lead: Person, name: str, shape: str, stage: str = "main") -> Path:
+        """Write an export under a plain file name; return where it is.
+
+        The suffix may be left out. An export of the same name is replaced, whole.
+        """
+        self._lead(lead)
+        one_of(shape, SUFFIXES, "shape")
+        check_shape(self.project, shape)
+        path = self.export_place(name, shape)
+        try:
+            path.parent.mkdir(exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"{path.parent} cannot be made ({error.strerror})", "see the project's folder"
+            ) from error
+        if shape == "people":
+            write_whole(path, people_bytes(self.facts(lead)))
+        else:
+            rows = self.answers(lead, stage)
+            if not rows:
+                raise InputError("nobody has submitted an answer yet", "export again later")
+            write_whole(path, export_bytes(shape, self.project, rows))
+        with self._storage.write() as connection:
+            self._log(connection, lead.id, f"export {shape}", path.name)
+        return path
+
+    def export_place(self, name: str, shape: str) -> Path:
+        """Return where an export of this name goes; a name with a path in it is refused."""
+        suffix = SUFFIXES[shape]
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise InputError(
+                "the export's name is no plain file name", "letters, digits, - and _, at most 64"
+            )
+        stem, dot, given = name.partition(".")
+        if dot and f".{given}" != suffix:
+            raise InputError(f"an export as {shape} ends in {suffix}", f"call it {stem}{suffix}")
+        return Path(self.project.folder or ".") / FOLDER / f"{stem}{suffix}"

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moralscope.cli.options import Json, Out, Report, Seed
+from moralscope.annotation.options import AgreementOptions
+from moralscope.cli.declare import takes
+from moralscope.cli.options import Json, Out, Report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 _SHOWN = 10
 
 
+@takes
 def agreement(
     source: Annotated[
         Path,
@@ -25,25 +28,10 @@ def agreement(
             "export of 'annotate', or a project's folder.",
         ),
     ],
-    levels: Annotated[
-        str | None,
-        typer.Option(
-            "--levels",
-            help="severity=ordinal,… (or nominal, interval, ratio, several, text); else guessed.",
-        ),
-    ] = None,
-    people: Annotated[
-        Path | None,
-        typer.Option("--people", metavar="FILE", help="Person, leaning, weights of foundations."),
-    ] = None,
-    smallest_group: Annotated[
-        int | None,
-        typer.Option("--smallest-group", min=3, help="People a leaning must have to be named (5)."),
-    ] = None,
+    options: AgreementOptions,
     json: Json = False,
     out: Out = None,
     report: Report = None,
-    seed: Seed = 0,
 ) -> None:
     """Measure how far people agree, field by field, and show what splits them.
 
@@ -52,17 +40,10 @@ def agreement(
 
     Example: moralscope agreement answers.csv --levels severity=ordinal --report agreement.html
     """
-    from moralscope.annotation import agreement as job
+    from moralscope.annotation.agreement import agreement
     from moralscope.cli.output import emit
 
-    record = job.agreement(
-        source,
-        levels=job.parse_levels(levels),
-        people=people,
-        smallest_group=smallest_group,
-        seed=seed,
-    )
-    emit(record, json=json, path=out, show=show, report=report)
+    emit(agreement(source, options), json=json, path=out, show=show, report=report)
 
 
 def show(record: "RunRecord") -> None:

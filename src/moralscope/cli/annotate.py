@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from moralscope.annotation.options import ExportOptions, ImportOptions, InitOptions
+from moralscope.cli.declare import takes
 from moralscope.cli.options import Json, Out
+from moralscope.server.options import ANNOTATE_PORT, LOOPBACK, AnnotateServeOptions
 
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
 
-_LOOPBACK, _PORT = "127.0.0.1", 8765
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")]
 Items = Annotated[
     Path,
@@ -20,9 +22,6 @@ Items = Annotated[
         help="CSV, JSONL or Parquet (what collect writes too), or the sheets of 'stories people'.",
     ),
 ]
-Columns = Annotated[
-    str | None, typer.Option("--columns", help="Columns of other names: prompt=Q,reply=A.")
-]
 app = typer.Typer(
     help="People: rules of thumb, ratings and stories, with tests, checks and feedback.",
     no_args_is_help=True,
@@ -30,6 +29,7 @@ app = typer.Typer(
 
 
 @app.command()
+@takes
 def init(
     folder: Folder,
     task: Annotated[
@@ -41,22 +41,7 @@ def init(
         ),
     ],
     items: Items,
-    name: Annotated[str, typer.Option("--name", help="What people read; else the folder's.")] = "",
-    people: Annotated[
-        int | None, typer.Option("--people", min=1, max=1000, help="People an item.")
-    ] = None,
-    staging: Annotated[
-        int | None, typer.Option("--staging", min=0, max=1000, help="Items of the staging round.")
-    ] = None,
-    database: Annotated[
-        str,
-        typer.Option(
-            "--database",
-            help="postgresql://user@host/name, or env:NAME to take the URL from a variable; else "
-            "SQLite in the folder.",
-        ),
-    ] = "",
-    columns: Columns = None,
+    options: InitOptions,
     json: Json = False,
     out: Out = None,
 ) -> None:
@@ -64,31 +49,18 @@ def init(
 
     Example: moralscope annotate init rules --task rule-of-thumb --items exchanges.csv
     """
-    from moralscope.annotation.projects import InitOptions, init_project
+    from moralscope.annotation.projects import init_project
     from moralscope.cli.output import emit, note
-    from moralscope.io.columns import parse_columns
 
-    options = InitOptions(name, database, people, staging, parse_columns(columns))
     record, lead = init_project(folder, task, items, options)
     emit(record, json=json, path=out, show=_show_init)
     note(f"serve it: moralscope annotate serve {folder}")
-    note(f"then the lead opens (shown once): http://{_LOOPBACK}:{_PORT}/join#{lead.token}")
+    note(f"then the lead opens (shown once): http://{LOOPBACK}:{ANNOTATE_PORT}/join#{lead.token}")
 
 
 @app.command()
-def serve(
-    folder: Folder,
-    host: Annotated[
-        str, typer.Option("--host", help="Another address needs MORALSCOPE_TOKEN_SECRET.")
-    ] = _LOOPBACK,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any free.")] = _PORT,
-    public_url: Annotated[
-        str, typer.Option("--public-url", help="What people type where a proxy stands before it.")
-    ] = "",
-    lead_link: Annotated[
-        bool, typer.Option("--lead-link", help="Make a link for one more lead, and show it.")
-    ] = False,
-) -> None:
+@takes
+def serve(folder: Folder, options: AnnotateServeOptions) -> None:
     """Serve the pages of a project until Ctrl-C; every answer is on disk before it says saved.
 
     Example: moralscope annotate serve rules
@@ -97,27 +69,25 @@ def serve(
     from moralscope.server.running import Place, check_installed
 
     check_installed()
+    from moralscope.annotation.projects import lead_link
     from moralscope.server.annotate import serve
 
-    token = ""
-    if lead_link:
-        from moralscope.annotation.projects import lead_link as make_link
-
-        token = make_link(folder).token
+    token = lead_link(folder).token if options.lead_link else ""
 
     def announce(address: str) -> None:
         note(f"{folder}: {address} (Ctrl-C ends it)")
         if token:
             note(f"the lead's link, shown once: {address}/join#{token}")
 
-    serve(folder, Place(host, port, public_url), announce)
+    serve(folder, Place(options.host, options.port, options.public_url), announce)
 
 
 @app.command("import")
+@takes
 def add(
     folder: Folder,
     items: Items,
-    columns: Columns = None,
+    options: ImportOptions,
     json: Json = False,
     out: Out = None,
 ) -> None:
@@ -127,28 +97,13 @@ def add(
     """
     from moralscope.annotation.projects import add_items
     from moralscope.cli.output import emit
-    from moralscope.io.columns import parse_columns
 
-    record = add_items(folder, items, parse_columns(columns))
-    emit(record, json=json, path=out, show=_show_import)
+    emit(add_items(folder, items, options), json=json, path=out, show=_show_import)
 
 
 @app.command()
-def export(
-    folder: Folder,
-    shape: Annotated[
-        str,
-        typer.Option(
-            "--shape",
-            help="jsonl, csv, parquet; mic (MIC.csv), stories, human (score --human), sheets "
-            "(stories people), people (who they are, apart from answers).",
-        ),
-    ] = "jsonl",
-    name: Annotated[str, typer.Option("--name", help="A file name; else the shape's.")] = "",
-    stage: Annotated[str, typer.Option("--stage", help="main, staging or all.")] = "main",
-    json: Json = False,
-    out: Out = None,
-) -> None:
+@takes
+def export(folder: Folder, options: ExportOptions, json: Json = False, out: Out = None) -> None:
     """Write the answers into the project's folder 'exports', under random ids.
 
     Example: moralscope annotate export rules --shape mic
@@ -156,7 +111,7 @@ def export(
     from moralscope.annotation.projects import export_project
     from moralscope.cli.output import emit
 
-    emit(export_project(folder, shape, name, stage), json=json, path=out, show=_show_export)
+    emit(export_project(folder, options), json=json, path=out, show=_show_export)
 
 
 @app.command()

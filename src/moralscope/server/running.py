@@ -77,14 +77,15 @@ class Place:
 
 
 def check_installed() -> None:
-    """Refuse to go on without what the extra `server` brings."""
+    """Refuse to go on without the libraries that serve; an incomplete installation lacks them."""
     try:
         import fastapi  # noqa: F401
         import jinja2  # noqa: F401
+        import prometheus_client  # noqa: F401
         import uvicorn  # noqa: F401
     except ModuleNotFoundError as error:
         raise MissingExtra(
-            f"the page needs {error.name}", 'pip install "moralscope[server]"'
+            f"the page needs {error.name}", "pip install --upgrade moralscope"
         ) from None
 
 

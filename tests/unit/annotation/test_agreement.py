@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from moralscope.annotation.agreement import agreement, desk_agreement, parse_levels
-from moralscope.annotation.project import write_project
+from moralscope.annotation.agreement import agreement, agreement_so_far, parse_levels
+from moralscope.annotation.projects import write_project
 from moralscope.annotation.records import Item, Policies, Project
-from moralscope.annotation.service import Desk
+from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
@@ -188,14 +188,14 @@ def project(tmp_path):
     policies = Policies(people_per_item=6, qualification=False, staging_items=0, smallest_group=6)
     told = Project("p", "attributes", policies, "w", "c", folder=str(tmp_path))
     write_project(told, tmp_path)
-    desk = Desk(told, Storage(tmp_path))
+    service = AnnotationService(told, Storage(tmp_path))
     items = [Item(str(n), {"rule": f"Rule {n}", "prompt": "", "reply": ""}) for n in range(8)]
-    desk.add_items(desk.owner, items)
+    service.add_items(service.owner, items)
     for who in range(6):
-        person = desk.join(desk.invite(desk.owner, f"name {who}").token).person
-        person = desk.consent(person, True)
-        desk.answer_questionnaire(person, "liberal" if who else None, {})
-        while (work := desk.next_item(person)) is not None:
+        person = service.join(service.invite(service.owner, f"name {who}").token).person
+        person = service.consent(person, True)
+        service.answer_questionnaire(person, "liberal" if who else None, {})
+        while (work := service.next_item(person)) is not None:
             item = int(work.item.id)
             answer = {
                 "alignment": "agree" if item % 2 else "disagree",
@@ -203,9 +203,9 @@ def project(tmp_path):
                 "severity": 1 + item % 5,
                 "foundations": ["care"] if who % 2 else [],
             }
-            assert desk.submit(person, work.assignment, f"{who}-{work.assignment}", answer).saved
-    yield desk
-    desk.close()
+            assert service.submit(person, work.assignment, f"{who}-{work.assignment}", answer).saved
+    yield service
+    service.close()
 
 
 def test_a_project_is_read_with_its_levels_and_policies(project, tmp_path):
@@ -227,7 +227,7 @@ def test_a_project_is_read_with_its_levels_and_policies(project, tmp_path):
 
 
 def test_the_lead_sees_agreement_so_far(project):
-    found = desk_agreement(project, project.owner, shown=3)
+    found = agreement_so_far(project, project.owner, shown=3)
     assert [row.field for row in found.fields][:3] == ["alignment", "consensus", "severity"]
     assert len(found.items) == 3
     assert found.items[0].text.startswith("Rule ")

@@ -9,14 +9,14 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from moralscope.annotation.project import new_project
 from moralscope.annotation.projects import (
     InitOptions,
     add_items,
     export_project,
     init_project,
     lead_link,
-    open_desk,
+    new_project,
+    open_project,
     project_status,
 )
 from moralscope.axes.ratings import read_ratings
@@ -28,7 +28,7 @@ from moralscope.stories.people_pack import read_people
 from moralscope.stories.reading import read_stories
 
 from ...contracts.databases import joined, new_id
-from ...contracts.test_annotation_desk import GOOD, RULE, STORY
+from ...contracts.test_annotation_service import GOOD, RULE, STORY
 
 BARE = InitOptions(staging=0)
 
@@ -46,13 +46,13 @@ def project(tmp_path, task, rows, options=BARE):
 
 def answered(folder, answers, people=1):
     """Have people answer everything they are given."""
-    desk = open_desk(folder)
+    service = open_project(folder)
     for number in range(people):
-        person = joined(desk, f"Person {number}")
-        while (work := desk.next_item(person)) is not None:
-            receipt = desk.submit(person, work.assignment, new_id(), answers(work, number))
+        person = joined(service, f"Person {number}")
+        while (work := service.next_item(person)) is not None:
+            receipt = service.submit(person, work.assignment, new_id(), answers(work, number))
             assert receipt.saved, receipt.findings
-    desk.close()
+    service.close()
 
 
 def rows_of(path):
@@ -76,9 +76,9 @@ def test_init_writes_one_yaml_and_a_lead(tmp_path):
     items.write_text("action\nwave\nsmile\n")
     record, lead = init_project(tmp_path / "new", "action-yes-no", items)
     assert record.statistics["items"] == 2
-    desk = open_desk(tmp_path / "new")
-    assert desk.join(lead.token).person.role == "lead"
-    desk.close()
+    service = open_project(tmp_path / "new")
+    assert service.join(lead.token).person.role == "lead"
+    service.close()
     assert (
         lead.token
         not in json.dumps(record.statistics) + (tmp_path / "new/project.yaml").read_text()
@@ -143,7 +143,7 @@ def test_import_adds_and_refuses_what_is_there(tmp_path):
 
 def test_mic_opens_in_the_integrity_room_unchanged(rules):
     path = rules / "exports" / "MIC.csv"
-    assert export_project(rules, "mic").statistics["file"] == str(path)
+    assert export_project(rules, shape="mic").statistics["file"] == str(path)
     read = read_annotations(path)
     assert len(read.annotations) == 6
     assert not read.problems
@@ -160,18 +160,18 @@ def test_mic_opens_in_the_integrity_room_unchanged(rules):
 
 def test_exports_know_random_ids_and_no_names(rules):
     shapes = ("jsonl", "csv", "parquet", "mic", "people")
-    files = [Path(export_project(rules, shape).statistics["file"]) for shape in shapes]
+    files = [Path(export_project(rules, shape=shape).statistics["file"]) for shape in shapes]
     texts = [path.read_bytes() for path in files]
     assert not any(b"Person 0" in text for text in texts)
     first = rows_of(rules / "exports" / "answers.jsonl")
-    export_project(rules, "jsonl", "again")
+    export_project(rules, shape="jsonl", name="again")
     assert first == rows_of(rules / "exports" / "again.jsonl"), "ids are stable"
     assert all(row["person"].startswith("p-") for row in first)
 
 
 def test_tables_hold_the_same_as_jsonl(rules):
     for shape in ("jsonl", "csv", "parquet"):
-        export_project(rules, shape)
+        export_project(rules, shape=shape)
     whole = rows_of(rules / "exports" / "answers.jsonl")
     with (rules / "exports" / "answers.csv").open(newline="") as stream:
         cells = list(csv.DictReader(stream))
@@ -188,10 +188,10 @@ def test_a_spreadsheet_does_not_run_an_answer(tmp_path):
     folder = project(tmp_path, "rule-of-thumb", EXCHANGES[:1])
     rule = '=HYPERLINK("http://x") is so bad'
     answered(folder, lambda work, number: {**RULE, "rule": rule})
-    export_project(folder, "csv")
+    export_project(folder, shape="csv")
     with (folder / "exports" / "answers.csv").open(newline="") as stream:
         assert next(csv.DictReader(stream))["rule"] == f"'{rule}"
-    export_project(folder, "mic")
+    export_project(folder, shape="mic")
     assert read_annotations(folder / "exports" / "MIC.csv").annotations[0].rule == rule
 
 
@@ -200,7 +200,7 @@ def test_yes_and_no_feed_score_human(tmp_path):
     answered(
         folder, lambda work, n: {"ok": work.item.texts["action"] == "wave" or n == 0}, people=3
     )
-    export_project(folder, "human")
+    export_project(folder, shape="human")
     found = read_ratings(folder / "exports" / "human.csv")
     assert found.counts == {"wave": {"people": (3, 0)}, "kill, slowly": {"people": (1, 2)}}
 
@@ -209,7 +209,7 @@ def test_stories_that_were_validated_open_in_the_stories_room(tmp_path):
     norms = {"norm_1": "norm_1 0", "norm_2": "b", "norm_3": "c"}
     folder = project(tmp_path, "story-writing", [norms])
     answered(folder, lambda work, n: STORY if work.form.name == "story-writing" else GOOD, people=3)
-    export_project(folder, "stories")
+    export_project(folder, shape="stories")
     (story,) = read_stories(folder / "exports" / "stories.jsonl").stories
     assert not story.missing
     assert (story.norm, story.immoral_action) == ("norm_1 0", STORY["immoral_action"])
@@ -234,7 +234,7 @@ def test_ratings_of_a_pack_go_back_to_its_key(tmp_path):
         }
 
     answered(folder, rate, people=3)
-    export_project(folder, "sheets")
+    export_project(folder, shape="sheets")
     found = read_people(folder / "exports" / "sheets", key=tmp_path / "pack" / "key.json")
     rated = {row.strategy: row.criteria for row in found.results}
     assert set(rated) == {"plain", "chain"}
@@ -247,23 +247,23 @@ def test_ratings_of_a_pack_go_back_to_its_key(tmp_path):
 )
 def test_names_of_exports_lead_nowhere_else(rules, name):
     with pytest.raises(InputError):
-        export_project(rules, "jsonl", name)
+        export_project(rules, shape="jsonl", name=name)
     assert not list(rules.parent.glob("*.jsonl.jsonl"))
 
 
 def test_shapes_belong_to_tasks(rules):
     with pytest.raises(InputError, match="is of the task 'story-writing'"):
-        export_project(rules, "stories")
+        export_project(rules, shape="stories")
     with pytest.raises(InputError, match="did you mean 'parquet'"):
-        export_project(rules, "parqet")
-    with pytest.raises(InputError, match="no stage"):
-        export_project(rules, "jsonl", stage="last")
+        export_project(rules, shape="parqet")
+    with pytest.raises(InputError, match="stage is 'last'"):
+        export_project(rules, shape="jsonl", stage="last")
 
 
 def test_nothing_to_export_is_said(tmp_path):
     folder = project(tmp_path, "action-yes-no", [{"action": "wave"}])
     with pytest.raises(InputError, match="nobody has submitted"):
-        export_project(folder, "csv")
+        export_project(folder, shape="csv")
 
 
 def test_status_counts(rules):
@@ -274,9 +274,9 @@ def test_status_counts(rules):
 
 
 def test_the_search_box_finds_by_words_as_they_are_typed(rules):
-    desk = open_desk(rules)
-    search = RuleSearch(desk.project)
-    desk.close()
+    service = open_project(rules)
+    search = RuleSearch(service.project)
+    service.close()
     assert all("promise" in one.text.lower() for one in search.search("promis", 3))
     assert search.search("promise", 3)
     assert search.search("", 3) == search.search("zzzzqqq", 3) == []

@@ -155,7 +155,7 @@ def test_the_dictionary_is_loaded_once_however_many_ask(monkeypatch):
 
     import spellchecker
 
-    from moralscope.annotation import spelling
+    from moralscope.annotation import checks
 
     loaded = []
     whole = spellchecker.SpellChecker
@@ -165,8 +165,8 @@ def test_the_dictionary_is_loaded_once_however_many_ask(monkeypatch):
         return whole(**options)
 
     monkeypatch.setattr(spellchecker, "SpellChecker", count)
-    spelling._loaded.cache_clear()
+    checks._dictionary_of_english.cache_clear()
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(spelling.misspelt, ["a trooth"] * 8))
+        found = list(pool.map(checks.misspelt, ["a trooth"] * 8))
     assert len(loaded) == 1
     assert all(one[0][0] == "trooth" for one in found)

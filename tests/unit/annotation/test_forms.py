@@ -7,13 +7,16 @@ import pytest
 from moralscope.annotation.forms import (
     FOUNDATIONS,
     default_policies,
+    draw_questions,
     form_names,
     foundation_choices,
     load_form,
+    load_questionnaire,
+    mark_test,
+    mean_weights,
+    question_bank,
     task_names,
 )
-from moralscope.annotation.qualification import bank, draw, mark
-from moralscope.annotation.questionnaire import load_questionnaire, weights
 from moralscope.annotation.records import Policies
 from moralscope.core.errors import InputError
 
@@ -60,35 +63,37 @@ def test_foundations_come_with_definitions_and_examples():
 
 
 def test_the_bank_covers_every_foundation_and_is_answerable():
-    assert len(bank()) >= 14
-    for question in bank().values():
+    assert len(question_bank()) >= 14
+    for question in question_bank().values():
         assert question.right in {one.value for one in question.question.choices}
         assert question.why
-    asked = {one.right for one in bank().values() if one.kind == "foundation"}
+    asked = {one.right for one in question_bank().values() if one.kind == "foundation"}
     assert asked == set(FOUNDATIONS)
 
 
 def test_draws_differ_and_prefer_the_unseen():
     dice = random.Random(0)
-    first = draw(7, (), dice)
-    second = draw(7, first, dice)
+    first = draw_questions(7, (), dice)
+    second = draw_questions(7, first, dice)
     assert not set(first) & set(second)
-    assert len(set(draw(7, (*first, *second), dice))) == 7, "when all were seen, again"
-    assert len({draw(7, (), random.Random(seed)) for seed in range(20)}) > 15
+    assert len(set(draw_questions(7, (*first, *second), dice))) == 7, "when all were seen, again"
+    assert len({draw_questions(7, (), random.Random(seed)) for seed in range(20)}) > 15
 
 
 def test_marking_tells_why_and_wants_all_answers():
-    name = next(iter(bank()))
+    name = next(iter(question_bank()))
     wrong = next(
-        one.value for one in bank()[name].question.choices if one.value != bank()[name].right
+        one.value
+        for one in question_bank()[name].question.choices
+        if one.value != question_bank()[name].right
     )
-    assert mark([name], {name: wrong}) == {name: bank()[name].why}
+    assert mark_test([name], {name: wrong}) == {name: question_bank()[name].why}
     for answers in ({}, {name: "nonsense"}, {name: None}):
         with pytest.raises(InputError):
-            mark([name], answers)
+            mark_test([name], answers)
 
 
 def test_the_questionnaire_weighs_every_foundation_twice():
     asked = load_questionnaire().statements
     assert all(sum(one.foundation == name for one in asked) == 2 for name in FOUNDATIONS)
-    assert weights({one.id: 3 for one in asked}) == dict.fromkeys(FOUNDATIONS, 3.0)
+    assert mean_weights({one.id: 3 for one in asked}) == dict.fromkeys(FOUNDATIONS, 3.0)

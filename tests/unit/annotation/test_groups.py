@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from moralscope.annotation.disagreement import field_splits, item_splits, significant
 from moralscope.annotation.groups import (
     OTHERS,
     Annotator,
@@ -17,7 +18,6 @@ from moralscope.annotation.groups import (
     leaning_shares,
 )
 from moralscope.annotation.judgments import Judgment, by_field
-from moralscope.annotation.splits import field_splits, item_splits, significant
 from moralscope.core.errors import InputError
 
 LEANINGS = {f"p{n}": ("left", "right", "middle", None)[n % 4] for n in range(40)}

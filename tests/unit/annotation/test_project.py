@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from moralscope.annotation.project import (
+from moralscope.annotation.projects import (
     new_project,
     parse_project,
     project_text,

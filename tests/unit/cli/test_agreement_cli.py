@@ -6,6 +6,7 @@ import typer
 from typer.testing import CliRunner
 
 from moralscope.cli.agreement import agreement
+from moralscope.core.errors import InputError
 
 app = typer.Typer()
 app.command()(agreement)
@@ -45,7 +46,10 @@ def test_json_is_one_document_and_the_report_is_written(tmp_path):
 
 
 def test_groups_of_two_are_refused_by_the_option(tmp_path):
-    assert run(table(tmp_path), "--smallest-group", 2).exit_code == 2
+    refused = run(table(tmp_path), "--smallest-group", 2).exception
+    assert isinstance(refused, InputError)
+    assert "could name a person" in refused.problem
+    assert refused.exit_code == 2
 
 
 def test_what_is_undefined_is_said(tmp_path):

@@ -11,7 +11,7 @@ import urllib.request
 import pytest
 from typer.testing import CliRunner
 
-from moralscope.annotation.projects import open_desk
+from moralscope.annotation.projects import open_project
 from moralscope.cli.annotate import app
 from moralscope.core.errors import InputError
 
@@ -43,10 +43,10 @@ def test_init_shows_what_was_made_and_the_leads_link_once(tmp_path):
     )  # fmt: skip
     assert "1 item and 1 for the staging round" in done.stdout
     token = done.stderr.rpartition("/join#")[2].strip()
-    desk = open_desk(tmp_path / "p")
-    assert desk.join(token).person.role == "lead"
-    assert desk.project.name == "Rules"
-    desk.close()
+    service = open_project(tmp_path / "p")
+    assert service.join(token).person.role == "lead"
+    assert service.project.name == "Rules"
+    service.close()
 
 
 def test_json_is_all_there_is_on_stdout(tmp_path):
@@ -62,11 +62,11 @@ def test_import_status_and_export(folder, tmp_path):
     more = tmp_path / "more.jsonl"
     more.write_text('{"action": "nod"}')
     assert "1 item added" in call("import", folder, "--items", more).stdout
-    desk = open_desk(folder)
-    person = joined(desk, "[bold]Jo[/bold]")
-    work = desk.next_item(person)
-    desk.submit(person, work.assignment, new_id(), {"ok": True})
-    desk.close()
+    service = open_project(folder)
+    person = joined(service, "[bold]Jo[/bold]")
+    work = service.next_item(person)
+    service.submit(person, work.assignment, new_id(), {"ok": True})
+    service.close()
     shown = call("status", folder).stdout
     assert "1 of 6 answers, 0 of 3 items complete" in shown
     assert "[bold]Jo[/bold]" in shown, "a name is no markup"

@@ -5,9 +5,9 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
-from moralscope.annotation.qualification import bank
+from moralscope.annotation.forms import question_bank
 from moralscope.annotation.records import Item, Policies, Project
-from moralscope.annotation.service import Desk
+from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 from moralscope.server.annotate import annotation_app
 from moralscope.server.running import Place
@@ -59,7 +59,7 @@ class Guest:
 
 
 class Site:
-    """A project in a folder, its desk and its application."""
+    """A project in a folder, its service and its application."""
 
     def __init__(
         self, folder, task="rule-of-thumb", items=ITEMS, staging=0, database="", **policies
@@ -70,9 +70,9 @@ class Site:
         books = {"rulebooks": ("moralscope",), "folder": str(folder)}
         project = Project("Trial", task, rules, **texts, **books)
         self.folder = folder
-        self.desk = Desk(project, Storage(folder, database))
-        self.desk.add_items(self.desk.owner, items, staging=staging)
-        self.app = annotation_app(self.desk, secret=SECRET, place=Place())
+        self.service = AnnotationService(project, Storage(folder, database))
+        self.service.add_items(self.service.owner, items, staging=staging)
+        self.app = annotation_app(self.service, secret=SECRET, place=Place())
 
     def stranger(self) -> Guest:
         return Guest(
@@ -80,7 +80,7 @@ class Site:
         )
 
     def invite(self, name: str = "Jo", role: str = "annotator") -> str:
-        return self.desk.invite(self.desk.owner, name, role).token
+        return self.service.invite(self.service.owner, name, role).token
 
     def lead(self) -> Guest:
         return self.stranger().join(self.invite("Lee", "lead"))
@@ -96,7 +96,7 @@ class Site:
 
 def right_answers(questions) -> dict[str, str]:
     """Return the right answers to the questions of a test."""
-    return {each["id"]: bank()[each["id"]].right for each in questions}
+    return {each["id"]: question_bank()[each["id"]].right for each in questions}
 
 
 def wrong_answers(questions) -> dict[str, str]:

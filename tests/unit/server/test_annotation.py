@@ -22,14 +22,14 @@ def submit(guest, answer=GOOD, submission=None):
 def site(tmp_path):
     made = Site(tmp_path)
     yield made
-    made.desk.close()
+    made.service.close()
 
 
 @pytest.fixture
 def long_way(tmp_path):
     made = Site(tmp_path, staging=2, qualification=True, questionnaire=True)
     yield made
-    made.desk.close()
+    made.service.close()
 
 
 def test_the_whole_way_from_link_to_export(long_way):
@@ -116,7 +116,7 @@ def test_a_submission_sent_twice_is_one(site):
     first = guest.post(f"/api/work/{name}/submit", body).json()
     again = guest.post(f"/api/work/{name}/submit", body).json()
     assert (first["repeated"], again["repeated"], again["saved"]) == (False, True, True)
-    assert len(site.desk.answers(site.desk.owner)) == 1
+    assert len(site.service.answers(site.service.owner)) == 1
 
 
 def test_skip_pause_and_go_on(site):
@@ -152,7 +152,7 @@ def test_examples_are_found_by_words(site):
 
 
 def test_a_full_disk_is_told_as_not_saved(site, monkeypatch):
-    from moralscope.annotation.projects import NotSaved
+    from moralscope.annotation.records import NotSaved
 
     guest = site.annotator()
     name = guest.work()["assignment"]
@@ -160,7 +160,7 @@ def test_a_full_disk_is_told_as_not_saved(site, monkeypatch):
     def full(*_):
         raise NotSaved("the disk is full", "keep the page open")
 
-    monkeypatch.setattr(site.desk, "submit", full)
+    monkeypatch.setattr(site.service, "submit", full)
     answer = guest.post(f"/api/work/{name}/submit", {"submission": "on-full-disk", "answer": GOOD})
     assert answer.status_code == 503
     assert answer.json()["title"] == "Not saved"
@@ -188,7 +188,7 @@ def test_every_task_draws_its_form(tmp_path):
         for field in load_form(task).fields:
             assert f'data-field="{field.name}"' in page.text
         assert "<i>" not in page.text
-        site.desk.close()
+        site.service.close()
 
 
 def test_a_story_is_written_then_checked_by_others(tmp_path):

@@ -53,7 +53,7 @@ def test_port_zero_is_any_free_one_and_announced():
         assert "0.0.0.0" not in address(Place("0.0.0.0"), bound)
 
 
-def test_a_missing_extra_names_the_command(monkeypatch):
+def test_a_missing_library_names_the_command(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "uvicorn", None)
-    with pytest.raises(MissingExtra, match=r'pip install "moralscope\[server\]"'):
+    with pytest.raises(MissingExtra, match="pip install --upgrade moralscope"):
         check_installed()

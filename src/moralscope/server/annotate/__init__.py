@@ -1,7 +1,7 @@
 """The annotation server: its application and how it is started.
 
 Routes are in `api` (annotators), `lead` (leads) and `pages` (what both look at); who may do what is
-decided by the `Desk` behind them.
+decided by the `AnnotationService` behind them.
 """
 
 from collections.abc import Callable
@@ -9,18 +9,12 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
-from moralscope.annotation.projects import (
-    Conflict,
-    Desk,
-    NotAllowed,
-    NotSaved,
-    Paused,
-    open_desk,
-)
+from moralscope.annotation.projects import open_project
+from moralscope.annotation.records import Conflict, NotAllowed, NotSaved, Paused
+from moralscope.annotation.service import AnnotationService
 from moralscope.rules.rule_search import RuleSearch
 from moralscope.server.annotate import api, lead, pages
 from moralscope.server.annotate.access import Access
-from moralscope.server.annotate.agreement import SoFar
 from moralscope.server.factory import make_app
 from moralscope.server.running import Place, run
 from moralscope.server.secret import kept_secret, named_secret
@@ -31,19 +25,21 @@ __all__ = ["annotation_app", "serve"]
 STATUSES = {NotAllowed: 403, Conflict: 409, Paused: 409, NotSaved: 503}
 
 
-def annotation_app(desk: Desk, *, secret: bytes, place: Place | None = None) -> FastAPI:
+def annotation_app(
+    service: AnnotationService, *, secret: bytes, place: Place | None = None
+) -> FastAPI:
     """Return the application of one project."""
     place = place or Place()
     app = make_app(
-        f"moralscope annotate: {desk.project.name}",
+        f"moralscope annotate: {service.project.name}",
         place,
         [api.router, lead.router, pages.router],
         STATUSES,
     )
-    days = desk.project.policies.session_days
-    app.state.access = Access(desk, Sessions(Signer(secret), place.is_https, days))
-    app.state.agreement = SoFar()
-    app.state.search = RuleSearch(desk.project)
+    days = service.project.policies.session_days
+    app.state.access = Access(service, Sessions(Signer(secret), place.is_https, days))
+    app.state.agreement = lead.AgreementCache()
+    app.state.search = RuleSearch(service.project)
     app.state.public_url = place.public_url.rstrip("/")
     return app
 
@@ -52,10 +48,7 @@ def serve(folder: Path, place: Place, announce: Callable[[str], None]) -> None:
     """Serve the project in `folder` until a signal comes; `announce` is told the address."""
     named = named_secret()
     place.check(has_secret=named is not None)
-    desk = open_desk(folder)
-    try:
-        desk.warm()
-        app = annotation_app(desk, secret=named or kept_secret(folder), place=place)
+    with open_project(folder) as service:
+        service.warm()
+        app = annotation_app(service, secret=named or kept_secret(folder), place=place)
         run(app, place, announce)
-    finally:
-        desk.close()

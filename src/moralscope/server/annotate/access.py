@@ -6,7 +6,8 @@ from typing import Annotated, NoReturn
 from fastapi import Depends
 from starlette.requests import Request
 
-from moralscope.annotation.projects import Desk, NotAllowed, Person, Session
+from moralscope.annotation.records import NotAllowed, Person, Session
+from moralscope.annotation.service import AnnotationService
 from moralscope.server.errors import Refused
 from moralscope.server.limits import RateLimit
 from moralscope.server.security import SAFE_METHODS, Sessions, is_same_origin
@@ -18,7 +19,7 @@ LEAD = "lead"
 class Access:
     """What every handler needs to know who is asking."""
 
-    desk: Desk
+    service: AnnotationService
     sessions: Sessions
     requests: RateLimit = field(default_factory=lambda: RateLimit(per_second=20, burst=120))
     wrong_tokens: RateLimit = field(default_factory=lambda: RateLimit(per_second=0.2, burst=10))
@@ -30,13 +31,13 @@ class Access:
             raise Refused(403, "the request came from another site", "open your link again")
         self._limit(self.wrong_tokens, address, count=0)
         try:
-            return self.desk.join(token)
+            return self.service.join(token)
         except NotAllowed as error:
             self._limit(self.wrong_tokens, address)
             raise Refused(401, error.problem, error.remedy) from None
 
-    def who(self, request: Request) -> "Asked":
-        """Return who asks; refuse without a session, and changes that no page of ours asked for."""
+    def who(self, request: Request) -> "Caller":
+        """Return who asks; refuse without a session, and changes that come from no page of ours."""
         secret = self.sessions.key(request)
         if secret is None:
             _no_session()
@@ -44,10 +45,10 @@ class Access:
         if request.method not in SAFE_METHODS and not self.sessions.is_own_form(request, secret):
             raise Refused(403, "the page is out of date", "reload it and try again")
         try:
-            person = self.desk.who(secret)
+            person = self.service.who(secret)
         except NotAllowed:
             _no_session()
-        return Asked(self.desk, person, secret, self.sessions.csrf(secret))
+        return Caller(self.service, person, secret, self.sessions.csrf(secret))
 
     @staticmethod
     def _limit(limit: RateLimit, key: str, count: float = 1) -> None:
@@ -57,10 +58,10 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Caller:
     """A request of a known person."""
 
-    desk: Desk
+    service: AnnotationService
     person: Person
     secret: str = field(repr=False)
     csrf: str = field(repr=False)
@@ -76,27 +77,27 @@ def access(request: Request) -> Access:
     return found
 
 
-def anyone(request: Request) -> Asked:
+def anyone(request: Request) -> Caller:
     """Return who asks, whatever the role."""
     return access(request).who(request)
 
 
-def annotator(request: Request) -> Asked:
+def annotator(request: Request) -> Caller:
     """Return the annotator who asks."""
-    asked = anyone(request)
-    if asked.person.role == LEAD:
+    caller = anyone(request)
+    if caller.person.role == LEAD:
         raise Refused(403, "this is for annotators", "open the lead's page")
-    return asked
+    return caller
 
 
-def lead(request: Request) -> Asked:
+def lead(request: Request) -> Caller:
     """Return the lead who asks."""
-    asked = anyone(request)
-    if asked.person.role != LEAD:
+    caller = anyone(request)
+    if caller.person.role != LEAD:
         raise Refused(403, "this is for leads")
-    return asked
+    return caller
 
 
-Anyone = Annotated[Asked, Depends(anyone)]
-Annotator = Annotated[Asked, Depends(annotator)]
-Lead = Annotated[Asked, Depends(lead)]
+Anyone = Annotated[Caller, Depends(anyone)]
+Annotator = Annotated[Caller, Depends(annotator)]
+Lead = Annotated[Caller, Depends(lead)]

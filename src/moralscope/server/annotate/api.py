@@ -28,132 +28,126 @@ def join(request: Request, response: Response, body: s.Token) -> s.Joined:
     person = session.person
     return s.Joined(
         csrf=known.sessions.csrf(session.secret),
-        person=s.Me.of(person),
+        person=s.Me.model_validate(person),
         next=next_page(person.role),
     )
 
 
 @router.post("/leave")
-def leave(request: Request, response: Response, asked: Anyone) -> s.Done:
+def leave(request: Request, response: Response, caller: Anyone) -> s.Done:
     """End the session on this device."""
-    asked.desk.leave(asked.secret)
+    caller.service.leave(caller.secret)
     access(request).sessions.end(response)
     return s.Done()
 
 
 @router.get("/me")
-def me(asked: Anyone) -> s.Standing:
+def me(caller: Anyone) -> s.Standing:
     """Say who one is and how far."""
-    works = asked.person.role != LEAD and asked.person.stage in WORKING
-    progress = s.Progress.of(asked.desk.progress(asked.person)) if works else None
-    return s.Standing(csrf=asked.csrf, person=s.Me.of(asked.person), progress=progress)
-
-
-@router.post("/consent")
-def consent(asked: Annotator, body: s.Consent) -> s.Me:
-    """Agree to take part, or decline."""
-    return s.Me.of(asked.desk.consent(asked.person, body.agrees))
-
-
-@router.get("/test")
-def test(asked: Annotator) -> s.Test:
-    """Return the questions of the open attempt."""
-    return s.Test.of(asked.desk.test(asked.person))
-
-
-@router.post("/test")
-def answer_test(asked: Annotator, body: s.TestAnswers) -> s.TestOutcome:
-    """Answer the questions."""
-    result = asked.desk.answer_test(asked.person, body.answers)
-    return s.TestOutcome(
-        passed=result.passed,
-        right=result.right,
-        of=result.of,
-        attempts_left=result.attempts_left,
-        explanations=dict(result.explanations),
+    works = caller.person.role != LEAD and caller.person.stage in WORKING
+    progress = caller.service.progress(caller.person) if works else None
+    return s.Standing(
+        csrf=caller.csrf,
+        person=s.Me.model_validate(caller.person),
+        progress=s.Progress.model_validate(progress) if progress else None,
     )
 
 
+@router.post("/consent")
+def consent(caller: Annotator, body: s.Consent) -> s.Me:
+    """Agree to take part, or decline."""
+    return s.Me.model_validate(caller.service.consent(caller.person, body.agrees))
+
+
+@router.get("/test")
+def test(caller: Annotator) -> s.Test:
+    """Return the questions of the open attempt."""
+    return s.Test.model_validate(caller.service.test(caller.person))
+
+
+@router.post("/test")
+def answer_test(caller: Annotator, body: s.TestAnswers) -> s.TestOutcome:
+    """Answer the questions."""
+    return s.TestOutcome.model_validate(caller.service.answer_test(caller.person, body.answers))
+
+
 @router.get("/questionnaire")
-def questionnaire(asked: Annotator) -> s.Questionnaire:
+def questionnaire(caller: Annotator) -> s.Questionnaire:
     """Return what may be told about oneself."""
-    return s.Questionnaire.of(asked.desk.questionnaire())
+    return s.Questionnaire.model_validate(caller.service.questionnaire())
 
 
 @router.post("/questionnaire")
-def answer_questionnaire(asked: Annotator, body: s.AboutMe) -> s.Me:
+def answer_questionnaire(caller: Annotator, body: s.AboutMe) -> s.Me:
     """Tell about oneself; an empty answer declines."""
-    person = asked.desk.answer_questionnaire(asked.person, body.leaning, body.statements)
-    return s.Me.of(person)
+    person = caller.service.answer_questionnaire(caller.person, body.leaning, body.statements)
+    return s.Me.model_validate(person)
 
 
 @router.get("/work")
-def work(asked: Annotator) -> s.NextWork:
+def work(caller: Annotator) -> s.NextWork:
     """Return the item one is at, or the next one."""
-    found = asked.desk.next_item(asked.person)
-    progress = s.Progress.of(asked.desk.progress(asked.person))
+    found = caller.service.next_item(caller.person)
+    progress = s.Progress.model_validate(caller.service.progress(caller.person))
     return s.NextWork(work=s.Work.of(found) if found else None, progress=progress)
 
 
 @router.put("/work/{assignment}/draft")
-def save_draft(asked: Annotator, assignment: s.Id, body: s.Draft) -> s.SavedDraft:
+def save_draft(caller: Annotator, assignment: s.Id, body: s.Draft) -> s.SavedDraft:
     """Keep what is written so far."""
-    until = asked.desk.save_draft(asked.person, assignment, body.answer)
+    until = caller.service.save_draft(caller.person, assignment, body.answer)
     return s.SavedDraft(lease_until=until)
 
 
 @router.post("/work/{assignment}/check")
-def check(asked: Annotator, assignment: s.Id, body: s.Draft) -> s.Findings:
+def check(caller: Annotator, assignment: s.Id, body: s.Draft) -> s.Findings:
     """Say what a submission would be asked to mend."""
-    found = asked.desk.check(asked.person, assignment, body.answer)
-    return s.Findings(findings=s.findings(found))
+    found = caller.service.check(caller.person, assignment, body.answer)
+    return s.Findings(findings=[s.Finding.model_validate(each) for each in found])
 
 
 @router.post("/work/{assignment}/submit")
-def submit(asked: Annotator, assignment: s.Id, body: s.Submission) -> s.Receipt:
+def submit(caller: Annotator, assignment: s.Id, body: s.Submission) -> s.Receipt:
     """Submit; the same submission id again changes nothing."""
-    receipt = asked.desk.submit(asked.person, assignment, body.submission, body.answer)
-    return s.Receipt.of(receipt)
+    receipt = caller.service.submit(caller.person, assignment, body.submission, body.answer)
+    return s.Receipt.model_validate(receipt)
 
 
 @router.put("/work/{assignment}/answer")
-def edit(asked: Annotator, assignment: s.Id, body: s.Submission) -> s.Receipt:
+def edit(caller: Annotator, assignment: s.Id, body: s.Submission) -> s.Receipt:
     """Change one's submitted answer; the earlier one is kept."""
-    receipt = asked.desk.edit(asked.person, assignment, body.submission, body.answer)
-    return s.Receipt.of(receipt)
+    receipt = caller.service.edit(caller.person, assignment, body.submission, body.answer)
+    return s.Receipt.model_validate(receipt)
 
 
 @router.post("/work/{assignment}/skip")
-def skip(asked: Annotator, assignment: s.Id, body: s.Skip) -> s.Done:
+def skip(caller: Annotator, assignment: s.Id, body: s.Skip) -> s.Done:
     """Leave an item to others."""
-    asked.desk.skip(asked.person, assignment, body.reason)
+    caller.service.skip(caller.person, assignment, body.reason)
     return s.Done()
 
 
 @router.post("/pause")
-def pause(asked: Annotator) -> s.Me:
+def pause(caller: Annotator) -> s.Me:
     """Take a break: the open item goes back, the draft is kept."""
-    return s.Me.of(asked.desk.pause(asked.person))
+    return s.Me.model_validate(caller.service.pause(caller.person))
 
 
 @router.post("/resume")
-def resume(asked: Annotator) -> s.Me:
+def resume(caller: Annotator) -> s.Me:
     """Go on after a break."""
-    return s.Me.of(asked.desk.resume(asked.person))
+    return s.Me.model_validate(caller.service.resume(caller.person))
 
 
 @router.get("/history")
-def history(asked: Annotator) -> list[s.Past]:
+def history(caller: Annotator) -> list[s.Past]:
     """Return one's own submissions, newest last."""
-    return [s.Past.of(each) for each in asked.desk.history(asked.person)]
+    return [s.Past.of(each) for each in caller.service.history(caller.person)]
 
 
 @router.get("/examples")
 def examples(
-    request: Request, asked: Anyone, q: Annotated[s.Line, Query(min_length=1)]
+    request: Request, caller: Anyone, q: Annotated[s.Line, Query(min_length=1)]
 ) -> list[s.Example]:
     """Search the project's rulebooks for examples of rules."""
-    return [
-        s.Example(text=each.text, foundations=list(each.foundations), source=each.source)
-        for each in request.app.state.search.search(q, 8)
-    ]
+    return [s.Example.model_validate(each) for each in request.app.state.search.search(q, 8)]

@@ -1,22 +1,25 @@
 """What leads' pages ask of the server: people, tokens, reviews, agreement, exports."""
 
+from math import isfinite
 from pathlib import Path as Folder
+from threading import Lock
 
 from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import FileResponse
 
-from moralscope.annotation.projects import Invitation
+from moralscope.annotation.agreement import agreement_so_far
+from moralscope.annotation.records import Field, Invitation
+from moralscope.annotation.service import AnnotationService
 from moralscope.server.annotate import schemas as s
-from moralscope.server.annotate.access import Asked, Lead
-from moralscope.server.annotate.agreement import Agreement, SoFar
+from moralscope.server.annotate.access import Caller, Lead
 from moralscope.server.errors import Refused, documented
 
 router = APIRouter(prefix="/api/lead", tags=["leads"], responses=documented(401, 403, 404, 409))
 
 
-class PersonLine(BaseModel):
+class PersonLine(s.View):
     person: s.Me
     submitted: int
     staged: int
@@ -27,7 +30,7 @@ class PersonLine(BaseModel):
     tokens: list[str]
 
 
-class Overview(BaseModel):
+class Overview(s.View):
     items: int
     complete: int
     wanted: int
@@ -57,7 +60,7 @@ class Invited(BaseModel):
     link: str
 
 
-class LogLine(BaseModel):
+class LogLine(s.View):
     number: int
     at: float
     actor: str
@@ -71,129 +74,163 @@ class Exported(BaseModel):
     address: str
 
 
+class FieldAgreement(BaseModel):
+    """Krippendorff's alpha and the share of equal answers; None where there is too little."""
+
+    field: str
+    label: str
+    level: str
+    alpha: float | None
+    low: float | None
+    high: float | None
+    share: float | None
+    items: int
+    answers: int
+    people: int
+
+
+class SplitItem(BaseModel):
+    """An item on which people part: `disagreement` is 0 to 1, `counts` how many said what."""
+
+    item: str
+    text: str
+    field: str
+    label: str
+    disagreement: float
+    counts: dict[str, int]
+
+
+class Agreement(BaseModel):
+    """Agreement by question, and the items that divide people most."""
+
+    fields: list[FieldAgreement]
+    items: list[SplitItem]
+
+
+class AgreementCache:
+    """The latest figures, kept until there are other answers."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._state: tuple[int, float] | None = None
+        self._found = Agreement(fields=[], items=[])
+
+    def of(self, caller: Caller) -> Agreement:
+        """Return agreement so far over the main stage."""
+        rows = caller.service.answers(caller.person, "main")
+        state = (len(rows), max((row.submitted for row in rows), default=0.0))
+        with self._lock:
+            if state != self._state:
+                self._found, self._state = _computed(caller), state
+            return self._found
+
+
 @router.get("/overview")
-def overview(asked: Lead) -> Overview:
+def overview(caller: Lead) -> Overview:
     """Say who did what, how long it took and which checks failed."""
-    seen = asked.desk.overview(asked.person)
-    figures = ("items", "complete", "wanted", "submitted", "open", "paused", "to_review")
-    lines = [
-        PersonLine(
-            person=s.Me.of(line.person),
-            tokens=list(line.tokens),
-            **{
-                name: getattr(line, name)
-                for name in PersonLine.model_fields
-                if name not in ("person", "tokens")
-            },
-        )
-        for line in seen.people
-    ]
-    return Overview(people=lines, **{name: getattr(seen, name) for name in figures})
+    return Overview.model_validate(caller.service.overview(caller.person))
 
 
 @router.get("/review")
-def review_queue(asked: Lead) -> list[ToReview]:
+def review_queue(caller: Lead) -> list[ToReview]:
     """Return the staging submissions that wait for a lead."""
     return [
         ToReview(
             assignment=each.assignment,
-            person=s.Me.of(each.person),
+            person=s.Me.model_validate(each.person),
             title=each.form.title,
             texts=s.shown(each.form, each.item.texts),
             answer=dict(each.answer),
             submitted=each.submitted,
             revision=each.revision,
         )
-        for each in asked.desk.review_queue(asked.person)
+        for each in caller.service.review_queue(caller.person)
     ]
 
 
 @router.post("/review/{assignment}")
-def review(asked: Lead, assignment: s.Id, body: s.Verdict) -> s.Done:
+def review(caller: Lead, assignment: s.Id, body: s.Verdict) -> s.Done:
     """Say what is good, or what to mend."""
-    asked.desk.review(asked.person, assignment, body.verdict, body.feedback)
+    caller.service.review(caller.person, assignment, body.verdict, body.feedback)
     return s.Done()
 
 
 @router.post("/people")
-def invite(request: Request, asked: Lead, body: s.Invite) -> Invited:
+def invite(request: Request, caller: Lead, body: s.Invite) -> Invited:
     """Invite a person: a new token."""
-    return _invited(request, asked.desk.invite(asked.person, body.name, body.role))
+    return _invited(request, caller.service.invite(caller.person, body.name, body.role))
 
 
 @router.post("/people/{person}/reissue")
-def reissue(request: Request, asked: Lead, person: s.Id) -> Invited:
+def reissue(request: Request, caller: Lead, person: s.Id) -> Invited:
     """Give a person a new token; earlier ones stay until they are revoked."""
-    return _invited(request, asked.desk.reissue(asked.person, person))
+    return _invited(request, caller.service.reissue(caller.person, person))
 
 
 @router.post("/people/{person}/admit")
-def admit(asked: Lead, person: s.Id) -> s.Me:
+def admit(caller: Lead, person: s.Id) -> s.Me:
     """Admit a reviewed person to the main stage."""
-    return s.Me.of(asked.desk.admit(asked.person, person))
+    return s.Me.model_validate(caller.service.admit(caller.person, person))
 
 
 @router.post("/people/{person}/send-back")
-def send_back(asked: Lead, person: s.Id) -> s.Me:
+def send_back(caller: Lead, person: s.Id) -> s.Me:
     """Ask a person to mend her staging answers by the feedback."""
-    return s.Me.of(asked.desk.send_back(asked.person, person))
+    return s.Me.model_validate(caller.service.send_back(caller.person, person))
 
 
 @router.post("/people/{person}/remove")
-def remove(asked: Lead, person: s.Id) -> s.Me:
+def remove(caller: Lead, person: s.Id) -> s.Me:
     """End a person's part; her answers stay."""
-    return s.Me.of(asked.desk.remove(asked.person, person))
+    return s.Me.model_validate(caller.service.remove(caller.person, person))
 
 
 @router.delete("/tokens/{token}")
-def revoke(asked: Lead, token: s.Id) -> s.Done:
+def revoke(caller: Lead, token: s.Id) -> s.Done:
     """Revoke a token: its sessions end at once."""
-    asked.desk.revoke(asked.person, token)
+    caller.service.revoke(caller.person, token)
     return s.Done()
 
 
 @router.put("/paused")
-def pause(asked: Lead, body: s.PauseProject) -> s.Done:
+def pause(caller: Lead, body: s.PauseProject) -> s.Done:
     """Pause the whole project, or let it go on."""
-    asked.desk.set_paused(asked.person, body.paused)
+    caller.service.set_paused(caller.person, body.paused)
     return s.Done()
 
 
 @router.get("/agreement")
-def agreement(request: Request, asked: Lead) -> Agreement:
+def agreement(request: Request, caller: Lead) -> Agreement:
     """Return agreement so far and the items on which people differ most."""
-    so_far: SoFar = request.app.state.agreement
-    return so_far.of(asked)
+    cache: AgreementCache = request.app.state.agreement
+    return cache.of(caller)
 
 
 @router.get("/log")
-def log(asked: Lead) -> list[LogLine]:
+def log(caller: Lead) -> list[LogLine]:
     """Return the last lines of the audit log."""
-    return [
-        LogLine(**{name: getattr(line, name) for name in LogLine.model_fields})
-        for line in asked.desk.audit_log(asked.person)
-    ]
+    return [LogLine.model_validate(line) for line in caller.service.audit_log(caller.person)]
 
 
 @router.post("/exports")
-def export(asked: Lead, body: s.Export) -> Exported:
+def export(caller: Lead, body: s.Export) -> Exported:
     """Write an export into the project's folder."""
-    path = asked.desk.export_to(asked.person, body.name, body.shape)
+    path = caller.service.export_to(caller.person, body.name, body.shape)
     return Exported(name=path.name, address=f"/api/lead/exports/{path.name}")
 
 
 @router.get("/exports/{name}", response_class=FileResponse)
-def download(asked: Lead, name: s.FileName) -> FileResponse:
+def download(caller: Lead, name: s.FileName) -> FileResponse:
     """Download an export."""
-    path = exports(asked).get(name)
+    path = exports(caller).get(name)
     if path is None:
         raise Refused(404, "there is no such export")
     return FileResponse(path, filename=name, media_type="application/octet-stream")
 
 
-def exports(asked: Asked) -> dict[str, Folder]:
+def exports(caller: Caller) -> dict[str, Folder]:
     """Return the exports in the project's folder by name; a name outside of it is none."""
-    folder = Folder(asked.desk.project.folder) / "exports"
+    folder = Folder(caller.service.project.folder) / "exports"
     if not folder.is_dir():
         return {}
     found = (p for p in folder.iterdir() if p.is_file() and not p.is_symlink())
@@ -203,8 +240,69 @@ def exports(asked: Asked) -> dict[str, Folder]:
 def _invited(request: Request, invitation: Invitation) -> Invited:
     base = request.app.state.public_url or str(request.base_url).rstrip("/")
     return Invited(
-        person=s.Me.of(invitation.person),
+        person=s.Me.model_validate(invitation.person),
         token=invitation.token,
         token_id=invitation.token_id,
         link=f"{base}/join#{invitation.token}",
     )
+
+
+def _computed(caller: Caller) -> Agreement:
+    found = agreement_so_far(caller.service, caller.person, shown=12)
+    questions = _questions(caller.service)
+    fields = [
+        FieldAgreement(
+            field=each.field,
+            label=_label(questions, each.field),
+            level=each.level,
+            alpha=_number(each.alpha.value),
+            low=_number(each.alpha.low),
+            high=_number(each.alpha.high),
+            share=_number(each.percent.value),
+            items=each.items,
+            answers=each.answers,
+            people=each.people,
+        )
+        for each in found.fields
+    ]
+    items = [
+        SplitItem(
+            item=each.item,
+            text=each.text,
+            field=each.field,
+            label=_label(questions, each.field),
+            disagreement=each.disagreement,
+            counts=_labelled(questions.get(each.field), dict(each.counts)),
+        )
+        for each in found.items
+    ]
+    return Agreement(fields=fields, items=items)
+
+
+def _questions(service: AnnotationService) -> dict[str, Field]:
+    own = {field.name: field for field in service.form.fields}
+    return own | {f"{form.name}: {one.name}": one for form in service.forms for one in form.fields}
+
+
+def _label(questions: dict[str, Field], name: str) -> str:
+    """Return what a field is called; of many choices each is a field, `foundations: care`."""
+    if name in questions:
+        return questions[name].label
+    asked, _, value = name.rpartition(": ")
+    if asked not in questions:
+        return name
+    labels = {choice.value: choice.label for choice in questions[asked].choices}
+    return f"{questions[asked].label} {labels.get(value, value)}"
+
+
+def _labelled(field: Field | None, counts: dict[str, int]) -> dict[str, int]:
+    labels = {choice.value: choice.label for choice in field.choices} if field else {}
+    scale = field is not None and field.type == "scale"
+    return {
+        f"{value}: {labels[value]}" if scale and value in labels else labels.get(value, value): n
+        for value, n in counts.items()
+    }
+
+
+def _number(value: float | None) -> float | None:
+    return value if value is not None and isfinite(value) else None

@@ -7,10 +7,10 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from moralscope.annotation.projects import Paused, TaskForm
+from moralscope.annotation.records import Paused, TaskForm
 from moralscope.server.annotate import lead as leads
 from moralscope.server.annotate import schemas as s
-from moralscope.server.annotate.access import LEAD, Annotator, Anyone, Asked, Lead, access
+from moralscope.server.annotate.access import LEAD, Annotator, Anyone, Caller, Lead, access
 from moralscope.server.annotate.api import next_page
 from moralscope.server.errors import Refused
 from moralscope.server.pages import page
@@ -33,46 +33,46 @@ _ONLY_OF = {"mic": "rule-of-thumb", "stories": "story-writing", "human": "action
 def start(request: Request) -> Response:
     """Send people where their work is."""
     try:
-        asked = access(request).who(request)
+        caller = access(request).who(request)
     except Refused:
         return RedirectResponse("/join", 303)
-    return RedirectResponse(next_page(asked.person.role), 303)
+    return RedirectResponse(next_page(caller.person.role), 303)
 
 
 @router.get("/join")
 def join(request: Request) -> Response:
     """Show the page that a personal link opens: its script exchanges the token."""
-    return page("join.html", project=access(request).desk.project)
+    return page("join.html", project=access(request).service.project)
 
 
 @router.get("/work")
-def work(asked: Annotator) -> Response:
+def work(caller: Annotator) -> Response:
     """Show what is to be done now: consent, test, questionnaire, an item, or a wait."""
-    person = asked.person
+    person = caller.person
     if person.stage in _ENDED:
-        return _draw(asked, "ended.html")
+        return _draw(caller, "ended.html")
     if person.stage == "consent":
-        return _draw(asked, "consent.html")
+        return _draw(caller, "consent.html")
     if person.paused:
-        return _draw(asked, "paused.html", by_lead=False)
+        return _draw(caller, "paused.html", by_lead=False)
     if person.stage == "qualification":
-        return _draw(asked, "test.html", test=s.Test.of(asked.desk.test(person)))
+        return _draw(caller, "test.html", test=s.Test.model_validate(caller.service.test(person)))
     if person.questionnaire_open:
-        known = s.Questionnaire.of(asked.desk.questionnaire())
-        return _draw(asked, "questionnaire.html", known=known)
-    return _item(asked)
+        known = s.Questionnaire.model_validate(caller.service.questionnaire())
+        return _draw(caller, "questionnaire.html", known=known)
+    return _item(caller)
 
 
-def _item(asked: Asked) -> Response:
-    progress = asked.desk.progress(asked.person)
+def _item(caller: Caller) -> Response:
+    progress = caller.service.progress(caller.person)
     try:
-        found = None if asked.person.stage == "review" else asked.desk.next_item(asked.person)
+        found = None if caller.person.stage == "review" else caller.service.next_item(caller.person)
     except Paused:
-        return _draw(asked, "paused.html", by_lead=True)
+        return _draw(caller, "paused.html", by_lead=True)
     if found is None:
-        return _draw(asked, "nothing.html", past=_past(asked), progress=progress)
+        return _draw(caller, "nothing.html", past=_past(caller), progress=progress)
     return _draw(
-        asked,
+        caller,
         "work.html",
         work=s.Work.of(found),
         form=found.form,
@@ -83,15 +83,15 @@ def _item(asked: Asked) -> Response:
 
 
 @router.get("/answers")
-def answers(asked: Annotator) -> Response:
+def answers(caller: Annotator) -> Response:
     """Show one's own answers and what the lead said of them."""
-    return _draw(asked, "answers.html", past=_past(asked))
+    return _draw(caller, "answers.html", past=_past(caller))
 
 
 @router.get("/answers/{assignment}")
-def answer(asked: Annotator, assignment: s.Id) -> Response:
+def answer(caller: Annotator, assignment: s.Id) -> Response:
     """Show one's own answer as a form, to change it."""
-    own = (one for one in asked.desk.history(asked.person) if one.assignment == assignment)
+    own = (one for one in caller.service.history(caller.person) if one.assignment == assignment)
     past = next(own, None)
     if past is None:
         raise Refused(404, "there is no such answer of yours")
@@ -107,7 +107,7 @@ def answer(asked: Annotator, assignment: s.Id) -> Response:
         lease_until=0,
     )
     return _draw(
-        asked,
+        caller,
         "work.html",
         work=work,
         form=past.form,
@@ -118,49 +118,50 @@ def answer(asked: Annotator, assignment: s.Id) -> Response:
 
 
 @router.get("/guide")
-def guide(asked: Anyone) -> Response:
+def guide(caller: Anyone) -> Response:
     """Show the instructions, with every definition and example."""
-    form = asked.desk.form
-    forms = [form, *([asked.desk.form_named(form.validation)] if form.validation else [])]
-    return _draw(asked, "guide.html", forms=[(one, s.fields(one, {})) for one in forms])
+    forms = [(form, s.fields(form, {})) for form in caller.service.forms]
+    return _draw(caller, "guide.html", forms=forms)
 
 
 @router.get("/lead")
-def lead(asked: Lead) -> Response:
+def lead(caller: Lead) -> Response:
     """Show the lead who did what."""
-    return _draw(asked, "lead.html", seen=asked.desk.overview(asked.person))
+    return _draw(caller, "lead.html", seen=caller.service.overview(caller.person))
 
 
 @router.get("/lead/review")
-def review(asked: Lead) -> Response:
+def review(caller: Lead) -> Response:
     """Show what waits for the lead, person by person."""
     people: dict[str, dict[str, Any]] = {}
-    for line in asked.desk.overview(asked.person).people:
+    for line in caller.service.overview(caller.person).people:
         if line.person.stage == "review":
             people[line.person.id] = {"person": line.person, "queue": []}
-    for each in asked.desk.review_queue(asked.person):
+    for each in caller.service.review_queue(caller.person):
         entry = people.setdefault(each.person.id, {"person": each.person, "queue": []})
         told = answered(each.form, each.item.texts, each.answer)
         shown = s.shown(each.form, each.item.texts)
         entry["queue"].append({"work": each, "texts": shown, "answers": told})
-    return _draw(asked, "review.html", people=list(people.values()))
+    return _draw(caller, "review.html", people=list(people.values()))
 
 
 @router.get("/lead/agreement")
-def agreement(request: Request, asked: Lead) -> Response:
+def agreement(request: Request, caller: Lead) -> Response:
     """Show agreement so far and where people differ."""
-    return _draw(asked, "agreement.html", found=request.app.state.agreement.of(asked))
+    return _draw(caller, "agreement.html", found=request.app.state.agreement.of(caller))
 
 
 @router.get("/lead/data")
-def data(asked: Lead) -> Response:
+def data(caller: Lead) -> Response:
     """Show exports and the audit log."""
-    names = {line.person.id: line.person.name for line in asked.desk.overview(asked.person).people}
-    log = asked.desk.audit_log(asked.person, 100)
-    files = sorted(leads.exports(asked))
-    task = asked.desk.project.task
+    names = {
+        line.person.id: line.person.name for line in caller.service.overview(caller.person).people
+    }
+    log = caller.service.audit_log(caller.person, 100)
+    files = sorted(leads.exports(caller))
+    task = caller.service.project.task
     shapes = {name: said for name, said in SHAPES.items() if _ONLY_OF.get(name, task) == task}
-    return _draw(asked, "data.html", files=files, log=log, names=names, shapes=shapes)
+    return _draw(caller, "data.html", files=files, log=log, names=names, shapes=shapes)
 
 
 def answered(
@@ -182,9 +183,9 @@ def _told(field: s.FormField, value: Any) -> str:
     return f"{value}: {label}" if field.type == "scale" and label else label or str(value)
 
 
-def _past(asked: Asked) -> list[dict[str, Any]]:
+def _past(caller: Caller) -> list[dict[str, Any]]:
     found = []
-    for each in asked.desk.history(asked.person):
+    for each in caller.service.history(caller.person):
         past = s.Past.of(each)
         told = answered(each.form, each.item.texts, each.revisions[-1].answer)
         waits = bool(each.reviews) and each.reviews[-1].verdict == "mend"
@@ -193,13 +194,13 @@ def _past(asked: Asked) -> list[dict[str, Any]]:
     return found[::-1]
 
 
-def _draw(asked: Asked, template: str, **values: Any) -> Response:
+def _draw(caller: Caller, template: str, **values: Any) -> Response:
     return page(
         template,
-        person=asked.person,
-        is_lead=asked.person.role == LEAD,
-        csrf=asked.csrf,
-        project=asked.desk.project,
-        task=asked.desk.form,
+        person=caller.person,
+        is_lead=caller.person.role == LEAD,
+        csrf=caller.csrf,
+        project=caller.service.project,
+        task=caller.service.form,
         **values,
     )

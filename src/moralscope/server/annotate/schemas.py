@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field
 
-from moralscope.annotation import projects as room
+from moralscope.annotation import records
 from moralscope.server.limits import Storable
 
 LONGEST = 20_000  # characters of one text; forms ask for far less
@@ -87,7 +87,13 @@ class Done(BaseModel):
     done: Literal[True] = True
 
 
-class Me(BaseModel):
+class View(BaseModel):
+    """What is sent of a record: `model_validate(record)` takes the fields named and no other."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class Me(View):
     """A person as she sees herself, or as a lead sees her."""
 
     id: str
@@ -98,20 +104,12 @@ class Me(BaseModel):
     questionnaire_open: bool
     attempts_left: int
 
-    @classmethod
-    def of(cls, person: room.Person) -> "Me":
-        return cls(**{name: getattr(person, name) for name in cls.model_fields})
 
-
-class Progress(BaseModel):
+class Progress(View):
     done: int
     skipped: int
     left: int
     project_paused: bool
-
-    @classmethod
-    def of(cls, progress: room.Progress) -> "Progress":
-        return cls(**{name: getattr(progress, name) for name in cls.model_fields})
 
 
 class Joined(BaseModel):
@@ -128,29 +126,20 @@ class Standing(BaseModel):
     progress: Progress | None
 
 
-class Choice(BaseModel):
+class Choice(View):
     value: str
     label: str
     help: str
     examples: list[str]
 
-    @classmethod
-    def of(cls, choice: room.Choice) -> "Choice":
-        return cls(
-            value=choice.value,
-            label=choice.label,
-            help=choice.help,
-            examples=list(choice.examples),
-        )
 
-
-class Question(BaseModel):
+class Question(View):
     id: str
     text: str
     choices: list[Choice]
 
 
-class Test(BaseModel):
+class Test(View):
     __test__ = False
 
     attempt: int
@@ -158,21 +147,8 @@ class Test(BaseModel):
     attempts_left: int
     questions: list[Question]
 
-    @classmethod
-    def of(cls, test: room.Test) -> "Test":
-        asked = [
-            Question(id=q.id, text=q.text, choices=[Choice.of(c) for c in q.choices])
-            for q in test.questions
-        ]
-        return cls(
-            attempt=test.attempt,
-            pass_mark=test.pass_mark,
-            attempts_left=test.attempts_left,
-            questions=asked,
-        )
 
-
-class TestOutcome(BaseModel):
+class TestOutcome(View):
     __test__ = False
 
     passed: bool
@@ -182,26 +158,18 @@ class TestOutcome(BaseModel):
     explanations: dict[str, str]
 
 
-class Statement(BaseModel):
+class Statement(View):
     id: str
     text: str
 
 
-class Questionnaire(BaseModel):
+class Questionnaire(View):
     leanings: list[Choice]
     statements: list[Statement]
     scale: list[Choice]
 
-    @classmethod
-    def of(cls, asked: room.Questionnaire) -> "Questionnaire":
-        return cls(
-            leanings=[Choice.of(each) for each in asked.leanings],
-            statements=[Statement(id=each.id, text=each.text) for each in asked.statements],
-            scale=[Choice.of(each) for each in asked.scale],
-        )
 
-
-class FormField(BaseModel):
+class FormField(View):
     name: str
     label: str
     type: str
@@ -238,7 +206,7 @@ class Work(BaseModel):
     lease_until: float
 
     @classmethod
-    def of(cls, work: room.Work) -> "Work":
+    def of(cls, work: records.Work) -> "Work":
         return cls(
             assignment=work.assignment,
             stage=work.stage,
@@ -261,7 +229,7 @@ class SavedDraft(BaseModel):
     lease_until: float
 
 
-class Finding(BaseModel):
+class Finding(View):
     field: str
     check: str
     message: str
@@ -272,22 +240,12 @@ class Findings(BaseModel):
     findings: list[Finding]
 
 
-class Receipt(BaseModel):
+class Receipt(View):
     submission: str
     saved: bool
     repeated: bool
     revision: int
     findings: list[Finding]
-
-    @classmethod
-    def of(cls, receipt: room.Receipt) -> "Receipt":
-        return cls(
-            submission=receipt.submission,
-            saved=receipt.saved,
-            repeated=receipt.repeated,
-            revision=receipt.revision,
-            findings=findings(receipt.findings),
-        )
 
 
 class Said(BaseModel):
@@ -309,7 +267,7 @@ class Past(BaseModel):
     reviews: list[Said]
 
     @classmethod
-    def of(cls, past: room.PastWork) -> "Past":
+    def of(cls, past: records.PastWork) -> "Past":
         latest = past.revisions[-1]
         return cls(
             assignment=past.assignment,
@@ -325,13 +283,13 @@ class Past(BaseModel):
         )
 
 
-class Example(BaseModel):
+class Example(View):
     text: str
     foundations: list[str]
     source: str
 
 
-def shown(form: room.TaskForm, texts: Mapping[str, str]) -> list[Shown]:
+def shown(form: records.TaskForm, texts: Mapping[str, str]) -> list[Shown]:
     """Return the item's texts that the form shows, in its order."""
     return [
         Shown(name=each.name, label=each.label, text=texts[each.name])
@@ -340,25 +298,12 @@ def shown(form: room.TaskForm, texts: Mapping[str, str]) -> list[Shown]:
     ]
 
 
-def fields(form: room.TaskForm, texts: Mapping[str, str]) -> list[FormField]:
+def fields(form: records.TaskForm, texts: Mapping[str, str]) -> list[FormField]:
     """Return the form's fields; choices that are texts of the item are filled in."""
-    return [
-        FormField(
-            choices=_choices(field, texts),
-            **{name: getattr(field, name) for name in FormField.model_fields if name != "choices"},
-        )
-        for field in form.fields
-    ]
-
-
-def _choices(field: room.Field, texts: Mapping[str, str]) -> list[Choice]:
-    offered = [texts[name] for name in field.choices_from if texts.get(name)]
-    fixed = [Choice.of(each) for each in field.choices]
-    return fixed + [Choice(value=each, label=each, help="", examples=[]) for each in offered]
-
-
-def findings(found: tuple[room.Finding, ...]) -> list[Finding]:
-    """Return what checks found, as it is sent."""
-    return [
-        Finding(field=f.field, check=f.check, message=f.message, blocks=f.blocks) for f in found
-    ]
+    found = []
+    for field in form.fields:
+        fixed = FormField.model_validate(field)
+        offered = [texts[name] for name in field.choices_from if texts.get(name)]
+        more = [Choice(value=each, label=each, help="", examples=[]) for each in offered]
+        found.append(fixed.model_copy(update={"choices": fixed.choices + more}))
+    return found

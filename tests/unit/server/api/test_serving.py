@@ -7,8 +7,7 @@ import sys
 import httpx2
 import pytest
 
-from moralscope.annotation.project import new_project, write_project
-from moralscope.annotation.projects import open_desk
+from moralscope.annotation.projects import new_project, open_project, write_project
 from moralscope.annotation.records import Item
 from moralscope.core.errors import InputError
 from moralscope.server.secret import FILE, kept_secret
@@ -25,10 +24,10 @@ serve(Path(sys.argv[1]), Place(port=0), lambda address: print(address, flush=Tru
 @pytest.fixture
 def project(tmp_path):
     write_project(new_project("ok", "action-yes-no"), tmp_path)
-    desk = open_desk(tmp_path)
-    desk.add_items(desk.owner, [Item("1", {"action": "wave"})])
-    token = desk.invite(desk.owner, "Jo").token
-    desk.close()
+    service = open_project(tmp_path)
+    service.add_items(service.owner, [Item("1", {"action": "wave"})])
+    token = service.invite(service.owner, "Jo").token
+    service.close()
     return tmp_path, token
 
 

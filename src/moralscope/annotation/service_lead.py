@@ -9,9 +9,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from moralscope.annotation import questionnaire
-from moralscope.annotation.desk_base import ITEM_COLUMNS, DeskBase, Row, item_of, own_id
-from moralscope.annotation.forms import load_form
+from moralscope.annotation.checks import plain_text
+from moralscope.annotation.forms import load_form, mean_weights
 from moralscope.annotation.records import (
     AnswerRow,
     AuditLine,
@@ -24,7 +23,8 @@ from moralscope.annotation.records import (
     Revision,
     ToReview,
 )
-from moralscope.annotation.tables import (
+from moralscope.annotation.service_base import ITEM_COLUMNS, Row, ServiceBase, item_of, own_id
+from moralscope.annotation.storage import (
     ASSIGNMENTS,
     AUDIT,
     FACTS,
@@ -35,7 +35,6 @@ from moralscope.annotation.tables import (
     REVISIONS,
     TOKENS,
 )
-from moralscope.annotation.texts import plain_text
 from moralscope.annotation.yaml_files import one_of
 from moralscope.core.errors import InputError
 
@@ -65,7 +64,7 @@ _ANSWER_COLUMNS = (
 )
 
 
-class LeadDesk(DeskBase):
+class LeadService(ServiceBase):
     """Overview, review, answers, audit log; and a person's own history."""
 
     def history(self, person: Person) -> tuple[PastWork, ...]:
@@ -219,7 +218,7 @@ class LeadDesk(DeskBase):
         with self._storage.read() as connection:
             rows = connection.execute(sa.select(FACTS).order_by(FACTS.c.person)).mappings().all()
         return tuple(
-            PersonFacts(row["person"], row["leaning"], questionnaire.weights(row["statements"]))
+            PersonFacts(row["person"], row["leaning"], mean_weights(row["statements"]))
             for row in rows
         )
 

@@ -10,14 +10,27 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from moralscope.annotation.checks import find
-from moralscope.annotation.desk_base import ITEM_COLUMNS, DeskBase, Row, item_of, own_id, random_id
-from moralscope.annotation.errors import Conflict, NotAllowed
+from moralscope.annotation.checks import clean_answer, find, plain_text
 from moralscope.annotation.forms import load_form
-from moralscope.annotation.records import Answer, Finding, Person, Progress, Receipt, Work
-from moralscope.annotation.tables import ASSIGNMENTS, ITEMS, PEOPLE, REVISIONS
-from moralscope.annotation.texts import clean_answer, plain_text
-from moralscope.annotation.validation import checked_by_others
+from moralscope.annotation.records import (
+    Answer,
+    Conflict,
+    Finding,
+    NotAllowed,
+    Person,
+    Progress,
+    Receipt,
+    Work,
+)
+from moralscope.annotation.service_base import (
+    ITEM_COLUMNS,
+    Row,
+    ServiceBase,
+    item_of,
+    own_id,
+    random_id,
+)
+from moralscope.annotation.storage import ASSIGNMENTS, ITEMS, PEOPLE, REVISIONS
 from moralscope.core.errors import InputError
 
 _ID = re.compile(r"[A-Za-z0-9-]{8,64}")
@@ -25,7 +38,7 @@ _JOINED = ASSIGNMENTS.join(ITEMS, ASSIGNMENTS.c.item == ITEMS.c.position)
 _LONGEST_REASON = 500
 
 
-class WorkDesk(DeskBase):
+class WorkService(ServiceBase):
     """Leases, drafts, submissions, edits."""
 
     def next_item(self, person: Person) -> Work | None:
@@ -232,7 +245,7 @@ class WorkDesk(DeskBase):
         form = load_form(row["item_form"])
         quota = self.project.policies.validators_per_item
         if form.validation and row["stage"] == "main" and quota:
-            checked_by_others(connection, row, form.validation, number, values, quota)
+            _checked_by_others(connection, row, form.validation, number, values, quota)
 
     def _settle_staging(self, connection: sa.Connection, row: Row) -> None:
         """Put a person in review when she has done all staging items."""
@@ -355,3 +368,27 @@ def _take(connection: sa.Connection, position: int) -> bool:
     """Count one more holder of an item, unless its quota is reached."""
     change = sa.update(ITEMS).where(ITEMS.c.position == position, ITEMS.c.held < ITEMS.c.quota)
     return connection.execute(change.values(held=ITEMS.c.held + 1)).rowcount == 1
+
+
+def _checked_by_others(
+    connection: sa.Connection,
+    row: Row,
+    form: str,
+    revision: int,
+    answer: Answer,
+    quota: int,
+) -> None:
+    """Add an item that shows an answer to others; those of earlier revisions get no more people."""
+    prefix = f"{row['id']}-r"
+    earlier = sa.update(ITEMS).where(ITEMS.c.id.in_([f"{prefix}{n}" for n in range(1, revision)]))
+    connection.execute(earlier.values(quota=ITEMS.c.held))
+    item = {
+        "id": f"{prefix}{revision}",
+        "form": form,
+        "stage": "main",
+        "texts": {name: str(value) for name, value in answer.items() if isinstance(value, str)},
+        "quota": quota,
+        "held": 0,
+        "author": row["person"],
+    }
+    connection.execute(sa.insert(ITEMS), item)

@@ -1,18 +1,16 @@
-"""What all parts of the desk share: the project, the database, the clock, rows as records."""
+"""What all parts of the service share: the project, the database, the clock, rows as records."""
 
 import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import sqlalchemy as sa
 
-from moralscope.annotation.errors import NotAllowed, Paused
 from moralscope.annotation.forms import load_form
-from moralscope.annotation.records import LEAD, Item, Person, Project, TaskForm
-from moralscope.annotation.storage import Storage
-from moralscope.annotation.tables import ATTEMPTS, AUDIT, ITEMS, META, PEOPLE
+from moralscope.annotation.records import LEAD, Item, NotAllowed, Paused, Person, Project, TaskForm
+from moralscope.annotation.storage import ATTEMPTS, AUDIT, ITEMS, META, PEOPLE, Storage
 from moralscope.core.errors import InputError
 
 Row = Mapping[Any, Any]  # a row of the database, by column name
@@ -22,8 +20,8 @@ _ITEM_COLUMNS = (ITEMS.c.id, ITEMS.c.texts, ITEMS.c.form, ITEMS.c.stage, ITEMS.c
 ITEM_COLUMNS = tuple(column.label(f"item_{column.name}") for column in _ITEM_COLUMNS)
 
 
-class DeskBase:
-    """The project, its form, its database; the parts of `Desk` are built on it."""
+class ServiceBase:
+    """The project, its form, its database; the parts of `AnnotationService` are built on it."""
 
     def __init__(
         self, project: Project, storage: Storage, clock: Callable[[], float] = time.time
@@ -34,13 +32,21 @@ class DeskBase:
         self._clock = clock
         self.owner = Person("owner", "owner", LEAD, "main")
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Close the database."""
         self._storage.close()
 
-    def form_named(self, name: str) -> TaskForm:
-        """Return a form of the project: that of its task, or the one that validates its answers."""
-        return load_form(name)
+    @property
+    def forms(self) -> tuple[TaskForm, ...]:
+        """The form of the task, and the one by which others check its answers, where there is."""
+        more = (load_form(self.form.validation),) if self.form.validation else ()
+        return (self.form, *more)
 
     def _lead(self, person: Person) -> None:
         if person.role != LEAD:
