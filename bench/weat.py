@@ -19,8 +19,8 @@ from time import perf_counter
 
 from moralscope.core.protocols import WordVectors
 from moralscope.models.store import Store
+from moralscope.words.association import weat
 from moralscope.words.vectors import load_vectors
-from moralscope.words.weat import weat
 from moralscope.words.word_sets import load_word_sets
 
 VECTORS = "googlenews-26k"

@@ -82,7 +82,7 @@ def _tfjs_vocabulary(path: Path) -> Any:
 
 
 def _word_vectors(path: Path) -> Any:
-    from moralscope.words.vectors.layout import map_table
+    from moralscope.words.vectors.loading import map_table
     from moralscope.words.vectors.readers import read_chunks
 
     if path.suffix == ".safetensors":

@@ -7,20 +7,21 @@ and beside it the r within dos and within don'ts.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
-from moralscope.axes.choice import ChoiceMachine, load_paper, load_template
+from moralscope.axes.choice import ChoiceMachine, load_template
+from moralscope.axes.options import CorrelateOptions
 from moralscope.core.errors import InputError
+from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Encoder, WordVectors
 from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
-from moralscope.io.actions import read_actions
 from moralscope.models.encoders import load_encoder
 from moralscope.stats import correlate, summarise, t_test
 from moralscope.words.association import WordAssociation
+from moralscope.words.valence import read_lists
 from moralscope.words.vectors import load_vectors
-from moralscope.words.word_sets import DEFAULT, load_word_sets
+from moralscope.words.word_sets import load_word_sets
 
-VECTORS = "googlenews-26k"
 DOS, DONTS = "dos", "don'ts"
 
 
@@ -36,42 +37,22 @@ class WordPair:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class WordLists:
-    """Two files with one word a line; the papers' dos and don'ts where none is given."""
-
-    dos: Path | None = None
-    donts: Path | None = None
-
-    def read(self) -> tuple[Sequence[str], Sequence[str]]:
-        """Return both lists; one without the other is refused."""
-        if self.dos is None and self.donts is None:
-            return load_paper().dos, load_paper().donts
-        if self.dos is None or self.donts is None:
-            raise InputError("one of --dos and --donts is missing", "give both, or none")
-        return read_actions(self.dos).actions, read_actions(self.donts).actions
-
-
 def correlate_words(
-    lists: WordLists | None = None,
+    options: CorrelateOptions | None = None,
     *,
-    encoder: str | Encoder = "minilm",
-    vectors: str | WordVectors = VECTORS,
-    sets: str = DEFAULT,
-    seed: int = 0,
+    encoder: str | Encoder | None = None,
+    vectors: str | WordVectors | None = None,
+    **given: Any,
 ) -> RunRecord:
     """Correlate association and bias over dos and don'ts.
 
     Parameters
     ----------
-    lists
-        The words; by default the papers' dos and don'ts.
+    options
+        `CorrelateOptions`, or its fields as keywords.
     encoder, vectors
-        Where the bias and where the association come from: names, files or objects.
-    sets
-        The association sets; by default the papers' A and B.
-    seed
-        Seeds every interval.
+        Where the bias and where the association come from: names, files or objects; else what the
+        options name.
 
     Examples
     --------
@@ -79,14 +60,16 @@ def correlate_words(
     >>> record.statistics["correlation"].within.keys() == {"dos", "don'ts"}
     True
     """
-    dos, donts = (lists or WordLists()).read()
+    asked = chosen_options(CorrelateOptions, options, given)
+    dos, donts = read_lists(asked)
     words = [*dos, *donts]
     groups = [DOS] * len(dos) + [DONTS] * len(donts)
-    chosen = load_word_sets(sets)
+    chosen = load_word_sets(asked.sets)
+    vectors, encoder = vectors or asked.vectors, encoder or asked.encoder
     table = load_vectors(vectors) if isinstance(vectors, str) else vectors
-    axis = WordAssociation(table, chosen.positive, chosen.negative, seed=seed)
+    axis = WordAssociation(table, chosen.positive, chosen.negative, seed=asked.seed)
     model = load_encoder(encoder) if isinstance(encoder, str) else encoder
-    biases = ChoiceMachine(model, load_template("moral"), seed=seed).score(words)
+    biases = ChoiceMachine(model, load_template("moral"), seed=asked.seed).score(words)
     values = [None if math.isnan(value) else float(value) for value in axis.scores(words)]
     pairs = [
         WordPair(word, group, value, bias.score, bias.low, bias.high)
@@ -100,12 +83,12 @@ def correlate_words(
     missing = [pair.word for pair in pairs if pair.association is None]
     return RunRecord(
         "words correlate",
-        seed=seed,
+        seed=asked.seed,
         config={"encoder": model.name, "vectors": table.name, "sets": chosen.name},
         models=[ModelRef(item.name, item.checksum) for item in (model, table)],
         results=pairs,
         statistics={
-            "correlation": correlate(first, second, labels, seed=seed),
+            "correlation": correlate(first, second, labels, seed=asked.seed),
             "bias": {side: summarise(values) for side, values in sides.items()},
             "t": t_test(sides[DOS], sides[DONTS], equal_variance=True),
             "missing": missing,

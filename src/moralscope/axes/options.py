@@ -12,6 +12,7 @@ from typing import Annotated
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options, Seed
 from moralscope.models.options import ENCODERS, EXPERTS, EncoderName
+from moralscope.words.options import SETS, VECTORS, ListOptions, SetsName, VectorsName
 
 TEMPLATES = ("moral", "gender")
 FITS = ("pca", "labelled")
@@ -282,6 +283,16 @@ class RankOptions(Options):
     """How candidate answers to a question are ranked; the tour (`demo`) takes the same."""
 
     encoder: EncoderName = "minilm"
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrelateOptions(ListOptions):
+    """Whose bias is correlated with whose association, over which words."""
+
+    encoder: EncoderName = "minilm"
+    vectors: VectorsName = VECTORS
+    sets: SetsName = SETS
     seed: Seed = 0
 
 

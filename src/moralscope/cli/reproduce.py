@@ -224,7 +224,7 @@ def _figures(result: "ChoiceReproduction", paper: Any) -> "Table":
 
 def _show_vocabulary(words: "WordsReproduction") -> None:
     from moralscope.cli.output import correlation_rows, out, plain_table
-    from moralscope.cli.words_extract import show_extracted, valence_table
+    from moralscope.cli.words import show_extracted, valence_table
 
     out.print(f"\nWords of {words.vectors}", style="bold underline")
     table = plain_table("WEAT values, ours against", "r")

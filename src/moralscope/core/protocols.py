@@ -50,6 +50,16 @@ class WordVectors(Protocol):
     @property
     def words(self) -> Sequence[str]: ...
 
+    @property
+    def case(self) -> str:
+        """`exact`, or `lower`: words are looked up in lower case."""
+        ...
+
+    @property
+    def duplicates(self) -> int:
+        """How many rows are never used, because their word has one already."""
+        ...
+
     def __contains__(self, word: object) -> bool: ...
 
     def vectors(self, words: Sequence[str]) -> Matrix: ...

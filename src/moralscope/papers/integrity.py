@@ -37,7 +37,7 @@ from moralscope.rules.reading import AnnotationFile
 from moralscope.rules.records import Annotation
 from moralscope.rules.splits import split_annotations
 from moralscope.rules.statistics import reliability
-from moralscope.words.alignment import unit_rows
+from moralscope.stats.summary import unit_rows
 
 SHIFTED = "Social-Chem"  # the row of Table 2
 NEEDED = (

@@ -19,7 +19,7 @@ from moralscope.models.store import Progress, data_file
 from moralscope.stats import Correlation, correlate
 from moralscope.words.association import WordAssociation
 from moralscope.words.extract import extract
-from moralscope.words.validate import validate
+from moralscope.words.valence import validate
 from moralscope.words.vectors import load_vectors
 
 log = logging.getLogger(__name__)

@@ -64,3 +64,16 @@ def without_column_effects(table: Floats) -> Floats:
     left = table - means - (table.mean(axis=0) - table.mean())
     widened: Floats = means + left * np.sqrt(rows / (rows - 1)) if rows > 1 else table
     return widened
+
+
+def unit_rows(rows: Floats) -> Floats:
+    """Return rows of length one; a row without length stays what it is.
+
+    Examples
+    --------
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    units: Floats = rows / np.where(norms == 0, 1.0, norms)
+    return units

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
+from moralscope.stats.summary import unit_rows
 from moralscope.steer.pairs import Pair
-from moralscope.words.alignment import unit_rows
 
 _NEGLIGIBLE = 1e-4  # of the largest singular value: rounding, not a direction
 Floats = NDArray[np.float64]

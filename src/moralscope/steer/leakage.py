@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.words.alignment import unit_rows
+from moralscope.stats.summary import unit_rows
 
 _FOLDS = 5
 _NEIGHBOURS = 10

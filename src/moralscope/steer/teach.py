@@ -20,9 +20,9 @@ from moralscope.io.actions import ActionList, check_actions
 from moralscope.io.run_records import check_writable, model_refs
 from moralscope.models.encoders import load_encoder
 from moralscope.stats import correlate
+from moralscope.stats.summary import unit_rows
 from moralscope.steer.corrections import Correction, parse_corrections
 from moralscope.steer.teaching import REACH, Taught, teach_direction
-from moralscope.words.alignment import unit_rows
 
 JOB = "teach"
 MAX_CORRECTIONS = 2000

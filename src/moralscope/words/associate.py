@@ -8,20 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from moralscope.core.errors import InputError
+from moralscope.core.options import chosen_options
 from moralscope.core.protocols import WordVectors
 from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
 from moralscope.io.actions import ActionList, check_actions
-from moralscope.models.store import Progress
 from moralscope.stats import summarise
-from moralscope.words.association import associations
+from moralscope.words.association import WordAssociation, weat
+from moralscope.words.options import PLURAL, AssociateOptions
 from moralscope.words.vectors import load_vectors
-from moralscope.words.weat import PERMUTATIONS, WeatResult, weat
-from moralscope.words.word_sets import CALISKAN, DEFAULT, Published, WordSets, load_word_sets
+from moralscope.words.word_sets import CALISKAN, Published, WordSets, load_word_sets
 
 JOB = "words associate"
-VECTORS = "googlenews-26k"
 ALL = "all"
-LEAVE, PLURAL = MISSING = ("leave", "plural")
 _LEVEL = 0.05
 _NAMED = 12  # words that a warning names
 
@@ -49,19 +47,12 @@ class WeatRow:
     problem: str | None = None
 
 
-def prepare_vectors(
-    name: str, *, case: str = "exact", progress: Progress | None = None
-) -> WordVectors:
-    """Load word vectors by name, reporting bytes while they are fetched."""
-    return load_vectors(name, case=case, progress=progress)
-
-
 def associate(
     words: Sequence[str] | ActionList,
+    options: AssociateOptions | None = None,
     *,
-    vectors: str | WordVectors = VECTORS,
-    sets: str = DEFAULT,
-    seed: int = 0,
+    vectors: str | WordVectors | None = None,
+    **given: Any,
 ) -> RunRecord:
     """Score words by Eq. 1 of Jentzsch et al. 2019; positive leans to A, negative to B.
 
@@ -69,12 +60,11 @@ def associate(
     ----------
     words
         What is to be scored; a word that the vectors do not hold gets a score of None.
+    options
+        `AssociateOptions`, or its fields as keywords. The seed is that of the bootstrap over the
+        words of the sets behind every interval.
     vectors
-        A name, a file, or any object with the `WordVectors` protocol.
-    sets
-        `papers`, `career-family`, `caliskan-1` to `-10`, or a YAML/TOML/JSON file of your own.
-    seed
-        Seeds the bootstrap over the words of the sets behind every interval.
+        A name, a file, or any object with the `WordVectors` protocol; else what the options name.
 
     Examples
     --------
@@ -82,18 +72,21 @@ def associate(
     >>> [(row.word, row.score is None) for row in record.results]
     [('gift', False), ('zzz', True)]
     """
+    asked = chosen_options(AssociateOptions, options, given)
     listed = (words if isinstance(words, ActionList) else check_actions(words)).actions
-    model = load_vectors(vectors) if isinstance(vectors, str) else vectors
-    chosen = _chosen(sets, model)
-    found = associations(model, listed, chosen.positive, chosen.negative, seed=seed)
-    scores = [row.score for row in found.scores if row.score is not None]
-    missing = list(dict.fromkeys(row.word for row in found.scores if row.score is None))
-    set_missing = {"positive": found.missing_positive, "negative": found.missing_negative}
+    model = _vectors(vectors, asked)
+    chosen = _chosen(asked.sets, model)
+    axis = WordAssociation(model, chosen.positive, chosen.negative, seed=asked.seed)
+    rows = axis.associate(listed)
+    scores = [row.score for row in rows if row.score is not None]
+    missing = list(dict.fromkeys(row.word for row in rows if row.score is None))
+    set_missing = {"positive": axis.missing_positive, "negative": axis.missing_negative}
     return RunRecord(
         JOB,
-        seed=seed,
+        seed=asked.seed,
         config={
-            **_vector_config(model),
+            "vectors": model.name,
+            "case": model.case,
             "sets": chosen.name,
             "positive": chosen.positive,
             "negative": chosen.negative,
@@ -101,7 +94,7 @@ def associate(
             "words": len(listed),
         },
         models=[ModelRef(model.name, model.checksum)],
-        results=found.scores,
+        results=rows,
         statistics={
             "scores": summarise(scores),
             "missing": missing,
@@ -125,11 +118,10 @@ def associate(
 
 def associate_tests(
     tests: str | Sequence[str] = ALL,
+    options: AssociateOptions | None = None,
     *,
-    vectors: str | WordVectors = VECTORS,
-    permutations: int = PERMUTATIONS,
-    missing: str = LEAVE,
-    seed: int = 0,
+    vectors: str | WordVectors | None = None,
+    **given: Any,
 ) -> RunRecord:
     """Run association tests (WEAT) beside the published effect sizes.
 
@@ -140,11 +132,9 @@ def associate_tests(
     ----------
     tests
         `all` (Caliskan's ten), names, or files with target sets x and y.
-    permutations
-        Partitions to sample where there are too many for an exact p.
-    missing
-        What is done about a word out of vocabulary: `leave` it out, or let its `plural` (or
-        singular) stand in where the vectors hold that. Either way it is named.
+    options, vectors
+        As in `associate`. A word out of vocabulary is left out, or its plural (or singular) stands
+        in where the vectors hold that; either way it is named.
 
     Examples
     --------
@@ -152,17 +142,16 @@ def associate_tests(
     >>> record.results[0].published["glove"].d, record.results[0].exact
     (1.06, True)
     """
+    asked = chosen_options(AssociateOptions, options, given)
     names = CALISKAN if tests == ALL else [tests] if isinstance(tests, str) else tests
-    model = load_vectors(vectors) if isinstance(vectors, str) else vectors
+    model = _vectors(vectors, asked)
     chosen = [_chosen(name, model) for name in names]
-    if missing not in MISSING:
-        raise InputError(f"there is no policy '{missing}'", f"use {' or '.join(MISSING)}")
     stand_ins: dict[str, str] = {}
-    if missing == PLURAL:
+    if asked.missing == PLURAL:
         for place, sets in enumerate(chosen):
             chosen[place], found = sets.with_plurals(model)
             stand_ins |= found
-    rows = [_run(model, sets, permutations, seed) for sets in chosen]
+    rows = [_run(model, sets, asked.permutations, asked.seed) for sets in chosen]
     problems = [row.problem for row in rows if row.problem]
     if len(problems) == len(rows):
         raise InputError(
@@ -171,12 +160,13 @@ def associate_tests(
         )
     return RunRecord(
         JOB,
-        seed=seed,
+        seed=asked.seed,
         config={
-            **_vector_config(model),
+            "vectors": model.name,
+            "case": model.case,
             "tests": [sets.name for sets in chosen],
-            "permutations": permutations,
-            "missing": missing,
+            "permutations": asked.permutations,
+            "missing": asked.missing,
             "effect_size": "difference of means / population standard deviation over x and y",
             "interval": "95 % percentile bootstrap over target words; p: Clopper-Pearson",
         },
@@ -196,16 +186,21 @@ def associate_tests(
     )
 
 
+def _vectors(given: str | WordVectors | None, options: AssociateOptions) -> WordVectors:
+    name = given or options.vectors
+    return load_vectors(name, case=options.case) if isinstance(name, str) else name
+
+
 def _chosen(name: str, model: WordVectors) -> WordSets:
     """Load sets; where the vectors lower words, lower them here too, so that overlaps show."""
     sets = load_word_sets(name)
-    return sets.lowered() if getattr(model, "case", "exact") == "lower" else sets
+    return sets.lowered() if model.case == "lower" else sets
 
 
 def _run(model: WordVectors, sets: WordSets, permutations: int, seed: int) -> WeatRow:
     targets = sets.targets()
     try:
-        found: WeatResult = weat(model, targets, permutations=permutations, seed=seed)
+        found = weat(model, targets, permutations=permutations, seed=seed)
     except InputError as error:
         return WeatRow(sets.name, sets.about, sets.published, problem=error.problem)
     return WeatRow(
@@ -226,13 +221,6 @@ def _run(model: WordVectors, sets: WordSets, permutations: int, seed: int) -> We
         n_y=found.n_y,
         missing=found.missing,
     )
-
-
-def _vector_config(model: WordVectors) -> dict[str, Any]:
-    return {
-        "vectors": model.name,
-        "case": getattr(model, "case", "exact"),
-    }
 
 
 def _notes(sets: WordSets, row: WeatRow) -> list[str]:
@@ -262,7 +250,7 @@ def _missing_note(of_what: str, missing: Sequence[str]) -> list[str]:
 
 def _own_set_note(words: Sequence[str], sets: WordSets, model: WordVectors) -> list[str]:
     known = {*sets.positive, *sets.negative}
-    lower = getattr(model, "case", "exact") == "lower"
+    lower = model.case == "lower"
     own = sorted({word for word in words if (word.lower() if lower else word) in known})
     if not own:
         return []
@@ -278,7 +266,7 @@ def _stand_in_note(stand_ins: Mapping[str, str]) -> list[str]:
 
 
 def _duplicate_note(model: WordVectors) -> list[str]:
-    count = getattr(model, "duplicates", 0)
+    count = model.duplicates
     return [f"{model.name} holds {count} duplicate words: the first is used"] if count else []
 
 

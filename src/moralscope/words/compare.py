@@ -5,7 +5,6 @@ Returns run records. What was too rare to be compared is always named, never rep
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -13,29 +12,33 @@ from typing import Any
 import numpy as np
 
 from moralscope.core.errors import InputError
+from moralscope.core.options import chosen_options
 from moralscope.core.records import NOT_ADVICE, RunRecord
 from moralscope.io.actions import read_actions
 from moralscope.words.comparison import (
     MIN_SPREAD,
-    ActionDifference,
     CorpusComparison,
     Ground,
     common_ground,
     everyday_actions,
 )
-from moralscope.words.corpora import Corpus, corpus_files, read_files
+from moralscope.words.corpora import (
+    Corpus,
+    Period,
+    corpus_files,
+    dated_files,
+    periods,
+    read_files,
+)
+from moralscope.words.options import CompareOptions
 from moralscope.words.paper import load_paper
-from moralscope.words.periods import Period, dated_files, periods
+from moralscope.words.spaces import TrainingSettings, train_runs
 from moralscope.words.trajectories import PeriodGround, period_ground, trajectories
-from moralscope.words.word_sets import DEFAULT, WordSets, load_word_sets
-from moralscope.words.word_training import TrainingSettings, train_runs
-
-__all__ = ["ActionDifference", "CompareOptions", "compare_corpora", "compare_over_time"]
+from moralscope.words.word_sets import load_word_sets
 
 JOB = "words compare"
 MIN_CORPUS = 5_000  # words: below this, vectors are noise
 SMALL_CORPUS = 100_000
-MIN_RUNS = 3
 _NAMED = 12  # words that a warning names
 _INTERVAL = "95 %: mean ± t·sd over runs, each on a bootstrap draw of the text with its own seed"
 _CHANCE = "one action in twenty leaves its 95 % interval by chance"
@@ -43,38 +46,12 @@ _CHANCE = "one action in twenty leaves its 95 % interval by chance"
 Report = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class CompareOptions:
-    """What is compared, and with how much work.
-
-    Parameters
-    ----------
-    words
-        A file with one action (a single word) a line; by default everyday actions and the
-        papers' dos and don'ts.
-    sets
-        Association sets A and B: `papers`, or a file of your own.
-    runs
-        Trainings of each corpus; intervals are taken over them.
-    dimensions
-        Length of the word vectors.
-    min_count
-        How often every corpus must use a word.
-    """
-
-    words: Path | None = None
-    sets: str = DEFAULT
-    runs: int = 6
-    dimensions: int = 50
-    min_count: int = 10
-
-
 def compare_corpora(
     corpora: Sequence[tuple[str, Path]],
     options: CompareOptions | None = None,
     *,
-    seed: int = 0,
     report: Report | None = None,
+    **given: Any,
 ) -> RunRecord:
     """Compare how two or more corpora value actions.
 
@@ -83,9 +60,8 @@ def compare_corpora(
     corpora
         A name and a text file or folder for each.
     options
-        What is compared, and with how much work.
-    seed
-        Seeds the draws of text and the training of vectors.
+        What is compared, and with how much work; or the fields of `CompareOptions` as keywords.
+        The seed is that of the draws of text and of the training of vectors.
     report
         Called with (done, total) trainings as the work goes on.
 
@@ -95,21 +71,22 @@ def compare_corpora(
         `results` holds an `ActionDifference` for every action and pair of corpora, per pair the
         biggest mover first; `statistics` the shared and divergent dos and don'ts.
     """
-    chosen = options or CompareOptions()
+    chosen = chosen_options(CompareOptions, options, given)
     _check_names(corpora)
-    actions, sets, notes = _prepare(chosen)
+    actions, notes = _actions(chosen.words)
+    sets = load_word_sets(chosen.sets).lowered()
     files = [corpus_files(path) for _, path in corpora]  # every path is looked at before any work
     texts = [read_files(found, name) for (name, _), found in zip(corpora, files, strict=True)]
     notes += _check_sizes(texts)
     ground = common_ground(texts, actions, sets, chosen.min_count)
     settings = _settings(chosen)
-    spaces = train_runs(texts, settings, runs=chosen.runs, seed=seed, report=report)
+    spaces = train_runs(texts, settings, runs=chosen.runs, seed=chosen.seed, report=report)
     comparison = CorpusComparison(texts, spaces, ground)
     pairs = combinations(range(len(texts)), 2)
     results = [row for pair in pairs for row in comparison.differences(*pair)]
     return RunRecord(
         JOB,
-        seed=seed,
+        seed=chosen.seed,
         config={
             **_config(chosen, settings, texts, ground),
             "mode": "corpora",
@@ -133,10 +110,8 @@ def compare_over_time(
     path: Path,
     options: CompareOptions | None = None,
     *,
-    index: Path | None = None,
-    width: int = 25,
-    seed: int = 0,
     report: Report | None = None,
+    **given: Any,
 ) -> RunRecord:
     """Follow how a corpus values actions over time.
 
@@ -144,38 +119,35 @@ def compare_over_time(
     ----------
     path
         A folder of text files with a year in their names.
-    options
-        What is compared, and with how much work.
-    index
-        A two-column file (file, year), for names without a year.
-    width
-        Years a period spans. Wide enough for 100,000 words or more in each, if possible.
-    seed, report
-        As in `compare_corpora`.
+    options, report
+        As in `compare_corpora`. `index` is a two-column file (file, year), for names without a
+        year; `width` the years a period spans, wide enough for 100,000 words or more in each, if
+        possible.
 
     Returns
     -------
     RunRecord
         `results` holds a `Trajectory` for every action, the biggest mover first.
     """
-    chosen = options or CompareOptions()
-    if width < 1:
-        raise InputError("--bin is below 1", "give the years a period spans, e.g. 25")
-    actions, sets, notes = _prepare(chosen)
-    dated = dated_files(path, index)
-    texts, left_out = _read_periods(periods(dated, width))
+    chosen = chosen_options(CompareOptions, options, given)
+    actions, notes = _actions(chosen.words)
+    sets = load_word_sets(chosen.sets).lowered()
+    dated = dated_files(path, chosen.index)
+    texts, left_out = _read_periods(periods(dated, chosen.width))
     whole = read_files(list(dated), path.name)
     notes += left_out + _check_sizes(texts)
     ground = period_ground(whole, texts, actions, sets, chosen.min_count)
     settings = _settings(chosen)
-    spaces = train_runs([whole, *texts], settings, runs=chosen.runs, seed=seed, report=report)
+    spaces = train_runs(
+        [whole, *texts], settings, runs=chosen.runs, seed=chosen.seed, report=report
+    )
     return RunRecord(
         JOB,
-        seed=seed,
+        seed=chosen.seed,
         config={
             **_config(chosen, settings, texts, ground),
             "mode": "over time",
-            "bin": width,
+            "bin": chosen.width,
             "periods": [text.name for text in texts],
         },
         models=[],
@@ -201,18 +173,6 @@ def _check_names(corpora: Sequence[tuple[str, Path]]) -> None:
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if twice is not None:
         raise InputError(f"two corpora are called '{twice}'", "give each a name of its own")
-
-
-def _prepare(options: CompareOptions) -> tuple[tuple[str, ...], WordSets, list[str]]:
-    """Check the options and load the words, before any corpus is read."""
-    if options.runs < MIN_RUNS:
-        raise InputError(f"--seeds is below {MIN_RUNS}", "intervals need at least three runs")
-    if options.dimensions < 2 or options.min_count < 1:
-        raise InputError(
-            "--dimensions is below 2 or --min-count below 1", "leave them at their defaults"
-        )
-    actions, notes = _actions(options.words)
-    return actions, load_word_sets(options.sets).lowered(), notes
 
 
 def _actions(path: Path | None) -> tuple[tuple[str, ...], list[str]]:

@@ -1,7 +1,7 @@
 """How several corpora value the same actions: values by rank, movers by two standardised changes.
 
 Each corpus has its own word vectors, trained several times on bootstrap draws of its text
-(`engine.word_training`). For every word that all corpora use often enough:
+(`spaces`). For every word that all corpora use often enough:
 
 * its **value** is Eq. 1 of Jentzsch et al. 2019 inside the corpus' own space,
   s(w, A, B) = mean cos(w, a) - mean cos(w, b), compared **by rank**: its percentile among the
@@ -27,10 +27,10 @@ from scipy.special import stdtrit
 from scipy.stats import rankdata
 
 from moralscope.core.errors import InputError
-from moralscope.words.alignment import centred_units, similarity, unit_rows
+from moralscope.stats.summary import unit_rows
 from moralscope.words.corpora import Corpus
+from moralscope.words.spaces import WordSpace, centred_units, similarity
 from moralscope.words.word_sets import WordSets
-from moralscope.words.word_training import WordSpace
 
 MIN_SPREAD = 5  # blocks of text a word must occur in: one chapter is no usage
 MIN_SET = 3

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from moralscope.core.errors import InputError
-from moralscope.words.alignment import centred_units, rotation
 from moralscope.words.comparison import (
     Floats,
     frequent_words,
@@ -22,8 +21,8 @@ from moralscope.words.comparison import (
     usable_sets,
 )
 from moralscope.words.corpora import Corpus
+from moralscope.words.spaces import WordSpace, centred_units, rotation
 from moralscope.words.word_sets import WordSets
-from moralscope.words.word_training import WordSpace
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from moralscope.core.errors import InputError, MissingExtra
+from moralscope.core.options import chosen_options
+from moralscope.core.records import ModelRef, RunRecord
+from moralscope.io.actions import read_actions
 from moralscope.models.store import data_file
 from moralscope.stats import Summary, TTest, summarise, t_test
+from moralscope.words.options import ListOptions, ValidateOptions
+from moralscope.words.paper import load_paper
 
 _AFINN = "AFINN-en-165.txt"
 
@@ -162,3 +168,66 @@ def _valence(values: Sequence[float]) -> Valence:
     found = summarise(values)
     shrink = math.sqrt((found.n - 1) / found.n) if found.n else math.nan
     return Valence(found.n, found.mean, found.sd, found.sd * shrink)
+
+
+def validate(options: ValidateOptions | None = None, **given: Any) -> RunRecord:
+    """Compare the valence of two lists of words, by default the papers' printed lists.
+
+    `options` are `ValidateOptions`, or its fields as keywords.
+    """
+    chosen = chosen_options(ValidateOptions, options, given)
+    lexicon = load_valence(chosen.valence)
+    first, second = read_lists(chosen)
+    statistics = valence_statistics(first, second, lexicon)
+    if chosen.dos is None:
+        statistics["paper"] = PAPER
+    return RunRecord(
+        "words validate",
+        seed=chosen.seed,
+        config={
+            "dos": str(chosen.dos or "paper"),
+            "donts": str(chosen.donts or "paper"),
+            "unrated": "0 in all_words, left out in rated_only",
+            "test": "Student's t, two-sided",
+        },
+        models=[ModelRef(lexicon.name, lexicon.checksum)],
+        results=[
+            RatedWord(word, side, lexicon.ratings.get(word))
+            for side, words in (("do", first), ("don't", second))
+            for word in words
+        ],
+        statistics=statistics,
+        warnings=_warnings(first, second, lexicon),
+    )
+
+
+def read_lists(options: ListOptions) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the two lists of words that the options name; the papers' dos and don'ts, if none."""
+    if options.dos is None or options.donts is None:
+        return load_paper().dos, load_paper().donts
+    return read_actions(options.dos).actions, read_actions(options.donts).actions
+
+
+def valence_statistics(
+    dos: Sequence[str], donts: Sequence[str], lexicon: ValenceLexicon
+) -> dict[str, Any]:
+    """Return the comparison with all words and with rated words only, as a record keeps it."""
+    found = validate_lists(dos, donts, lexicon.ratings)
+    return {
+        "lexicon": ModelRef(lexicon.name, lexicon.checksum),
+        "all_words": found.all_words,
+        "rated_only": found.rated_only,
+    }
+
+
+def _warnings(dos: Sequence[str], donts: Sequence[str], lexicon: ValenceLexicon) -> list[str]:
+    found = []
+    both = sorted(set(dos) & set(donts))
+    if both:
+        found.append(f"words on both sides: {', '.join(both)}")
+    for name, words in (("dos", dos), ("don'ts", donts)):
+        if len(set(words)) < len(words):
+            found.append(f"words stand more than once among the {name} and count each time")
+        if sum(word in lexicon.ratings for word in words) < 2:
+            found.append(f"fewer than two of the {name} are in {lexicon.name}: no t for rated only")
+    return found

@@ -1,15 +1,109 @@
-"""The verbs of a vocabulary, each once, in base form (Jentzsch et al. 2019, verb extraction).
+"""English verbs and their base forms, and the verbs of a vocabulary, each once.
 
-The paper filters the vocabulary by "a huge external list of verbs" and rates words "in stemmed
-form" so that conjugations do not repeat. Here a verb is rated by the vector of its base form;
-where the vocabulary lacks that, by the vector of its most frequent conjugation.
-Spellings stay as they are: "savor" and "savour" are two verbs.
+Which words can be verbs, main use first: Moby Part-of-Speech (Grady Ward, public domain). Which
+base form a conjugation has: the lemma table of LemmInflect (MIT), made from the NIH SPECIALIST
+Lexicon; it also adds the verbs that Moby lacks. The store pins both tables by checksum. Words only:
+no sentence is tagged, so "left" is a form of "leave" wherever it stands.
+
+Jentzsch et al. 2019 filter the vocabulary by "a huge external list of verbs" and rate words "in
+stemmed form" so that conjugations do not repeat. Here a verb is rated by the vector of its base
+form; where the vocabulary lacks that, by the vector of its most frequent conjugation. Spellings
+stay as they are: "savor" and "savour" are two verbs.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import gzip
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
-from moralscope.words.lemmas import VerbLexicon
+from moralscope.models.store import Progress, Store
+
+ENTRY = "english-verbs"
+MOBY, LEMMAS = "mobypos.txt", "lemma_lu.csv.gz"
+_SEPARATOR = "\u00d7"
+_VERB_CODES = frozenset("Vti")  # Moby: participle and other, transitive, intransitive
+_CONSONANTS = frozenset("bcdfghjklmnpqrstvwxyz")
+
+
+@dataclass(frozen=True, slots=True)
+class VerbLexicon:
+    """Verbs, those whose main use is a verb, and the base forms of conjugations.
+
+    Examples
+    --------
+    >>> lexicon = VerbLexicon("mine", "", frozenset({"poison", "kill"}), frozenset({"kill"}))
+    >>> lexicon.base("killing"), lexicon.base("poison"), lexicon.base("table")
+    (None, 'poison', None)
+    """
+
+    name: str
+    checksum: str
+    verbs: frozenset[str]
+    mainly_verbs: frozenset[str]
+    lemmas: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def base(self, word: str) -> str | None:
+        """Return the base form of a lower-case verb or conjugation; None if it is neither."""
+        lemmas = self.lemmas.get(word, ())
+        others = [lemma for lemma in lemmas if lemma != word]
+        # "lay" is a base form although it is the past of "lie" too; "bungling" is none.
+        if others and (word not in lemmas or word.endswith(("ed", "ing"))):
+            return others[0]
+        if lemmas:
+            return word
+        if word not in self.verbs:
+            return None
+        return next((stem for stem in _stems(word) if stem in self.verbs), word)
+
+
+def load_verb_lexicon(progress: Progress | None = None) -> VerbLexicon:
+    """Return the English verbs of the store, pulling them (4 MB) if they are not here."""
+    store = Store()
+    folder = store.ensure(ENTRY, progress)
+    return read_verb_lexicon(folder, ENTRY, store.entry(ENTRY).sha256)
+
+
+def read_verb_lexicon(folder: Path, name: str, checksum: str) -> VerbLexicon:
+    """Read the two tables of `folder`."""
+    uses = dict(_moby_rows(folder / MOBY))
+    lemmas: dict[str, tuple[str, ...]] = {}
+    not_only_verbs = set()
+    for word, part, bases in _lemma_rows(folder / LEMMAS):
+        if part == "verb":
+            lemmas[word] = bases
+        else:
+            not_only_verbs.add(word)
+    base_forms = {base for row in lemmas.values() for base in row}
+    verbs = base_forms | {word for word, codes in uses.items() if _VERB_CODES.intersection(codes)}
+    mainly = {word for word, codes in uses.items() if codes[0] in _VERB_CODES}
+    mainly |= base_forms - uses.keys() - not_only_verbs
+    return VerbLexicon(name, checksum, frozenset(verbs), frozenset(mainly), lemmas)
+
+
+def _moby_rows(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield lower-case words with their codes. Rows end in CR; a word may have spaces in it."""
+    for row in path.read_text("utf-8").splitlines():
+        word, _, codes = row.partition(_SEPARATOR)
+        if codes and len(word) > 1 and word.islower() and " " not in word:
+            yield word, codes
+
+
+def _lemma_rows(path: Path) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    with gzip.open(path, "rt", encoding="utf-8") as rows:
+        for row in rows:
+            word, part, bases = row.rstrip("\n").split(",")
+            if word[0].isalpha():  # not 'd, 'll
+                yield word, part, tuple(bases.split("/"))
+
+
+def _stems(word: str) -> Iterator[str]:
+    """Yield what a regular conjugation that no table knows may come from, likeliest first."""
+    for ending, replacements in (("ied", ("y",)), ("ed", ("e", "")), ("ing", ("e", ""))):
+        stem = word.removesuffix(ending)
+        if stem != word:
+            yield from (stem + replacement for replacement in replacements)
+            if len(stem) > 2 and stem[-1] == stem[-2] and stem[-1] in _CONSONANTS:
+                yield stem[:-1]
 
 
 @dataclass(frozen=True, slots=True)

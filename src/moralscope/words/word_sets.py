@@ -19,12 +19,11 @@ from moralscope.core.errors import InputError
 from moralscope.core.registry import registry
 from moralscope.io.documents import YamlProblem, compose
 from moralscope.io.files import read_small_text
-from moralscope.words.association import first_twice
+from moralscope.words.association import TargetSets, first_twice
+from moralscope.words.options import SETS
 from moralscope.words.paper import load_paper
-from moralscope.words.weat import TargetSets
 
 CALISKAN = tuple(f"caliskan-{number}" for number in range(1, 11))
-DEFAULT = "papers"
 _KIND = "word sets"
 _DEPTH = 4  # a mapping of lists; a little more, so that what is too deep is named by its key
 _LISTS = ("positive", "negative", "x", "y")
@@ -250,7 +249,7 @@ def _built_in() -> dict[str, WordSets]:
     lists = {name: tuple(words.split(", ")) for name, words in data["lists"].items()}
     paper = load_paper()
     about = "positive and negative words of Schramowski et al. 2019, Table 2"
-    found = {DEFAULT: WordSets(DEFAULT, paper.positive_words, paper.negative_words, about=about)}
+    found = {SETS: WordSets(SETS, paper.positive_words, paper.negative_words, about=about)}
     for name, row in data["sets"].items():
         chosen = {key: lists[row[key]] for key in _LISTS if key in row}
         published = {

@@ -1,6 +1,6 @@
 import pytest
 
-from moralscope.axes.correlate import WordLists, correlate_words
+from moralscope.axes.correlate import correlate_words
 from moralscope.core.errors import InputError
 
 
@@ -27,7 +27,7 @@ def test_own_lists_come_from_two_files(tmp_path):
     dos, donts = tmp_path / "dos.txt", tmp_path / "donts.txt"
     dos.write_text("joy\nlove\ngift\n")
     donts.write_text("war\npoison\nkill\n")
-    record = correlate_words(WordLists(dos, donts), encoder="scripted", vectors="scripted")
+    record = correlate_words(dos=dos, donts=donts, encoder="scripted", vectors="scripted")
     assert [pair.word for pair in record.results] == [
         "joy",
         "love",
@@ -37,14 +37,14 @@ def test_own_lists_come_from_two_files(tmp_path):
         "kill",
     ]
     with pytest.raises(InputError, match="one of --dos and --donts is missing"):
-        correlate_words(WordLists(dos), encoder="scripted", vectors="scripted")
+        correlate_words(dos=dos, encoder="scripted", vectors="scripted")
 
 
 def test_words_that_no_vector_holds_are_refused(tmp_path):
     path = tmp_path / "words.txt"
     path.write_text("qqqq\nzzzz\n")
     with pytest.raises(InputError, match="none of the words"):
-        correlate_words(WordLists(path, path), encoder="scripted", vectors="scripted")
+        correlate_words(dos=path, donts=path, encoder="scripted", vectors="scripted")
 
 
 def test_figure_four_holds_with_our_own_vectors(use_lite):

@@ -3,14 +3,9 @@
 import json
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from moralscope.cli import words_extract
-
-app = typer.Typer()
-app.command("extract")(words_extract.extract)
-app.command("validate")(words_extract.validate)
+from moralscope.cli.words import app
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from scipy.stats import pearsonr
 
 from moralscope.core.errors import InputError
 from moralscope.models.store import data_file
-from moralscope.words.association import WordAssociation, associations
+from moralscope.words.association import WordAssociation
 from moralscope.words.paper import load_paper
 from moralscope.words.vectors import TableVectors, scripted_vectors
 
@@ -28,8 +28,8 @@ def cosine(u, v):
 def test_scores_are_the_formula_word_by_word():
     vectors = scripted_vectors()
     words = ["gift", "steal", "joy"]
-    found = associations(vectors, words, A, B)
-    for word, row in zip(words, found.scores, strict=True):
+    found = WordAssociation(vectors, A, B).associate(words)
+    for word, row in zip(words, found, strict=True):
         w = vectors.vectors([word])[0]
         to_a = np.mean([cosine(w, a) for a in vectors.vectors(A)])
         to_b = np.mean([cosine(w, b) for b in vectors.vectors(B)])
@@ -38,25 +38,27 @@ def test_scores_are_the_formula_word_by_word():
 
 
 def test_missing_words_are_none_and_named():
-    found = associations(scripted_vectors(), ["zzz", "gift"], [*A, "nope"], ["nada", *B])
-    assert found.scores[0].score is None
-    assert found.scores[0].low is None
-    assert found.scores[1].score is not None
+    found = WordAssociation(scripted_vectors(), [*A, "nope"], ["nada", *B])
+    missing, known = found.associate(["zzz", "gift"])
+    assert missing.score is None
+    assert missing.low is None
+    assert known.score is not None
     assert found.missing_positive == ("nope",)
     assert found.missing_negative == ("nada",)
 
 
 def test_missing_set_words_leave_the_mean_of_the_others():
     vectors = scripted_vectors()
-    with_missing = associations(vectors, ["gift"], [*A, "nope"], B).scores
-    assert with_missing == associations(vectors, ["gift"], A, B).scores
+    with_missing = WordAssociation(vectors, [*A, "nope"], B).associate(["gift"])
+    assert with_missing == WordAssociation(vectors, A, B).associate(["gift"])
 
 
 def test_a_vector_without_length_is_missing_not_neutral():
     vectors = table(good=[1, 0], bad=[0, 1], nothing=[0, 0], mild=[2, 1])
-    found = associations(vectors, ["nothing", "mild"], ["good", "nothing"], ["bad"])
-    assert found.scores[0].score is None
-    assert found.scores[1].score == pytest.approx(1 / np.sqrt(5))
+    found = WordAssociation(vectors, ["good", "nothing"], ["bad"])
+    nothing, mild = found.associate(["nothing", "mild"])
+    assert nothing.score is None
+    assert mild.score == pytest.approx(1 / np.sqrt(5))
     assert found.missing_positive == ("nothing",)
 
 
@@ -70,11 +72,11 @@ def test_swapping_the_sets_turns_the_sign():
 
 def test_an_interval_does_not_hang_on_its_neighbours_and_follows_the_seed():
     vectors = scripted_vectors()
-    alone = associations(vectors, ["gift"], A, B).scores[0]
-    beside = associations(vectors, ["steal", "gift"], A, B).scores[1]
+    alone = WordAssociation(vectors, A, B).associate(["gift"])[0]
+    beside = WordAssociation(vectors, A, B).associate(["steal", "gift"])[1]
     for end in ("score", "low", "high"):
         assert getattr(beside, end) == pytest.approx(getattr(alone, end), abs=1e-12)
-    other = associations(vectors, ["gift"], A, B, seed=1).scores[0]
+    other = WordAssociation(vectors, A, B, seed=1).associate(["gift"])[0]
     assert other.score == alone.score
     assert (other.low, other.high) != (alone.low, alone.high)
 
@@ -90,14 +92,14 @@ def test_an_interval_does_not_hang_on_its_neighbours_and_follows_the_seed():
 )
 def test_sets_that_cannot_be_used_are_refused(positive, negative, problem):
     with pytest.raises(InputError, match=problem):
-        associations(scripted_vectors(), ["gift"], positive, negative)
+        WordAssociation(scripted_vectors(), positive, negative)
 
 
 @pytest.mark.parametrize(("word", "score"), [("joy", 0.148), ("poison", -0.133), ("bad", -0.122)])
 def test_golden_scores_on_google_news(word_vectors_26k, word, score):
     paper = load_paper()
-    found = associations(word_vectors_26k, [word], paper.positive_words, paper.negative_words)
-    assert found.scores[0].score == pytest.approx(score, abs=5e-4)
+    found = WordAssociation(word_vectors_26k, paper.positive_words, paper.negative_words)
+    assert found.associate([word])[0].score == pytest.approx(score, abs=5e-4)
     assert len(found.missing_positive) + len(found.missing_negative) == 5
 
 

@@ -2,15 +2,17 @@ import json
 import os
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from moralscope.cli.words_compare import sparkline
+from moralscope.cli.words import sparkline
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
-from moralscope.words.compare import CompareOptions, compare_corpora, compare_over_time
+from moralscope.words.compare import compare_corpora, compare_over_time
+from moralscope.words.options import CompareOptions
 
 GOOD, BAD = ["help", "give", "heal"], ["steal", "kill", "curse"]
 POSITIVE, NEGATIVE = ["joy", "peace", "love"], ["war", "death", "evil"]
@@ -59,7 +61,7 @@ def test_a_swapped_copy_shows_the_swap_and_the_record_is_whole(pair):
 
 
 def test_the_same_seed_gives_the_same_record(pair):
-    one, same, other = (compare_corpora(pair, QUICK, seed=seed) for seed in (4, 4, 5))
+    one, same, other = (compare_corpora(pair, replace(QUICK, seed=seed)) for seed in (4, 4, 5))
     assert one == same
     assert one.results != other.results
 
@@ -87,7 +89,7 @@ def test_the_same_text_twice_is_said(pair):
 def test_over_time_follows_actions_through_the_periods(tmp_path):
     for year, text in ((1801, story()), (1830, story(1)), (1855, swap(story(2))), (1990, "Few.")):
         write(tmp_path / "x" / f"speech-{year}.txt", text)
-    record = compare_over_time(tmp_path / "x", QUICK, width=25)
+    record = compare_over_time(tmp_path / "x", QUICK)
     assert record.config["periods"] == ["1800-1824", "1825-1849", "1850-1874"]
     assert {row.action for row in record.results[:2]} == {"steal", "give"}
     assert any("1975-1999 was left out: it has only 1 words" in line for line in record.warnings)
@@ -135,7 +137,7 @@ def test_phrases_are_no_words(tmp_path, pair):
 
 
 def test_two_runs_give_no_interval(pair):
-    with pytest.raises(InputError, match="--seeds is below 3"):
+    with pytest.raises(InputError, match="runs is 2; give 3 or more"):
         compare_corpora(pair, CompareOptions(runs=2))
 
 

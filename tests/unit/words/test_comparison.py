@@ -12,9 +12,9 @@ from moralscope.words.comparison import (
     percentiles,
 )
 from moralscope.words.corpora import build_corpus
+from moralscope.words.spaces import TrainingSettings, WordSpace, train_runs
 from moralscope.words.trajectories import period_ground, trajectories
 from moralscope.words.word_sets import WordSets
-from moralscope.words.word_training import TrainingSettings, WordSpace, train_runs
 
 SETS = WordSets("test", ("joy", "peace", "love"), ("war", "death", "evil"))
 GOOD = ("help", "give", "heal", "bless", "feed")

@@ -2,8 +2,14 @@ import numpy as np
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.words.corpora import MAX_SENTENCE, build_corpus, corpus_files, read_corpus
-from moralscope.words.periods import dated_files, periods
+from moralscope.words.corpora import (
+    MAX_SENTENCE,
+    build_corpus,
+    corpus_files,
+    dated_files,
+    periods,
+    read_corpus,
+)
 
 
 def sentences(path):

@@ -7,10 +7,11 @@ import pytest
 
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.io.run_records import record_lines
-from moralscope.words.extract import ExtractOptions, extract
-from moralscope.words.lemmas import VerbLexicon
-from moralscope.words.validate import validate
+from moralscope.words.extract import extract
+from moralscope.words.options import ExtractOptions
+from moralscope.words.valence import validate
 from moralscope.words.vectors import scripted_vectors
+from moralscope.words.verbs import VerbLexicon
 
 VERBS = frozenset({"help", "thank", "cheer", "kill", "steal", "lie", "slander", "hug"})
 LEXICON = VerbLexicon("mine", "0" * 64, VERBS, frozenset({"kill", "steal"}))
@@ -58,7 +59,7 @@ def test_missing_association_words_are_named_in_the_record_and_its_warnings():
 
 def test_the_same_seed_gives_the_same_intervals_and_another_seed_others():
     first, again, other = (
-        extract("scripted", ExtractOptions(count=2), lexicon=LEXICON, seed=seed)
+        extract("scripted", ExtractOptions(count=2, seed=seed), lexicon=LEXICON)
         for seed in (1, 1, 2)
     )
     assert first.results == again.results
@@ -82,7 +83,7 @@ def test_strict_reaches_the_lexicon():
 def test_verbs_and_sets_may_be_files_of_the_user(tmp_path):
     verbs = words_file(tmp_path, "verbs.txt", "hug\nharm\nwaste\n")
     sets = words_file(tmp_path, "sets.yaml", "positive: [joy, waste]\nnegative: [war]\n")
-    record = extract("scripted", ExtractOptions(str(sets), count=5, verbs=str(verbs)))
+    record = extract("scripted", ExtractOptions(sets=str(sets), count=5, verbs=str(verbs)))
     assert {row.word for row in record.results} == {"hug", "harm", "waste"}
     assert [row.word for row in record.results if row.association_word] == ["waste"]
     assert record.config["positive_words"] == ("joy", "waste")
@@ -104,15 +105,15 @@ def test_without_a_valence_lexicon_the_record_says_that_it_was_not_validated(no_
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        (ExtractOptions(count=0), InputError, "--count is below 1"),
-        (ExtractOptions(max_words=0), InputError, "--max-words is below 1"),
-        (ExtractOptions(verbs="brod"), InputError, "--verbs 'brod' is no file"),
-        (ExtractOptions(sets="paper"), UnknownName, "papers"),
+        ({"count": 0}, InputError, "count is 0; give 1 or more"),
+        ({"max_words": 0}, InputError, "max_words is 0; give 1 or more"),
+        ({"verbs": "brod"}, InputError, "--verbs 'brod' is no file"),
+        ({"sets": "paper"}, UnknownName, "papers"),
     ],
 )
 def test_bad_options_are_refused(options, error, message):
     with pytest.raises(error, match=message):
-        extract("scripted", options)
+        extract("scripted", **options)
 
 
 def test_an_empty_vocabulary_and_sets_out_of_vocabulary_are_refused():
@@ -129,7 +130,7 @@ def test_a_vocabulary_without_verbs_is_refused():
 def test_validate_rates_the_lists_of_the_user(tmp_path, ratings):
     dos = words_file(tmp_path, "dos.txt", "help\nhug\nwalk\n")
     donts = words_file(tmp_path, "donts.txt", "kill\nlie\n")
-    record = validate(dos, donts, valence=ratings)
+    record = validate(dos=dos, donts=donts, valence=ratings)
     assert [row.rating for row in record.results] == [2.0, 1.0, None, -3.0, -1.0]
     assert record.statistics["all_words"].dos.mean == pytest.approx(1.0)
     assert record.statistics["rated_only"].dos.mean == pytest.approx(1.5)
@@ -145,7 +146,7 @@ def test_validate_puts_the_printed_figures_beside_the_papers_lists(ratings):
 def test_validate_warns_of_words_on_both_sides_twice_and_unrated(tmp_path, ratings):
     dos = words_file(tmp_path, "dos.txt", "help\nhelp\nhug\n")
     donts = words_file(tmp_path, "donts.txt", "help\nwalk\n")
-    warnings = "\n".join(validate(dos, donts, valence=ratings).warnings)
+    warnings = "\n".join(validate(dos=dos, donts=donts, valence=ratings).warnings)
     assert "words on both sides: help" in warnings
     assert "more than once among the dos" in warnings
     assert "fewer than two of the don'ts" in warnings
@@ -153,11 +154,11 @@ def test_validate_warns_of_words_on_both_sides_twice_and_unrated(tmp_path, ratin
 
 def test_validate_wants_both_lists_or_none(tmp_path, ratings):
     with pytest.raises(InputError, match="--donts"):
-        validate(words_file(tmp_path, "dos.txt", "help\n"), valence=ratings)
+        validate(dos=words_file(tmp_path, "dos.txt", "help\n"), valence=ratings)
 
 
 def test_a_word_list_that_is_not_utf8_is_refused_with_its_line(tmp_path, ratings):
     path = tmp_path / "dos.txt"
     path.write_bytes(b"help\nf\xeate\n")
     with pytest.raises(InputError, match="line 2 is not valid UTF-8"):
-        validate(path, path, valence=ratings)
+        validate(dos=path, donts=path, valence=ratings)

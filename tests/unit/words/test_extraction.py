@@ -9,7 +9,7 @@ import pytest
 from moralscope.core.errors import InputError
 from moralscope.models.store import data_file
 from moralscope.words.association import WordAssociation
-from moralscope.words.extraction import (
+from moralscope.words.extract import (
     DO,
     DONT,
     Overlap,
@@ -18,9 +18,8 @@ from moralscope.words.extraction import (
     overlap,
     published_lists,
 )
-from moralscope.words.lemmas import load_verb_lexicon
 from moralscope.words.vectors import TableVectors, load_vectors
-from moralscope.words.verbs import Verb, find_verbs
+from moralscope.words.verbs import Verb, find_verbs, load_verb_lexicon
 from moralscope.words.word_sets import load_word_sets
 
 # Angles in degrees: the nearer to 0 the better, the nearer to 180 the worse.

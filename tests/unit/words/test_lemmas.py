@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from moralscope.core.errors import StoreError
-from moralscope.words.lemmas import LEMMAS, MOBY, load_verb_lexicon, read_verb_lexicon
+from moralscope.words.verbs import LEMMAS, MOBY, load_verb_lexicon, read_verb_lexicon
 
 MOBY_ROWS = [
     "joy|Nit",

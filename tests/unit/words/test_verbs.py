@@ -5,8 +5,7 @@ import json
 import pytest
 
 from moralscope.models.store import data_file
-from moralscope.words.lemmas import VerbLexicon, load_verb_lexicon
-from moralscope.words.verbs import Verb, find_verbs
+from moralscope.words.verbs import Verb, VerbLexicon, find_verbs, load_verb_lexicon
 
 LEXICON = VerbLexicon(
     "mine",

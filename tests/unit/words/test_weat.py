@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import permutation_test
 
 from moralscope.core.errors import InputError
+from moralscope.words.association import TargetSets, effect_size, permutation_p, weat
 from moralscope.words.vectors import scripted_vectors
-from moralscope.words.weat import TargetSets, effect_size, permutation_p, weat
 from moralscope.words.word_sets import CALISKAN, load_word_sets
 
 A, B = ("joy", "love", "peace"), ("war", "evil", "death")
@@ -74,7 +74,7 @@ def test_sampling_agrees_with_the_exact_p_and_its_interval_covers_it():
 
 
 def test_sampled_partitions_are_distinct_and_not_the_observed_one():
-    from moralscope.words.weat import _draw_partitions
+    from moralscope.words.association import _draw_partitions
 
     # 210 partitions: a draw with replacement would repeat itself many times in 100.
     masks = _draw_partitions(10, 4, 100, seed=0)
@@ -85,7 +85,7 @@ def test_sampled_partitions_are_distinct_and_not_the_observed_one():
 
 
 def test_partitions_are_drawn_evenly():
-    from moralscope.words.weat import _draw_partitions
+    from moralscope.words.association import _draw_partitions
 
     masks = _draw_partitions(60, 20, 6000, seed=3)
     assert np.abs(masks.mean(axis=0) - 1 / 3).max() < 0.03

@@ -7,15 +7,21 @@ import numpy as np
 import pytest
 
 from moralscope.core.errors import MoralscopeError
-from moralscope.words.alignment import centred_units, rotation, similarity
 from moralscope.words.corpora import build_corpus
-from moralscope.words.word_training import TrainingSettings, train_runs, train_space
+from moralscope.words.spaces import (
+    TrainingSettings,
+    centred_units,
+    rotation,
+    similarity,
+    train_runs,
+    train_space,
+)
 
 SETTINGS = TrainingSettings(dimensions=8, sample=0)
 PROGRAM = """
 import hashlib
 from moralscope.words.corpora import build_corpus
-from moralscope.words.word_training import TrainingSettings, train_space
+from moralscope.words.spaces import TrainingSettings, train_space
 pairs = [["monks", "give", "alms"], ["thieves", "steal", "gold"]] * 150
 space = train_space(build_corpus("c", pairs), TrainingSettings(dimensions=8, sample=0), 7)
 print(hashlib.sha256(space.matrix.tobytes()).hexdigest())

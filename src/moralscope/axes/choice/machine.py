@@ -25,7 +25,7 @@ from moralscope.axes.prompts import (
 )
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import ActionScore
-from moralscope.words.alignment import unit_rows
+from moralscope.stats.summary import unit_rows
 
 Biases = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import RankedAnswer
-from moralscope.words.alignment import unit_rows
+from moralscope.stats.summary import unit_rows
 
 
 def rank_answers(encoder: Encoder, question: str, answers: Sequence[str]) -> list[RankedAnswer]:

@@ -16,8 +16,8 @@ import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Matrix
-from moralscope.words.vectors.layout import Chunk
 
+Chunk = tuple[list[str], Matrix]
 _ROWS = 4096  # words in a chunk
 _BLOCK_BYTES = 1 << 22
 _MAX_LINE = 1 << 22

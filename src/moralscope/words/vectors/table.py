@@ -1,10 +1,13 @@
 """Word vectors as a table: one row a word, looked up by word. Reads and writes no file.
 
-The matrix may lie in a mapped file; only the rows asked for are copied.
+The matrix may lie in a mapped file; only the rows asked for are copied. `scripted_vectors` are for
+tests, documentation and dry runs: every row is a hash of its word, so nothing they say has any
+meaning. Their vocabulary is short on purpose: lists meet missing words here as in real life.
 """
 
 import logging
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -12,10 +15,10 @@ from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Matrix
+from moralscope.words.options import CASES
 
 log = logging.getLogger(__name__)
 
-CASES = ("exact", "lower")
 _NAMED = 8  # missing words that an error names
 
 
@@ -130,3 +133,33 @@ class TableVectors:
 
     def _key(self, word: str) -> str:
         return word.lower() if self._case == "lower" else word
+
+
+SCRIPTED = "scripted"
+_DIMENSION = 32
+_WORDS = (
+    "joy gift love peace friend family happy health freedom smile help thank hug cheer fête "
+    "bad war death poison murder kill prison evil abuse poverty harm steal lie waste slander "
+    "math algebra geometry numbers poetry art dance novel male man he him female woman she her"
+)
+
+
+def scripted_vectors(
+    words: Sequence[str] = tuple(_WORDS.split()), *, case: str = "exact"
+) -> TableVectors:
+    """Return rows hashed from words: the same on every machine, for ever.
+
+    Examples
+    --------
+    >>> vectors = scripted_vectors(["joy", "war"])
+    >>> vectors.vectors(["joy"]).shape, "peace" in vectors
+    ((1, 32), False)
+    """
+    matrix = np.stack([_row(word) for word in words]) if words else np.empty((0, _DIMENSION))
+    checksum = sha256("\n".join(["moralscope scripted vectors 1", *words]).encode()).hexdigest()
+    return TableVectors(SCRIPTED, checksum, matrix.astype(np.float32), words, case)
+
+
+def _row(word: str) -> Matrix:
+    digest = sha256(word.encode("utf-8", "surrogatepass")).digest()
+    return np.frombuffer(digest, dtype=np.uint8).astype(np.float32) - 127.5

@@ -1,9 +1,14 @@
-"""Word vectors of a corpus: skip-gram with negative sampling (Mikolov et al. 2013), by gensim.
+"""Word spaces of corpora: skip-gram (Mikolov et al. 2013) by gensim, brought into one frame.
 
 A run draws the text's blocks again with replacement and trains on the draw with a seed of its own,
 so that the spread over runs holds what Antoniak and Mimno (2018) found to matter on small corpora:
 which documents are there, and the seed. Same corpus, settings and seed: same vectors, whatever
-PYTHONHASHSEED and however many runs go on at once. It knows nothing of what vectors are for.
+PYTHONHASHSEED and however many runs go on at once.
+
+Two trainings give axes that mean nothing to each other. The rotation that brings shared words
+closest together makes rows comparable across spaces (orthogonal Procrustes: Schönemann 1966;
+Hamilton, Leskovec and Jurafsky 2016). Cosines inside a space do not change. It knows nothing of
+what vectors are for.
 """
 
 import logging
@@ -18,9 +23,11 @@ from numpy.typing import NDArray
 
 from moralscope.core.errors import MoralscopeError
 from moralscope.core.protocols import Matrix
+from moralscope.stats.summary import unit_rows
 from moralscope.words.corpora import Corpus
 
 _FEW_EPOCHS, _MANY_EPOCHS = 5, 20
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,3 +195,34 @@ def _stream(seed: int) -> int:
 
 def _stable_hash(text: str) -> int:
     return zlib.crc32(text.encode())
+
+
+def centred_units(rows: Floats) -> Floats:
+    """Return rows of length one around their common mean, which carries frequency, not meaning."""
+    unit = unit_rows(rows)
+    return unit_rows(unit - unit.mean(axis=0))
+
+
+def rotation(source: Floats, target: Floats, weights: Floats) -> Floats:
+    """Return the orthogonal Q that minimises the weighted distance of source Q to target.
+
+    Frequent words have vectors that a retraining hardly
+    moves, so they should carry the frame: weight them more.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0, 0.0], [0.6, 0.8]])
+    >>> turned = rows @ np.array([[0.0, 1.0], [-1.0, 0.0]])
+    >>> np.allclose(rows @ rotation(rows, turned, np.ones(2)), turned)
+    True
+    """
+    from scipy.linalg import orthogonal_procrustes
+
+    turn: Floats = orthogonal_procrustes(source * weights[:, None], target)[0].astype(np.float64)
+    return turn
+
+
+def similarity(source: Floats, target: Floats, weights: Floats) -> Floats:
+    """Return each row's cosine with its counterpart after alignment; rows have length one."""
+    cosines: Floats = ((source @ rotation(source, target, weights)) * target).sum(axis=1)
+    return cosines
