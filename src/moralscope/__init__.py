@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from moralscope.papers.choice import reproduce_choice
     from moralscope.papers.direction import reproduce_direction
     from moralscope.papers.stories import reproduce_stories
-    from moralscope.reports.write import write_report
+    from moralscope.reports import write_report
     from moralscope.steer.edit import edit, edited_encoder
     from moralscope.steer.teach import teach
     from moralscope.stories.chains.run import chain
@@ -64,7 +64,7 @@ _HOMES = {
     "teach": "moralscope.steer.teach",
     "train_task": "moralscope.stories.train",
     "write_record": "moralscope.io.run_records",
-    "write_report": "moralscope.reports.write",
+    "write_report": "moralscope.reports",
 }
 
 __all__ = [

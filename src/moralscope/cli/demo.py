@@ -57,7 +57,7 @@ def _write_report(record: "RunRecord") -> None:
     """Write the report nobody asked for: where that cannot be, say so and go on."""
     from moralscope.cli.output import note
     from moralscope.core.errors import MoralscopeError
-    from moralscope.reports.write import write_report
+    from moralscope.reports import write_report
 
     try:
         write_report(record, _REPORT)

@@ -12,7 +12,7 @@ from moralscope.core.options import Option, Options
 def _report_place(path: Path | None) -> Path | None:
     """Refuse a place that cannot hold a report before any work is done."""
     if path is not None:
-        from moralscope.reports.write import check_report_place
+        from moralscope.reports import check_report_place
 
         check_report_place(path)
     return path
@@ -28,7 +28,7 @@ def _record_place(path: Path | None) -> Path | None:
 
 def _figure_place(path: Path | None) -> Path | None:
     if path is not None:
-        from moralscope.reports.write import check_figure_place
+        from moralscope.reports import check_figure_place
 
         check_figure_place(path)
     return path

@@ -42,7 +42,7 @@ def emit(
 ) -> None:
     """Print a run record (as JSON or as `show` draws it); save and draw it where asked to."""
     from moralscope.io.run_records import record_lines, write_record
-    from moralscope.reports.write import write_figure, write_report
+    from moralscope.reports import write_figure, write_report
 
     if path is not None:
         write_record(record, path)

@@ -24,11 +24,7 @@ def report(
     """
     from moralscope.cli.output import note
     from moralscope.io.run_records import read_run
-    from moralscope.reports.write import (
-        check_report_place,
-        write_figure,
-        write_report,
-    )
+    from moralscope.reports import check_report_place, write_figure, write_report
 
     page = run.with_suffix(".html") if out is None and figure is None else out
     if page is not None:

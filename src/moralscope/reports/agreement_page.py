@@ -4,39 +4,56 @@ Items are hostile input: data to be written, never markup. A record names no per
 of too few; this page adds nothing to it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from moralscope.io.record_view import Plain, number, rows_of, text
 from moralscope.reports.charts import bars, rounded
-from moralscope.reports.page import Block, Chart, Column, Page, Section, Table
+from moralscope.reports.page import (
+    Block,
+    Chart,
+    Column,
+    Page,
+    Section,
+    Table,
+    keyed_table,
+    more_note,
+    part,
+)
 
 _MAX_ROWS = 5_000
 _ENDS = ("value", "low", "high")
 _FIELDS = [
-    Column("field"), Column("level"), Column("items", "whole"), Column("answers", "whole"),
-    Column("people", "whole"), Column("alpha", "number", 2), Column("low", "number", 2),
-    Column("high", "number", 2), Column("kappa", "number", 2), Column("which kappa"),
+    *(Column(name) for name in ("field", "level")),
+    *(Column(name, "whole") for name in ("items", "answers", "people")),
+    *(Column(name, "number", 2) for name in ("alpha", "low", "high", "kappa")),
+    Column("which kappa"),
     Column("pairs that agree", "number", 2),
-]  # fmt: skip
-_ICC = [
-    Column("field"), Column("form"), Column("value", "number", 2), Column("low", "number", 2),
-    Column("high", "number", 2), Column("F", "number", 2), Column("df1", "whole"),
-    Column("df2", "whole"), Column("p", "number", 4),
-]  # fmt: skip
+]
+_ICC = {
+    "field": Column("field"),
+    "form": Column("form"),
+    **{key: Column(key, "number", 2) for key in _ENDS},
+    "f": Column("F", "number", 2),
+    **{key: Column(key, "whole") for key in ("df1", "df2")},
+    "p": Column("p", "number", 4),
+}
 _ITEMS = [
-    Column("item"), Column("field"), Column("answers", "whole"), Column("apart", "number", 2),
+    *(Column(name) for name in ("item", "field")),
+    Column("answers", "whole"),
+    Column("apart", "number", 2),
     Column("distribution"),
-]  # fmt: skip
-_SPLITS = [
-    Column("item"), Column("field"), Column("value"), Column("first"), Column("second"),
-    Column("mean of first", "number", 2), Column("mean of second", "number", 2),
-    Column("difference", "signed", 2), Column("p", "number", 4), Column("p corrected", "number", 4),
-    Column("people of first", "whole"), Column("people of second", "whole"),
-]  # fmt: skip
-_SPLIT_KEYS = (
-    "first_mean", "second_mean", "difference", "p", "corrected", "first_people", "second_people"
-)  # fmt: skip
+]
+_SPLITS = {
+    **{key: Column(key) for key in ("item", "field", "value", "first", "second")},
+    "first_mean": Column("mean of first", "number", 2),
+    "second_mean": Column("mean of second", "number", 2),
+    "difference": Column("difference", "signed", 2),
+    "p": Column("p", "number", 4),
+    "corrected": Column("p corrected", "number", 4),
+    "first_people": Column("people of first", "whole"),
+    "second_people": Column("people of second", "whole"),
+}
 
 
 def agreement_page(plain: Plain) -> Page:
@@ -68,7 +85,7 @@ def agreement_page(plain: Plain) -> Page:
     ]
     tiles = [(f"{people:,.0f}", "people"), (f"{units:,}", "items")]
     for row in fields[:4]:
-        value = number(_mapping(row.get("alpha")).get("value"), "'alpha'")
+        value = number(part(row.get("alpha")).get("value"), "'alpha'")
         if value is not None:
             tiles.append((f"{round(value, 2) + 0.0:.2f}", f"alpha, {text(row.get('field'))}"))
     return Page("Agreement between people", summary, tiles, sections, main=main)
@@ -82,9 +99,13 @@ def _coefficients(fields: Sequence[Plain]) -> list[Section]:
     if chart:
         blocks.append(chart)
     blocks.append(Table("Coefficients", _FIELDS, [_field_row(row) for row in fields]))
-    forms = [_icc_row(row, form) for row in fields for form in rows_of(row.get("icc") or [], "icc")]
+    forms = [
+        {"field": row.get("field"), **form}
+        for row in fields
+        for form in rows_of(row.get("icc") or [], "icc")
+    ]
     if forms:
-        blocks.append(Table("Intraclass correlation", _ICC, forms))
+        blocks.append(keyed_table("Intraclass correlation", forms, _ICC, "'icc'"))
     prose = [
         "Krippendorff's alpha is 1 where all agree and 0 where they agree as by chance; kappa is "
         "for labels, the intraclass correlation for numbers. Intervals are 95 %, over items."
@@ -93,24 +114,15 @@ def _coefficients(fields: Sequence[Plain]) -> list[Section]:
 
 
 def _field_row(row: Plain) -> list[Any]:
-    which = next((name for name in ("cohen", "fleiss") if _mapping(row.get(name))), "")
+    which = next((name for name in ("cohen", "fleiss") if part(row.get(name))), "")
     return [
         text(row.get("field")),
         text(row.get("level")),
         *(number(row.get(key), f"'{key}'") for key in ("items", "answers", "people")),
-        *(number(_mapping(row.get("alpha")).get(end), "'alpha'") for end in _ENDS),
-        number(_mapping(row.get(which)).get("value"), "'kappa'"),
+        *(number(part(row.get("alpha")).get(end), "'alpha'") for end in _ENDS),
+        number(part(row.get(which)).get("value"), "'kappa'"),
         {"cohen": "Cohen", "fleiss": "Fleiss"}.get(which, ""),
-        number(_mapping(row.get("percent")).get("value"), "'percent'"),
-    ]
-
-
-def _icc_row(row: Plain, form: Plain) -> list[Any]:
-    keys = (*_ENDS, "f", "df1", "df2", "p")
-    return [
-        text(row.get("field")),
-        text(form.get("form")),
-        *(number(form.get(key), "'icc'") for key in keys),
+        number(part(row.get("percent")).get("value"), "'percent'"),
     ]
 
 
@@ -118,7 +130,7 @@ def _intervals(fields: Sequence[Plain]) -> Chart | None:
     """Draw alpha of each field with its interval."""
     found = []
     for row in fields:
-        ends = [number(_mapping(row.get("alpha")).get(end), "'alpha'") for end in _ENDS]
+        ends = [number(part(row.get("alpha")).get(end), "'alpha'") for end in _ENDS]
         if ends[0] is not None:
             value = ends[0]
             low, high = (value if end is None else end for end in ends[1:])
@@ -171,8 +183,7 @@ def _items(title: str, rows: Sequence[Plain], texts: Plain) -> Table:
         ]
         for place, row in enumerate(rows[:_MAX_ROWS])
     ]
-    more = len(rows) - len(values)
-    note = f"{more:,} more in the run record." if more else ""
+    note = more_note(len(rows) - len(values))
     return Table(title, _ITEMS, values, ("text",) if texts else (), note)
 
 
@@ -184,7 +195,7 @@ def _split(found: Plain) -> list[Section]:
         "Apart is the mean distance of two answers to the item, from 0 (all the same) to 1. "
         "Content warning: items are shown as they were given; some may be offensive."
     ]
-    table = _items("Most split items", rows, _mapping(found.get("texts")))
+    table = _items("Most split items", rows, part(found.get("texts")))
     return [Section("What people disagree on", prose, [table])]
 
 
@@ -193,7 +204,7 @@ def _annotators(found: Plain) -> list[Section]:
     if not rows:
         return []
     names = [text(row.get("leaning")) for row in rows]
-    people = [_percent(_mapping(row.get("share")).get("value")) for row in rows]
+    people = [_percent(part(row.get("share")).get("value")) for row in rows]
     written = [_percent(row.get("annotation_share")) for row in rows]
     series = {"people": people, "annotations": written}
     blocks: list[Block] = [bars("Leanings of people and of annotations", series, names, "%")]
@@ -218,20 +229,13 @@ def _weights(rows: Sequence[Plain]) -> list[Block]:
         leaning: [means.get((leaning, foundation)) or 0.0 for foundation in foundations]
         for leaning in leanings
     }
-    columns = [Column("leaning"), Column("foundation"), Column("mean", "number", 2)]
-    columns += [Column("low", "number", 2), Column("high", "number", 2), Column("people", "whole")]
-    values = [
-        [
-            text(row.get("leaning")),
-            text(row.get("foundation")),
-            *(number(row.get(key), f"'{key}'") for key in ("mean", "low", "high", "people")),
-        ]
-        for row in rows
-    ]
+    columns = {key: Column(key) for key in ("leaning", "foundation")}
+    columns |= {key: Column(key, "number", 2) for key in ("mean", "low", "high")}
+    columns["people"] = Column("people", "whole")
     title = "Weight of each foundation by leaning"
     return [
         bars(title, series, foundations, "mean weight, 1 to 5"),
-        Table(title, columns, values),
+        keyed_table(title, rows, columns),
     ]
 
 
@@ -239,27 +243,24 @@ def _groups(found: Plain) -> list[Section]:
     blocks: list[Block] = []
     within = rows_of(found.get("within") or [], "'within'")
     if within:
-        columns = [Column("field"), Column("leaning"), Column("people", "whole")]
-        columns += [Column("alpha", "number", 2), Column("low", "number", 2)]
-        columns += [Column("high", "number", 2), Column("answers")]
-        values = [
-            [
-                text(row.get("field")),
-                text(row.get("leaning")),
-                number(row.get("people"), "'people'"),
-                *(number(_mapping(row.get("alpha")).get(end), "'alpha'") for end in _ENDS),
-                _counts(row),
-            ]
-            for row in within
-        ]
-        blocks.append(Table("Agreement within leanings", columns, values))
+        columns = {key: Column(key) for key in ("field", "leaning")}
+        columns["people"] = Column("people", "whole")
+        ends = zip(_ENDS, ("alpha", "low", "high"), strict=True)
+        columns |= {key: Column(name, "number", 2) for key, name in ends}
+        columns["answers"] = Column("answers")
+        shown = [{**row, **part(row.get("alpha")), "answers": _counts(row)} for row in within]
+        blocks.append(keyed_table("Agreement within leanings", shown, columns))
     for key, title in (
         ("field_splits", "Leanings over all items"),
         ("item_splits", "Items that split leanings"),
     ):
         rows = rows_of(found.get(key) or [], f"'{key}'")
         if rows:
-            blocks.append(Table(title, _SPLITS, [_split_row(row) for row in rows]))
+            shown = [
+                {**row, "item": row.get("item") or "all", "value": row.get("value") or None}
+                for row in rows
+            ]
+            blocks.append(keyed_table(title, shown, _SPLITS))
     prose = [
         "Means of people's answers; for labels the share who chose the value. p comes from "
         "permutations of people between the two leanings, corrected for everything compared: "
@@ -268,22 +269,10 @@ def _groups(found: Plain) -> list[Section]:
     return [Section("Which items split whom", prose, blocks)] if blocks else []
 
 
-def _split_row(row: Plain) -> list[Any]:
-    return [
-        text(row.get("item") or "all"),
-        *(text(row.get(key) or None) for key in ("field", "value", "first", "second")),
-        *(number(row.get(key), f"'{key}'") for key in _SPLIT_KEYS),
-    ]
-
-
 def _counts(row: Plain) -> str:
-    pairs = _mapping(row.get("counts")).items()
+    pairs = part(row.get("counts")).items()
     return ", ".join(f"{value}: {text(count)}" for value, count in pairs)
 
 
 def _percent(value: Any) -> float:
     return 100 * (number(value, "a share") or 0.0)
-
-
-def _mapping(value: Any) -> Plain:
-    return value if isinstance(value, Mapping) else {}

@@ -8,10 +8,23 @@ from typing import Any
 
 from moralscope.io.record_view import Plain, number, rows_of, text
 from moralscope.reports.charts import bars
-from moralscope.reports.page import Block, Column, Facts, Page, Section, Table, signed
+from moralscope.reports.page import (
+    Block,
+    Column,
+    Facts,
+    Page,
+    Section,
+    Table,
+    cut,
+    keyed_table,
+    more_note,
+    part,
+    rate_text,
+    signed,
+    span_text,
+)
 
 _MAX_ROWS = 5_000
-_SHORT = 160
 _MARKS = {"disagree": "breaks", "agree": "keeps", "neither": "does not concern"}
 _CONTENT = (
     "Content warning: prompts and replies are shown as they were given; some may be offensive."
@@ -51,14 +64,14 @@ def _examples(rows: Sequence[Plain]) -> Table:
     columns = [Column("id"), Column("flagged"), Column("score", "signed", 2), Column("exchange")]
     values = []
     for place, row in enumerate(rows[:_MAX_ROWS]):
-        verdict = _mapping(row.get("verdict"))
+        verdict = part(row.get("verdict"))
         prompt, reply = text(row.get("prompt")), text(row.get("reply"))
         values.append(
             [
                 text(row.get("id")),
                 "flagged" if verdict.get("flag") is True else "",
                 number(verdict.get("score"), f"results, row {place + 1},"),
-                f"{_cut(prompt)} → {_cut(reply)}",
+                f"{cut(prompt)} → {cut(reply)}",
                 prompt,
                 reply,
                 text(verdict.get("reason")),
@@ -66,17 +79,16 @@ def _examples(rows: Sequence[Plain]) -> Table:
                 text(row.get("revised_reply")),
             ]
         )
-    more = len(rows) - len(values)
-    note = f"{more:,} more in the run record." if more else ""
+    note = more_note(len(rows) - len(values))
     return Table("Every reply", columns, values, _DETAILS, note)
 
 
 def _rules(row: Plain, place: int) -> Iterator[str]:
     where = f"results, row {place + 1},"
     for rule in rows_of(row.get("rules") or [], f"{where} 'rules'"):
-        told = _mapping(rule.get("alignment"))
+        told = part(rule.get("alignment"))
         label = text(told.get("label"))
-        chance = number(_mapping(told.get("probabilities")).get(label), where)
+        chance = number(part(told.get("probabilities")).get(label), where)
         parts = [f"{_MARKS.get(label, label)} “{text(rule.get('text'))}”"]
         parts += [] if chance is None else [f"probability {chance:.2f}"]
         for name in ("severity", "consensus"):
@@ -96,55 +108,35 @@ def share_sections(found: Plain) -> Iterator[Section]:
             continue
         shares = [100 * (number(row.get("share"), f"'{key}'") or 0.0) for row in rows]
         labels = [text(row.get(name)) for row in rows]
-        columns = [Column(name), Column("flagged", "whole"), Column("share", "number")]
-        columns += [Column("low", "number"), Column("high", "number")]
-        values = [
-            [
-                text(row.get(name)),
-                *(number(row.get(each.title), f"'{key}'") for each in columns[1:]),
-            ]
-            for row in rows
-        ]
+        columns = {name: Column(name), "flagged": Column("flagged", "whole")}
+        columns |= {each: Column(each, "number") for each in ("share", "low", "high")}
         prose = ["Of the worst rule that each flagged reply breaks; a rule may have several."]
         chart = bars(title, {"flagged": shares}, labels, "% of replies")
-        yield Section(
-            title, prose if key == "foundations" else [], [chart, Table(title, columns, values)]
-        )
+        table = keyed_table(title, rows, columns, f"'{key}'")
+        yield Section(title, prose if key == "foundations" else [], [chart, table])
 
 
 def listed_sections(found: Plain) -> Iterator[Section]:
     """Lay out the most broken rules and the worst replies."""
     rules = rows_of(found.get("rules") or [], "'rules'")
     if rules:
-        columns = [Column("rule"), Column("broken", "whole"), Column("kept", "whole")]
-        values = [
-            [
-                text(row.get("rule")),
-                *(number(row.get(key), "'rules'") for key in ("broken", "kept")),
-            ]
-            for row in rules
-        ]
-        yield Section("Most broken rules", [], [Table("Most broken rules", columns, values)])
+        columns = {"rule": Column("rule")}
+        columns |= {key: Column(key, "whole") for key in ("broken", "kept")}
+        table = keyed_table("Most broken rules", rules, columns, "'rules'")
+        yield Section("Most broken rules", [], [table])
     cases = rows_of(found.get("worst") or [], "'worst'")
     if cases:
-        columns = [Column("id"), Column("score", "signed", 2)]
-        columns += [Column(name) for name in ("prompt", "reply", "reason")]
-        values = [
-            [
-                text(row.get("id")),
-                number(row.get("score"), "'worst'"),
-                *(_cut(text(row.get(key))) for key in ("prompt", "reply")),
-                text(row.get("reason")),
-            ]
-            for row in cases
-        ]
-        yield Section("Worst replies", [_CONTENT], [Table("Worst replies", columns, values)])
+        columns = {"id": Column("id"), "score": Column("score", "signed", 2)}
+        columns |= {key: Column(key, most=160) for key in ("prompt", "reply")}
+        columns["reason"] = Column("reason")
+        table = keyed_table("Worst replies", cases, columns, "'worst'")
+        yield Section("Worst replies", [_CONTENT], [table])
 
 
 def _against(found: Any) -> list[Section]:
     if not isinstance(found, Mapping):
         return []
-    share, score = _mapping(found.get("flagged_change")), _mapping(found.get("score_change"))
+    share, score = part(found.get("flagged_change")), part(found.get("score_change"))
     facts = [
         ("flagged here", rate_text(found.get("flagged_here"))),
         ("flagged there", rate_text(found.get("flagged_there"))),
@@ -159,51 +151,18 @@ def _against(found: Any) -> list[Section]:
     blocks: list[Block] = [Facts(facts)]
     rows = rows_of(found.get("changed") or [], "'changed'")
     if rows:
-        columns = [Column("id"), Column("prompt"), Column("here"), Column("there")]
-        columns += [Column("score here", "signed", 2), Column("score there", "signed", 2)]
-        values = [
-            [
-                text(row.get("id")),
-                *(_cut(text(row.get(key))) for key in ("prompt", "here", "there")),
-                *(number(row.get(key), "'changed'") for key in ("score_here", "score_there")),
-            ]
-            for row in rows
-        ]
-        blocks.append(Table("Replies whose flag changed", columns, values))
+        columns = {"id": Column("id")}
+        columns |= {key: Column(key, most=160) for key in ("prompt", "here", "there")}
+        columns["score_here"] = Column("score here", "signed", 2)
+        columns["score_there"] = Column("score there", "signed", 2)
+        blocks.append(keyed_table("Replies whose flag changed", rows, columns, "'changed'"))
     return [Section("Against the other file", ["The same prompts, paired row by row."], blocks)]
 
 
 def _tiles(rows: Sequence[Plain], found: Plain) -> list[tuple[str, str]]:
     tiles = [(f"{len(rows):,}", "replies"), (rate_text(found.get("flagged")), "flagged")]
     tiles.append((rate_text(found.get("abstained")), "without a verdict"))
-    mean = number(_mapping(found.get("score")).get("mean"), "'score'")
+    mean = number(part(found.get("score")).get("mean"), "'score'")
     if mean is not None:
         tiles.append((signed(mean, 2), "mean score"))
     return tiles
-
-
-def rate_text(share: Any) -> str:
-    """Write a share with its interval."""
-    value, low, high = (
-        number(_mapping(share).get(key), "a share") for key in ("value", "low", "high")
-    )
-    if value is None:
-        return "an unknown share"
-    span = "" if low is None or high is None else f" ({low:.1%} to {high:.1%})"
-    return f"{value:.1%}{span}"
-
-
-def span_text(found: Plain) -> str:
-    """Write a change with its interval."""
-    value, low, high = (number(found.get(key), "a change") for key in ("value", "low", "high"))
-    if value is None or low is None or high is None:
-        return text(value)
-    return f"{signed(value)} ({signed(low)} to {signed(high)})"
-
-
-def _mapping(value: Any) -> Plain:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _cut(value: str) -> str:
-    return value if len(value) <= _SHORT else f"{value[:_SHORT]}…"

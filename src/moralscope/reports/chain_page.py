@@ -8,7 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from moralscope.io.record_view import Plain, number, rows_of, text
-from moralscope.reports.page import Block, Code, Column, Facts, Page, Section, Table
+from moralscope.reports.page import (
+    Block,
+    Code,
+    Column,
+    Facts,
+    Page,
+    Section,
+    Table,
+    keyed_table,
+    more_note,
+    part,
+)
 
 _EXAMPLES = 12
 _MAX_ROWS = 20_000
@@ -72,10 +83,9 @@ def _examples(
         if name in stories or len(stories) < _EXAMPLES:
             stories.setdefault(name, []).append(row)
     for name, own in stories.items():
-        sentences = own[0].get("story")
-        story = sentences if isinstance(sentences, dict) else {}
-        shown = [part for part in _CONTEXT if part != kind]
-        blocks: list[Block] = [Facts([(_title(part), text(story.get(part))) for part in shown])]
+        story = part(own[0].get("story"))
+        shown = [name for name in _CONTEXT if name != kind]
+        blocks: list[Block] = [Facts([(_title(name), text(story.get(name))) for name in shown])]
         for row in own:
             pairs = [*_texts(row, recipe, others, kind), *_rest(row, kind)]
             blocks.append(Facts(pairs))
@@ -98,12 +108,10 @@ def _texts(
 
 def _rest(row: Plain, kind: str) -> Iterator[tuple[str, str]]:
     """Yield the story's other sentences of this path."""
-    sentences = row.get("story")
-    story = sentences if isinstance(sentences, dict) else {}
-    for part, sentence in story.items():
-        if part not in (*_CONTEXT, kind):
+    for name, sentence in part(row.get("story")).items():
+        if name not in (*_CONTEXT, kind):
             target = text(row.get("target")) if row.get("target") else ""
-            yield _title(f"{target} {part}".strip()), text(sentence)
+            yield _title(f"{target} {name}".strip()), text(sentence)
 
 
 def _choices(rows: Sequence[Plain], others: Mapping[str, Mapping[Any, str]]) -> Table:
@@ -127,7 +135,7 @@ def _choices(rows: Sequence[Plain], others: Mapping[str, Mapping[Any, str]]) -> 
         ]
         for place, row in enumerate(rows[:_MAX_ROWS])
     ]
-    return Table("All choices", columns, values, note=_more(len(rows) - len(values)))
+    return Table("All choices", columns, values, note=more_note(len(rows) - len(values)))
 
 
 def _candidates(rows: Sequence[Plain]) -> Table:
@@ -148,7 +156,7 @@ def _candidates(rows: Sequence[Plain]) -> Table:
                 score = number(item.get("score"), f"story {text(row.get('id'))}, a candidate")
                 head = [text(row.get("id")), text(row.get("target")), text(step.get("step"))]
                 values.append([*head, text(item.get("text")), score, "●" if chosen else ""])
-    return Table("Every candidate", columns, values, note=_more(total - len(values)))
+    return Table("Every candidate", columns, values, note=more_note(total - len(values)))
 
 
 def _found(row: Plain) -> Iterator[tuple[Plain, Plain, bool]]:
@@ -172,18 +180,10 @@ def _recipe(found: Plain) -> list[Block]:
         blocks.append(Code("\n".join(text(line) for line in diagram)))
     steps = rows_of(found.get("steps") or [], "'steps'")
     if steps:
-        columns = [Column("step"), Column("does"), Column("model")]
-        columns += [Column(name, "whole") for name in _COUNTS]
-        columns.append(Column("seconds", "number", 1))
-        values = [
-            [
-                *(text(step.get(key)) for key in ("step", "do", "model")),
-                *(number(step.get(name), "a step") for name in _COUNTS),
-                number(step.get("seconds"), "a step"),
-            ]
-            for step in steps
-        ]
-        blocks.append(Table("What each step cost", columns, values))
+        columns = {"step": Column("step"), "do": Column("does"), "model": Column("model")}
+        columns |= {name: Column(name, "whole") for name in _COUNTS}
+        columns["seconds"] = Column("seconds", "number", 1)
+        blocks.append(keyed_table("What each step cost", steps, columns, "a step"))
     return blocks
 
 
@@ -211,7 +211,3 @@ def _key(row: Plain) -> tuple[str, str]:
 
 def _title(name: str) -> str:
     return name.replace("_", " ").capitalize()
-
-
-def _more(count: int) -> str:
-    return f"{count:,} more in the run record." if count > 0 else ""

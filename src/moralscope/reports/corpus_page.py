@@ -10,9 +10,19 @@ from itertools import pairwise
 from typing import Any
 
 from moralscope.io.record_view import Plain, number, numbers, rows_of, text
-from moralscope.reports.audit_page import listed_sections, rate_text, share_sections
+from moralscope.reports.audit_page import listed_sections, share_sections
 from moralscope.reports.charts import bars
-from moralscope.reports.page import Block, Column, Facts, Page, Section, Table, signed
+from moralscope.reports.page import (
+    Block,
+    Column,
+    Facts,
+    Page,
+    Section,
+    keyed_table,
+    part,
+    rate_text,
+    signed,
+)
 
 _TITLES = {
     "score": "Scores of a corpus",
@@ -37,21 +47,21 @@ def corpus_page(plain: Plain) -> Page:
     title = _TITLES.get(text(plain["job"]), "A run over a corpus")
     if isinstance(found.get("estimate"), Mapping):
         return _estimate(title, found["estimate"])
-    run = _mapping(found.get("corpus"))
+    run = part(found.get("corpus"))
     sections = [
         *_spread(found),
         *share_sections(found),
         *listed_sections(found),
         *_ends(found),
         *_steps(found),
-        *_failed(_mapping(found.get("failed"))),
+        *_failed(part(found.get("failed"))),
         Section("The run", [], [Facts(list(_pace(run)))]),
     ]
     return Page(title, [_summary(plain, run)], _tiles(found, run), sections)
 
 
 def _summary(plain: Plain, run: Plain) -> str:
-    corpus = _mapping(plain["config"].get("corpus"))
+    corpus = part(plain["config"].get("corpus"))
     where = f" from {text(corpus.get('inputs'))}" if corpus.get("inputs") else ""
     into = (
         f" The rows with their results are in {text(corpus['out'])}." if corpus.get("out") else ""
@@ -69,14 +79,14 @@ def _tiles(found: Plain, run: Plain) -> list[tuple[str, str]]:
         tiles.append((rate_text(found.get("abstained")), "without a verdict"))
     if "kept" in found:
         tiles.append((_whole(found.get("kept")), "kept"))
-    mean = number(_mapping(found.get("scores")).get("mean"), "'scores'")
+    mean = number(part(found.get("scores")).get("mean"), "'scores'")
     if mean is not None:
         tiles.append((signed(mean), "mean score"))
     return tiles
 
 
 def _spread(found: Plain) -> Iterator[Section]:
-    drawn = _mapping(found.get("histogram"))
+    drawn = part(found.get("histogram"))
     if not drawn:
         return
     edges = numbers(drawn.get("edges"), "'histogram'")
@@ -86,7 +96,7 @@ def _spread(found: Plain) -> Iterator[Section]:
     chart = bars(title, {"rows": counts[: len(labels)]}, labels, "rows")
     quantiles = [
         (f"{100 * float(share):g} % lie below", _signed(value))
-        for share, value in _mapping(found.get("quantiles")).items()
+        for share, value in part(found.get("quantiles")).items()
         if share.replace(".", "", 1).isdigit()
     ]
     blocks: list[Block] = [chart, *([Facts(quantiles)] if quantiles else [])]
@@ -98,36 +108,26 @@ def _ends(found: Plain) -> Iterator[Section]:
         rows = rows_of(found.get(key) or [], f"'{key}'")
         if not rows:
             continue
-        columns = [Column("id"), Column("score", "signed"), Column("low", "signed")]
-        columns += [Column("high", "signed"), Column("action")]
-        values = [
-            [
-                text(row.get("id")),
-                *(number(row.get(name), f"'{key}'") for name in ("score", "low", "high")),
-                _cut(text(row.get("action"))),
-            ]
-            for row in rows
-        ]
-        yield Section(title, [_CONTENT, "Each text once."], [Table(title, columns, values)])
+        signs = {name: Column(name, "signed") for name in ("score", "low", "high")}
+        columns = {"id": Column("id"), **signs, "action": Column("action", most=_SHORT)}
+        table = keyed_table(title, rows, columns, f"'{key}'")
+        yield Section(title, [_CONTENT, "Each text once."], [table])
 
 
 def _steps(found: Plain) -> Iterator[Section]:
     rows = rows_of(found.get("steps") or [], "'steps'")
     if rows:
-        columns = [Column("step"), Column("replies left", "whole")]
-        values = [[text(row.get("step")), number(row.get("all"), "'steps'")] for row in rows]
-        yield Section("Steps", [], [Table("Steps", columns, values)])
+        columns = {"step": Column("step"), "all": Column("replies left", "whole")}
+        yield Section("Steps", [], [keyed_table("Steps", rows, columns, "'steps'")])
 
 
 def _failed(found: Plain) -> Iterator[Section]:
     rows = rows_of(found.get("reasons") or [], "'failed'")
     if rows:
-        columns = [Column("reason"), Column("rows", "whole")]
-        values = [
-            [_cut(text(row.get("reason"))), number(row.get("rows"), "'failed'")] for row in rows
-        ]
+        columns = {"reason": Column("reason", most=_SHORT), "rows": Column("rows", "whole")}
         prose = ["They are in no part; _run/failed.jsonl names each with its file and line."]
-        yield Section("Rows that failed", prose, [Table("Rows that failed", columns, values)])
+        table = keyed_table("Rows that failed", rows, columns, "'failed'")
+        yield Section("Rows that failed", prose, [table])
 
 
 def _pace(run: Plain) -> Iterator[tuple[str, str]]:
@@ -162,11 +162,3 @@ def _signed(value: Any) -> str:
 
 def _time(seconds: float) -> str:
     return str(timedelta(seconds=round(min(seconds, 1e12))))
-
-
-def _mapping(value: Any) -> Plain:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _cut(value: str) -> str:
-    return value if len(value) <= _SHORT else f"{value[:_SHORT]}…"

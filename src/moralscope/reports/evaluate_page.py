@@ -1,11 +1,11 @@
 """The report of `stories evaluate`: grid, norm sensitivity, calibration, confusion, mistakes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from moralscope.io.record_view import NOTHING, Plain, number, rows_of, text
 from moralscope.reports.charts import rounded
-from moralscope.reports.page import Block, Chart, Column, Page, Section, Table
+from moralscope.reports.page import Block, Chart, Column, Page, Section, Table, part
 
 _COLOURS = ("good", "bad", "third", "fourth", "muted", "ink")
 _GRID = (
@@ -114,15 +114,10 @@ def _optional(title: str, prose: str, table: Table) -> list[Section]:
     return [Section(title, [prose], [table])] if table.rows else []
 
 
-def _part(holder: Plain, key: str) -> Plain:
-    found = holder.get(key)
-    return found if isinstance(found, Mapping) else {}
-
-
 def _value(holder: Plain, *keys: str) -> float | None:
     *path, last = keys
     for key in path:
-        holder = _part(holder, key)
+        holder = part(holder.get(key))
     return number(holder.get(last), f"'{last}'")
 
 
@@ -182,7 +177,7 @@ def _norm_rows(cell: Plain) -> Iterable[list[Any]]:
 
 def _paired_rows(cells: Sequence[Plain]) -> Iterable[list[Any]]:
     for cell in cells:
-        found = _part(cell, "against")
+        found = part(cell.get("against"))
         if found:
             yield [
                 *_named(cell),
@@ -195,7 +190,7 @@ def _paired_rows(cells: Sequence[Plain]) -> Iterable[list[Any]]:
 
 def _word_rows(cells: Sequence[Plain]) -> Iterable[list[Any]]:
     for cell in cells:
-        found = _part(cell, "shortcut")
+        found = part(cell.get("shortcut"))
         if found:
             sides = (
                 rows_of(found.get(key) or [], f"'{key}'")
@@ -243,7 +238,7 @@ def _calibration(cells: Sequence[Plain]) -> list[Section]:
 
 
 def _line(cell: Plain, place: int) -> dict[str, Any] | None:
-    bins = rows_of(_part(cell, "measured").get("reliability") or [], "'reliability'")
+    bins = rows_of(part(cell.get("measured")).get("reliability") or [], "'reliability'")
     points = [
         (_value(each, "confidence"), _value(each, "accuracy"), each.get("n")) for each in bins
     ]
@@ -277,7 +272,7 @@ def _diagonal() -> dict[str, Any]:
 
 
 def _confusion(cell: Plain) -> Table:
-    found = _part(cell, "confusion")
+    found = part(cell.get("confusion"))
     named, counts = found.get("labels"), found.get("counts")
     labels = [text(label) for label in named] if isinstance(named, list) else []
     rows = counts if isinstance(counts, list) else []

@@ -10,12 +10,11 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.io.record_view import Plain, check_plain, label_key, rows_of, text
-from moralscope.reports.charts import sign_class
+from moralscope.reports.charts import pairs_of, sign_class
 from moralscope.reports.compare_page import SHOWN, colour, compared
-from moralscope.reports.pairs import pairs_of
-from moralscope.reports.people_section import correlation_text
+from moralscope.reports.page import correlation_text
+from moralscope.reports.reproduce_page import correlate_rows
 from moralscope.reports.score_page import best_first, ends_of, map_points
-from moralscope.reports.words_page import correlate_rows
 
 _GOOD, _BAD, _MUTED = "#0b63a5", "#b4470a", "#5b6675"
 _STYLES = ((_GOOD, "o", "full"), (_BAD, "D", "full"), (_MUTED, "o", "none"))

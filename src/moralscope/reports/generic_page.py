@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from moralscope.io.record_view import NOTHING, Plain, text
+from moralscope.reports.charts import cloud
 from moralscope.reports.page import (
     MINUS,
     Block,
@@ -13,9 +14,8 @@ from moralscope.reports.page import (
     Page,
     Section,
     Table,
+    correlation_text,
 )
-from moralscope.reports.pairs import cloud
-from moralscope.reports.people_section import correlation_text
 
 _MAX_ROWS = 5_000
 _MAX_CELLS = 12

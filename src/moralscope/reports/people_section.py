@@ -4,7 +4,7 @@ from typing import Any
 
 from moralscope.io.record_view import NOTHING, Plain, number, rows_of, text
 from moralscope.reports.charts import Group, outermost, scatter
-from moralscope.reports.page import MINUS, Block, Chart, Column, Section, Table
+from moralscope.reports.page import Block, Chart, Column, Section, Table, correlation_text
 
 _SHOWN = 30
 _NAMED = 8
@@ -40,23 +40,6 @@ def people_sections(plain: Plain) -> list[Section]:
         )
         sections.append(Section("Who disagrees where", [about], [residuals]))
     return sections
-
-
-def correlation_text(found: Any) -> str:
-    """Write a correlation: r, stars, interval, n.
-
-    Examples
-    --------
-    >>> correlation_text({"r": 0.7, "stars": "***", "low": 0.5, "high": 0.8, "n": 56})
-    '0.70*** (0.50 … 0.80), n = 56'
-    """
-    if not isinstance(found, dict) or not isinstance(found.get("r"), int | float):
-        return NOTHING
-    low, high = found.get("low"), found.get("high")
-    numeric = isinstance(low, int | float) and isinstance(high, int | float)
-    span = f" ({low:.2f} … {high:.2f})" if numeric else ""
-    count = f", n = {found['n']}" if "n" in found else ""
-    return f"{found['r']:.2f}{text(found.get('stars') or '')}{span}{count}".replace("-", MINUS)
 
 
 def _agreement(rows: list[Plain]) -> Chart:

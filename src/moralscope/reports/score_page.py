@@ -16,10 +16,18 @@ from moralscope.io.record_view import (
     scored,
     text,
 )
-from moralscope.reports.charts import bars, curve, moral_map, ranked, rounded, sign_class
+from moralscope.reports.charts import (
+    bars,
+    cloud,
+    curve,
+    moral_map,
+    pairs_of,
+    ranked,
+    rounded,
+    sign_class,
+)
 from moralscope.reports.generic_page import blocks_of, table_of
 from moralscope.reports.page import Chart, Column, Page, Section, Table, signed
-from moralscope.reports.pairs import cloud, pairs_of
 from moralscope.reports.people_section import people_sections
 
 _ALL = 60  # so many rows are drawn by name; of more, both ends

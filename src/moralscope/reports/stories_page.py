@@ -4,7 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from moralscope.io.record_view import Plain, number, rows_of, text
-from moralscope.reports.page import Block, Chart, Column, Facts, Page, Section, Table
+from moralscope.reports.page import (
+    Block,
+    Chart,
+    Column,
+    Facts,
+    Page,
+    Section,
+    Table,
+    keyed_table,
+    part,
+)
 
 _LOOKS = (("good", ""), ("third", "/"), ("bad", "x"))
 
@@ -14,24 +24,18 @@ def stats_page(plain: Plain) -> Page:
     found = plain["statistics"]
     rows = rows_of(plain["results"], "'results'")
     stories, complete = (_count(found.get(key)) for key in ("stories", "complete"))
-    columns = [
-        Column("sentence"),
-        Column("stories", "whole"),
-        Column("missing", "whole"),
-        Column("mean tokens", "number", 2),
-        Column("paper", "number", 2),
-        Column("different", "whole"),
-        Column("repeated", "whole"),
-    ]
-    keys = ("present", "missing", "tokens", "paper", "different", "repeated")
-    cells = [
-        [
-            text(row.get("name")).replace("_", " "),
-            *(number(row.get(key), f"results, row {place + 1},") for key in keys),
-        ]
-        for place, row in enumerate(rows)
-    ]
-    table = Table("Sentences", columns, cells, note=f"A token is {_config(plain, 'token')}.")
+    columns = {
+        "name": Column("sentence"),
+        "present": Column("stories", "whole"),
+        "missing": Column("missing", "whole"),
+        "tokens": Column("mean tokens", "number", 2),
+        "paper": Column("paper", "number", 2),
+        "different": Column("different", "whole"),
+        "repeated": Column("repeated", "whole"),
+    }
+    named = [{**row, "name": text(row.get("name")).replace("_", " ")} for row in rows]
+    note = f"A token is {text(plain['config'].get('token'))}."
+    table = keyed_table("Sentences", named, columns, "results", note)
     sections = [Section("Sentences", ["Beside Table 7 of Emelin et al. 2021."], [table])]
     sections += _topics(found)
     sections.append(Section("Duplicates and frequent norms", _NORMS, _repeats(found)))
@@ -82,23 +86,20 @@ def _topics(found: Mapping[str, Any]) -> list[Section]:
     topics = _rows(found, "topics")
     if not topics:
         return []
-    given = found.get("paper_topics")
-    paper = given if isinstance(given, Mapping) else {}
-    columns = [
-        Column("topic"),
-        Column("share of stories", "number", 2),
-        Column("nearest of Table 13"),
-        Column("words in common", "whole"),
+    paper = part(found.get("paper_topics"))
+    columns = {
+        "words": Column("topic"),
+        "share": Column("share of stories", "number", 2),
+        "near": Column("nearest of Table 13"),
+        "shared": Column("words in common", "whole"),
+    }
+    names = [text(topic.get("nearest")) for topic in topics]
+    rows = [
+        {**topic, "near": f"{name}: {text(paper.get(name))}"}
+        for name, topic in zip(names, topics, strict=True)
     ]
-    cells = []
-    for place, topic in enumerate(topics):
-        where = f"topics, row {place + 1},"
-        name = text(topic.get("nearest"))
-        near = f"{name}: {text(paper.get(name))}"
-        shared = number(topic.get("shared"), where)
-        cells.append([text(topic.get("words")), number(topic.get("share"), where), near, shared])
     prose = ["Latent Dirichlet allocation over lemmas, without function words and first names."]
-    return [Section("Topics", prose, [Table("Topics", columns, cells)])]
+    return [Section("Topics", prose, [keyed_table("Topics", rows, columns)])]
 
 
 def _repeats(found: Mapping[str, Any]) -> list[Block]:
@@ -159,7 +160,3 @@ def _rows(found: Mapping[str, Any], key: str) -> list[Plain]:
 
 def _count(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else text(value)
-
-
-def _config(plain: Plain, key: str) -> str:
-    return text(plain["config"].get(key))

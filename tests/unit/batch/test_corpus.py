@@ -24,7 +24,7 @@ from moralscope.batch import running
 from moralscope.batch.child import in_child
 from moralscope.core.errors import InputError, MissingExtra, MoralscopeError
 from moralscope.io.actions import ActionList
-from moralscope.reports.write import write_report
+from moralscope.reports import write_report
 from moralscope.rules.audit import AuditOptions, audit
 from moralscope.rules.collect.collect import CollectOptions, collect
 from moralscope.rules.collect.models import prepare

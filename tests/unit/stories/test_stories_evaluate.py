@@ -8,7 +8,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import ModelRef
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.papers.stories import reproduce_stories
-from moralscope.reports.write import write_report
+from moralscope.reports import write_report
 from moralscope.stories.evaluate import EvaluateOptions, evaluate
 from moralscope.stories.reading import StoryFile
 from moralscope.stories.story import MoralStory

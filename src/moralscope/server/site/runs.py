@@ -20,8 +20,7 @@ from moralscope.io.files import write_whole
 from moralscope.io.record_view import check_plain, text
 from moralscope.io.run_records import read_run
 from moralscope.models.store import home_folder
-from moralscope.reports import report_html
-from moralscope.reports.write import write_figure
+from moralscope.reports import report_html, write_figure
 
 MOST = 500  # runs that are kept
 _NAME = re.compile(r"[0-9]{8}-[0-9]{12}-[0-9a-f]{8}")

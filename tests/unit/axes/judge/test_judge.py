@@ -11,7 +11,7 @@ from moralscope.axes.judge.rows import read_rows
 from moralscope.axes.score import score
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
-from moralscope.reports.write import write_report
+from moralscope.reports import write_report
 
 SCRIPTED = AxisOptions("judge", experts="scripted")
 ROWS = [
