@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from moralscope.batch import columns, parquet_rows, reading, records
+from moralscope.batch import columns, parquet_rows, reading
 from moralscope.batch.parquet_rows import open_parquet
 from moralscope.batch.plan import make_plan
 from moralscope.batch.sources import open_corpus
 from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.io import formats
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -217,7 +218,7 @@ def test_text_of_parquet_that_is_not_utf8_fails_alone(tmp_path):
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_a_huge_line_fails_alone_and_is_never_held(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(records, "MAX_LINE", 1000)
+    monkeypatch.setattr(formats, "MAX_LINE", 1000)
     monkeypatch.setattr(reading, "MAX_BLOCK_BYTES", 2000)
     form = "{}\n" if kind == "csv" else '{{"text": "{}"}}\n'
     rows = "".join(form.format(text) for text in ["a", "x" * 50_000, "b"])
@@ -226,7 +227,7 @@ def test_a_huge_line_fails_alone_and_is_never_held(tmp_path, monkeypatch, kind):
     assert [block.rows for block in blocks] == [2, 1]  # a block ends when it has bytes enough
     good, bad = everything(corpus, rows=10)
     assert good == ["a", "b"]
-    assert [(each.row, each.reason[:14]) for each in bad] == [(1, "is longer than")]
+    assert [(each.row, each.reason[:14]) for each in bad] == [(1, "has more than ")]
     assert len(bad[0].text) <= 2000
 
 

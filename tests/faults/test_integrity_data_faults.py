@@ -14,14 +14,17 @@ from moralscope.rules.reading import read_annotations
 HEAD = b"Q,A,rot,rot-agree,violation-severity,moral,A_agrees\n"
 GOOD = b"q,a,r s t,4,3,care,0\n"
 CASES = {
-    "empty": (b"", "no header in line 1"),
-    "blank": (b"\n\n", "no header in line 1"),
+    "empty": (b"", "is empty"),
+    "blank": (b"\n\n", "is empty"),
     "header": (HEAD, "holds no annotations"),
     "columns": (b"a,b\n1,2\n", "no column 'Q' for the prompt"),
     "twice": (b"Q,A,rot,rot\n1,2,3,4\n", "names a column twice"),
-    "latin-header": (b"Q,A,rot,caf\xe9\n1,2,3,4\n", "line 1 is not UTF-8"),
-    "latin": (HEAD + GOOD + b"caf\xe9,a,r,4,3,care,0\n", "line 3 is not UTF-8 (byte 4)"),
-    "utf16": ("Q,A,rot\n1,2,3\n".encode("utf-16"), "line 1 is not UTF-8"),
+    "latin-header": (b"Q,A,rot,caf\xe9\n1,2,3,4\n", "line 1 is not valid UTF-8"),
+    "latin": (
+        HEAD + GOOD + b"caf\xe9,a,r,4,3,care,0\n",
+        "line 3 is not valid UTF-8 (byte 0xe9",
+    ),
+    "utf16": ("Q,A,rot\n1,2,3\n".encode("utf-16"), "line 1 is not valid UTF-8"),
     "ragged": (HEAD + b"q,a\n", "line 2 has 2 cells, the header 7"),
     "open-quote": (HEAD + GOOD + b'"q,a,r,4,3,care,0\n', "line 3 is not CSV"),
     "bad-quote": (HEAD + b'"q"x,a,r,4,3,care,0\n', "line 2 is not CSV"),
@@ -34,7 +37,7 @@ CASES = {
     "foundation": (HEAD + b"q,a,r,4,3,honour,0\n", "line 2 has a foundation 'honour'"),
     "nul": (HEAD + b"q\x00,a,r,4,3,care,0\n", "line 2"),
     "cell": (HEAD + b"q," + b"a" * 20_001 + b",r,4,3,care,0\n", "20,001 characters under 'A'"),
-    "line": (HEAD + b"q," + b"a" * (1 << 21) + b",r,4,3,care,0\n" + GOOD, "line 2 has more than"),
+    "line": (HEAD + b"q," + b"a" * (1 << 23) + b",r,4,3,care,0\n" + GOOD, "line 2 has more than"),
     "field": (HEAD + b"q," + b"a" * 200_000 + b",r,4,3,care,0\n", "line 2"),
     "binary": (bytes(range(256)) * 50, "line 1"),
 }

@@ -55,11 +55,14 @@ def test_broken_yaml_is_named_by_line(text, told):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("rule,severity\nIt's rude to stare.,1\n", "line 1 has the columns rule, severity"),
-        ("text,text\na,b\n", "line 1 has the columns"),
-        ("", "line 1 has the columns"),
-        ("text,severity\nIt's rude to stare.\n", "line 2 has not as many cells"),
-        ("text,severity\nIt's rude to stare.,1,2\n", "line 2 has not as many cells"),
+        (
+            "rule,severity\nIt's rude to stare.,1\n",
+            "line 1 has no column 'text' (columns: rule",
+        ),
+        ("text,text\na,b\n", "line 1 names a column twice"),
+        ("", "is empty"),
+        ("text,severity\nIt's rude to stare.\n", "line 2 has 1 cells, the header 2"),
+        ("text,severity\nIt's rude to stare.,1,2\n", "line 2 has 3 cells, the header 2"),
         ("text,severity\n\"It's rude to stare.,1\n", "is not CSV"),
         ("text,severity\nIt's rude to stare.,1\nIt's rude to yell.,x\n", "line 3 has the severity"),
         ("text\n" + "It's rude to stare.\n" * 2, "line 3 repeats"),

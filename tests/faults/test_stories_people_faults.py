@@ -106,11 +106,11 @@ def test_a_column_sorted_alone_is_noticed(pack):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "has no column 'pack'"),
+        (b"", "is empty"),
         (b"pack,rater\n1,2\n", "has no column 'item'"),
         (b"\xff\xfe\x00", "line 1 is not valid UTF-8"),
         (b'pack,rater,item,text,coherence,intention,norm\n"a', "is not CSV"),
-        (b"pack,rater,item,text,coherence,intention,norm\nx\n", "line 2 has too few cells"),
+        (b"pack,rater,item,text,coherence,intention,norm\nx\n", "line 2 has 1 cells, the header 7"),
     ],
 )
 def test_a_file_that_is_no_sheet_is_refused(pack, content, said):

@@ -356,7 +356,7 @@ def _sheets() -> list[tuple[str, str | bytes]]:
     pack = example_pack()
     rows = list(people_sheets._rows(pack, "rater-1"))
     rows[0]["ratings"] = {"norm": 1}
-    sheet = people_sheets._csv_text(pack, rows).rstrip("\r\n") + "yes\r\n"
+    sheet = people_sheets._csv_sheet(pack, rows).decode("utf-8-sig").rstrip("\r\n") + "yes\r\n"
     return [
         (".csv", sheet),
         (".jsonl", json.dumps(rows[0]) + "\n"),

@@ -140,9 +140,9 @@ def _text_run(path: Path) -> Any:
 
 def _project(path: Path) -> Any:
     from moralscope.annotation.projects import parse_project, project_text
-    from moralscope.io.files import read_small_text
+    from moralscope.io.documents import read_document
 
-    found = parse_project(read_small_text(path, "project", "mend it"), path.name)
+    found = parse_project(read_document(path, "project", "mend it").content, path.name)
     assert parse_project(project_text(found), "again") == found
     return found
 

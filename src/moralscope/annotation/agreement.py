@@ -38,7 +38,7 @@ from moralscope.annotation.options import AgreementOptions
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options
 from moralscope.core.records import RunRecord
-from moralscope.io.columns import parse_pairs
+from moralscope.io.tables import parse_pairs
 
 if TYPE_CHECKING:
     from moralscope.annotation.records import Person

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from moralscope.annotation.groups import Annotator
 from moralscope.annotation.judgments import SEVERAL, Judgment
 from moralscope.core.errors import InputError
-from moralscope.io.tables import Row, read_rows
+from moralscope.io.tables import Cells, Table
 
 if TYPE_CHECKING:
     from moralscope.annotation.records import AnswerRow, TaskForm
@@ -24,7 +24,6 @@ _ABOUT = (
 _TEXT = "text_"
 _MAX_TEXT = 300
 _MAX_NAME = 200
-_NAMED = 5
 _MAIN = "main"
 
 
@@ -117,25 +116,19 @@ def from_answers(
     return Judged(source, judgments, levels, (), texts, own_texts=own)
 
 
-def _good_rows(path: Path, required: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of a table, or refuse it by its first bad lines."""
-    problems: list[str] = []
-    for line, cells in read_rows(path, required):
-        wrong = _wrong((line, cells), required)
+def _good_rows(path: Path, required: Sequence[str]) -> Iterator[Cells]:
+    """Yield the rows of a table, then refuse it where some were bad."""
+    table = Table(path)
+    for line, cells in table.good_rows(required):
+        wrong = _wrong(cells, required)
         if wrong:
-            problems.append(f"line {line} {wrong}")
-            if len(problems) == _NAMED:
-                break
-        elif isinstance(cells, Mapping) and not problems:
+            table.note(line, wrong)
+        elif not table.problems:
             yield cells
-    if problems:
-        raise InputError(f"{path} {', '.join(problems)}", "mend or remove these lines")
+    table.check()
 
 
-def _wrong(row: Row, required: Sequence[str]) -> str | None:
-    cells = row[1]
-    if isinstance(cells, str):
-        return cells
+def _wrong(cells: Cells, required: Sequence[str]) -> str | None:
     for name in required:
         value = cells.get(name)
         if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():

@@ -5,7 +5,6 @@
 here writes to disk.
 """
 
-import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from typing import Any
 from moralscope.annotation.forms import load_form
 from moralscope.annotation.records import AnswerRow, PersonFacts, Project
 from moralscope.core.errors import InputError
-from moralscope.io.cells import escape_cell
+from moralscope.io.files import csv_bytes, escape_cell
 
 ROW_SCHEMA = "moralscope.annotations/1"
 PEOPLE_SCHEMA = "moralscope.annotators/1"
@@ -202,12 +201,9 @@ def _json_line(row: Mapping[str, Any]) -> bytes:
 
 
 def _csv_bytes(rows: Sequence[Mapping[str, Any]], escape: Callable[[str], str]) -> Iterator[bytes]:
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream)
-    writer.writerow(rows[0] if rows else ())
+    yield csv_bytes([rows[0] if rows else ()])
     for row in rows:
-        writer.writerow([escape(one) if isinstance(one, str) else one for one in row.values()])
-    yield stream.getvalue().encode()
+        yield csv_bytes([[escape(one) if isinstance(one, str) else one for one in row.values()]])
 
 
 def _parquet_bytes(rows: Sequence[Mapping[str, Any]]) -> bytes:

@@ -8,21 +8,20 @@ missing column, a line without text and the same item twice are refused by line.
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from moralscope.annotation.checks import storable
 from moralscope.annotation.forms import load_form, task_names
 from moralscope.annotation.records import Item, TaskForm
 from moralscope.core.errors import InputError
 from moralscope.core.registry import did_you_mean
-from moralscope.io.tables import SUFFIXES, read_rows
+from moralscope.io.tables import SUFFIXES, Cells, LineProblem, Row, Table, is_table, name_problems
 
 MAX_ITEMS = 1_000_000
 MAX_CHARACTERS = 50_000
 RATINGS = "story-ratings"  # any of the three tasks that judge generated texts
 _KEPT = ("chatbot",)  # kept beside the texts that are shown, for exports
 _OFFERED = ("norm_1", "norm_2", "norm_3")
-_NAMED = 5
 _SHEETS, _STORY = "sheets", "story_"
 
 
@@ -64,13 +63,13 @@ def read_items(
     names.update(columns or {})
     found: dict[str, Item] = {}
     lines: dict[str, int] = {}
-    problems: list[str] = []
+    problems: list[LineProblem] = []
     for line, row in _rows(file, form, names, is_sheet):
         item = row if isinstance(row, str) else _item(_laid_out(row, restore), form, names)
         if isinstance(item, Item) and item.id in found:
             item = f"is the item of line {lines[item.id]} again"
         if isinstance(item, str):
-            problems.append(f"line {line} {item}")
+            problems.append(LineProblem(line, item))
         else:
             found[item.id], lines[item.id] = item, line
         if len(problems) > 100 or len(found) > MAX_ITEMS:
@@ -79,30 +78,28 @@ def read_items(
     return task, list(found.values())
 
 
-def _rows(
-    file: Path, form: TaskForm, names: Mapping[str, str], is_sheet: bool
-) -> Iterable[tuple[int, Mapping[str, Any] | str]]:
+def _rows(file: Path, form: TaskForm, names: Mapping[str, str], is_sheet: bool) -> Iterable[Row]:
     """Return a table's rows; where three norms are needed, a plain list of norms will do."""
     if is_sheet:
-        return read_rows(file)
+        return Table(file).rows()
     needed = [names[one.name] for one in form.shows if one.required]
     if set(_OFFERED) <= set(needed):
-        rows = list(read_rows(file))
+        rows = list(Table(file).rows())
         first = next((row for _, row in rows if isinstance(row, Mapping)), {})
         if "norm" in first and not set(needed) & set(first):
             return _offered(rows)
-    return read_rows(file, needed)
+    return Table(file).rows(needed)
 
 
-def _offered(rows: list[tuple[int, Any]]) -> Iterable[tuple[int, Mapping[str, Any] | str]]:
+def _offered(rows: list[Row]) -> Iterable[Row]:
     """Offer norms three at a time, mixed by a hash of their words; each stands first once."""
     wrong = [row for row in rows if isinstance(row[1], str)]
     wrong += [
         (line, "has no text under 'norm'")
         for line, row in rows
-        if isinstance(row, Mapping) and not _is_norm(row)
+        if isinstance(row, Mapping) and not _has_norm(row)
     ]
-    norms = {row["norm"].strip(): line for line, row in rows if _is_norm(row)}
+    norms = {row["norm"].strip(): line for line, row in rows if _has_norm(row)}
     mixed = sorted(norms, key=lambda norm: sha256(norm.encode()).digest())
     if len(mixed) < len(_OFFERED):
         return [*wrong, (1, f"begins {len(mixed)} norms, and three are offered at a time")]
@@ -114,7 +111,7 @@ def _offered(rows: list[tuple[int, Any]]) -> Iterable[tuple[int, Mapping[str, An
     ]
 
 
-def _is_norm(row: object) -> bool:
+def _has_norm(row: Cells | str) -> TypeGuard[Cells]:
     """Tell whether a row holds a norm that can be shown."""
     norm = row.get("norm") if isinstance(row, Mapping) else None
     return isinstance(norm, str) and bool(norm.strip()) and storable(norm)
@@ -132,9 +129,9 @@ def _file(path: Path) -> Path:
 
 
 def _is_sheet(file: Path) -> bool:
-    if file.suffix.lower() not in SUFFIXES:
+    if not is_table(file):
         raise InputError(f"{file} is no file of items", f"give {', '.join(SUFFIXES)}")
-    for _, row in read_rows(file):
+    for _, row in Table(file).rows():
         if isinstance(row, Mapping):
             return _of_sheet(row)
     return False
@@ -144,7 +141,7 @@ def _rated(file: Path, is_sheet: bool) -> str:
     """Tell by a sheet what kind of text it has people judge."""
     known = [name for name in task_names() if name.startswith(RATINGS)]
     if is_sheet:
-        for _, row in read_rows(file):
+        for _, row in Table(file).rows():
             if isinstance(row, Mapping):
                 asked = {str(row.get("task"))} | set(row.get("questions") or row)
                 kinds = {"intention": "action", "plausibility": "consequence", "relevance": "norm"}
@@ -206,11 +203,9 @@ def _check_columns(form: TaskForm, columns: Mapping[str, str] | None) -> None:
             raise InputError(f"--columns has '{name[:60]}'", did_you_mean(name, known))
 
 
-def _refuse(file: Path, problems: list[str], found: int) -> None:
+def _refuse(file: Path, problems: list[LineProblem], found: int) -> None:
     if problems:
-        more = len(problems) - _NAMED
-        tail = f" and {more} more" if more > 0 else ""
-        raise InputError(f"{file} {', '.join(problems[:_NAMED])}{tail}", "mend or remove these")
+        raise InputError(name_problems(file, problems), "mend or remove these lines")
     if not found:
         raise InputError(f"{file} holds no items", "give one item a line")
     if found > MAX_ITEMS:

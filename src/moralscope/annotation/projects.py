@@ -23,9 +23,9 @@ from moralscope.annotation.yaml_files import Keys, one_of, parse_yaml
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, option_fields
 from moralscope.core.records import RunRecord
-from moralscope.io.cells import SHEET_SCHEMA, restore_cell
-from moralscope.io.columns import parse_columns
-from moralscope.io.files import read_small_text, write_whole
+from moralscope.io.documents import read_document
+from moralscope.io.files import SHEET_SCHEMA, restore_cell, write_whole
+from moralscope.io.tables import parse_columns
 
 PROJECT_FILE = "project.yaml"
 VERSION = 1
@@ -102,7 +102,7 @@ def read_project(folder: Path) -> Project:
     path = folder / PROJECT_FILE
     if not path.is_file():
         raise InputError(f"{folder} holds no {PROJECT_FILE}", "make one: moralscope annotate init")
-    text = read_small_text(path, "project", "give the folder of a project")
+    text = read_document(path, "project", "give the folder of a project").content
     return dataclasses.replace(parse_project(text, str(path)), folder=str(folder))
 
 

@@ -6,13 +6,10 @@ Values are checked by whoever asks for them (`Keys.text`, `Keys.number`, …), e
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import yaml
-
 from moralscope.core.errors import InputError
 from moralscope.core.registry import did_you_mean
-from moralscope.io.documents import LOADER, YamlProblem, compose
+from moralscope.io.documents import Document
 
-_DEPTH = 8
 _REMEDY = "mend the line; `moralscope annotate init` writes a good file to compare with"
 
 
@@ -97,16 +94,7 @@ class Keys:
 
 def parse_yaml(text: str, source: str) -> object:
     """Parse YAML after refusing what no file of ours has; what is wrong is named with its line."""
-    try:
-        compose(text, _DEPTH)
-        return yaml.load(text, Loader=LOADER)  # noqa: S506 - a safe loader
-    except YamlProblem as problem:
-        raise InputError(f"{source} {problem}", _REMEDY) from problem
-    except yaml.MarkedYAMLError as error:  # a key that is a list
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise InputError(f"{source} line {line} is not YAML ({error.problem})", _REMEDY) from error
-    except ValueError as error:  # a date that there is not, a number of 5,000 digits
-        raise InputError(f"{source} holds a value that cannot be read", _REMEDY) from error
+    return Document(text, source, _REMEDY).yaml_values()
 
 
 def one_of(value: str, known: Iterable[str], what: str) -> str:

@@ -24,8 +24,8 @@ from moralscope.batch.working import load_named
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.records import RunRecord
 from moralscope.core.registry import did_you_mean
-from moralscope.io.columns import parse_columns
 from moralscope.io.run_records import write_record
+from moralscope.io.tables import parse_columns
 from moralscope.models.store import Progress as Fetching
 from moralscope.rules.audit import check_options as check_audit
 from moralscope.rules.audit_statistics import figures as gate_figures

@@ -3,14 +3,13 @@
 Plain text holds actions alone; CSV and JSONL may have a `label` beside the `action`.
 """
 
-import csv
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from moralscope.core.errors import InputError
 from moralscope.io.actions import read_actions
+from moralscope.io.tables import Layout, Table
 
 _GOOD = {"good", "do", "positive", "yes", "fine", "1", "+1"}
 _BAD = {"bad", "don't", "dont", "negative", "no", "wrong", "0", "-1"}
@@ -52,23 +51,13 @@ def read_labelled(path: Path, *, all_labelled: bool) -> LabelledActions:
 
 def _labels(path: Path) -> Iterator[tuple[int, str, str]]:
     """Yield line, action and label of a file that `read_actions` has accepted."""
-    suffix = path.suffix.lower()
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        if suffix in {".jsonl", ".ndjson"}:
-            for line, text in enumerate(stream, 1):
-                if text.strip():
-                    row = json.loads(text)
-                    label = row.get("label")
-                    yield line, row["action"].strip(), "" if label is None else str(label).strip()
-        elif suffix == ".csv":
-            reader = csv.reader(stream)
-            header = [name.strip().lower() for name in next(reader, [])]
-            if "label" not in header:
-                return
-            for cells in reader:
-                row = dict(zip(header, cells, strict=False))
-                if row.get("action", "").strip():
-                    yield reader.line_num, row["action"].strip(), row.get("label", "").strip()
+    table = Table(path, layout=Layout(lines_as="action", lower=True))
+    for line, cells in table.rows():
+        if isinstance(cells, str) or not table.header or not cells["action"].strip():
+            continue  # plain lines have no labels
+        label = cells.get("label")
+        if label is not None or table.typed:
+            yield line, cells["action"].strip(), "" if label is None else str(label).strip()
 
 
 def _side(label: str, path: Path, line: int) -> bool:

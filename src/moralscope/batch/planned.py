@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from moralscope.batch.keys import row_keys
 from moralscope.batch.reading import Sample
 from moralscope.batch.sources import Corpus
-from moralscope.batch.types import MAX_SHOWN, Block, BlockRows, Completed, Failed, Task
+from moralscope.batch.types import Block, BlockRows, Completed, Failed, Task
 from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.io.formats import MAX_SHOWN
 
 if TYPE_CHECKING:
     import pyarrow as pa

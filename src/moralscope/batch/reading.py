@@ -18,15 +18,14 @@ import numpy as np
 from moralscope.batch.columns import JsonColumns, check_count, to_array
 from moralscope.batch.finding import is_url, open_bytes
 from moralscope.batch.parquet_rows import open_parquet
-from moralscope.batch.records import MAX_CHARACTERS, READERS, Record
-from moralscope.batch.types import MAX_SHOWN, Block, BlockRows, Failed
+from moralscope.batch.types import Block, BlockRows, Failed
 from moralscope.core.errors import MoralscopeError
+from moralscope.io.formats import FORMATS, MAX_CHARACTERS, MAX_SHOWN, Record, parse_object
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 MAX_BLOCK_BYTES = 64 << 20  # a block ends before it has as many rows, when they are long
-_decode = json.JSONDecoder().raw_decode
 RESUME = "bring it back as it was and continue with --resume"
 
 
@@ -106,7 +105,7 @@ def cut_text(
     left = source.bytes if limit is None else limit
     with open_bytes(source.url) as stream:
         stream.seek(source.start)
-        records = READERS[source.kind](stream, source.bytes - source.start)
+        records = FORMATS[source.kind].records(stream, source.bytes - source.start)
         begun, line = 0, 0
         while left > 0 and (held := _piece(records, min(rows, left), begun)):
             end, lines = held[-1][:2]
@@ -132,7 +131,7 @@ def read_text(source: SourceFile, block: Block) -> list[Record]:
         stream.seek(block.start)
         small = size <= 2 * MAX_BLOCK_BYTES  # larger is one line, of which the start is kept
         lines = io.BytesIO(stream.read(size)) if small else stream
-        records = list(READERS[source.kind](lines, size))
+        records = list(FORMATS[source.kind].records(lines, size))
     if len(records) != block.rows or records[-1][0] != size:
         raise changed(source.name)
     return records
@@ -160,7 +159,8 @@ def draft(
 
     `first` is the number of the first row, and the line from which records count theirs.
     """
-    parse = _cells if source.kind == ".csv" else _object
+    form = FORMATS[source.kind]
+    parse = _cells if form.header else _object
     rows: list[Any] = []
     numbers: list[tuple[int, int]] = []
     failed: list[Failed] = []
@@ -188,19 +188,12 @@ def draft(
         }
         failed.sort(key=lambda each: each.row)
     kept, lines = [row for row, _ in numbers], [line for _, line in numbers]
-    return Draft(columns, kept, lines, failed, source.kind != ".csv")
+    return Draft(columns, kept, lines, failed, json=not form.header)
 
 
 def _object(text: Any, source: SourceFile) -> Mapping[str, Any] | str:
-    try:
-        row, end = _decode(text)
-    except (ValueError, RecursionError):
-        return "is not JSON"
-    if end != len(text):
-        return "is not JSON"
-    if not isinstance(row, dict):
-        return "is no object"
-    if "\\ud" in text or "\\uD" in text:
+    row = parse_object(text)
+    if isinstance(row, dict) and ("\\ud" in text or "\\uD" in text):
         try:
             json.dumps(row, ensure_ascii=False).encode()
         except UnicodeEncodeError:
@@ -215,7 +208,7 @@ def _cells(cells: Any, source: SourceFile) -> list[str] | str:
 
 
 def _by_column(rows: list[Any], source: SourceFile) -> dict[str, Sequence[Any]]:
-    if source.kind == ".csv":
+    if FORMATS[source.kind].header:
         columns = zip(*rows, strict=True) if rows else [()] * len(source.header)
         return dict(zip(source.header, columns, strict=True))
     names = dict.fromkeys(chain.from_iterable(rows))

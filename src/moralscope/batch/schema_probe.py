@@ -12,8 +12,8 @@ from moralscope.batch.columns import JsonColumns, carried_as_json, settled
 from moralscope.batch.finding import open_bytes, reason
 from moralscope.batch.parquet_rows import open_parquet
 from moralscope.batch.reading import Draft, SourceFile, Wanted, draft
-from moralscope.batch.records import Record, csv_records, jsonl_records
 from moralscope.core.errors import InputError
+from moralscope.io.formats import FORMATS, Record
 from moralscope.io.tables import check_columns
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Head:
     @property
     def fixed(self) -> bool:
         """Whether the columns are the same throughout."""
-        return self.source.kind in (".csv", ".parquet")
+        return self.source.kind == ".parquet" or FORMATS[self.source.kind].header
 
 
 def look(source: SourceFile, wanted: Wanted) -> Head:
@@ -61,10 +61,10 @@ def look(source: SourceFile, wanted: Wanted) -> Head:
         _check_content(source, start)
         if source.kind == ".parquet":
             head = _look_parquet(source, wanted)
-        elif source.kind == ".csv":
-            head = _look_csv(source, start)
+        elif FORMATS[source.kind].header:
+            head = _look_headed(source, start)
         else:
-            head = _look_jsonl(source, start, wanted)
+            head = _look_json(source, start, wanted)
     except OSError as error:
         raise InputError(f"{source.name} cannot be read ({reason(error)})", "check it") from error
     check_columns(head.schema.names, wanted.needed, source.name)
@@ -73,14 +73,15 @@ def look(source: SourceFile, wanted: Wanted) -> Head:
 
 def _check_content(source: SourceFile, start: bytes) -> None:
     is_parquet = source.kind == ".parquet"
+    headed = not is_parquet and FORMATS[source.kind].header
     what = next((name for sign, name in _SIGNS.items() if start.startswith(sign)), None)
     text = start.removeprefix(_BOM).lstrip()
     if not text:
         raise InputError(f"{source.name} is empty", "give a file with rows")
     if what is None:
-        if text.startswith(b"{") and source.kind == ".csv":
+        if text.startswith(b"{") and headed:
             what = "JSON lines"
-        elif text.startswith(b"[") and source.kind in (".jsonl", ".ndjson"):
+        elif text.startswith(b"[") and not headed and not is_parquet:
             what = "one JSON array, not one object a line"
         elif b"\0" in start.split(b"\n", 1)[0] and not is_parquet:
             what = "no text (it has NUL bytes)"
@@ -123,14 +124,15 @@ def _is_text(kind: Any) -> bool:
     return pa.types.is_null(kind) or any(check(kind) for check in checks)
 
 
-def _look_csv(source: SourceFile, start: bytes) -> Head:
+def _look_headed(source: SourceFile, start: bytes) -> Head:
     import pyarrow as pa
 
     with open_bytes(source.url) as stream:
         stream.seek(skipped := len(_BOM) * start.startswith(_BOM))
-        record = next(csv_records(stream, source.bytes - skipped), None)
+        record = next(FORMATS[source.kind].records(stream, source.bytes - skipped), None)
     if record is None or record[4] or isinstance(record[3], str):
-        problem = f"{source.name} has no CSV header (line 1 {record[4] if record else 'is empty'})"
+        what = record[4] if record else "is empty"
+        problem = f"{source.name} has no {source.kind[1:].upper()} header (line 1 {what})"
         raise InputError(problem, "give a header in UTF-8")
     header = tuple(name.strip() for name in record[3])
     _check_twice(header, source.name)
@@ -141,7 +143,7 @@ def _look_csv(source: SourceFile, start: bytes) -> Head:
     return Head(opened, pa.schema([pa.field(name, pa.string()) for name in header]))
 
 
-def _look_jsonl(source: SourceFile, start: bytes, wanted: Wanted) -> Head:
+def _look_json(source: SourceFile, start: bytes, wanted: Wanted) -> Head:
     import pyarrow as pa
 
     skipped = len(_BOM) * start.startswith(_BOM)
@@ -167,7 +169,8 @@ def _first_lines(stream: IO[bytes], source: SourceFile) -> list[Record]:
     """Return the first lines, further than usual while none of them is an object."""
     records: list[Record] = []
     objects = False
-    for record in islice(jsonl_records(stream, source.bytes - source.start), _LINES):
+    left = source.bytes - source.start
+    for record in islice(FORMATS[source.kind].records(stream, left), _LINES):
         records.append(record)
         objects = objects or bool(draft(source, (0, 1), [record], Wanted(())).rows)
         if record[0] >= (_HEAD if objects else _FAR):

@@ -133,7 +133,7 @@ class Corpus:
             if source.kind == ".parquet":
                 return read_parquet(source, block, self.schema, self.wanted)
             found = draft(source, (block.first, block.line), read_text(source, block), self.wanted)
-            if self.planned or source.kind == ".csv":
+            if self.planned or not found.json:
                 return found.settle(self.schema)
             own = {field.name: field for field in json_fields(found)}
             return found.settle(({field.name: field for field in self.schema} | own).values())

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MAX_SHOWN = 2_000  # characters of a failed row that are kept
-
 
 @dataclass(frozen=True, slots=True)
 class Block:

@@ -18,8 +18,9 @@ import numpy as np
 import pyarrow as pa
 
 from moralscope.batch.sources import Corpus
-from moralscope.batch.types import MAX_SHOWN, Block, BlockRows, Failed, Task
+from moralscope.batch.types import Block, BlockRows, Failed, Task
 from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.io.formats import MAX_SHOWN
 
 POSITION = "_position"  # place of a result in its block's table
 Piece = tuple[int, int]  # from, to: places among a block's own rows

@@ -142,7 +142,7 @@ def collect_train(
     """
     from moralscope.cli.output import emit, fetching
     from moralscope.cli.stories_train import watching
-    from moralscope.io.columns import parse_columns
+    from moralscope.io.tables import parse_columns
     from moralscope.rules.collect.train import FilterOptions, train_filters
 
     given = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch}

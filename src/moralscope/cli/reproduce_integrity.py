@@ -60,7 +60,7 @@ def integrity(
     Without the corpus, which its authors hand out, the published figures and what is needed.
     """
     from moralscope.cli.output import emit, fetching
-    from moralscope.io.columns import parse_columns
+    from moralscope.io.tables import parse_columns
     from moralscope.papers.integrity import (
         SourceNames,
         prepare_sources,

@@ -17,7 +17,7 @@ def attributes(source: AttributesInput, options: AttributesOptions, output: Reco
     Example: moralscope rules attributes --rule "It is wrong to lie." --experts my-experts
     """
     from moralscope.cli.output import emit_to, fetching
-    from moralscope.io.columns import parse_columns
+    from moralscope.io.tables import parse_columns
     from moralscope.rules import estimate as job
 
     if source.file is not None:

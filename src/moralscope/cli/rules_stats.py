@@ -22,7 +22,7 @@ def stats(source: AnnotationInput, options: StatsOptions, output: ReportOutput) 
     Example: moralscope rules stats MIC.csv --malformed skip
     """
     from moralscope.cli.output import emit_to
-    from moralscope.io.columns import parse_columns
+    from moralscope.io.tables import parse_columns
     from moralscope.rules.annotations import stats
 
     columns = parse_columns(source.columns)

@@ -154,7 +154,7 @@ def train(
 
 
 def _columns(told: str | None) -> dict[str, str]:
-    from moralscope.io.columns import parse_columns
+    from moralscope.io.tables import parse_columns
 
     return parse_columns(told)
 

@@ -4,19 +4,18 @@ Bad input is refused with the line that holds it. The whole input must be good: 
 that silently lacks a line would no longer match the file it came from.
 """
 
-import csv
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from moralscope.core.errors import InputError
+from moralscope.io.tables import Cells, Layout, Table
 
 MAX_ACTIONS = 200_000
 MAX_CHARACTERS = 10_000
-_MAX_LINE_BYTES = 1 << 20
 _COLUMN = "action"
+_REMEDY = "write one action a line, or CSV or JSONL with an 'action' column; quote commas in CSV"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +39,22 @@ def check_actions(actions: Sequence[str], max_actions: int = MAX_ACTIONS) -> Act
 
 
 def read_actions(source: Path | IO[bytes], max_actions: int = MAX_ACTIONS) -> ActionList:
-    """Read a .txt, .csv or .jsonl file, or plain lines from a binary stream."""
-    if not isinstance(source, Path):
-        return _collect(_text_rows(source, "stdin"), "stdin", "line", max_actions)
-    readers = {".csv": _csv_rows, ".jsonl": _jsonl_rows, ".ndjson": _jsonl_rows}
-    reader = readers.get(source.suffix.lower(), _text_rows)
-    try:
-        with source.open("rb") as stream:
-            return _collect(reader(stream, str(source)), str(source), "line", max_actions)
-    except OSError as error:
-        raise InputError(
-            f"{source} cannot be read ({error.strerror})",
-            "give a text file with one action a line, or CSV/JSONL with an 'action' column",
-        ) from error
+    """Read a file of plain lines, CSV, JSONL or Parquet, or plain lines from a binary stream."""
+    table = Table(source, layout=Layout(lines_as=_COLUMN, lower=True))
+    rows = (_row(line, cells, table) for line, cells in table.strict_rows([_COLUMN], _REMEDY))
+    return _collect(rows, table.name, "line", max_actions)
+
+
+def _row(line: int, cells: Cells, table: Table) -> "Row":
+    action = cells.get(_COLUMN)
+    if not isinstance(action, str):
+        raise table.wrong(line, f"has no text under '{_COLUMN}'", "add it")
+    others = cells.get("paraphrases") or []
+    if isinstance(others, str) and not table.typed:
+        others = others.split("|")
+    if not isinstance(others, list) or not all(isinstance(text, str) for text in others):
+        raise table.wrong(line, "has paraphrases that are no list of texts", "fix it")
+    return line, action, [text.strip() for text in others if text.strip()]
 
 
 Row = tuple[int, str, Sequence[str]]
@@ -111,65 +113,3 @@ def wrong_text(text: str) -> tuple[str, str] | None:
 
 def _refuse(source: str, unit: str, place: int, what: str, remedy: str) -> InputError:
     return InputError(f"{source} {unit} {place} {what}", remedy)
-
-
-def numbered_lines(stream: IO[bytes], source: str) -> Iterator[tuple[int, str]]:
-    """Yield numbered lines; a line too long or not UTF-8 is refused, not repaired."""
-    place = 0
-    while data := stream.readline(_MAX_LINE_BYTES):
-        place += 1
-        if len(data) == _MAX_LINE_BYTES and not data.endswith(b"\n"):
-            limit = f"an action has at most {MAX_CHARACTERS:,} characters"
-            raise _refuse(source, "line", place, "has more than 1,000,000 bytes", limit)
-        try:
-            line = data.decode("utf-8-sig" if place == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            what = f"is not valid UTF-8 (byte 0x{data[error.start]:02x} at {error.start + 1})"
-            raise _refuse(source, "line", place, what, "save the file as UTF-8") from error
-        yield place, line
-
-
-def _text_rows(stream: IO[bytes], source: str) -> Iterator[Row]:
-    for place, line in numbered_lines(stream, source):
-        yield place, line, ()
-
-
-def _csv_rows(stream: IO[bytes], source: str) -> Iterator[Row]:
-    lines = (line for _, line in numbered_lines(stream, source))
-    reader = csv.reader(lines, strict=True)
-    try:
-        header = [name.strip().lower() for name in next(reader, [])]
-        if _COLUMN not in header:
-            names = ", ".join(header[:8])[:200] or "none"
-            raise InputError(
-                f"{source} has no column '{_COLUMN}' (columns: {names})", "name the column 'action'"
-            )
-        column = header.index(_COLUMN)
-        other = header.index("paraphrases") if "paraphrases" in header else None
-        for cells in reader:
-            if not cells:
-                continue
-            others = cells[other].split("|") if other is not None and other < len(cells) else []
-            action = cells[column] if column < len(cells) else ""
-            yield reader.line_num, action, [text.strip() for text in others if text.strip()]
-    except csv.Error as error:
-        raise _refuse(source, "line", reader.line_num, f"is not CSV ({error})", "fix it") from error
-
-
-def _jsonl_rows(stream: IO[bytes], source: str) -> Iterator[Row]:
-    for place, line in numbered_lines(stream, source):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:  # also a number of 5,000 digits
-            raise _refuse(
-                source, "line", place, "is not JSON", "write one object a line"
-            ) from error
-        action = row.get(_COLUMN) if isinstance(row, dict) else None
-        if not isinstance(action, str):
-            raise _refuse(source, "line", place, "has no text under 'action'", "add it")
-        others = row.get("paraphrases") or []
-        if not isinstance(others, list) or not all(isinstance(text, str) for text in others):
-            raise _refuse(source, "line", place, "has paraphrases that are no list of texts", "fix")
-        yield place, action, [text.strip() for text in others if text.strip()]

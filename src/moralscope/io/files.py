@@ -1,13 +1,19 @@
-"""Files read within bounds and written whole or not at all."""
+"""Files written whole or not at all, and cells that a spreadsheet cannot run."""
 
 import contextlib
+import csv
+import io
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.core.errors import MoralscopeError
 
-MAX_TEXT_BYTES = 1_000_000
+SHEET_SCHEMA = "moralscope.sheet/1"
+# A spreadsheet runs a cell that begins so as a formula; the full-width forms too.
+_FORMULA = re.compile("^'*[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
 
 
 def write_whole(path: Path, parts: Iterable[bytes]) -> None:
@@ -28,17 +34,30 @@ def write_whole(path: Path, parts: Iterable[bytes]) -> None:
         ) from error
 
 
-def read_small_text(path: Path, what: str, remedy: str) -> str:
-    """Read a user's small UTF-8 file; what is wrong is said in one line, by line where it can."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{what} {path} cannot be read ({error.strerror})", remedy) from error
-    if len(data) > MAX_TEXT_BYTES:
-        raise InputError(f"{what} {path} has {len(data):,} bytes", f"at most {MAX_TEXT_BYTES:,}")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        problem = f"{what} {path} line {line} is not valid UTF-8"
-        raise InputError(problem, "save the file as UTF-8") from error
+def csv_bytes(rows: Iterable[Iterable[Any]], encoding: str = "utf-8") -> bytes:
+    r"""Write rows as CSV.
+
+    Examples
+    --------
+    >>> csv_bytes([["a", 1], ["b, c", None]])
+    b'a,1\r\n"b, c",\r\n'
+    """
+    stream = io.StringIO(newline="")
+    csv.writer(stream).writerows(rows)
+    return stream.getvalue().encode(encoding)
+
+
+def escape_cell(text: str) -> str:
+    """Keep a spreadsheet from running a text: an apostrophe goes before = + - @.
+
+    Examples
+    --------
+    >>> escape_cell("=1+1"), escape_cell("Jo waits."), restore_cell(escape_cell("'=1+1"))
+    ("'=1+1", 'Jo waits.', "'=1+1")
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def restore_cell(text: str) -> str:
+    """Undo `escape_cell`."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text

@@ -1,174 +1,375 @@
-"""Tables of a user as numbered rows: CSV, JSONL or Parquet, read in a stream within bounds.
+"""The one reader of users' tables: CSV, JSONL, Parquet and plain lines, as numbered rows.
 
-A row that cannot be read is given as what is wrong with it: the caller refuses it by its number.
-Knows nothing of what the columns mean.
+A table is read in a stream and within bounds (`Limits`); what is wrong is said as "FILE line 3 …"
+with a remedy. A new format is one entry of `io.formats.FORMATS`. What columns mean is the caller's.
 """
 
-import csv
-import json
+import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
 from moralscope.core.errors import InputError
+from moralscope.core.registry import did_you_mean
+from moralscope.io.formats import (
+    FORMATS,
+    MAX_CHARACTERS,
+    MAX_LINE,
+    Record,
+    TextFormat,
+    csv_records,
+    line_records,
+    parse_object,
+)
 
-SUFFIXES = (".csv", ".jsonl", ".ndjson", ".parquet")
-MAX_LINE = 4_000_000  # bytes
+MAX_PROBLEMS = 10_000
+FORMS = "CSV, JSONL or Parquet"
+POLICIES = ("stop", "skip")  # what to do about malformed lines
+_MAX_COLUMNS = 1_000
 _BATCH = 512
-_NAMED = 8
+_NAMED = 5
+_LISTED = 8
 
-Row = tuple[int, Mapping[str, Any] | str]  # a line's number with its cells, or what is wrong
+SUFFIXES = (*FORMATS, ".parquet")
+
+Cells = Mapping[str, Any]
+Row = tuple[int, Cells | str]  # a line's number with its cells, or what is wrong with it
 
 
 @dataclass(frozen=True, slots=True)
-class _Columns:
-    """What is asked of a table's columns."""
+class Limits:
+    """What a table may hold; `text_only` refuses NUL and names that cannot be printed."""
 
-    required: Sequence[str]
-    remedies: Mapping[str, str] = field(default_factory=dict)
-    only: Sequence[str] | None = None
+    rows: int | None = None
+    cell_characters: int = MAX_CHARACTERS
+    file_bytes: int | None = None
+    text_only: bool = False
 
 
-def read_rows(
-    path: Path,
-    required: Sequence[str] = (),
-    *,
-    remedies: Mapping[str, str] | None = None,
-    only: Sequence[str] | None = None,
-) -> Iterator[Row]:
-    """Yield the rows of a file; its columns are those of the header, or of the first object.
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a text file is laid out.
 
-    Parameters
+    Attributes
     ----------
-    path
-        The suffix says what it is.
-    required
-        Columns that must be there.
-    remedies
-        What to do about a required column that is not, by its name.
-    only
-        Columns to read where a format can leave out others (Parquet); else all.
+    lines_as
+        The column that a file of plain lines holds; without it such a file is refused.
+    order
+        The columns of a CSV file whose first row need not name them.
+    delimiters
+        What may stand between cells; the first row says which.
+    lower
+        Whether names in a header are taken in small letters.
+    """
+
+    lines_as: str | None = None
+    order: tuple[str, ...] = ()
+    delimiters: str = ""
+    lower: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LineProblem:
+    """A line that cannot be used, and why.
 
     Examples
     --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "a.jsonl")
-    ...     _ = path.write_text('{"item": "1"}')
-    ...     list(read_rows(path, ["item"]))
-    [(1, {'item': '1'})]
+    >>> str(LineProblem(7, "is not JSON"))
+    'line 7 is not JSON'
     """
-    kind = path.suffix.lower()
-    remedy = f"give CSV, JSONL or Parquet{_with(required)}"
-    columns = _Columns(required, remedies or {}, only)
-    try:
-        if kind == ".parquet":
-            yield from _parquet_rows(path, columns)
-        elif kind in SUFFIXES:
-            with path.open("rb") as stream:
-                yield from (_csv_rows if kind == ".csv" else _jsonl_rows)(stream, path, columns)
+
+    line: int
+    what: str
+    file: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file} line {self.line} {self.what}".lstrip()
+
+
+class MalformedRow(Exception):
+    """What is wrong with a row."""
+
+
+def is_table(name: str | Path) -> bool:
+    """Tell whether a file has the name of a table.
+
+    Examples
+    --------
+    >>> is_table("a.csv"), is_table("a.txt")
+    (True, False)
+    """
+    return str(name).lower().endswith(SUFFIXES)
+
+
+class Table:
+    r"""A table of a user's, read row by row.
+
+    Parameters
+    ----------
+    source
+        A path, a binary stream, or the text itself.
+    name
+        What messages call it; else the path, or stdin.
+    kind
+        The suffix that says what it is; else that of the path or of the name.
+    columns
+        Our name → the file's: rows then hold these columns only, under our names.
+    layout
+        How it is laid out, where that is not as usual.
+    limits
+        What the table may hold.
+
+    Attributes
+    ----------
+    header
+        The columns, once the first row was read.
+    problems
+        What is wrong with which line, as far as `good_rows` was read.
+
+    Examples
+    --------
+    >>> table = Table("item,note\n1\n2,b\n", kind=".csv")
+    >>> list(table.rows(["item"]))
+    [(2, 'has 1 cells, the header 2'), (3, {'item': '2', 'note': 'b'})]
+    """
+
+    def __init__(
+        self,
+        source: Path | IO[bytes] | str,
+        *,
+        name: str | None = None,
+        kind: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        layout: Layout = Layout(),  # noqa: B008 - frozen
+        limits: Limits = Limits(),  # noqa: B008 - frozen
+    ) -> None:
+        self._source = source
+        self.name = name or (str(source) if isinstance(source, Path) else "stdin")
+        told = source.suffix if isinstance(source, Path) else Path(self.name).suffix
+        self._kind = (kind or told).lower()
+        self._columns = columns
+        self._layout = layout
+        self._limits = limits
+        self._seen = 0
+        self.header: tuple[str, ...] = ()
+        self.problems: list[LineProblem] = []
+
+    @property
+    def typed(self) -> bool:
+        """Whether cells have types of their own; those of CSV and plain lines are all texts."""
+        form = FORMATS.get(self._kind)
+        return self._kind == ".parquet" or (form is not None and not form.header)
+
+    def rows(
+        self, required: Sequence[str] = (), *, remedies: Mapping[str, str] | None = None
+    ) -> Iterator[Row]:
+        """Yield every row: its line with its cells, or with what is wrong.
+
+        Parameters
+        ----------
+        required
+            Columns that must be there, in the header or in the first object.
+        remedies
+            What to do about one that is not, by its name.
+        """
+        self._seen = 0
+        remedy = (
+            f"give {'one row a line, or ' * bool(self._layout.lines_as)}{FORMS}{_with(required)}"
+        )
+        if self._kind not in SUFFIXES and self._layout.lines_as is None:
+            raise InputError(f"{self.name} is no table that can be read", remedy)
+        try:
+            with self._opened() as stream:
+                if self._kind == ".parquet":
+                    found = self._parquet(stream, required, remedies or {})
+                else:
+                    found = self._text(stream, required, remedies or {})
+                for line, cells in found:
+                    self._count()
+                    yield line, cells if isinstance(cells, str) else self._ours(cells)
+        except OSError as error:
+            problem = f"{self.name} cannot be read ({error.strerror or error})"
+            raise InputError(problem, remedy) from error
+
+    def strict_rows(
+        self, required: Sequence[str] = (), remedy: str = "mend or remove the line"
+    ) -> Iterator[tuple[int, Cells]]:
+        """Yield every row, or refuse the table by its first bad line."""
+        for line, cells in self.rows(required):
+            if isinstance(cells, str):
+                told = "save the file as UTF-8" if "UTF-8" in cells else remedy
+                raise self.wrong(line, cells, told)
+            yield line, cells
+
+    def good_rows(
+        self, required: Sequence[str] = (), *, remedies: Mapping[str, str] | None = None
+    ) -> Iterator[tuple[int, Cells]]:
+        """Yield the rows that can be read; the others are noted (see `check`)."""
+        for line, cells in self.rows(required, remedies=remedies):
+            if isinstance(cells, str):
+                self.note(line, cells)
+            else:
+                yield line, cells
+
+    def note(self, line: int, what: str) -> None:
+        """Note a bad line; a file that is nothing but bad lines is refused."""
+        self.problems.append(LineProblem(line, what))
+        if len(self.problems) > MAX_PROBLEMS:
+            problem = f"{self.name} has more than {MAX_PROBLEMS:,} malformed lines"
+            raise InputError(problem, f"give {FORMS} with named columns")
+
+    def check(self, remedy: str = "mend or remove these lines") -> None:
+        """Refuse the table where bad lines were noted, naming the first."""
+        if self.problems:
+            raise InputError(name_problems(self.name, self.problems), remedy)
+
+    def wrong(self, line: int, what: str, remedy: str) -> InputError:
+        """Return the error that names a line of this table."""
+        return InputError(f"{self.name} line {line} {what}", remedy)
+
+    def _opened(self) -> Any:
+        if isinstance(self._source, str):
+            return io.BytesIO(self._source.encode("utf-8", "surrogatepass"))
+        if not isinstance(self._source, Path):
+            return nullcontext(self._source)
+        limit = self._limits.file_bytes
+        if limit is not None and (size := self._source.stat().st_size) > limit:
+            raise InputError(f"{self.name} has {size:,} bytes", f"at most {limit:,}")
+        return self._source.open("rb")
+
+    def _text(
+        self, stream: IO[bytes], required: Sequence[str], remedies: Mapping[str, str]
+    ) -> Iterator[Row]:
+        form = FORMATS.get(self._kind)
+        if form is None:
+            for _, _, at, text, wrong in line_records(stream, whole=True, blank=True):
+                yield at + 1, wrong or {str(self._layout.lines_as): text}
+        elif form.header:
+            yield from self._headed(self._records(form, stream), required, remedies)
         else:
-            raise InputError(f"{path} is no table that can be read", remedy)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror or error})", remedy) from error
+            for _, _, at, text, wrong in form.records(stream, whole=True):
+                row = wrong or parse_object(str(text))
+                if not self.header and isinstance(row, dict):
+                    self.header = tuple(row)
+                    self._require(required, f"{self.name} line {at + 1}", remedies)
+                yield at + 1, row
 
+    def _records(self, form: TextFormat, stream: IO[bytes]) -> Iterator[Record]:
+        if not self._layout.delimiters:
+            return form.records(stream, whole=True)
+        first = stream.readline(MAX_LINE).decode("utf-8", "replace")
+        stream.seek(0)  # spreadsheets save with what their country uses
+        return csv_records(
+            stream, whole=True, delimiter=max(self._layout.delimiters, key=first.count)
+        )
 
-def _with(required: Sequence[str]) -> str:
-    if not required:
-        return ""
-    return f" with the column{'s' * (len(required) > 1)} {', '.join(required)}"
+    def _headed(
+        self, records: Iterator[Record], required: Sequence[str], remedies: Mapping[str, str]
+    ) -> Iterator[Row]:
+        """Yield the rows of records whose first names the columns, or may."""
+        first = next(records, None)
+        if first is not None and first[4] and not self._layout.order:
+            remedy = "give a header in UTF-8, each column named once"
+            raise self.wrong(1, first[4], remedy)
+        names = tuple(name.strip() for name in first[3]) if first and not first[4] else ()
+        if self._layout.order:
+            headed = (
+                tuple(name.lower() for name in names) == self._layout.order[: len(names) or None]
+            )
+            self.header = self._layout.order
+            widths = range(len(required), len(self._layout.order) + 1)
+            records = records if headed or first is None else chain([first], records)
+        else:
+            self.header = tuple(name.lower() for name in names) if self._layout.lower else names
+            if not names and required:
+                raise InputError(f"{self.name} is empty", f"give a table{_with(required)}")
+            self._check_header()
+            self._require(required, f"{self.name} line 1", remedies)
+            widths = range(len(names), len(names) + 1)
+        for _, _, at, cells, wrong in records:
+            yield at + 1, wrong or self._cells(cells, widths)
 
+    def _check_header(self) -> None:
+        named = [name for name in self.header if name]
+        if len(set(named)) < len(named):
+            twice = next(name for name in named if named.count(name) > 1)
+            raise self.wrong(1, f"names a column twice ('{twice[:60]}')", "name each column once")
+        if self._limits.text_only:
+            if not named or len(named) > _MAX_COLUMNS:
+                raise self.wrong(1, "is no header", "name the columns in line 1")
+            if not all(name.isprintable() for name in named):
+                raise self.wrong(1, "holds a character that is not text", "mend it")
 
-def _lines(stream: IO[bytes]) -> Iterator[tuple[int, str | None]]:
-    """Yield numbered lines; None for one that is too long or not UTF-8."""
-    number = 0
-    while data := stream.readline(MAX_LINE):
-        number += 1
-        rest = data
-        while len(rest) == MAX_LINE and not rest.endswith(b"\n"):
-            rest, data = stream.readline(MAX_LINE), b"\xff"  # held no longer, refused below
+    def _cells(self, cells: Any, widths: range) -> Cells | str:
+        if len(cells) not in widths:
+            wanted = f"not {widths[0]}" if self._layout.order else f"the header {widths[0]}"
+            return f"has {len(cells)} cells, {wanted}"
+        for name, cell in zip(self.header, cells, strict=False):
+            if len(cell) > self._limits.cell_characters:
+                most = f"at most {self._limits.cell_characters:,}"
+                return f"has {len(cell):,} characters under '{name[:40]}', {most}"
+            if self._limits.text_only and "\x00" in cell:
+                return f"has a character under '{name[:40]}' that is not text"
+        return dict(zip(self.header, cells, strict=False))
+
+    def _parquet(
+        self, stream: IO[bytes], required: Sequence[str], remedies: Mapping[str, str]
+    ) -> Iterator[Row]:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        number = 0
         try:
-            yield number, data.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError:
-            yield number, None
+            with pq.ParquetFile(stream) as file:
+                self.header = tuple(file.schema_arrow.names)
+                self._require(required, self.name, remedies)
+                only = None
+                if self._columns is not None:
+                    only = [name for name in self._columns.values() if name in self.header]
+                for batch in file.iter_batches(batch_size=_BATCH, columns=only):
+                    for row in batch.to_pylist():
+                        number += 1
+                        yield number, row
+        except pa.ArrowException as error:
+            line = (str(error).splitlines() or ["damaged"])[0][:160]
+            remedy = f"give a Parquet file{_with(required)}"
+            raise InputError(f"{self.name} is not Parquet ({line})", remedy) from error
 
-
-def _jsonl_rows(stream: IO[bytes], path: Path, columns: _Columns) -> Iterator[Row]:
-    first = True
-    for number, line in _lines(stream):
-        if line is not None and not line.strip():
-            continue
-        row = _json_row(line)
-        if first and isinstance(row, dict):
-            check_columns(row, columns.required, f"{path} line {number}", columns.remedies)
-            first = False
-        yield number, row
-
-
-def _json_row(line: str | None) -> Mapping[str, Any] | str:
-    if line is None:
-        return "is too long or not UTF-8"
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return "is not JSON"
-    return row if isinstance(row, dict) else "is no object"
-
-
-def _csv_rows(stream: IO[bytes], path: Path, columns: _Columns) -> Iterator[Row]:
-    bad: set[int] = set()
-
-    def decoded() -> Iterator[str]:
-        for number, line in _lines(stream):
-            if line is None:
-                bad.add(number)
-            yield "-\n" if line is None else line
-
-    reader = csv.reader(decoded(), strict=True)
-    try:
-        header = [name.strip() for name in next(reader, [])]
-    except csv.Error as error:
-        raise InputError(f"{path} line 1 is not CSV ({error})", "give a header") from error
-    if header and len(set(header)) < len(header):
-        raise InputError(f"{path} line 1 names a column twice", "name each column once")
-    if header:
-        check_columns(header, columns.required, str(path), columns.remedies)
-    while True:
-        first = reader.line_num + 1
-        try:
-            cells = next(reader)
-        except StopIteration:
+    def _require(self, required: Sequence[str], where: str, remedies: Mapping[str, str]) -> None:
+        if self._columns is None:
+            check_columns(self.header, required, where, remedies)
             return
-        except csv.Error as error:
-            yield first, f"is not CSV ({error})"
-            continue
-        if any(line in bad for line in range(first, reader.line_num + 1)):
-            yield first, "is too long or not UTF-8"
-        elif cells and len(cells) != len(header):
-            yield first, f"has {len(cells)} cells, the header {len(header)}"
-        elif cells:
-            yield first, dict(zip(header, cells, strict=True))
+        for ours in required:
+            theirs = self._columns.get(ours, ours)
+            if theirs not in self.header:
+                what = f"has no column '{theirs[:60]}'"
+                for_us = "" if theirs == ours else f" for the {ours.replace('_', ' ')}"
+                remedy = f"say which column is the {ours.replace('_', ' ')}: --columns {ours}=NAME"
+                raise InputError(
+                    f"{where} {what}{for_us} (columns: {_listed(self.header)})",
+                    remedies.get(ours, remedy),
+                )
+
+    def _ours(self, cells: Cells) -> Cells:
+        if self._columns is None:
+            return cells
+        return {ours: cells[theirs] for ours, theirs in self._columns.items() if theirs in cells}
+
+    def _count(self) -> None:
+        self._seen += 1
+        if self._limits.rows is not None and self._seen > self._limits.rows:
+            problem = f"{self.name} has more than {self._limits.rows:,} rows"
+            raise InputError(problem, "give it in parts")
 
 
-def _parquet_rows(path: Path, columns: _Columns) -> Iterator[Row]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    number = 0
-    try:
-        with pq.ParquetFile(path) as file:
-            names = file.schema_arrow.names
-            check_columns(names, columns.required, str(path), columns.remedies)
-            read = None if columns.only is None else [n for n in columns.only if n in names]
-            for batch in file.iter_batches(batch_size=_BATCH, columns=read):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield number, row
-    except pa.ArrowException as error:
-        line = (str(error).splitlines() or ["damaged"])[0][:160]
-        remedy = f"give a Parquet file{_with(columns.required)}"
-        raise InputError(f"{path} is not Parquet ({line})", remedy) from error
+def read_header(path: Path) -> tuple[str, ...]:
+    """Return the columns of a CSV file."""
+    table = Table(path, kind=".csv")
+    next(table.rows(), None)
+    return table.header
 
 
 def check_columns(
@@ -181,8 +382,86 @@ def check_columns(
     there = list(names)
     for name in required:
         if name not in there:
-            listed = ", ".join(str(each)[:40] for each in there[:_NAMED]) or "none"
             raise InputError(
-                f"{where} has no column '{name[:60]}' (columns: {listed})",
+                f"{where} has no column '{name[:60]}' (columns: {_listed(there)})",
                 (remedies or {}).get(name) or f"give a table{_with(required)}",
             )
+
+
+def name_problems(name: str | Path, problems: Sequence[LineProblem]) -> str:
+    """Name the first problems of a file in one line.
+
+    Examples
+    --------
+    >>> name_problems("a.csv", [LineProblem(2, "has no rule")])
+    'a.csv has 1 malformed line: line 2 has no rule'
+    """
+    named = ", ".join(f"{problem}" for problem in problems[:_NAMED])
+    more = len(problems) - _NAMED
+    tail = f" and {more:,} more" if more > 0 else ""
+    lines = "1 malformed line" if len(problems) == 1 else f"{len(problems):,} malformed lines"
+    return f"{name} has {lines}: {named}{tail}"
+
+
+def _with(required: Sequence[str]) -> str:
+    if not required:
+        return ""
+    return f" with the column{'s' * (len(required) > 1)} {', '.join(required)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(str(each)[:40] for each in names[:_LISTED])[:200] or "none"
+
+
+def parse_pairs(text: str | None, option: str, like: str) -> dict[str, str]:
+    """Read an option of the form name=value, by commas; None has none.
+
+    Examples
+    --------
+    >>> parse_pairs("severity=ordinal, rule=text", "--levels", "FIELD=LEVEL")
+    {'severity': 'ordinal', 'rule': 'text'}
+    """
+    found: dict[str, str] = {}
+    for part in text.split(",") if text is not None else ():
+        if found and not part.strip():
+            continue  # a comma at the end
+        name, sign, value = (word.strip() for word in part.partition("="))
+        if not sign or not name or not value or name in found:
+            raise InputError(f"{option} has '{part.strip()[:60]}'", f"write it like {like}")
+        found[name] = value
+    return found
+
+
+def parse_columns(
+    text: str | None, known: Sequence[str] = (), *, like: str = "prompt=Q,reply=A"
+) -> dict[str, str]:
+    """Read `--columns`: our name of a column and the file's; `known` are the names we have.
+
+    Examples
+    --------
+    >>> parse_columns("prompt=Q, reply=bot says", ("prompt", "reply"))
+    {'prompt': 'Q', 'reply': 'bot says'}
+    """
+    found = parse_pairs(text, "--columns", like)
+    for ours in found:
+        if known and ours not in known:
+            raise InputError(f"--columns has '{ours[:60]}'", did_you_mean(ours, known))
+    if len(set(found.values())) < len(found):
+        raise InputError("--columns names a column twice", f"write it like {like}")
+    return found
+
+
+def rename_columns(
+    official: Mapping[str, str], given: Mapping[str, str] | None, path: Path
+) -> dict[str, str]:
+    """Return our name → theirs: the official columns, changed where the user says otherwise.
+
+    Examples
+    --------
+    >>> rename_columns({"prompt": "Q", "reply": "A"}, {"prompt": "question"}, Path("mine.csv"))
+    {'prompt': 'question', 'reply': 'A'}
+    """
+    for name in given or {}:
+        if name not in official:
+            raise InputError(f"{path} has no use for '{name[:60]}'", did_you_mean(name, official))
+    return {**official, **(given or {})}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError, StoreError
-from moralscope.io.files import read_small_text
+from moralscope.io.documents import read_document
 from moralscope.models.store import sha256_of
 
 _HEADS = ("pooler", "lm_head", "score", "classifier")  # linear layers that adapters leave alone
@@ -133,7 +133,7 @@ def read_adapter(folder: Path, name: str | None = None) -> Adapter:
 def _card(path: Path) -> dict[str, Any]:
     problem = f"{path} is not the card of an adapter"
     try:
-        card = json.loads(read_small_text(path, "the card", "give the adapter's folder"))
+        card = json.loads(read_document(path, "the card", "give the adapter's folder").content)
     except (ValueError, RecursionError) as error:
         raise StoreError(f"{problem} ({error})", "restore the folder") from error
     markers = card.get("markers", []) if isinstance(card, dict) else None

@@ -8,18 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.io import columns
-from moralscope.io.tables import SUFFIXES, Row, read_rows
+from moralscope.io import tables
+from moralscope.io.tables import Cells, Table, is_table
 from moralscope.rules.options import ExchangeInput
 from moralscope.rules.records import Exchange
 
 COLUMNS = ("prompt", "reply", "id")
 MAX_CHARACTERS = 500_000  # of one text
-_NAMED = 5
-_MAX_PROBLEMS = 1000
+_NEEDED = ("prompt", "reply")
 _REMEDY = "give CSV, JSONL or Parquet with the columns prompt and reply"
 
 
@@ -31,7 +29,7 @@ def parse_columns(text: str | None) -> dict[str, str]:
     >>> parse_columns("prompt=Q, reply=A")
     {'prompt': 'Q', 'reply': 'A', 'id': 'id'}
     """
-    found = {name: name for name in COLUMNS} | columns.parse_columns(text, COLUMNS)
+    found = {name: name for name in COLUMNS} | tables.parse_columns(text, COLUMNS)
     if len(set(found.values())) < len(found):
         raise InputError("--columns names a column twice", "name each column once")
     return found
@@ -49,8 +47,8 @@ class ExchangeFile:
         return self.rows
 
     def __iter__(self) -> Iterator[Exchange]:
-        for number, (line, cells) in enumerate(_rows(self.path, self.columns), 1):
-            found = _exchange(cells, self.columns, number)
+        for number, (line, cells) in enumerate(_table(self.path, self.columns).rows(_NEEDED), 1):
+            found = cells if isinstance(cells, str) else _exchange(cells, self.columns, number)
             if isinstance(found, str):
                 raise InputError(f"{self.path} line {line} {found}", "it changed: run it again")
             yield found
@@ -69,20 +67,14 @@ def open_exchanges(path: Path, columns: Mapping[str, str] | None = None) -> Exch
     ['Hello.']
     """
     chosen = columns or parse_columns(None)
-    problems: list[str] = []
+    table = _table(path, chosen)
     rows = 0
-    for line, cells in _rows(path, chosen):
+    for line, cells in table.good_rows(_NEEDED):
         rows += 1
         wrong = _exchange(cells, chosen, rows)
         if isinstance(wrong, str):
-            problems.append(f"line {line} {wrong}")
-        if len(problems) > _MAX_PROBLEMS:
-            break
-    if problems:
-        more = len(problems) - _NAMED
-        tail = f" and {'at least ' if more + _NAMED > _MAX_PROBLEMS else ''}{more:,} more"
-        told = f"{', '.join(problems[:_NAMED])}{tail if more > 0 else ''}"
-        raise InputError(f"{path} {told}", "mend or remove these lines")
+            table.note(line, wrong)
+    table.check()
     if not rows:
         raise InputError(f"{path} holds no rows", _REMEDY)
     return ExchangeFile(path, chosen, rows)
@@ -130,27 +122,20 @@ def blocks(exchanges: Iterable[Exchange], size: int) -> Iterator[list[Exchange]]
         yield block
 
 
-def _exchange(
-    cells: Mapping[str, Any] | str, columns: Mapping[str, str], number: int
-) -> Exchange | str:
+def _exchange(cells: Cells, columns: Mapping[str, str], number: int) -> Exchange | str:
     """Return an exchange, or what is wrong with the row."""
-    if isinstance(cells, str):
-        return cells
-    for name in ("prompt", "reply"):
-        value = cells.get(columns[name])
+    for name in _NEEDED:
+        value = cells.get(name)
         if not isinstance(value, str):
             return f"has no text under '{columns[name][:60]}'"
         if len(value) > MAX_CHARACTERS:
             return f"has {len(value):,} characters under '{columns[name][:60]}'"
-    given = cells.get(columns["id"])
+    given = cells.get("id")
     known = isinstance(given, str | int) and not isinstance(given, bool) and str(given).strip()
-    name = str(given)[:200] if known else str(number)
-    return Exchange(cells[columns["prompt"]], cells[columns["reply"]], name)
+    return Exchange(cells["prompt"], cells["reply"], str(given)[:200] if known else str(number))
 
 
-def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[Row]:
-    if path.suffix.lower() not in SUFFIXES:
+def _table(path: Path, columns: Mapping[str, str]) -> Table:
+    if not is_table(path):
         raise InputError(f"{path} is no file that audit reads", _REMEDY)
-    needed = ("prompt", "reply")
-    say = {columns[n]: f"say which column is the {n}: --columns {n}=NAME" for n in needed}
-    return read_rows(path, list(say), remedies=say, only=list(columns.values()))
+    return Table(path, columns=columns)

@@ -13,7 +13,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Matrix
 from moralscope.core.records import ModelRef, RunRecord
-from moralscope.io.csv_rows import CsvSource
+from moralscope.io.tables import read_header
 from moralscope.models.classifiers import Experts, ScriptedExperts
 from moralscope.models.store import Progress
 from moralscope.rules.alignment import TASK, alignment_pair
@@ -106,9 +106,8 @@ def read_asked(path: Path, columns: Mapping[str, str] | None = None) -> list[Ask
     """Read rows of prompt, reply and rule: a CSV with these columns, or like MIC.csv."""
     names = dict(columns or {})
     if not names:
-        source = CsvSource(path)
-        next(source.read({}, ()), None)
-        names = {name: name for name in _OWN if set(_OWN) <= set(source.header)}
+        header = read_header(path)
+        names = {name: name for name in _OWN if set(_OWN) <= set(header)}
     file = read_annotations(path, kind="mic", columns=names)
     return [AskedRule(row.rule, row.exchange) for row in file.annotations]
 

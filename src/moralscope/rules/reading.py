@@ -14,12 +14,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from moralscope.core.errors import InputError
-from moralscope.io.csv_rows import (
+from moralscope.io.tables import (
     POLICIES,
-    CsvSource,
+    Limits,
     LineProblem,
     MalformedRow,
-    column_names,
+    Table,
+    read_header,
+    rename_columns,
 )
 from moralscope.rules.records import FOUNDATIONS, Annotation, Exchange
 
@@ -49,6 +51,7 @@ SOCIAL_COLUMNS = {
     "judgment": "action-moral-judgment",
     "bad": "rot-bad",
 }
+LIMITS = Limits(rows=1_000_000, cell_characters=20_000, text_only=True)
 KINDS = ("mic", "social-chem")
 _POLES = ("harm", "cheating", "oppression", "betrayal", "subversion", "degradation")
 _BY_POLE = dict(zip((*FOUNDATIONS, *_POLES), (*FOUNDATIONS, *FOUNDATIONS), strict=True))
@@ -114,27 +117,28 @@ def read_annotations(
     kind = kind or _kind(path, columns)
     official = MIC_COLUMNS if kind == "mic" else SOCIAL_COLUMNS
     needed = ("prompt", "reply", "rule") if kind == "mic" else ("prompt", "rule")
-    names = column_names(official, columns, path)
-    source = CsvSource(path)
+    names = rename_columns(official, columns, path)
+    table = Table(path, kind=".csv", columns=names, limits=LIMITS)
     found: list[Annotation] = []
     bad_rules = 0
     take = _mic if kind == "mic" else _social
-    for line, cells in source.read(names, (*needed, *(columns or {}))):
+    for line, cells in table.good_rows((*needed, *(columns or {}))):
         try:
             if cells.get("bad", "").strip() in ("1", "1.0"):
                 bad_rules += 1
                 continue
             found.append(take(cells))
         except MalformedRow as wrong:
-            source.add(line, str(wrong))
-    source.check(malformed, "mend them, or leave them out: skip")
+            table.note(line, str(wrong))
+    if malformed == "stop":
+        table.check("mend them, or leave them out: skip")
     if not found:
-        first = f" ({source.problems[0]})" if source.problems else ""
+        first = f" ({table.problems[0]})" if table.problems else ""
         raise InputError(f"{path} holds no annotations{first}", "give MIC.csv or a file like it")
     absent = tuple(
-        name for name in official if names[name] not in source.header and name not in _OPTIONAL
+        name for name in official if names[name] not in table.header and name not in _OPTIONAL
     )
-    return AnnotationFile(str(path), kind, tuple(found), tuple(source.problems), absent, bad_rules)
+    return AnnotationFile(str(path), kind, tuple(found), tuple(table.problems), absent, bad_rules)
 
 
 @lru_cache(maxsize=4096)
@@ -159,9 +163,8 @@ def foundation_names(cell: str) -> tuple[str, ...]:
 
 def _kind(path: Path, columns: Mapping[str, str] | None) -> str:
     """Tell by the header."""
-    source = CsvSource(path)
-    next(source.read({}, ()), None)
-    social = "situation" in source.header and "Q" not in source.header
+    header = read_header(path)
+    social = "situation" in header and "Q" not in header
     return "social-chem" if social and "reply" not in (columns or {}) else "mic"
 
 

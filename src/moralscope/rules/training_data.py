@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
+from moralscope.io.documents import read_document
 from moralscope.models.classifiers.learning import Lesson
 from moralscope.models.store import data_file
 from moralscope.rules.alignment import TASK
@@ -203,20 +204,16 @@ def _labels(task: str, train: Sequence[Annotation]) -> tuple[str, ...]:
 
 
 def _yaml_rows(path: Path) -> list[Annotation]:
-    import yaml
-
     from moralscope.rules.records import Exchange
 
+    remedy = "write a list of prompt, reply, rule and alignment"
+    rows = read_document(path, "", remedy, max_bytes=50_000_000).yaml_values()
     try:
-        rows = yaml.safe_load(path.read_text("utf-8"))
         return [
             Annotation(Exchange(row["prompt"], row["reply"]), row["rule"], row["alignment"])
             for row in rows
             if row["alignment"] in ALIGNMENTS
         ]
-    except (OSError, yaml.YAMLError, KeyError, TypeError, UnicodeDecodeError) as error:
-        line = str(error).splitlines()[0][:120]
-        raise InputError(
-            f"{path} cannot be read as exchanges ({line})",
-            "write a list of prompt, reply, rule and alignment",
-        ) from error
+    except (KeyError, TypeError) as error:
+        problem = f"{path} cannot be read as exchanges ({str(error)[:120]})"
+        raise InputError(problem, remedy) from error

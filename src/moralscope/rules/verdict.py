@@ -4,7 +4,6 @@ Descriptive, never authoritative: rules may conflict, and every one is listed be
 All limits stand in `Thresholds`; a TOML file can change them.
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Annotated, Any
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.options import Option, Options, option_fields
 from moralscope.core.registry import did_you_mean
-from moralscope.io.files import read_small_text
+from moralscope.io.documents import read_document
 from moralscope.rules.records import SCALE, RuleFinding, Verdict
 
 ABSTAINED = "abstained: "
@@ -64,12 +63,8 @@ def read_thresholds(path: Path | None) -> Thresholds:
     """
     if path is None:
         return Thresholds()
-    try:
-        given = tomllib.loads(read_small_text(path, "the config", _REMEDY))
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is no TOMLDecodeError
-        what = "nested too deeply" if isinstance(error, RecursionError) else f"{error}"[:200]
-        raise InputError(f"the config {path} is not TOML ({what})", _REMEDY) from error
-    return given_thresholds(given, f"the config {path}")
+    document = read_document(path, "the config", _REMEDY)
+    return given_thresholds(document.toml_values(), document.name)
 
 
 def given_thresholds(given: Mapping[str, Any], source: str) -> Thresholds:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import resources
 
+from moralscope.io.documents import Document
 from moralscope.models.classifiers.learning import Lesson
 from moralscope.rules.lessons import annotated_lessons
 from moralscope.rules.records import Annotation, Exchange
@@ -29,14 +30,12 @@ def written_exchanges() -> list[Annotation]:
     >>> {row.split for row in written_exchanges()} == {"train", "dev"}
     True
     """
-    import yaml
-
     rules = {rule.id: rule.text for rule in shipped_rulebook().rules}
     held = set(sorted(rules)[::_DEV_RULES])
     found = []
     folder = resources.files("moralscope.rules") / "data" / "exchanges"
     for path in sorted(folder.iterdir(), key=lambda each: each.name):
-        for row in yaml.load(path.read_text("utf-8"), Loader=yaml.CSafeLoader):
+        for row in Document(path.read_text("utf-8"), path.name, "mend it").yaml_values():
             exchange = Exchange(row["prompt"], row["reply"])
             part = "dev" if row["rule"] in held else "train"
             found.append(Annotation(exchange, rules[row["rule"]], row["label"], split=part))

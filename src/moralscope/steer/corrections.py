@@ -4,8 +4,6 @@ A label names a side of the axis and how far; a number is the wanted score itsel
 said by line; an action with two different labels is refused.
 """
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +12,8 @@ from pathlib import Path
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.registry import did_you_mean
 from moralscope.io.actions import check_actions
-from moralscope.io.files import read_small_text
+from moralscope.io.documents import read_document
+from moralscope.io.tables import Layout, Table
 
 # In standard deviations of the actions that the axis was fitted on.
 LABELS = {
@@ -75,26 +74,20 @@ def parse_corrections(texts: Sequence[str]) -> list[Correction]:
 
 def read_corrections(path: Path) -> list[Correction]:
     """Read a CSV with columns action and label, or lines such as "eat meat: fine"."""
-    text = read_small_text(path, "corrections", _EXAMPLE)
+    document = read_document(path, "corrections", _EXAMPLE)
     source = f"{path} line"
     if path.suffix.lower() != ".csv":
-        lines = [(place, line) for place, line in enumerate(text.splitlines(), 1) if line.strip()]
+        lines = [
+            (place, line)
+            for place, line in enumerate(document.content.splitlines(), 1)
+            if line.strip()
+        ]
         return _checked([(place, *_split(line, source, place)) for place, line in lines], source)
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    rows: list[tuple[int, str, str]] = []
-    try:
-        for raw in reader:
-            cells = [cell.strip() for cell in raw]
-            if not any(cells) or (not rows and [c.lower() for c in cells] == ["action", "label"]):
-                continue
-            if len(cells) != 2:
-                raise InputError(
-                    f"{source} {reader.line_num} has {len(cells)} columns", "give action,label"
-                )
-            rows.append((reader.line_num, cells[0], cells[1]))
-    except csv.Error as error:
-        raise InputError(f"{source} {reader.line_num} is not CSV ({error})", "fix it") from error
-    return _checked(rows, source)
+    layout = Layout(order=("action", "label"))
+    table = Table(document.content, name=str(path), kind=".csv", layout=layout)
+    found = table.strict_rows(layout.order, "give action,label")
+    rows = [(line, cells["action"].strip(), cells["label"].strip()) for line, cells in found]
+    return _checked([row for row in rows if any(row[1:])], source)
 
 
 def _split(text: str, source: str, place: int) -> tuple[str, str]:

@@ -4,8 +4,6 @@ A pair is two words that differ in one thing (she/he) or two whole sentences tha
 into sentences, because a sentence encoder reads sentences. What is wrong is said by line.
 """
 
-import csv
-import io
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,12 +12,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.registry import did_you_mean
-from moralscope.io.documents import YamlProblem, compose, line_of
-from moralscope.io.files import read_small_text
+from moralscope.io.documents import Document, read_document
+from moralscope.io.tables import Layout, Table
 
 Pair = tuple[str, str]
 Question = tuple[str, str, str]  # question, positive and negative answer
@@ -28,7 +24,7 @@ _BLANK = "{}"
 _SENTENCE_ENDS = (".", "?", "!")
 _DEFAULT_KIND = "noun"
 _DEPTH = 2  # a list of lists
-_HEADER = ["first", "second"]
+_COLUMNS = ("first", "second", "kind")
 _REMEDY = "give columns first,second[,kind] in CSV, or a YAML list of [first, second]"
 
 
@@ -124,40 +120,31 @@ def _fill(frame: str, word: str) -> str:
 
 
 def _read_rows(path: Path) -> list[Row]:
-    text = read_small_text(path, "pairs", _REMEDY)
+    document = read_document(path, "pairs", _REMEDY)
+    document = Document(document.content, str(path), _REMEDY)
     if path.suffix.lower() in {".yaml", ".yml"}:
-        return _yaml_rows(text, str(path))
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    rows: list[Row] = []
-    try:
-        for raw in reader:
-            cells = [cell.strip() for cell in raw]
-            if not any(cells) or (not rows and [c.lower() for c in cells[:2]] == _HEADER):
-                continue
-            if len(cells) not in {2, 3}:
-                raise _wrong(str(path), reader.line_num, f"has {len(cells)} columns")
-            kind = cells[2] if len(cells) == 3 and cells[2] else _DEFAULT_KIND
-            rows.append((reader.line_num, cells[0], cells[1], kind))
-    except csv.Error as error:
-        raise _wrong(str(path), reader.line_num, f"is not CSV ({error})") from error
+        return _yaml_rows(document)
+    table = Table(document.content, name=str(path), kind=".csv", layout=Layout(order=_COLUMNS))
+    rows = []
+    for line, row in table.strict_rows(["first", "second"], _REMEDY):
+        first, second, kind = (row.get(name, "").strip() for name in _COLUMNS)
+        if first or second or kind:
+            rows.append((line, first, second, kind or _DEFAULT_KIND))
     return rows
 
 
-def _yaml_rows(text: str, source: str) -> list[Row]:
-    try:
-        root = compose(text, _DEPTH)
-    except YamlProblem as problem:
-        raise _wrong(source, problem.line, problem.what) from problem
-    if not isinstance(root, yaml.SequenceNode):
-        raise _wrong(source, 1, "is not a list of pairs")
+def _yaml_rows(document: Document) -> list[Row]:
     rows = []
-    for node in root.value:
-        line = line_of(node)
-        cells = node.value if isinstance(node, yaml.SequenceNode) else []
-        if len(cells) not in {2, 3} or not all(isinstance(c, yaml.ScalarNode) for c in cells):
-            raise _wrong(source, line, "is not a pair of texts")
-        first, second, *kind = (str(cell.value).strip() for cell in cells)
-        rows.append((line, first, second, kind[0] if kind else _DEFAULT_KIND))
+    for node in document.yaml_node(_DEPTH).items("pairs"):
+        cells = node.plain()
+        if (
+            not isinstance(cells, list)
+            or len(cells) not in {2, 3}
+            or not all(isinstance(cell, str) for cell in cells)
+        ):
+            raise node.wrong("is not a pair of texts")
+        first, second, *kind = (cell.strip() for cell in cells)
+        rows.append((node.line, first, second, kind[0] if kind else _DEFAULT_KIND))
     return rows
 
 

@@ -5,12 +5,12 @@ asks for traits of people, not for actions. Commonsense comes from the part at h
 is the published test part: no figure on ETHICS is ever reported.
 """
 
-import csv
 import random
 from collections.abc import Iterator
 from pathlib import Path
 
 from moralscope.core.errors import InputError
+from moralscope.io.tables import Cells, Layout, Table
 from moralscope.models.classifiers.learning import Lesson
 
 TASKS = {
@@ -40,23 +40,21 @@ def ethics_lessons(folder: Path, seed: int = 0, weight: float = 0.5) -> list[Les
 
 
 def _rows(path: Path, task: str, rng: random.Random) -> Iterator[tuple[str, str, int]]:
+    remedy = "'moralscope data where ethics' says more"
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            if task == "ethics-utilitarianism":  # no header: the first is the more pleasant one
-                for better, worse in csv.reader(stream):
-                    yield (worse, better, 1) if rng.randrange(2) else (better, worse, 0)
-                return
-            for row in csv.DictReader(stream):
-                if None in row.values():
-                    raise ValueError("a row is cut short")
-                yield _pair(task, row)
-    except (OSError, KeyError, ValueError, TypeError, csv.Error) as error:
-        raise InputError(
-            f"{path} cannot be read as ETHICS ({error})", "'moralscope data where ethics' says more"
-        ) from error
+        if task == "ethics-utilitarianism":  # no header: the first is the more pleasant one
+            layout = Layout(order=("better", "worse"))
+            for _, row in Table(path, layout=layout).strict_rows(layout.order, remedy):
+                better, worse = row["better"], row["worse"]
+                yield (worse, better, 1) if rng.randrange(2) else (better, worse, 0)
+            return
+        for _, row in Table(path).strict_rows(("label",), remedy):
+            yield _pair(task, row)
+    except (KeyError, ValueError) as error:
+        raise InputError(f"{path} cannot be read as ETHICS ({error})", remedy) from error
 
 
-def _pair(task: str, row: dict[str, str]) -> tuple[str, str, int]:
+def _pair(task: str, row: Cells) -> tuple[str, str, int]:
     label = int(row["label"])
     if task == "ethics-commonsense":
         return "", row["input"], 1 - label

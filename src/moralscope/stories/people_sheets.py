@@ -5,8 +5,6 @@ it names a strategy. `key.json` does, carries its own checksum, and stays with t
 Sheets come back from people: every cell is checked, and what is wrong is named with its line.
 """
 
-import csv
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.io.cells import SHEET_SCHEMA, escape_cell, restore_cell
-from moralscope.io.files import write_whole
+from moralscope.io.documents import read_document
+from moralscope.io.files import SHEET_SCHEMA, csv_bytes, escape_cell, restore_cell, write_whole
+from moralscope.io.tables import Layout, Limits, Table
 
 KEY_SCHEMA = "moralscope.pack/1"
 KEY_FILE, SHEETS = "key.json", "sheets"
 SUFFIXES = (".csv", ".jsonl")
-_MAX_BYTES = 100_000_000
+_LIMITS = Limits(file_bytes=100_000_000)
 _ANSWERS = {"1": 1, "yes": 1, "true": 1, "1.0": 1, "0": 0, "no": 0, "false": 0, "0.0": 0}
 Ratings = Mapping[str, Mapping[str, Mapping[str, int]]]
 
@@ -78,7 +77,7 @@ def write_files(pack: Pack, folder: Path) -> None:
     write_whole(key, [_key_text(pack).encode()])  # first: no sheet is ever without its key
     for rater in pack.raters:
         rows = list(_rows(pack, rater))
-        write_whole(folder / SHEETS / f"{rater}.csv", [_csv_text(pack, rows).encode("utf-8-sig")])
+        write_whole(folder / SHEETS / f"{rater}.csv", [_csv_sheet(pack, rows)])
         lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         write_whole(folder / SHEETS / f"{rater}.jsonl", (line.encode() for line in lines))
     write_whole(folder / SHEETS / "instructions.txt", [_instructions(pack).encode()])
@@ -88,7 +87,7 @@ def read_key(path: Path) -> Pack:
     """Read a key; one that was changed since it was written is refused."""
     remedy = "give the key.json that was written with the sheets"
     try:
-        found = json.loads(_read(path, remedy))
+        found = read_document(path, "", remedy, _LIMITS.file_bytes or 0).json_values()
         body = {name: value for name, value in found.items() if name != "sha256"}
         if found["schema"] != KEY_SCHEMA:
             raise InputError(f"{path} has the schema '{found['schema']}'", remedy)
@@ -155,17 +154,15 @@ def _rows(pack: Pack, rater: str) -> Iterator[dict[str, Any]]:
         }
 
 
-def _csv_text(pack: Pack, rows: Sequence[Mapping[str, Any]]) -> str:
+def _csv_sheet(pack: Pack, rows: Sequence[Mapping[str, Any]]) -> bytes:
     criteria = [name for name, _ in pack.criteria]
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream)
     # "story_norm" is what the rater reads, "norm" the question she answers.
     context = [f"story_{name}" for name in rows[0]["context"]]
-    writer.writerow(["pack", "rater", "item", *context, "text", *criteria])
+    lines = [["pack", "rater", "item", *context, "text", *criteria]]
     for row in rows:
         cells = [row["pack"], row["rater"], row["item"], *row["context"].values(), row["text"]]
-        writer.writerow([*map(escape_cell, cells), *("" for _ in criteria)])
-    return stream.getvalue()
+        lines.append([*map(escape_cell, cells), *("" for _ in criteria)])
+    return csv_bytes(lines, "utf-8-sig")
 
 
 def _key_text(pack: Pack) -> str:
@@ -201,23 +198,9 @@ def _instructions(pack: Pack) -> str:
     return "\n".join(lines)
 
 
-def _read(path: Path, remedy: str) -> str:
-    try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise InputError(f"{path} is too large", f"at most {_MAX_BYTES // 1_000_000} MB")
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror})", remedy) from error
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path} line {line} is not valid UTF-8", "save it as UTF-8") from error
-
-
 def _read_sheet(path: Path, pack: Pack) -> tuple[str, dict[str, dict[str, int]]]:
     """Return whose sheet it is and item → criterion → answer."""
-    rows = _csv_rows(path, pack) if path.suffix.lower() == ".csv" else _jsonl_rows(path, pack)
+    rows = _csv_rows(path, pack) if path.suffix.lower() == ".csv" else _jsonl_rows(path)
     texts = {item.item: item.text for item in pack.items}
     raters: set[str] = set()
     answers: dict[str, dict[str, int]] = {}
@@ -262,40 +245,22 @@ def _check_row(
 
 
 def _csv_rows(path: Path, pack: Pack) -> Iterator[tuple[int, dict[str, Any]]]:
-    text = _read(path, "give a rater's sheet")
-    first = text.partition("\n")[0]
-    delimiter = max(",;\t", key=first.count)  # spreadsheets save with what their country uses
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    table = Table(path, kind=".csv", layout=Layout(delimiters=",;\t"), limits=_LIMITS)
     needed = ("pack", "rater", "item", "text", *(name for name, _ in pack.criteria))
-    try:
-        missing = [name for name in needed if name not in (reader.fieldnames or ())]
-        if missing:
-            what = f"has no column '{missing[0]}'"
-            raise _wrong(path, 1, what, "give a sheet of this pack, with its header")
-        for row in reader:
-            if any(row[name] is None for name in needed):
-                raise _wrong(path, reader.line_num, "has too few cells", "restore the row")
-            cells = {name: restore_cell(row[name].strip()) for name in needed}
-            ratings = {name: cells.pop(name) for name, _ in pack.criteria}
-            yield reader.line_num, {**cells, "ratings": ratings}
-    except csv.Error as error:
-        raise _wrong(path, reader.line_num, f"is not CSV ({error})", "fix it") from error
+    for line, row in table.strict_rows(needed, "restore the row"):
+        cells = {name: restore_cell(row[name].strip()) for name in needed}
+        ratings = {name: cells.pop(name) for name, _ in pack.criteria}
+        yield line, {**cells, "ratings": ratings}
 
 
-def _jsonl_rows(path: Path, pack: Pack) -> Iterator[tuple[int, dict[str, Any]]]:
-    for line, text in enumerate(_read(path, "give a rater's sheet").splitlines(), 1):
-        if not text.strip():
-            continue
-        try:
-            row = json.loads(text)
-            if row["schema"] != SHEET_SCHEMA:
-                raise _wrong(path, line, f"has the schema '{row['schema']}'", SHEET_SCHEMA)
-            found = {name: row[name] for name in ("pack", "rater", "item", "text", "ratings")}
-            if not isinstance(found["ratings"], dict):
-                raise TypeError
-            yield line, found
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise _wrong(path, line, "is no row of a sheet", "restore it") from None
+def _jsonl_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    for line, row in Table(path, kind=".jsonl", limits=_LIMITS).strict_rows((), "restore it"):
+        if row.get("schema", SHEET_SCHEMA) != SHEET_SCHEMA:
+            raise _wrong(path, line, f"has the schema '{row['schema']}'", SHEET_SCHEMA)
+        found = {name: row.get(name) for name in ("pack", "rater", "item", "text", "ratings")}
+        if not isinstance(found["ratings"], dict) or not isinstance(found["item"], str):
+            raise _wrong(path, line, "is no row of a sheet", "restore it")
+        yield line, found
 
 
 def _answer(cell: Any, name: str, path: Path, line: int) -> int | None:

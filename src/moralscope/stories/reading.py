@@ -7,42 +7,27 @@ says which part of which split its stories are in. A folder is read as all the f
 A story needs an ID and one sentence: a key that is not there is a missing sentence.
 """
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from moralscope.core.errors import InputError
+from moralscope.io.tables import POLICIES, Cells, LineProblem, MalformedRow, Table, name_problems
 from moralscope.stories.story import SENTENCES, MoralStory
 
-MAX_LINE_BYTES = 1 << 20
 MAX_CHARACTERS = 10_000
 MAX_STORIES = 200_000
 MAX_PROBLEMS = 10_000
 KINDS = ("action", "consequence")
 SPLITS = ("norm_distance", "lexical_bias", "minimal_pairs")
 PARTS = ("train", "dev", "test")
-POLICIES = ("stop", "skip")
 # Digit at the end of a sample's ID, and the label that goes with it: 0 and 1 are immoral and moral
 # actions; 1 to 4 pair the moral action with both consequences, then the immoral action.
 _LABELS = {"0": "0", "1": "1", "2": "0", "3": "1", "4": "0"}
-_NAMED = 5
 _OLD_SPLIT_NAMES = {"norm_overlap": "norm_distance"}  # one official folder calls it so
 
 Splits = Mapping[str, Mapping[str, str | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class LineProblem:
-    """A line that is no story, and why."""
-
-    line: int
-    what: str
-    file: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.file} line {self.line} {self.what}".lstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +71,9 @@ def read_stories(path: Path, *, malformed: str = "stop") -> StoryFile:
     for file in files:
         _read_file(file, str(file.relative_to(path)) if path.is_dir() else "", gathered)
     if gathered.problems and malformed == "stop":
-        raise InputError(_told(path, gathered.problems), "mend them, or leave them out: skip")
+        raise InputError(
+            name_problems(path, gathered.problems), "mend them, or leave them out: skip"
+        )
     if not gathered.stories:
         told = f" ({gathered.problems[0]})" if gathered.problems else ""
         raise InputError(f"{path} holds no stories{told}", "give JSONL in the official shape")
@@ -103,78 +90,39 @@ class _Gathered:
     lines: int = 0
 
 
-class _Malformed(Exception):
-    """What is wrong with a row."""
-
-
 def _read_file(path: Path, label: str, gathered: _Gathered) -> None:
     membership = _membership(path)
-    try:
-        with path.open("rb") as stream:
-            for number, line in _lines(stream):
-                if line.isspace():
-                    continue
-                gathered.lines += 1
-                try:
-                    _take(_parsed(line, number), f"{label} line {number}", membership, gathered)
-                except _Malformed as wrong:
-                    gathered.problems.append(LineProblem(number, str(wrong), label))
-                if len(gathered.problems) > MAX_PROBLEMS or len(gathered.stories) > MAX_STORIES:
-                    raise InputError(
-                        f"{path} has more than {MAX_STORIES:,} stories or {MAX_PROBLEMS:,} "
-                        "malformed lines",
-                        "give a file of stories, in parts",
-                    )
-    except OSError as error:
-        problem = f"{path} cannot be read ({error.strerror})"
-        raise InputError(problem, "name a JSONL file") from error
-
-
-def _lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Yield numbered lines; of a line too long only the beginning is kept in memory."""
-    number = 0
-    while line := stream.readline(MAX_LINE_BYTES + 1):
-        number += 1
-        rest = line
-        while len(rest) > MAX_LINE_BYTES and not rest.endswith(b"\n"):
-            rest = stream.readline(MAX_LINE_BYTES + 1)
-        yield number, line
-
-
-def _parsed(line: bytes, number: int) -> dict[str, Any]:
-    if len(line) > MAX_LINE_BYTES:
-        raise _Malformed(f"has more than {MAX_LINE_BYTES:,} bytes")
-    try:
-        row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-    except UnicodeDecodeError as error:
-        raise _Malformed(f"is not UTF-8 (byte {error.start + 1})") from error
-    except (ValueError, RecursionError) as error:  # a JSONDecodeError, or a number of 5,000 digits
-        raise _Malformed("is not JSON" + ("" if _ends(line) else " (cut short?)")) from error
-    if not isinstance(row, dict):
-        raise _Malformed("is no JSON object")
-    return row
-
-
-def _ends(line: bytes) -> bool:
-    return line.rstrip().endswith(b"}")
+    for number, row in Table(path, kind=".jsonl").rows():
+        gathered.lines += 1
+        try:
+            if isinstance(row, str):
+                raise MalformedRow(row)
+            _take(row, f"{label} line {number}", membership, gathered)
+        except MalformedRow as wrong:
+            gathered.problems.append(LineProblem(number, str(wrong), label))
+        if len(gathered.problems) > MAX_PROBLEMS or len(gathered.stories) > MAX_STORIES:
+            raise InputError(
+                f"{path} has more than {MAX_STORIES:,} stories or {MAX_PROBLEMS:,} malformed lines",
+                "give a file of stories, in parts",
+            )
 
 
 def _take(
-    row: dict[str, Any], place: str, membership: tuple[str, str, str] | None, gathered: _Gathered
+    row: Cells, place: str, membership: tuple[str, str, str] | None, gathered: _Gathered
 ) -> None:
     """Add a row: a story of its own, or one more sample of a story."""
     name = row.get("ID")
     if not isinstance(name, str) or not name.strip():
-        raise _Malformed("has no text under 'ID'")
+        raise MalformedRow("has no text under 'ID'")
     sentences = {key: _sentence(row, key) for key in SENTENCES if key in row}
     if not any(sentences.values()):
-        raise _Malformed(f"has none of the sentences of a story ({', '.join(SENTENCES)})")
+        raise MalformedRow(f"has none of the sentences of a story ({', '.join(SENTENCES)})")
     if "label" in row:
         _check_label(name, row["label"])
         name, splits = name[:-1], _only(membership)
     else:
         if name in gathered.whole_at:
-            raise _Malformed(f"repeats the ID of {gathered.whole_at[name].strip()}")
+            raise MalformedRow(f"repeats the ID of {gathered.whole_at[name].strip()}")
         splits = _splits(row.get("splits"))
         gathered.whole_at[name] = place
     story = gathered.stories.get(name, MoralStory(name))
@@ -185,13 +133,13 @@ def _merged(story: MoralStory, sentences: Mapping[str, str | None], splits: Spli
     for key, text in sentences.items():
         known = getattr(story, key)
         if text and known and text != known:
-            raise _Malformed(f"has another {key} than an earlier line of story {story.id}")
+            raise MalformedRow(f"has another {key} than an earlier line of story {story.id}")
     given = {key: text for key, text in sentences.items() if text}
     for kind, table in splits.items():
         for split, part in table.items():
             known = story.official(kind, split)
             if part and known and part != known:
-                raise _Malformed(f"puts story {story.id} in {part}, an earlier line in {known}")
+                raise MalformedRow(f"puts story {story.id} in {part}, an earlier line in {known}")
     both = {
         kind: {**story.splits.get(kind, {}), **splits.get(kind, {})}
         for kind in KINDS
@@ -205,34 +153,36 @@ def _sentence(row: Mapping[str, Any], key: str) -> str | None:
     if text is None:
         return None
     if not isinstance(text, str):
-        raise _Malformed(f"has no text under '{key}' but {type(text).__name__}")
+        raise MalformedRow(f"has no text under '{key}' but {type(text).__name__}")
     if len(text) > MAX_CHARACTERS:
-        raise _Malformed(f"has {len(text):,} characters under '{key}', not {MAX_CHARACTERS:,}")
+        raise MalformedRow(f"has {len(text):,} characters under '{key}', not {MAX_CHARACTERS:,}")
     if "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text):
-        raise _Malformed(f"has a character under '{key}' that is not text")
+        raise MalformedRow(f"has a character under '{key}' that is not text")
     return text if text.strip() else None
 
 
 def _check_label(name: str, label: object) -> None:
     if label not in ("0", "1"):
-        raise _Malformed(f"has the label {str(label)[:20]!r}, which is neither '0' nor '1'")
+        raise MalformedRow(f"has the label {str(label)[:20]!r}, which is neither '0' nor '1'")
     if len(name) < 2 or name[-1] not in _LABELS:
-        raise _Malformed("has an ID that does not end in a sample's digit, 0 to 4")
+        raise MalformedRow("has an ID that does not end in a sample's digit, 0 to 4")
     if _LABELS[name[-1]] != label:
-        raise _Malformed(f"has the label '{label}', and an ID ending in {name[-1]} says otherwise")
+        raise MalformedRow(
+            f"has the label '{label}', and an ID ending in {name[-1]} says otherwise"
+        )
 
 
 def _splits(given: object) -> Splits:
     if given is None:
         return {}
     if not isinstance(given, dict):
-        raise _Malformed("has 'splits' that are no object")
+        raise MalformedRow("has 'splits' that are no object")
     for kind, table in given.items():
         if kind not in KINDS or not isinstance(table, dict):
-            raise _Malformed(f"has splits of '{kind}', which is none of {', '.join(KINDS)}")
+            raise MalformedRow(f"has splits of '{kind}', which is none of {', '.join(KINDS)}")
         for split, part in table.items():
             if split not in SPLITS or (part is not None and part not in PARTS):
-                raise _Malformed(f"has the part '{part}' of a split '{split}': one is unknown")
+                raise MalformedRow(f"has the part '{part}' of a split '{split}': one is unknown")
     return given
 
 
@@ -252,11 +202,3 @@ def _only(membership: tuple[str, str, str] | None) -> Splits:
         return {}
     kind, split, part = membership
     return {kind: {split: part}}
-
-
-def _told(path: Path, problems: list[LineProblem]) -> str:
-    named = ", ".join(f"{problem}" for problem in problems[:_NAMED])
-    more = len(problems) - _NAMED
-    tail = f" and {more:,} more" if more > 0 else ""
-    lines = "1 malformed line" if len(problems) == 1 else f"{len(problems):,} malformed lines"
-    return f"{path} has {lines}: {named}{tail}"

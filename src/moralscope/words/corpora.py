@@ -11,7 +11,6 @@ year) says; only an index can hold earlier years. Nothing is guessed from the te
 """
 
 import codecs
-import csv
 import hashlib
 import re
 import unicodedata
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError
+from moralscope.io.tables import Layout, Limits, Table
 
 SUFFIXES = (".txt", ".text", ".md")
 MAX_SENTENCE = 1000  # words: a text without full stops is cut, not held in memory
@@ -286,8 +286,6 @@ def _from_index(path: Path, files: list[Path], index: Path) -> dict[Path, int]:
     years: dict[Path, int] = {}
     for line, cells in _index_rows(index):
         where = f"{index} line {line}"
-        if len(cells) != 2:
-            raise InputError(f"{where} has {len(cells)} columns, not two", _COLUMNS)
         name, year = (cell.strip() for cell in cells)
         if line == 1 and not re.fullmatch(r"-?\d{1,4}", year) and name not in known:
             continue  # a header
@@ -304,14 +302,7 @@ def _from_index(path: Path, files: list[Path], index: Path) -> dict[Path, int]:
 
 
 def _index_rows(index: Path) -> list[tuple[int, list[str]]]:
-    try:
-        if index.stat().st_size > _MAX_INDEX_BYTES:
-            raise InputError(f"{index} is larger than 10 MB", _COLUMNS)
-        lines = index.read_text("utf-8-sig").splitlines()
-    except OSError as error:
-        raise InputError(f"{index} cannot be read ({error.strerror})", _COLUMNS) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{index} is not valid UTF-8", "save the file as UTF-8") from error
-    split = "\t" if lines and "\t" in lines[0] else ","
-    rows = ((n, next(csv.reader([line], delimiter=split), [])) for n, line in enumerate(lines, 1))
-    return [(number, cells) for number, cells in rows if cells]
+    layout = Layout(order=("file", "year"), delimiters=",\t")
+    table = Table(index, kind=".csv", layout=layout, limits=Limits(file_bytes=_MAX_INDEX_BYTES))
+    found = table.strict_rows(layout.order, _COLUMNS)
+    return [(line, [cells["file"], cells["year"]]) for line, cells in found]

@@ -19,6 +19,7 @@ from moralscope.core.errors import InputError, MissingExtra
 from moralscope.core.options import chosen_options
 from moralscope.core.records import ModelRef, RunRecord
 from moralscope.io.actions import read_actions
+from moralscope.io.tables import Layout, Table
 from moralscope.models.store import data_file
 from moralscope.stats import Summary, TTest, summarise, t_test
 from moralscope.words.options import ListOptions, ValidateOptions
@@ -116,14 +117,8 @@ def load_valence(path: Path | None = None) -> ValenceLexicon:
             "there is no valence lexicon",
             "run 'pip install afinn', or give a file of word<TAB>rating lines with --lexicon",
         )
-    try:
-        content = found.read_bytes()
-    except OSError as error:
-        raise InputError(
-            f"{found} cannot be read ({error.strerror})", "give a file of word<TAB>rating lines"
-        ) from error
-    ratings = _parse(content, found)
-    return ValenceLexicon(found.stem, hashlib.sha256(content).hexdigest(), ratings)
+    ratings = _parse(Table(found, kind=".txt", layout=Layout(lines_as="line")))
+    return ValenceLexicon(found.stem, hashlib.sha256(found.read_bytes()).hexdigest(), ratings)
 
 
 def _installed_afinn() -> Path | None:
@@ -133,31 +128,24 @@ def _installed_afinn() -> Path | None:
     return path if path and path.is_file() else None
 
 
-def _parse(content: bytes, path: Path) -> dict[str, float]:
+def _parse(table: Table) -> dict[str, float]:
     ratings: dict[str, float] = {}
-    for place, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
-        if not line.strip():
+    for place, cells in table.strict_rows():
+        if not cells["line"].strip():
             continue
         try:
-            word, rating = line.decode("utf-8").split("\t")
+            word, rating = cells["line"].split("\t")
             value = float(rating)
-        except UnicodeDecodeError as error:
-            raise _refuse(path, place, "is not valid UTF-8", "save the file as UTF-8") from error
         except ValueError as error:
-            raise _refuse(
-                path, place, "is not word<TAB>rating", "write one word and one number a line"
-            ) from error
+            remedy = "write one word and one number a line"
+            raise table.wrong(place, "is not word<TAB>rating", remedy) from error
         if not word.strip() or not math.isfinite(value):
-            raise _refuse(path, place, "has no word or no finite rating", "correct it")
+            raise table.wrong(place, "has no word or no finite rating", "correct it")
         if ratings.setdefault(word.strip(), value) != value:
-            raise _refuse(path, place, f"rates '{word.strip()}' a second time", "keep one rating")
+            raise table.wrong(place, f"rates '{word.strip()}' a second time", "keep one rating")
     if not ratings:
-        raise InputError(f"{path} holds no ratings", "give a file of word<TAB>rating lines")
+        raise InputError(f"{table.name} holds no ratings", "give a file of word<TAB>rating lines")
     return ratings
-
-
-def _refuse(path: Path, place: int, what: str, remedy: str) -> InputError:
-    return InputError(f"{path} line {place} {what}", remedy)
 
 
 def _compare(dos: Sequence[float], donts: Sequence[float]) -> ValenceTest:

@@ -5,20 +5,16 @@ tests, `caliskan-1` to `caliskan-10`. A user's own file is YAML, TOML or JSON wi
 under ``positive`` and ``negative`` and, for a test, under ``x`` and ``y``.
 """
 
-import json
 import tomllib
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from moralscope.core.errors import InputError
 from moralscope.core.registry import registry
-from moralscope.io.documents import YamlProblem, compose
-from moralscope.io.files import read_small_text
+from moralscope.io.documents import Document, read_document
 from moralscope.words.association import TargetSets, first_twice
 from moralscope.words.options import SETS
 from moralscope.words.paper import load_paper
@@ -113,7 +109,7 @@ def load_word_sets(name: str) -> WordSets:
     path = Path(name).expanduser()
     if path.suffix.lower() in _PARSERS or path.is_file():
         remedy = f"give a YAML, TOML or JSON file, or one of {', '.join(registry.names(_KIND))}"
-        return parse_word_sets(read_small_text(path, "word sets", remedy), str(path))
+        return parse_word_sets(read_document(path, "word sets", remedy).content, str(path))
     built: WordSets = registry.get(_KIND, name)
     return built
 
@@ -126,8 +122,8 @@ def parse_word_sets(text: str, source: str) -> WordSets:
     >>> parse_word_sets("positive: [joy]\nnegative: [war, 'no']", "mine.yaml").negative
     ('war', 'no')
     """
-    parser = _PARSERS.get(Path(source).suffix.lower(), _parse_yaml)
-    fields = parser(text, source)
+    parse = _PARSERS.get(Path(source).suffix.lower(), _PARSERS[".yaml"])
+    fields = parse(Document(text, f"word sets {source}", _REMEDY))
     if not isinstance(fields, dict):
         raise InputError(f"word sets {source} hold no keys", _REMEDY)
     known = {*_LISTS, "name", "about"}
@@ -185,60 +181,11 @@ def _wrong(text: str, source: str, needle: str, what: str, *, last: bool = False
     return InputError(f"word sets {source}{place} {what}", _REMEDY)
 
 
-def _parse_yaml(text: str, source: str) -> Any:
-    try:
-        root = compose(text, _DEPTH)
-    except YamlProblem as problem:
-        raise InputError(f"word sets {source} {problem}", _REMEDY) from problem
-    if isinstance(root, yaml.MappingNode):
-        _refuse_twice([str(key.value) for key, _ in root.value], source)
-    return _texts(root)
-
-
-def _texts(node: yaml.Node | None) -> Any:
-    """Return a node as texts, lists and mappings, nothing else: 'no' and 'on' stay words."""
-    if isinstance(node, yaml.MappingNode):
-        return {str(key.value): _texts(value) for key, value in node.value}
-    if isinstance(node, yaml.SequenceNode):
-        return [_texts(each) for each in node.value]
-    return node.value if node is not None else None
-
-
-def _parse_toml(text: str, source: str) -> Any:
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        what = "nested too deeply" if isinstance(error, RecursionError) else f"{error}"[:200]
-        raise InputError(f"word sets {source} are not TOML ({what})", _REMEDY) from error
-
-
-def _parse_json(text: str, source: str) -> Any:
-    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
-        _refuse_twice([key for key, _ in found], source)
-        return dict(found)
-
-    try:
-        return json.loads(text, object_pairs_hook=pairs)
-    except json.JSONDecodeError as error:
-        problem = f"word sets {source} line {error.lineno} is not JSON ({error.msg})"
-        raise InputError(problem, _REMEDY) from error
-    except RecursionError as error:
-        raise InputError(f"word sets {source} are nested too deeply", _REMEDY) from error
-    except ValueError as error:  # a number of 5,000 digits
-        raise InputError(f"word sets {source} are not JSON of words", _REMEDY) from error
-
-
-def _refuse_twice(keys: list[str], source: str) -> None:
-    twice = first_twice(keys)
-    if twice is not None:
-        raise InputError(f"word sets {source} have the key '{twice}' twice", _REMEDY)
-
-
-_PARSERS = {
-    ".yaml": _parse_yaml,
-    ".yml": _parse_yaml,
-    ".toml": _parse_toml,
-    ".json": _parse_json,
+_PARSERS: Mapping[str, Callable[[Document], Any]] = {
+    ".yaml": lambda document: document.yaml_node(_DEPTH).plain(),
+    ".yml": lambda document: document.yaml_node(_DEPTH).plain(),
+    ".toml": Document.toml_values,
+    ".json": Document.json_values,
 }
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from moralscope.annotation.item_files import read_items
 from moralscope.core.errors import InputError
-from moralscope.io.cells import restore_cell
+from moralscope.io.files import restore_cell
 from moralscope.stories.people import StrategyOutput, write_pack
 
 CONTEXT = {
@@ -80,7 +80,7 @@ def test_columns_of_other_names(tmp_path):
         ("id,prompt,reply\n1,Hi?,No.\n1,Ho?,No.\n", "line 3 is the item of line 2 again"),
         ("prompt,reply\nHi?\n", "has 1 cells"),
         ("prompt,reply\n", "holds no items"),
-        ("", "holds no items"),
+        ("", "is empty"),
         (f"id,prompt,reply\n{'x' * 300},a,b\n", "id that is too long"),
         (f"prompt,reply\n{'x' * 60_000},a\n", "no text that can be shown"),
     ],

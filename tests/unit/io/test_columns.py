@@ -3,7 +3,7 @@
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.io.columns import parse_columns
+from moralscope.io.tables import parse_columns
 
 
 @pytest.mark.parametrize("told", ["", "prompt", "prompt=", "=Q", "prompt=a,prompt=b"])

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.io import csv_rows
+from moralscope.io import tables
+from moralscope.rules import reading
 from moralscope.rules.reading import foundation_names, read_annotations
 
 ROW = {
@@ -140,10 +141,10 @@ def test_skipping_keeps_the_good_lines_around_a_bad_one(tmp_path):
 
 def test_sizes_are_bounded(tmp_path, monkeypatch):
     path = write(tmp_path / "m.csv", ROW, ROW, ROW)
-    monkeypatch.setattr(csv_rows, "MAX_ROWS", 2)
+    monkeypatch.setattr(reading, "LIMITS", tables.Limits(rows=2))
     with pytest.raises(InputError, match="more than 2 rows"):
         read_annotations(path)
-    monkeypatch.setattr(csv_rows, "MAX_PROBLEMS", 1)
+    monkeypatch.setattr(tables, "MAX_PROBLEMS", 1)
     path.write_text("Q,A,rot\n1\n2\n3\n")
     with pytest.raises(InputError, match="more than 1 malformed"):
         read_annotations(path, malformed="skip")

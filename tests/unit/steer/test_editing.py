@@ -172,7 +172,7 @@ def test_pairs_of_ones_own(tmp_path, name):
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
-        ("a.csv", "she,he\nwoman\n", "line 2 has 1 columns"),
+        ("a.csv", "she,he\nwoman\n", "line 2 has 1 cells, not 2"),
         ("a.csv", "she,he\nwoman,\n", "line 2 has a pair without two texts"),
         ("a.csv", "she,she\n", "line 1 pairs 'she' with itself"),
         ("a.csv", "she,he\nshe,he\n", "line 2 repeats the pair"),
@@ -180,7 +180,7 @@ def test_pairs_of_ones_own(tmp_path, name):
         ("a.csv", "she,he\n", "holds 1 pair"),
         ("a.csv", "", "holds 0 pairs"),
         ("a.csv", 'she,"he\n', "is not CSV"),
-        ("a.yaml", "she: he\n", "line 1 is not a list of pairs"),
+        ("a.yaml", "she: he\n", "line 1 has no list of pairs"),
         ("a.yaml", "- [she, he]\n- [woman]\n", "line 2 is not a pair of texts"),
         ("a.yaml", "- [she, he\n", "is not YAML"),
     ],

@@ -139,7 +139,7 @@ def test_files_of_corrections(tmp_path):
     lines.write_text("eat meat, raw: bad\n\nkill time: 0.5\n")
     assert read_corrections(table) == read_corrections(lines)
     table.write_text("action,label\neat meat\n")
-    with pytest.raises(InputError, match="line 2 has 1 columns"):
+    with pytest.raises(InputError, match="line 2 has 1 cells, not 2"):
         read_corrections(table)
     lines.write_text("eat meat: good\nkill time: maybe so\n")
     with pytest.raises(UnknownName, match="line 2 has the unknown label 'maybe so'"):

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.io.cells import escape_cell, restore_cell
+from moralscope.io.files import escape_cell, restore_cell
 from moralscope.stories.people import CRITERIA, StrategyOutput, make_pack, read_pack, write_pack
 from moralscope.stories.people_sheets import read_key
 

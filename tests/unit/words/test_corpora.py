@@ -122,7 +122,7 @@ def test_years_come_from_names_or_from_an_index(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "named"),
     [
-        ("a.txt", "line 1 has 1 columns"),
+        ("a.txt", "line 1 has 1 cells, not 2"),
         ("a.txt,1862\nb.txt,1900", "line 2 names 'b.txt', which is not in"),
         ("a.txt,1862\na.txt,1863", "line 2 names 'a.txt' again"),
         ("a.txt,soon", "line 1 has no year"),

@@ -82,7 +82,7 @@ REFUSED = {
     "overlap": ("positive: [joy]\nnegative: [war, joy]\n", "line 2 has 'joy' under 'negative'"),
     "targets overlap": (GOOD + "x: [a1]\ny: [a1]\n", "line 4 has 'a1' under 'y'"),
     "one target": (GOOD + "x: [a]\n", "only one of 'x' and 'y'"),
-    "key twice": (GOOD + "positive: [love]\n", "have the key 'positive' twice"),
+    "key twice": (GOOD + "positive: [love]\n", "has the key 'positive' twice"),
     "name": (GOOD + "name: [a]\n", "line 3 needs a text under 'name'"),
     "bad yaml": ("positive: [joy\nnegative: [war]\n", "is not YAML"),
     "control": ("positive: [\x00]", "is not YAML text"),

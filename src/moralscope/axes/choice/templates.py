@@ -4,26 +4,22 @@ Built in: `moral` and `gender`. A user's own file is YAML in the same shape or C
 columns question, positive, negative; what is wrong with it is said by line.
 """
 
-import csv
-import io
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
-import yaml
-
-from moralscope.core.errors import InputError
 from moralscope.core.registry import registry
-from moralscope.io.documents import YamlProblem, compose
-from moralscope.io.documents import line_of as _line
-from moralscope.io.files import read_small_text
+from moralscope.io.documents import Document, Node, read_document
+from moralscope.io.tables import Layout, Table
 
 BLANK = "{}"
 BUILT_IN = ("moral", "gender")
 _INSERTS = ("as-given", "with-article")
 _ALIASES = {"yes": "positive", "no": "negative"}
+_REMEDY = f"each prompt needs a question with one {BLANK} and a positive and a negative answer"
 _DEPTH = 6  # a mapping of a list of mappings; a bare {} adds two, and has a message of its own
 _VOWEL_SOUND = re.compile(r"^(?:hour|honest|honou?r|heir|[aeio]|u(?!ni|se|su|ro|k))", re.IGNORECASE)
 _CONSONANT_SOUND = re.compile(r"^(?:one\b|once\b|eu|ewe)", re.IGNORECASE)
@@ -86,10 +82,8 @@ def load_template(name: str) -> Template:
     """
     path = Path(name)
     if path.suffix.lower() in {".yaml", ".yml", ".csv"} or path.is_file():
-        text = read_small_text(
-            path, "template", f"give YAML or CSV, or one of {', '.join(BUILT_IN)}"
-        )
-        return parse_template(text, str(path))
+        remedy = f"give YAML or CSV, or one of {', '.join(BUILT_IN)}"
+        return parse_template(read_document(path, "template", remedy).content, str(path))
     return _built_in(name)
 
 
@@ -101,96 +95,64 @@ def _built_in(name: str) -> Template:
 
 def parse_template(text: str, source: str) -> Template:
     """Parse and validate a template; an `InputError` names the line that is wrong."""
+    document = Document(text, f"template {source}", _REMEDY)
     if source.lower().endswith(".csv"):
-        return _parse_csv(text, source)
-    try:
-        root = compose(text, _DEPTH)
-    except YamlProblem as problem:
-        raise _wrong(source, problem.line, problem.what) from problem
-    fields = _mapping(root, source, {"name", "about", "insert", "prompts"})
-    nodes = fields.get("prompts")
-    if not isinstance(nodes, yaml.SequenceNode):
-        raise _wrong(source, _line(nodes or root), "has no list of prompts under 'prompts:'")
-    insert = _text(fields.get("insert"), source) or "as-given"
+        return _parse_csv(document, Path(source).stem)
+    root = document.yaml_node(_DEPTH)
+    fields = root.fields({"name", "about", "insert", "prompts"})
+    insert = _text(fields.get("insert")) or "as-given"
     if insert not in _INSERTS:
-        known = " or ".join(_INSERTS)
-        raise _wrong(source, _line(fields["insert"]), f"says insert: {insert}, not {known}")
+        raise fields["insert"].wrong(f"says insert: {insert}, not {' or '.join(_INSERTS)}")
     prompts = []
-    for node in nodes.value:
-        row = _mapping(node, source, {"question", "positive", "negative"})
-        cells = {key: _text(value, source) for key, value in row.items()}
-        prompts.append(_prompt(cells, source, _line(node)))
+    for node in fields.get("prompts", root).items("prompts under 'prompts:'"):
+        row = node.fields({"question", "positive", "negative"}, _ALIASES)
+        cells = {key: _text(value) for key, value in row.items()}
+        prompts.append(_prompt(cells, document, node.line))
     return _template(
-        _text(fields.get("name"), source) or Path(source).stem,
+        _text(fields.get("name")) or Path(source).stem,
         prompts,
-        source,
+        document,
         with_article=insert == "with-article",
-        about=_text(fields.get("about"), source),
+        about=_text(fields.get("about")),
     )
 
 
-def _parse_csv(text: str, source: str) -> Template:
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+def _parse_csv(document: Document, name: str) -> Template:
+    table = Table(document.content, name=document.name, kind=".csv", layout=Layout(lower=True))
     prompts = []
-    try:
-        for row in reader:
-            cells = {
-                _ALIASES.get(key.strip().lower(), key.strip().lower()): (value or "").strip()
-                for key, value in row.items()
-                if isinstance(key, str) and not isinstance(value, list)
-            }
-            prompts.append(_prompt(cells, source, reader.line_num))
-    except csv.Error as error:
-        raise _wrong(source, reader.line_num, f"is not CSV ({error})") from error
-    return _template(Path(source).stem, prompts, source)
+    for line, row in table.strict_rows(remedy=_REMEDY):
+        cells = {_ALIASES.get(key, key): value.strip() for key, value in row.items()}
+        prompts.append(_prompt(cells, document, line))
+    return _template(name, prompts, document)
 
 
 def _template(
-    name: str, prompts: list[Prompt], source: str, *, with_article: bool = False, about: str = ""
+    name: str,
+    prompts: list[Prompt],
+    document: Document,
+    *,
+    with_article: bool = False,
+    about: str = "",
 ) -> Template:
     if not prompts:
-        raise _wrong(source, 1, "holds no prompts")
+        raise document.wrong(1, "holds no prompts")
     return Template(name, tuple(prompts), with_article, about)
 
 
-def _prompt(cells: dict[str, str], source: str, line: int) -> Prompt:
+def _prompt(cells: Mapping[str, str], document: Document, line: int) -> Prompt:
     for key in ("question", "positive", "negative"):
         if not cells.get(key):
-            raise _wrong(source, line, f"has a prompt without '{key}'")
+            raise document.wrong(line, f"has a prompt without '{key}'")
     if cells["question"].count(BLANK) != 1:
-        raise _wrong(
-            source, line, f"has the question {cells['question'][:60]!r} without one {BLANK}"
-        )
+        what = f"has the question {cells['question'][:60]!r} without one {BLANK}"
+        raise document.wrong(line, what)
     if cells["positive"] == cells["negative"]:
-        raise _wrong(source, line, "has the same positive and negative answer")
+        raise document.wrong(line, "has the same positive and negative answer")
     return Prompt(cells["question"], cells["positive"], cells["negative"])
 
 
-def _mapping(node: yaml.Node | None, source: str, known: set[str]) -> dict[str, yaml.Node]:
-    if not isinstance(node, yaml.MappingNode):
-        raise _wrong(source, _line(node), f"needs {', '.join(sorted(known))}")
-    fields = {}
-    for key_node, value in node.value:
-        key = _ALIASES.get(str(key_node.value), str(key_node.value))
-        if key not in known:
-            raise _wrong(source, _line(key_node), f"has an unknown key '{key}'")
-        fields[key] = value
-    return fields
-
-
-def _text(node: yaml.Node | None, source: str) -> str:
-    if node is None:
-        return ""
-    if not isinstance(node, yaml.ScalarNode):
-        raise _wrong(source, _line(node), "needs a text here (put quotes around text with {})")
-    return str(node.value).strip()
-
-
-def _wrong(source: str, line: int, what: str) -> InputError:
-    return InputError(
-        f"template {source} line {line} {what}",
-        f"each prompt needs a question with one {BLANK} and a positive and a negative answer",
-    )
+def _text(node: Node | None) -> str:
+    return "" if node is None else node.text().strip()
 
 
 for _name in BUILT_IN:

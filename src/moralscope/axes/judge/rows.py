@@ -5,19 +5,18 @@ line. A column whose name is a slip of a known one is refused; any other column 
 said.
 """
 
-import csv
 import difflib
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from moralscope.axes.judge.judge import COLUMNS
 from moralscope.core.errors import InputError
-from moralscope.io.actions import MAX_ACTIONS, check_text, numbered_lines
+from moralscope.io.actions import MAX_ACTIONS, check_text
+from moralscope.io.tables import SUFFIXES, Layout, Table, check_columns
 
-SUFFIXES = (".csv", ".jsonl", ".ndjson")
+__all__ = ["SUFFIXES", "JudgeRows", "read_rows"]
 _NOT_A_NUMBER = "nan"  # how a missing cell looks when a table of numbers wrote it
 
 
@@ -30,25 +29,21 @@ class JudgeRows:
 
 
 def read_rows(path: Path, max_rows: int = MAX_ACTIONS) -> JudgeRows:
-    """Read rows from a .csv or .jsonl file; an empty cell or null is a sentence not given."""
-    remedy = "give CSV or JSONL with an 'action' column"
-    reader = _csv_rows if path.suffix.lower() == ".csv" else _jsonl_rows
+    """Read rows from a table; an empty cell or null is a sentence not given."""
+    table = Table(path, layout=Layout(lower=True))
     ignored: dict[str, None] = {}
     rows: list[Mapping[str, str]] = []
-    try:
-        with path.open("rb") as stream:
-            for line, cells in reader(stream, str(path)):
-                if len(rows) == max_rows:
-                    raise InputError(
-                        f"{path} holds more than {max_rows:,} rows",
-                        "judge it in parts, or raise --max-actions",
-                    )
-                ignored.update(dict.fromkeys(_unknown(cells, f"{path} line {line}")))
-                rows.append(_row(cells, str(path), line))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror})", remedy) from error
+    for line, cells in table.strict_rows(remedy="write one object a line; in CSV quote commas"):
+        if not rows and not table.typed:
+            _unknown(table.header, f"{path} line 1")
+            check_columns(table.header, ["action"], str(path))
+        if len(rows) == max_rows:
+            problem = f"{path} holds more than {max_rows:,} rows"
+            raise InputError(problem, "judge it in parts, or raise --max-actions")
+        ignored.update(dict.fromkeys(_unknown(cells, f"{path} line {line}")))
+        rows.append(_row(cells, str(path), line))
     if not rows:
-        raise InputError(f"{path} holds no rows", remedy)
+        raise InputError(f"{path} holds no rows", "give CSV or JSONL with an 'action' column")
     return JudgeRows(rows, tuple(ignored))
 
 
@@ -75,44 +70,3 @@ def _unknown(names: Iterable[str], where: str) -> list[str]:
         if near:
             raise InputError(f"{where} has a column '{name[:60]}'", f"did you mean '{near[0]}'?")
     return unknown
-
-
-def _csv_rows(stream: IO[bytes], source: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.reader((line for _, line in numbered_lines(stream, source)), strict=True)
-    try:
-        header = [name.strip().lower() for name in next(reader, [])]
-        if len(set(header)) < len(header):
-            raise InputError(f"{source} line 1 names a column twice", "name each column once")
-        _unknown(header, f"{source} line 1")
-        if header and "action" not in header:
-            names = ", ".join(header[:8])[:200]
-            raise InputError(f"{source} has no column 'action' (columns: {names})", "add it")
-        for cells in reader:
-            if not cells:
-                continue
-            if len(cells) != len(header):
-                raise InputError(
-                    f"{source} line {reader.line_num} has {len(cells)} cells, the header "
-                    f"{len(header)}",
-                    "quote texts that hold commas",
-                )
-            yield reader.line_num, dict(zip(header, cells, strict=True))
-    except csv.Error as error:
-        raise InputError(
-            f"{source} line {reader.line_num} is not CSV ({error})", "fix it"
-        ) from error
-
-
-def _jsonl_rows(stream: IO[bytes], source: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for line, content in numbered_lines(stream, source):
-        if not content.strip():
-            continue
-        try:
-            row = json.loads(content)
-        except (ValueError, RecursionError) as error:
-            raise InputError(
-                f"{source} line {line} is not JSON", "write one object a line"
-            ) from error
-        if not isinstance(row, dict):
-            raise InputError(f"{source} line {line} is no object", "write one object a line")
-        yield line, row

@@ -1,6 +1,5 @@
 """Prompts from files, and collected exchanges to files that `audit` reads unchanged."""
 
-import csv
 import io
 import json
 from collections import Counter
@@ -10,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.io.actions import numbered_lines
-from moralscope.io.files import write_whole
+from moralscope.io.files import csv_bytes, write_whole
 from moralscope.io.run_records import check_writable
+from moralscope.io.tables import Layout, Table, is_table
 from moralscope.rules.audit_files import open_exchanges
 from moralscope.rules.collect.exchanges import MAX_PROMPT, CollectedExchange, Prompt
 
 _REMEDY = "give one prompt a line (.txt), or CSV, JSONL or Parquet with the column prompt"
-_TABLES = (".csv", ".jsonl", ".ndjson", ".parquet")
 _COLUMNS = ("id", "prompt", "reply", "chatbot", "keywords", "sufficient", "moral")
 
 
@@ -47,8 +45,7 @@ def read_prompts(path: Path, columns: Mapping[str, str] | None = None) -> Prompt
     >>> [prompt.text for prompt in found.prompts], dict(found.left_out)
     (['Do you steal?', 'Do you lie?'], {'repeated': 1})
     """
-    table = path.suffix.lower() in _TABLES
-    rows = list(_table_rows(path, columns or {}) if table else _lines(path))
+    rows = list(_table_rows(path, columns or {}) if is_table(path) else _lines(path))
     kept: dict[str, Prompt] = {}
     left_out: Counter[str] = Counter()
     for name, given in rows:
@@ -101,16 +98,9 @@ def _check_ids(path: Path, prompts: Sequence[Prompt]) -> None:
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the lines that are not blank, named by their numbers."""
-    try:
-        with path.open("rb") as stream:
-            for number, line in numbered_lines(stream, str(path)):
-                if line.strip():
-                    yield str(number), line
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror})", _REMEDY) from error
-    except InputError as error:
-        remedy = _REMEDY if "action" in error.remedy else error.remedy
-        raise InputError(error.problem, remedy) from error
+    for line, cells in Table(path, layout=Layout(lines_as="prompt")).strict_rows((), _REMEDY):
+        if cells["prompt"].strip():
+            yield str(line), cells["prompt"]
 
 
 def _table_rows(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -137,9 +127,7 @@ def _jsonl(rows: Sequence[CollectedExchange]) -> Iterator[bytes]:
 
 def _csv(rows: Sequence[CollectedExchange]) -> Iterator[bytes]:
     for cells in (_COLUMNS, *(_cells(row).values() for row in rows)):
-        line = io.StringIO()
-        csv.writer(line).writerow(cells)
-        yield line.getvalue().encode()
+        yield csv_bytes([cells])
 
 
 def _parquet(rows: Sequence[CollectedExchange]) -> Iterator[bytes]:

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError
-from moralscope.io.csv_rows import CsvSource, column_names
+from moralscope.io.tables import Table, rename_columns
 from moralscope.models.classifiers.learning import Lesson
 from moralscope.rules.collect.exchanges import seed_of
 from moralscope.rules.collect.filters import MORAL_CONTENT, SUFFICIENCY, TASKS
+from moralscope.rules.reading import LIMITS
 from moralscope.rules.records import Exchange
 from moralscope.rules.sanitize import clean
 from moralscope.rules.splits import PARTS
@@ -71,19 +72,19 @@ def read_labelled(path: Path, columns: Mapping[str, str] | None = None) -> list[
     ...     dict(read_labelled(path)[0].labels)
     {'sufficiency': False, 'moral content': True}
     """
-    source = CsvSource(path)
+    table = Table(path, kind=".csv", columns=rename_columns(COLUMNS, columns, path), limits=LIMITS)
     rows = []
-    for line, cells in source.read(column_names(COLUMNS, columns, path), _NEEDED):
+    for line, cells in table.good_rows(_NEEDED):
         votes = {name: _votes(cells[name]) for name in ("sufficient", "moral")}
         wrong = [name for name, found in votes.items() if not found]
         if wrong:
-            source.add(line, f"has no vote under '{wrong[0]}'")
+            table.note(line, f"has no vote under '{wrong[0]}'")
             continue
         exchange = Exchange(cells["prompt"], cells["reply"], str(line))
         labels = {SUFFICIENCY: all(votes["sufficient"]), MORAL_CONTENT: any(votes["moral"])}
         chatbot = clean(cells.get("chatbot", "")).replace("|", "/")[:60]
         rows.append(LabelledExchange(exchange, labels, chatbot))
-    source.check("stop", _REMEDY)
+    table.check(_REMEDY)
     return rows
 
 

@@ -14,8 +14,9 @@ from importlib import resources
 from pathlib import Path
 
 from moralscope.core.errors import InputError
-from moralscope.io.csv_rows import CsvSource, LineProblem, told
-from moralscope.io.files import read_small_text
+from moralscope.io.documents import read_document
+from moralscope.io.tables import LineProblem, Table, name_problems
+from moralscope.rules.reading import LIMITS
 from moralscope.stats.text.words import lemma, words
 
 SHIPPED = "moralscope"
@@ -105,8 +106,7 @@ def load_lexicon(name: str) -> Lexicon:
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise InputError(f"{name} is no lexicon", f"{_REMEDY}, or 'moralscope' for ours")
-    text = read_small_text(path, "lexicon", _REMEDY)
-    return _lexicon(path, text, reader)
+    return _lexicon(path, read_document(path, "lexicon", _REMEDY).content, reader)
 
 
 @cache
@@ -120,7 +120,7 @@ def _shipped() -> Lexicon:
 def _lexicon(path: Path, text: str, reader: "_Reader") -> Lexicon:
     terms, problems = reader(path, text)
     if problems:
-        raise InputError(told(path, problems), "mend or remove these lines")
+        raise InputError(name_problems(path, problems), "mend or remove these lines")
     if not terms:
         raise InputError(f"{path} holds no words", _REMEDY)
     return Lexicon(path.name, sha256(text.encode()).hexdigest(), terms)
@@ -187,24 +187,24 @@ def _read_tff(_path: Path, text: str) -> _Read:
     return list(terms.values()), problems
 
 
-def _read_csv(path: Path, _text: str) -> _Read:
+def _read_csv(path: Path, text: str) -> _Read:
     """Read a word a row; its category is the foundation with the highest probability."""
-    source = CsvSource(path)
     columns = {"word": "word", **{name: f"{name}_p" for name in _EMFD}}
+    table = Table(text, name=str(path), kind=".csv", columns=columns, limits=LIMITS)
     terms = []
-    for number, cells in source.read(columns, ("word",)):
-        parts = tuple(words(cells.pop("word")))
+    for number, cells in table.good_rows(("word",)):
+        parts = tuple(words(cells["word"]))
         try:
-            values = {name: float(cell) for name, cell in cells.items()}
+            values = {name: float(cell) for name, cell in cells.items() if name != "word"}
         except ValueError:
-            source.add(number, "has a probability that is no number")
+            table.note(number, "has a probability that is no number")
             continue
         if not parts:
-            source.add(number, "has no word")
+            table.note(number, "has no word")
             continue
         best = max(values, key=lambda name: values[name], default=None)
         terms.append(Term(parts, () if best is None else (best,)))
-    return terms, source.problems
+    return terms, table.problems
 
 
 _READERS: dict[str, _Reader] = {".csv": _read_csv, ".dic": _read_dic, ".tff": _read_tff}

@@ -5,7 +5,6 @@ Chain-of-Experts decoding (Emelin et al. 2021, section 4.4 and Table 19) is four
 file and the step.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import resources
@@ -14,7 +13,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.registry import did_you_mean
-from moralscope.io.files import read_small_text
+from moralscope.io.documents import Document, read_document
 from moralscope.stories.chains.flow import check_flow
 from moralscope.stories.chains.recipe import SAMPLING, Recipe, Step, where
 
@@ -69,8 +68,8 @@ def load_recipe(name: str) -> Recipe:
     if path.suffix != ".toml" and not path.is_file():
         known = did_you_mean(name, recipe_names())
         raise UnknownName(f"there is no recipe '{name}'", f"{known}; or give a .toml file")
-    text = read_small_text(path, "recipe", "give a recipe's name or a .toml file")
-    return parse_recipe(text, path.stem, str(path))
+    found = read_document(path, "recipe", "give a recipe's name or a .toml file")
+    return parse_recipe(found.content, path.stem, str(path))
 
 
 def parse_recipe(text: str, name: str, origin: str) -> Recipe:
@@ -82,11 +81,7 @@ def parse_recipe(text: str, name: str, origin: str) -> Recipe:
     >>> parse_recipe(text, "mine", "mine.toml").steps[0].task
     'action|context'
     """
-    try:
-        given = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is no TOMLDecodeError
-        what = "nested too deeply" if isinstance(error, RecursionError) else f"{error}"[:200]
-        raise InputError(f"{origin} is not TOML ({what})", "see docs/chains.md") from None
+    given = Document(text, origin, "see docs/chains.md").toml_values()
     _only(given, ("about", "paper", "steps"), origin)
     for key in ("about", "paper"):
         if not isinstance(given.get(key, ""), str):
