@@ -15,7 +15,7 @@ ONE_POPULATION = "people"
 POOLED = "pooled"
 _COUNT = re.compile(r"[0-9]{1,9}")
 _FORMAT = "write a CSV file with the columns action, yes, no (or amt_yes, amt_no, …)"
-_LAYOUT = Layout(lower=True)
+_LAYOUT = Layout(lower=True, remedy=_FORMAT)
 Counts = Mapping[str, tuple[int, int]]
 
 

@@ -16,7 +16,7 @@ from moralscope.core.errors import InputError, MissingExtra
 from moralscope.io.tables import FORMS, SUFFIXES
 
 PACKED = {".gz": "gzip", ".zst": "zstd"}
-_READ = f"give {FORMS} (text also as .gz or .zst)"
+_READ = f"give {FORMS} (CSV and JSONL also as .gz or .zst)"
 _DRIVERS = {
     "s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "abfss": "adlfs",
     "az": "adlfs", "adl": "adlfs", "http": "aiohttp requests", "https": "aiohttp requests",

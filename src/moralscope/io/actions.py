@@ -14,8 +14,13 @@ from moralscope.io.tables import Cells, Layout, Table
 
 MAX_ACTIONS = 200_000
 MAX_CHARACTERS = 10_000
+_FIX = "write one object a line in JSONL; quote texts that hold commas in CSV"
 _COLUMN = "action"
-_REMEDY = "write one action a line, or CSV or JSONL with an 'action' column; quote commas in CSV"
+_LAYOUT = Layout(
+    lines_as=_COLUMN,
+    lower=True,
+    remedy="give a text file with one action a line, or CSV/JSONL with an 'action' column",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +45,8 @@ def check_actions(actions: Sequence[str], max_actions: int = MAX_ACTIONS) -> Act
 
 def read_actions(source: Path | IO[bytes], max_actions: int = MAX_ACTIONS) -> ActionList:
     """Read a file of plain lines, CSV, JSONL or Parquet, or plain lines from a binary stream."""
-    table = Table(source, layout=Layout(lines_as=_COLUMN, lower=True))
-    rows = (_row(line, cells, table) for line, cells in table.strict_rows([_COLUMN], _REMEDY))
+    table = Table(source, layout=_LAYOUT)
+    rows = (_row(line, cells, table) for line, cells in table.strict_rows([_COLUMN], _FIX))
     return _collect(rows, table.name, "line", max_actions)
 
 

@@ -63,12 +63,15 @@ class Layout:
         What may stand between cells; the first row says which.
     lower
         Whether names in a header are taken in small letters.
+    remedy
+        What messages advise where a file is not there, or not like this.
     """
 
     lines_as: str | None = None
     order: tuple[str, ...] = ()
     delimiters: str = ""
     lower: bool = False
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,30 +166,21 @@ class Table:
         form = FORMATS.get(self._kind)
         return self._kind == ".parquet" or (form is not None and not form.header)
 
-    def rows(
-        self, required: Sequence[str] = (), *, remedies: Mapping[str, str] | None = None
-    ) -> Iterator[Row]:
+    def rows(self, required: Sequence[str] = ()) -> Iterator[Row]:
         """Yield every row: its line with its cells, or with what is wrong.
 
-        Parameters
-        ----------
-        required
-            Columns that must be there, in the header or in the first object.
-        remedies
-            What to do about one that is not, by its name.
+        `required` are columns that must be there, in the header or in the first object.
         """
         self._seen = 0
-        remedy = (
-            f"give {'one row a line, or ' * bool(self._layout.lines_as)}{FORMS}{_with(required)}"
-        )
+        remedy = self._layout.remedy or f"give {FORMS}{_with(required)}"
         if self._kind not in SUFFIXES and self._layout.lines_as is None:
             raise InputError(f"{self.name} is no table that can be read", remedy)
         try:
             with self._opened() as stream:
                 if self._kind == ".parquet":
-                    found = self._parquet(stream, required, remedies or {})
+                    found = self._parquet(stream, required)
                 else:
-                    found = self._text(stream, required, remedies or {})
+                    found = self._text(stream, required)
                 for line, cells in found:
                     self._count()
                     yield line, cells if isinstance(cells, str) else self._ours(cells)
@@ -195,20 +189,18 @@ class Table:
             raise InputError(problem, remedy) from error
 
     def strict_rows(
-        self, required: Sequence[str] = (), remedy: str = "mend or remove the line"
+        self, required: Sequence[str] = (), remedy: str = ""
     ) -> Iterator[tuple[int, Cells]]:
         """Yield every row, or refuse the table by its first bad line."""
         for line, cells in self.rows(required):
             if isinstance(cells, str):
-                told = "save the file as UTF-8" if "UTF-8" in cells else remedy
-                raise self.wrong(line, cells, told)
+                told = remedy or self._layout.remedy or "mend or remove the line"
+                raise self.wrong(line, cells, "save it as UTF-8" if "UTF-8" in cells else told)
             yield line, cells
 
-    def good_rows(
-        self, required: Sequence[str] = (), *, remedies: Mapping[str, str] | None = None
-    ) -> Iterator[tuple[int, Cells]]:
+    def good_rows(self, required: Sequence[str] = ()) -> Iterator[tuple[int, Cells]]:
         """Yield the rows that can be read; the others are noted (see `check`)."""
-        for line, cells in self.rows(required, remedies=remedies):
+        for line, cells in self.rows(required):
             if isinstance(cells, str):
                 self.note(line, cells)
             else:
@@ -240,21 +232,19 @@ class Table:
             raise InputError(f"{self.name} has {size:,} bytes", f"at most {limit:,}")
         return self._source.open("rb")
 
-    def _text(
-        self, stream: IO[bytes], required: Sequence[str], remedies: Mapping[str, str]
-    ) -> Iterator[Row]:
+    def _text(self, stream: IO[bytes], required: Sequence[str]) -> Iterator[Row]:
         form = FORMATS.get(self._kind)
         if form is None:
             for _, _, at, text, wrong in line_records(stream, whole=True, blank=True):
                 yield at + 1, wrong or {str(self._layout.lines_as): text}
         elif form.header:
-            yield from self._headed(self._records(form, stream), required, remedies)
+            yield from self._headed(self._records(form, stream), required)
         else:
             for _, _, at, text, wrong in form.records(stream, whole=True):
                 row = wrong or parse_object(str(text))
                 if not self.header and isinstance(row, dict):
                     self.header = tuple(row)
-                    self._require(required, f"{self.name} line {at + 1}", remedies)
+                    self._require(required, f"{self.name} line {at + 1}")
                 yield at + 1, row
 
     def _records(self, form: TextFormat, stream: IO[bytes]) -> Iterator[Record]:
@@ -266,9 +256,7 @@ class Table:
             stream, whole=True, delimiter=max(self._layout.delimiters, key=first.count)
         )
 
-    def _headed(
-        self, records: Iterator[Record], required: Sequence[str], remedies: Mapping[str, str]
-    ) -> Iterator[Row]:
+    def _headed(self, records: Iterator[Record], required: Sequence[str]) -> Iterator[Row]:
         """Yield the rows of records whose first names the columns, or may."""
         first = next(records, None)
         if first is not None and first[4] and not self._layout.order:
@@ -285,9 +273,10 @@ class Table:
         else:
             self.header = tuple(name.lower() for name in names) if self._layout.lower else names
             if not names and required:
-                raise InputError(f"{self.name} is empty", f"give a table{_with(required)}")
+                advice = self._layout.remedy or f"give a table{_with(required)}"
+                raise InputError(f"{self.name} is empty", advice)
             self._check_header()
-            self._require(required, f"{self.name} line 1", remedies)
+            self._require(required, f"{self.name} line 1")
             widths = range(len(names), len(names) + 1)
         for _, _, at, cells, wrong in records:
             yield at + 1, wrong or self._cells(cells, widths)
@@ -315,9 +304,7 @@ class Table:
                 return f"has a character under '{name[:40]}' that is not text"
         return dict(zip(self.header, cells, strict=False))
 
-    def _parquet(
-        self, stream: IO[bytes], required: Sequence[str], remedies: Mapping[str, str]
-    ) -> Iterator[Row]:
+    def _parquet(self, stream: IO[bytes], required: Sequence[str]) -> Iterator[Row]:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -325,7 +312,7 @@ class Table:
         try:
             with pq.ParquetFile(stream) as file:
                 self.header = tuple(file.schema_arrow.names)
-                self._require(required, self.name, remedies)
+                self._require(required, self.name)
                 only = None
                 if self._columns is not None:
                     only = [name for name in self._columns.values() if name in self.header]
@@ -338,19 +325,18 @@ class Table:
             remedy = f"give a Parquet file{_with(required)}"
             raise InputError(f"{self.name} is not Parquet ({line})", remedy) from error
 
-    def _require(self, required: Sequence[str], where: str, remedies: Mapping[str, str]) -> None:
+    def _require(self, required: Sequence[str], where: str) -> None:
         if self._columns is None:
-            check_columns(self.header, required, where, remedies)
+            check_columns(self.header, required, where, self._layout.remedy)
             return
         for ours in required:
-            theirs = self._columns.get(ours, ours)
+            theirs, called = self._columns.get(ours, ours), ours.replace("_", " ")
             if theirs not in self.header:
-                what = f"has no column '{theirs[:60]}'"
-                for_us = "" if theirs == ours else f" for the {ours.replace('_', ' ')}"
-                remedy = f"say which column is the {ours.replace('_', ' ')}: --columns {ours}=NAME"
+                for_us = "" if theirs == ours else f" for the {called}"
                 raise InputError(
-                    f"{where} {what}{for_us} (columns: {_listed(self.header)})",
-                    remedies.get(ours, remedy),
+                    f"{where} has no column '{theirs[:60]}'{for_us} "
+                    f"(columns: {_listed(self.header)})",
+                    f"say which column is the {called}: --columns {ours}=NAME",
                 )
 
     def _ours(self, cells: Cells) -> Cells:
@@ -373,19 +359,14 @@ def read_header(path: Path) -> tuple[str, ...]:
 
 
 def check_columns(
-    names: Iterable[str],
-    required: Sequence[str],
-    where: str,
-    remedies: Mapping[str, str] | None = None,
+    names: Iterable[str], required: Sequence[str], where: str, remedy: str = ""
 ) -> None:
     """Refuse a table that lacks a required column, saying which columns it has."""
     there = list(names)
     for name in required:
         if name not in there:
-            raise InputError(
-                f"{where} has no column '{name[:60]}' (columns: {_listed(there)})",
-                (remedies or {}).get(name) or f"give a table{_with(required)}",
-            )
+            problem = f"{where} has no column '{name[:60]}' (columns: {_listed(there)})"
+            raise InputError(problem, remedy or f"give a table{_with(required)}")
 
 
 def name_problems(name: str | Path, problems: Sequence[LineProblem]) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from moralscope.core.errors import InputError
 from moralscope.io.tables import (
     POLICIES,
+    Layout,
     Limits,
     LineProblem,
     MalformedRow,
@@ -52,6 +53,7 @@ SOCIAL_COLUMNS = {
     "bad": "rot-bad",
 }
 LIMITS = Limits(rows=1_000_000, cell_characters=20_000, text_only=True)
+LAYOUT = Layout(remedy="name a CSV file with a header")
 KINDS = ("mic", "social-chem")
 _POLES = ("harm", "cheating", "oppression", "betrayal", "subversion", "degradation")
 _BY_POLE = dict(zip((*FOUNDATIONS, *_POLES), (*FOUNDATIONS, *FOUNDATIONS), strict=True))
@@ -118,7 +120,7 @@ def read_annotations(
     official = MIC_COLUMNS if kind == "mic" else SOCIAL_COLUMNS
     needed = ("prompt", "reply", "rule") if kind == "mic" else ("prompt", "rule")
     names = rename_columns(official, columns, path)
-    table = Table(path, kind=".csv", columns=names, limits=LIMITS)
+    table = Table(path, kind=".csv", columns=names, layout=LAYOUT, limits=LIMITS)
     found: list[Annotation] = []
     bad_rules = 0
     take = _mic if kind == "mic" else _social

@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.io.tables import POLICIES, Cells, LineProblem, MalformedRow, Table, name_problems
+from moralscope.io.tables import (
+    POLICIES,
+    Cells,
+    Layout,
+    LineProblem,
+    MalformedRow,
+    Table,
+    name_problems,
+)
 from moralscope.stories.story import SENTENCES, MoralStory
 
 MAX_CHARACTERS = 10_000
@@ -25,6 +33,7 @@ PARTS = ("train", "dev", "test")
 # Digit at the end of a sample's ID, and the label that goes with it: 0 and 1 are immoral and moral
 # actions; 1 to 4 pair the moral action with both consequences, then the immoral action.
 _LABELS = {"0": "0", "1": "1", "2": "0", "3": "1", "4": "0"}
+_LAYOUT = Layout(remedy="name a JSONL file")
 _OLD_SPLIT_NAMES = {"norm_overlap": "norm_distance"}  # one official folder calls it so
 
 Splits = Mapping[str, Mapping[str, str | None]]
@@ -92,7 +101,7 @@ class _Gathered:
 
 def _read_file(path: Path, label: str, gathered: _Gathered) -> None:
     membership = _membership(path)
-    for number, row in Table(path, kind=".jsonl").rows():
+    for number, row in Table(path, kind=".jsonl", layout=_LAYOUT).rows():
         gathered.lines += 1
         try:
             if isinstance(row, str):

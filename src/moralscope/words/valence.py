@@ -25,6 +25,7 @@ from moralscope.stats import Summary, TTest, summarise, t_test
 from moralscope.words.options import ListOptions, ValidateOptions
 from moralscope.words.paper import load_paper
 
+_LAYOUT = Layout(lines_as="line", remedy="give a file of word<TAB>rating lines")
 _AFINN = "AFINN-en-165.txt"
 
 
@@ -117,7 +118,7 @@ def load_valence(path: Path | None = None) -> ValenceLexicon:
             "there is no valence lexicon",
             "run 'pip install afinn', or give a file of word<TAB>rating lines with --lexicon",
         )
-    ratings = _parse(Table(found, kind=".txt", layout=Layout(lines_as="line")))
+    ratings = _parse(Table(found, kind=".txt", layout=_LAYOUT))
     return ValenceLexicon(found.stem, hashlib.sha256(found.read_bytes()).hexdigest(), ratings)
 
 
@@ -144,7 +145,7 @@ def _parse(table: Table) -> dict[str, float]:
         if ratings.setdefault(word.strip(), value) != value:
             raise table.wrong(place, f"rates '{word.strip()}' a second time", "keep one rating")
     if not ratings:
-        raise InputError(f"{table.name} holds no ratings", "give a file of word<TAB>rating lines")
+        raise InputError(f"{table.name} holds no ratings", _LAYOUT.remedy)
     return ratings
 
 

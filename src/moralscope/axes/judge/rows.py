@@ -17,6 +17,7 @@ from moralscope.io.actions import MAX_ACTIONS, check_text
 from moralscope.io.tables import SUFFIXES, Layout, Table, check_columns
 
 __all__ = ["SUFFIXES", "JudgeRows", "read_rows"]
+_LAYOUT = Layout(lower=True, remedy="give CSV or JSONL with an 'action' column")
 _NOT_A_NUMBER = "nan"  # how a missing cell looks when a table of numbers wrote it
 
 
@@ -30,20 +31,22 @@ class JudgeRows:
 
 def read_rows(path: Path, max_rows: int = MAX_ACTIONS) -> JudgeRows:
     """Read rows from a table; an empty cell or null is a sentence not given."""
-    table = Table(path, layout=Layout(lower=True))
+    table = Table(path, layout=_LAYOUT)
     ignored: dict[str, None] = {}
     rows: list[Mapping[str, str]] = []
-    for line, cells in table.strict_rows(remedy="write one object a line; in CSV quote commas"):
+    for line, cells in table.strict_rows(
+        (), "write one object a line in JSONL; quote commas in CSV"
+    ):
         if not rows and not table.typed:
             _unknown(table.header, f"{path} line 1")
-            check_columns(table.header, ["action"], str(path))
+            check_columns(table.header, ["action"], f"{path} line 1", _LAYOUT.remedy)
         if len(rows) == max_rows:
             problem = f"{path} holds more than {max_rows:,} rows"
             raise InputError(problem, "judge it in parts, or raise --max-actions")
         ignored.update(dict.fromkeys(_unknown(cells, f"{path} line {line}")))
         rows.append(_row(cells, str(path), line))
     if not rows:
-        raise InputError(f"{path} holds no rows", "give CSV or JSONL with an 'action' column")
+        raise InputError(f"{path} holds no rows", _LAYOUT.remedy)
     return JudgeRows(rows, tuple(ignored))
 
 

@@ -16,6 +16,7 @@ from moralscope.rules.audit_files import open_exchanges
 from moralscope.rules.collect.exchanges import MAX_PROMPT, CollectedExchange, Prompt
 
 _REMEDY = "give one prompt a line (.txt), or CSV, JSONL or Parquet with the column prompt"
+_LINES = Layout(lines_as="prompt", remedy=_REMEDY)
 _COLUMNS = ("id", "prompt", "reply", "chatbot", "keywords", "sufficient", "moral")
 
 
@@ -98,7 +99,7 @@ def _check_ids(path: Path, prompts: Sequence[Prompt]) -> None:
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the lines that are not blank, named by their numbers."""
-    for line, cells in Table(path, layout=Layout(lines_as="prompt")).strict_rows((), _REMEDY):
+    for line, cells in Table(path, layout=_LINES).strict_rows():
         if cells["prompt"].strip():
             yield str(line), cells["prompt"]
 

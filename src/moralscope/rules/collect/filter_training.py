@@ -17,7 +17,7 @@ from moralscope.io.tables import Table, rename_columns
 from moralscope.models.classifiers.learning import Lesson
 from moralscope.rules.collect.exchanges import seed_of
 from moralscope.rules.collect.filters import MORAL_CONTENT, SUFFICIENCY, TASKS
-from moralscope.rules.reading import LIMITS
+from moralscope.rules.reading import LAYOUT, LIMITS
 from moralscope.rules.records import Exchange
 from moralscope.rules.sanitize import clean
 from moralscope.rules.splits import PARTS
@@ -72,7 +72,13 @@ def read_labelled(path: Path, columns: Mapping[str, str] | None = None) -> list[
     ...     dict(read_labelled(path)[0].labels)
     {'sufficiency': False, 'moral content': True}
     """
-    table = Table(path, kind=".csv", columns=rename_columns(COLUMNS, columns, path), limits=LIMITS)
+    table = Table(
+        path,
+        kind=".csv",
+        columns=rename_columns(COLUMNS, columns, path),
+        layout=LAYOUT,
+        limits=LIMITS,
+    )
     rows = []
     for line, cells in table.good_rows(_NEEDED):
         votes = {name: _votes(cells[name]) for name in ("sufficient", "moral")}
