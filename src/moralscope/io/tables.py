@@ -353,7 +353,7 @@ class Table:
 
 def read_header(path: Path) -> tuple[str, ...]:
     """Return the columns of a CSV file."""
-    table = Table(path, kind=".csv")
+    table = Table(path, kind=".csv", layout=Layout(remedy="name a CSV file with a header"))
     next(table.rows(), None)
     return table.header
 
