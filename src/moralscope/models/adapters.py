@@ -6,7 +6,7 @@ checked against their base and merged into it. Trains nothing.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +16,16 @@ from moralscope.core.errors import InputError, StoreError
 from moralscope.io.documents import read_document
 from moralscope.models.store import sha256_of
 
+_WEIGHTS = "adapter_model.safetensors"
+_CONFIG = "adapter_config.json"
+_CARD = "expert.json"
+_INSIDE, _FIRST, _SECOND = "base_model.model.", ".lora_A.weight", ".lora_B.weight"  # peft's names
+_PLAIN_LORA = {  # settings of peft that change nothing in W + (alpha / r) B A
+    *("peft_type", "peft_version", "task_type", "base_model_name_or_path", "revision"),
+    *("inference_mode", "auto_mapping", "r", "lora_alpha", "lora_dropout", "init_lora_weights"),
+    *("target_modules", "exclude_modules", "bias", "megatron_core", "qalora_group_size"),
+    *("layers_to_transform", "layers_pattern"),
+}
 _HEADS = ("pooler", "lm_head", "score", "classifier")  # linear layers that adapters leave alone
 
 
@@ -67,13 +77,39 @@ def load_adapter(body: Any, folder: Path, *, trainable: bool = False) -> Any:
     return found if trainable else found.merge_and_unload(safe_merge=True)
 
 
+def merge_tensors(tensors: Mapping[str, Any], folder: Path) -> dict[str, Any] | None:
+    """Return named tensors with a saved adapter added, W + (alpha / r) B A, without peft.
+
+    None for an adapter that is more than plain LoRA: peft knows what to do with it.
+
+    Raises
+    ------
+    ValueError
+        The adapter does not fit the tensors.
+    """
+    from safetensors.torch import load_file
+
+    config = json.loads((folder / _CONFIG).read_text("utf-8"))
+    more = {name for name, value in config.items() if value} - _PLAIN_LORA
+    if more or config.get("bias", "none") != "none" or config["init_lora_weights"] is not True:
+        return None
+    scale = config["lora_alpha"] / config["r"]
+    given = load_file(folder / _WEIGHTS)
+    merged = dict(tensors)
+    for name, first in given.items():
+        if name.endswith(_SECOND):
+            continue
+        layer = name.removeprefix(_INSIDE).removesuffix(_FIRST)
+        second = given.get(name.removesuffix(_FIRST) + _SECOND)
+        weight = tensors.get(f"{layer}.weight")
+        if second is None or weight is None or weight.shape != (len(second), first.shape[1]):
+            raise ValueError(f"the adapter's {name} fits no layer")
+        merged[f"{layer}.weight"] = weight + (second.float() @ first.float()) * scale
+    return merged
+
+
 def _has(body: Any, name: str) -> bool:
     return any(found == name for found, _ in body.named_modules())
-
-
-_WEIGHTS = "adapter_model.safetensors"
-_CONFIG = "adapter_config.json"
-_CARD = "expert.json"
 
 
 @dataclass(frozen=True, slots=True)

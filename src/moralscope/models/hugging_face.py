@@ -8,6 +8,7 @@ import logging
 import os
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from moralscope.core.errors import InputError, StoreError
 from moralscope.models.store import Store, sha256_of
@@ -45,16 +46,37 @@ def hub_folder(name: str, store: Store, instead: str) -> Path:
         ) from error
 
 
-def set_up_transformers() -> None:
-    """Let transformers load models without bars and chatter, and torch hold little memory."""
+def set_up_torch() -> None:
+    """Say what has to be said before torch computes: hold little memory, tokenise on all cores."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     # A product is kept for every batch size that ever came, up to 1024: hundreds of megabytes.
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
+
+
+def set_up_transformers() -> None:
+    """Let transformers load models without bars and chatter."""
+    set_up_torch()
     from transformers.utils import logging as transformers_logging
 
     transformers_logging.disable_progress_bar()
     transformers_logging.set_verbosity_error()
     logging.getLogger("transformers").setLevel(logging.ERROR)
+
+
+def load_tokenizer(folder: Path) -> Any:
+    """Load a tokenizer with transformers: no network, no code from the folder.
+
+    Raises `ValueError` for one that is not of the `tokenizers` library.
+    """
+    set_up_transformers()
+    from transformers import AutoTokenizer
+
+    found = AutoTokenizer.from_pretrained(
+        str(folder), local_files_only=True, trust_remote_code=False
+    )
+    if not found.is_fast:
+        raise ValueError("the folder has no fast tokenizer")
+    return found
 
 
 def folder_checksum(folder: Path) -> str:

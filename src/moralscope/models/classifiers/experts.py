@@ -1,12 +1,15 @@
 """Experts ready to use: the adapter merged into its base, every task in one network.
 
-`Experts.expert(task)` is a `Classifier`; all of one set share weights, tokenizer and lock.
+`Experts.expert(task)` is a `Classifier`; all of one set share weights, tokenizer and lock. On a CPU
+a BERT or MPNet is read and merged without transformers and peft; whatever else there is, and a GPU,
+is left to them.
 """
 
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,7 +17,7 @@ from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.protocols import Classifier, Matrix
 from moralscope.core.records import ModelRef
 from moralscope.core.registry import did_you_mean
-from moralscope.models.adapters import load_adapter
+from moralscope.models.adapters import load_adapter, merge_tensors
 from moralscope.models.classifiers.figures import sigmoid
 from moralscope.models.classifiers.learning import batch_tokens, run_network
 from moralscope.models.classifiers.module import (
@@ -33,9 +36,28 @@ from moralscope.models.classifiers.saved import (
     read_settings,
 )
 from moralscope.models.encoders.pipeline import full_batches
-from moralscope.models.fastcpu.linear import can_quantise, quantise, speed_up
-from moralscope.models.fastcpu.threads import TOKENS_PER_CORE, SingleThreadPool
-from moralscope.models.fastcpu.unpadded import UnpaddedBody, can_unpad
+from moralscope.models.fastcpu import (
+    TOKENS_PER_CORE,
+    BodyWeights,
+    SingleThreadPool,
+    UnpaddedBody,
+    can_quantise,
+    has_int8,
+    quantise,
+    speed_up,
+)
+from moralscope.models.hugging_face import set_up_torch
+from moralscope.models.plain_transformer import read_body, read_tokenizer
+
+
+class _Network(Protocol):
+    """A body and the last layer: token ids → the raw columns of every task."""
+
+    tokenizer: Any
+
+    def logits(self, rows: Sequence[Sequence[int]]) -> Matrix: ...
+
+    def quantise(self) -> bool: ...
 
 
 class Experts:
@@ -50,10 +72,7 @@ class Experts:
         body_folder = own if own.is_dir() else base
         if body_folder is None:
             raise InputError(f"{folder} needs its base '{self.settings.base}'", "give its folder")
-        self._network, self._tokenizer = _network(folder, body_folder, self._slices.width, name)
-        self._batch_tokens = batch_tokens(self._network)
-        self._unpads = can_unpad(self._network.body)
-        self._body: _Unpadded | None = None  # made when it is used, or in 8 bits
+        self._network = _read_network(folder, body_folder, self._slices.width, name)
         self._lock = threading.Lock()
         self.ref = ModelRef(name, folder_sha256(folder))
         self.bits = 32
@@ -103,17 +122,9 @@ class Experts:
 
     def quantise(self) -> bool:
         """Compute in 8 bits from now on, all but the last layer; False where this cannot be."""
-        if self.bits == 8:
-            return True
-        if not can_quantise(self._network):
-            return False
-        if self._unpads:
-            self._body = _Unpadded(self._network, eight_bits=True)
-            del self._network.body.encoder.layer  # the same weights in 32 bits
-        else:
-            quantise(self._network.body)
-        self.bits = 8
-        return True
+        if self.bits != 8 and self._network.quantise():
+            self.bits = 8
+        return self.bits == 8
 
     def _check(self, task: str) -> None:
         if task not in self.settings.tasks:
@@ -127,46 +138,80 @@ class Experts:
         places: dict[Pair, int] = {}
         inverse = [places.setdefault(pair, len(places)) for pair in pairs]
         with self._lock:
-            rows = tokenise(self._tokenizer, list(places), self.settings.max_length)
-            if self._unpads:
-                self._body = self._body or _Unpadded(self._network)
-                return self._body.logits(rows)[inverse]
-            padding = padding_of(self._tokenizer)
-            logits = run_network(self._network, rows, padding, self._batch_tokens)
-        return logits[inverse]
+            rows = tokenise(self._network.tokenizer, list(places), self.settings.max_length)
+            return self._network.logits(rows)[inverse]
 
 
-class _Unpadded:
-    """A network on a CPU without padding; in 8 bits, batches side by side on the cores."""
+class _PaddedNetwork:
+    """A network of transformers, on a CPU or a GPU."""
 
-    def __init__(self, network: Any, *, eight_bits: bool = False) -> None:
+    def __init__(self, folder: Path, base: Path, width: int, name: str) -> None:
         import torch
+        from safetensors.torch import load_file
 
-        self._head, self._width = network.head, int(network.head.out_features)
-        self._body = UnpaddedBody(network.body, eight_bits=eight_bits)
-        threads = int(torch.get_num_threads())
-        self._lanes = SingleThreadPool(threads) if eight_bits and threads > 1 else None
-        self._most = TOKENS_PER_CORE * (1 if self._lanes else min(threads, 16))
+        body, self.tokenizer = load_body(base, name)
+        if (folder / ADAPTER).is_file():
+            body = load_adapter(body, folder)
+        self._network = build_network(body, width)
+        self._network.head.load_state_dict(load_file(folder / HEAD))
+        self._network.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+        self._network.requires_grad_(False)
+        speed_up(body, body.config.model_type)
 
     def logits(self, rows: Sequence[Sequence[int]]) -> Matrix:
         """Return the raw columns of every task for each text."""
+        network = self._network
+        return run_network(network, rows, padding_of(self.tokenizer), batch_tokens(network))
+
+    def quantise(self) -> bool:
+        """Compute in 8 bits from now on, all but the last layer; False where this cannot be."""
+        return can_quantise(self._network) and quantise(self._network.body) > 0
+
+
+class _UnpaddedNetwork:
+    """A network on a CPU without padding; in 8 bits, batches side by side on the cores."""
+
+    def __init__(self, weights: BodyWeights, tokenizer: Any, head: tuple[Any, Any]) -> None:
+        self.tokenizer, self._head = tokenizer, head
+        self._weights: Any = weights  # kept while 8 bits may still be asked for
+        self._body: UnpaddedBody | None = None
+        self._pool: SingleThreadPool | None = None
+
+    def quantise(self) -> bool:
+        """Compute in 8 bits from now on, all but the last layer; False where this cannot be."""
+        import torch
+
+        if self._weights is None or not has_int8():
+            return False
+        self._body = UnpaddedBody(self._weights, eight_bits=True)
+        self._weights = None  # the same numbers in 32 bits
+        threads = int(torch.get_num_threads())
+        self._pool = SingleThreadPool(threads) if threads > 1 else None
+        return True
+
+    def logits(self, rows: Sequence[Sequence[int]]) -> Matrix:
+        """Return the raw columns of every task for each text."""
+        import torch
+
+        body = self._body = self._body or UnpaddedBody(self._weights)
+        threads = 1 if self._pool else min(int(torch.get_num_threads()), 16)
         lengths = [len(row) for row in rows]
         # A few pairs are shared out, too: whoever waits for one reply waits for all cores' work.
-        share = -(-sum(lengths) // (self._lanes.count if self._lanes else 1))
-        batches = list(full_batches(lengths, max(1, min(self._most, share))))
+        share = -(-sum(lengths) // (self._pool.count if self._pool else 1))
+        batches = list(full_batches(lengths, max(1, min(TOKENS_PER_CORE * threads, share))))
         given = [[rows[place] for place in batch] for batch in batches]
-        run = self._lanes.map if self._lanes else map
-        found = np.empty((len(rows), self._width), dtype=np.float32)
-        for batch, part in zip(batches, run(self._compute, given), strict=True):
+        run = self._pool.map if self._pool else map
+        found = np.empty((len(rows), len(self._head[1])), dtype=np.float32)
+        for batch, part in zip(batches, run(partial(self._compute, body), given), strict=True):
             found[batch] = part
         return found
 
-    def _compute(self, batch: Sequence[Sequence[int]]) -> Matrix:
+    def _compute(self, body: UnpaddedBody, batch: Sequence[Sequence[int]]) -> Matrix:
         import torch
 
         with torch.inference_mode():
-            pooled = torch.cat([group.mean(1) for group in self._body(batch)])
-            return np.asarray(self._head(pooled).numpy())
+            pooled = torch.cat([group.mean(1) for group in body(batch)])
+            return np.asarray(torch.nn.functional.linear(pooled, *self._head).numpy())
 
 
 class _Expert:
@@ -187,23 +232,34 @@ class _Expert:
         return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
 
 
-def _network(folder: Path, base: Path, width: int, name: str) -> tuple[Any, Any]:
-    import torch
+def _read_network(folder: Path, base: Path, width: int, name: str) -> _Network:
     from safetensors import SafetensorError
-    from safetensors.torch import load_file
 
-    body, tokenizer = load_body(base, name)
     try:
-        if (folder / ADAPTER).is_file():
-            body = load_adapter(body, folder)
-        network = build_network(body, width)
-        network.head.load_state_dict(load_file(folder / HEAD))
+        return _read_plain(folder, base, width) or _PaddedNetwork(folder, base, width, name)
     except (SafetensorError, OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
         line = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
         raise InputError(
             f"the experts in {folder} cannot be loaded ({line})", "train them again"
         ) from error
-    network.to("cuda" if torch.cuda.is_available() else "cpu").eval().requires_grad_(False)
-    if not can_unpad(body):
-        speed_up(body, getattr(body.config, "model_type", ""))
-    return network, tokenizer
+
+
+def _read_plain(folder: Path, base: Path, width: int) -> _UnpaddedNetwork | None:
+    """Read a body that `fastcpu` knows, its adapter and the last layer; None for others."""
+    set_up_torch()
+    import torch
+    from safetensors.torch import load_file
+
+    if torch.cuda.is_available() or (weights := read_body(base)) is None:
+        return None
+    tensors: Mapping[str, Any] | None = weights.tensors
+    if (folder / ADAPTER).is_file():
+        tensors = merge_tensors(weights.tensors, folder)
+    tokenizer = read_tokenizer(base)
+    if tensors is None or tokenizer is None:
+        return None
+    head = load_file(folder / HEAD)
+    if head["weight"].shape != (width, weights.config["hidden_size"]):
+        raise ValueError("the last layer does not fit the tasks and the base")
+    body = BodyWeights(weights.config, tensors)
+    return _UnpaddedNetwork(body, tokenizer, (head["weight"].float(), head["bias"].float()))

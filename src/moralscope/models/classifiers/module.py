@@ -152,25 +152,27 @@ def build_network(body: Any, width: int, dropout: float = 0.1) -> Any:
     return Network()
 
 
-_STORED = ("minilm", "mpnet")
-
-
 def resolve_base(
     name: str, store: Store | None = None, progress: Progress | None = None
 ) -> tuple[Path, str]:
     """Return the folder of a base and the checksum that names its weights."""
     store = store or Store()
-    if name in _STORED:
+    stored = [
+        entry.name
+        for entry in store.entries()
+        if entry.kind == "encoder" and entry.reader == "sentence-transformers"
+    ]
+    if name in stored:
         return store.ensure(name, progress), store.entry(name).sha256
     path = Path(name).expanduser()
     if path.is_dir():
         return path, folder_checksum(path)
     if is_hub_id(name) or name.startswith(("roberta-", "bert-", "albert-")):
-        folder = hub_folder(name, store, f"use one of {', '.join(_STORED)}")
+        folder = hub_folder(name, store, f"use one of {', '.join(stored)}")
         return folder, folder_checksum(folder)
     if "/" in name:
         raise InputError(f"there is no folder {name}", "give a folder with a transformer")
     raise UnknownName(
         f"there is no base '{name}'",
-        f"{did_you_mean(name, _STORED)}, or a local folder, or a hub id (owner/name)",
+        f"{did_you_mean(name, stored)}, or a local folder, or a hub id (owner/name)",
     )

@@ -43,7 +43,7 @@ def measure(
     Parameters
     ----------
     backend
-        A `Backend`; one with `threads` may also change those.
+        A `Backend`; the number of its `threads` is tried too, unless it is 0.
     sample
         Texts like those to come; some dozens are enough.
     embed
@@ -58,7 +58,7 @@ def measure(
     """
     if not sample:
         raise InputError("there is no text to calibrate with", "give some of those to come")
-    usual = (int(backend.batch_tokens), int(getattr(backend, "threads", 0)))
+    usual = (int(backend.batch_tokens), int(backend.threads))
     prepared = _enough(backend.prepare(list(sample)), _SAMPLE_TOKENS * usual[0])
     tokens = sum(max(1, len(item)) for item in prepared)
     pairs = list(_pairs(*usual))

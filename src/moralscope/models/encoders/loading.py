@@ -10,17 +10,15 @@ from pathlib import Path
 
 from moralscope.core.errors import InputError, StoreError, UnknownName
 from moralscope.core.protocols import Encoder
-from moralscope.core.registry import did_you_mean, registry
+from moralscope.core.registry import did_you_mean
 from moralscope.models.encoders.cache import EmbeddingCache
 from moralscope.models.encoders.edited import EditedEncoder, load_edit
-from moralscope.models.encoders.pipeline import Backend, Quantisable, TextEncoder
+from moralscope.models.encoders.pipeline import Backend, LazyBackend, Quantisable, TextEncoder
 from moralscope.models.encoders.scripted import ScriptedBackend
 from moralscope.models.hugging_face import folder_checksum, hub_folder, is_hub_id
-from moralscope.models.store import Progress, Store
+from moralscope.models.store import ModelEntry, Progress, Store
 
 log = logging.getLogger(__name__)
-
-Build = Callable[[Path, str, str], Backend]
 
 
 def load_encoder(
@@ -59,61 +57,104 @@ def load_encoder(
     if name.lower().endswith(".safetensors"):
         return load_edited(Path(name).expanduser(), progress=progress, cached=cached)
     store = store or Store()
-    backend = _backend(name, store, progress)
-    lighter = eight_bits and isinstance(backend, Quantisable) and backend.quantise()
-    arithmetic = getattr(backend, "arithmetic", "int8")
+    backend = _backend(name, store, progress, eight_bits)
     folder = store.home / "cache" / "embeddings"
-    key = f"{arithmetic}-{backend.checksum}" if lighter else backend.checksum
+    exact = backend.arithmetic == "float32"
+    key = backend.checksum if exact else f"{backend.arithmetic}-{backend.checksum}"
     cache = EmbeddingCache(folder, key, backend.dimension) if cached else None
     return TextEncoder(backend, cache)
 
 
-def _backend(name: str, store: Store, progress: Progress | None) -> Backend:
-    if name in registry.names("encoder"):
-        build: Build = registry.get("encoder", name)
-        folder = store.ensure(name, progress)
-        return build(folder, name, store.entry(name).sha256)
+def encoder_names(store: Store | None = None) -> list[str]:
+    """Return the names that `load_encoder` knows: those of the store's catalogue, and `scripted`.
+
+    Examples
+    --------
+    >>> encoder_names()
+    ['minilm', 'mpnet', 'use-lite', 'scripted']
+    """
+    entries = (store or Store()).entries()
+    return [*(each.name for each in entries if each.kind == "encoder"), ScriptedBackend.name]
+
+
+def _backend(
+    name: str, store: Store, progress: Progress | None, eight_bits: bool
+) -> Backend | LazyBackend:
+    names = encoder_names(store)
+    if name in names:
+        return _stored(store.entry(name), store, progress, eight_bits)
     path = Path(name).expanduser()
     if path.is_dir():
-        return _sentence_transformer(path, path.resolve().name, folder_checksum(path))
+        return _read_folder(path, path.resolve().name, folder_checksum(path), eight_bits)
     if is_hub_id(name):
-        folder = hub_folder(name, store, f"use one of {', '.join(registry.names('encoder'))}")
-        return _sentence_transformer(folder, name, folder_checksum(folder))
+        folder = hub_folder(name, store, f"use one of {', '.join(names)}")
+        return _read_folder(folder, name, folder_checksum(folder), eight_bits)
     if "/" in name:
         raise InputError(
             f"there is no folder {name}", "give a folder with a sentence-transformers model"
         )
     raise UnknownName(
         f"there is no encoder '{name}'",
-        f"{did_you_mean(name, registry.names('encoder'))}, or a local folder, "
-        "or a hub id (owner/name)",
+        f"{did_you_mean(name, names)}, or a local folder, or a hub id (owner/name)",
     )
 
 
-def _sentence_transformer(folder: Path, name: str, checksum: str) -> Backend:
+def _stored(
+    entry: ModelEntry, store: Store, progress: Progress | None, eight_bits: bool
+) -> Backend | LazyBackend:
+    """Return a stored encoder, fetched but neither verified nor loaded before a text needs it.
+
+    One whose dimension the catalogue does not say is loaded at once.
+    """
+    store.fetch(entry.name, progress)
+    read = _READERS[entry.reader]
+
+    def load() -> Backend:
+        return read(store.verify(entry.name), entry.name, entry.sha256, eight_bits)
+
+    if not entry.dimension:
+        return load()
+    light = eight_bits and read is _read_folder
+    arithmetic = _light_arithmetic() if light else "float32"
+    return LazyBackend(entry.name, entry.sha256, entry.dimension, arithmetic, load)
+
+
+def _light_arithmetic() -> str:
+    """Return what a transformer will compute in here where fewer bits are asked for."""
+    import torch
+
+    from moralscope.models.encoders.sentence_transformer import half_precision
+    from moralscope.models.fastcpu import has_int8
+
+    if torch.cuda.is_available():
+        return half_precision()
+    return "int8" if has_int8() and not torch.backends.mps.is_available() else "float32"
+
+
+def _read_folder(folder: Path, name: str, checksum: str, eight_bits: bool) -> Backend:
     from moralscope.models.encoders.mean_pooling import plain_backend
 
-    plain = plain_backend(folder, name, checksum)
-    if plain is not None:
-        return plain
-    from moralscope.models.encoders.sentence_transformer import SentenceTransformerBackend
+    found: Backend | None = plain_backend(folder, name, checksum)
+    if found is None:
+        from moralscope.models.encoders.sentence_transformer import SentenceTransformerBackend
 
-    return SentenceTransformerBackend(folder, name, checksum)
+        found = SentenceTransformerBackend(folder, name, checksum)
+    if eight_bits and isinstance(found, Quantisable):
+        found.quantise()
+    return found
 
 
-def _use_lite(folder: Path, name: str, checksum: str) -> Backend:
+def _read_use_lite(folder: Path, name: str, checksum: str, _eight_bits: bool) -> Backend:
     from moralscope.models.encoders.use_lite import UseLiteBackend
 
     return UseLiteBackend(folder, name, checksum)
 
 
-registry.add("encoder", "minilm", _sentence_transformer)
-registry.add("encoder", "mpnet", _sentence_transformer)
-registry.add("encoder", "use-lite", _use_lite)
-registry.add("encoder", ScriptedBackend.name, ScriptedBackend)
-
-
-log = logging.getLogger(__name__)
+# What the catalogue's `reader` means: stored encoders need no line of code.
+_READERS: dict[str, Callable[[Path, str, str, bool], Backend]] = {
+    "sentence-transformers": _read_folder,
+    "use-lite": _read_use_lite,
+}
 
 
 def load_edited(

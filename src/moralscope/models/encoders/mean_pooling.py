@@ -1,9 +1,9 @@
 """The plain kind of a sentence-transformers folder on a CPU: a transformer and the mean of tokens.
 
-Nearly every folder is of this kind, `minilm` and `mpnet` among them. It is computed without padding
-(`unpadded.py`) and read without the sentence-transformers library, which would cost every process
-more than 100 MB; its weights are held once, as they are multiplied. The rows are those of the
-library. Whatever else a folder asks for is left to `sentence_transformer.py`.
+Nearly every folder is of this kind, `minilm` and `mpnet` among them. It is read without the
+sentence-transformers library, mostly without transformers too (`plain_transformer`), and computed
+without padding (`fastcpu`); its weights are held once, as they are multiplied. The rows are those
+of the library. Whatever else a folder asks for is left to `sentence_transformer.py`.
 """
 
 import contextlib
@@ -16,10 +16,15 @@ from typing import Any
 import numpy as np
 
 from moralscope.core.protocols import Matrix
-from moralscope.models.fastcpu.linear import can_quantise
-from moralscope.models.fastcpu.threads import TOKENS_PER_CORE, ParallelBatches
-from moralscope.models.fastcpu.unpadded import UnpaddedBody, can_unpad
-from moralscope.models.hugging_face import set_up_transformers
+from moralscope.models.fastcpu import (
+    TOKENS_PER_CORE,
+    BodyWeights,
+    ParallelBatches,
+    UnpaddedBody,
+    has_int8,
+)
+from moralscope.models.hugging_face import load_tokenizer, set_up_torch
+from moralscope.models.plain_transformer import read_body, read_tokenizer
 
 _KINDS = (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
 _TRANSFORMER = {"max_seq_length", "do_lower_case"}  # settings that are known here
@@ -38,27 +43,28 @@ class PlainBackend(ParallelBatches):
 
     unpadded = True
 
-    def __init__(self, body: Any, tokenizer: Any, shape: Shape, name: str, checksum: str) -> None:
+    def __init__(
+        self, weights: BodyWeights, tokenizer: Any, shape: Shape, name: str, checksum: str
+    ) -> None:
         self.name = name
         self.checksum = checksum
         self.arithmetic = "float32"
-        self.dimension = int(body.config.hidden_size)
+        self.dimension = int(weights.config["hidden_size"])
         self.batch_tokens = TOKENS_PER_CORE * min(self.threads, 16)
         self._tokenizer = tokenizer
         self._shape = shape
-        self._loaded: Any = body  # until it is laid out for its products
-        self._body: UnpaddedBody | None = None
+        self._body: BodyWeights | UnpaddedBody = weights  # until they are laid out for products
 
     def quantise(self) -> bool:
         """Compute in 8 bits from now on; False where this machine cannot, or rows were asked for.
 
         Needs a CPU with VNNI.
         """
-        if self._loaded is None or not can_quantise(self._loaded):
+        if not isinstance(self._body, BodyWeights) or not has_int8():
             return False
-        self._lay_out(eight_bits=True)
+        self._body = UnpaddedBody(self._body, eight_bits=True)
         self.arithmetic = "int8"
-        self.batch_tokens = TOKENS_PER_CORE  # of a lane
+        self.batch_tokens = TOKENS_PER_CORE  # of a thread
         return True
 
     def prepare(self, texts: Sequence[str]) -> Sequence[Any]:
@@ -70,17 +76,12 @@ class PlainBackend(ParallelBatches):
         import torch
 
         with torch.inference_mode():
-            body = self._body or self._lay_out()
-            rows = torch.cat([group.mean(1) for group in body(batch)])
+            if isinstance(self._body, BodyWeights):
+                self._body = UnpaddedBody(self._body)
+            rows = torch.cat([group.mean(1) for group in self._body(batch)])
             if self._shape.unit:
                 rows = torch.nn.functional.normalize(rows, dim=1)
         return np.asarray(rows.numpy())
-
-    def _lay_out(self, *, eight_bits: bool = False) -> UnpaddedBody:
-        made = UnpaddedBody(self._loaded, eight_bits=eight_bits)
-        del self._loaded.encoder.layer  # laid out a second time
-        self._body, self._loaded = made, None
-        return made
 
 
 def token_ids(
@@ -100,17 +101,14 @@ def token_ids(
 def plain_backend(folder: Path, name: str, checksum: str) -> PlainBackend | None:
     """Return the backend of a plain folder; None for other folders, and beside a GPU."""
     shape = plain_shape(folder)
-    if shape is None or _has_accelerator():
+    if shape is None:
         return None
-    set_up_transformers()
-    from transformers import AutoModel, AutoTokenizer
-
-    ours = {"local_files_only": True, "trust_remote_code": False}
+    set_up_torch()
+    if _has_accelerator() or (weights := read_body(folder)) is None:
+        return None
     with contextlib.suppress(OSError, ValueError, KeyError, RuntimeError):  # the library says why
-        tokenizer = AutoTokenizer.from_pretrained(str(folder), **ours)
-        body = AutoModel.from_pretrained(str(folder), use_safetensors=True, **ours)
-        if tokenizer.is_fast and can_unpad(body):
-            return PlainBackend(body.eval().requires_grad_(False), tokenizer, shape, name, checksum)
+        tokenizer = read_tokenizer(folder) or load_tokenizer(folder)
+        return PlainBackend(weights, tokenizer, shape, name, checksum)
     return None
 
 

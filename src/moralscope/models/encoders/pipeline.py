@@ -4,7 +4,8 @@ A backend turns one batch of prepared texts into rows and knows nothing of the r
 """
 
 import threading
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -18,32 +19,59 @@ _SLACK = 1.15  # a batch may hold texts up to this much shorter than its longest
 
 
 class Backend(Protocol):
-    """One model's arithmetic: texts → prepared texts (with a length) → rows."""
+    """One model's arithmetic: texts → prepared texts (with a length) → rows.
 
-    @property
-    def name(self) -> str: ...
+    Attributes
+    ----------
+    name, checksum, dimension
+        As of an `Encoder`.
+    arithmetic
+        What products are computed in: float32, int8, and on a GPU bfloat16 or float16.
+    batch_tokens
+        How many tokens a batch should hold on this machine.
+    threads
+        How many threads a product uses; 0 where that is not ours to choose.
+    unpadded
+        Whether texts of any lengths share a batch at no cost.
+    """
 
-    @property
-    def checksum(self) -> str: ...
-
-    @property
-    def dimension(self) -> int: ...
-
-    @property
-    def batch_tokens(self) -> int:
-        """How many tokens a batch should hold on this machine."""
+    name: str
+    checksum: str
+    dimension: int
+    arithmetic: str = "float32"
+    batch_tokens: int
+    threads: int = 0
+    unpadded: bool = False
 
     def prepare(self, texts: Sequence[str]) -> Sequence[Sized]: ...
 
     def embed(self, batch: Sequence[Any]) -> Matrix: ...
 
+    def embed_batches(self, batches: Sequence[Sequence[Any]]) -> Iterator[Matrix]:
+        """Return the rows of each batch, in order."""
+        return map(self.embed, batches)
+
 
 @runtime_checkable
 class Quantisable(Protocol):
-    """A backend that can compute in 8 bits."""
+    """A backend that can compute in fewer bits."""
 
     def quantise(self) -> bool:
         """Compute in 8 bits from now on; False where this machine cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class LazyBackend:
+    """A backend that is loaded when a text misses the cache: what it will be, and how to load it.
+
+    Rows that are cached need neither the weights nor torch; a run of known texts starts at once.
+    """
+
+    name: str
+    checksum: str
+    dimension: int
+    arithmetic: str
+    load: Callable[[], Backend]
 
 
 def like_length_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
@@ -93,28 +121,20 @@ def full_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int
 class TextEncoder:
     """An `Encoder` around a backend: deduplicates, sorts by length, caches, locks."""
 
-    def __init__(self, backend: Backend, cache: EmbeddingCache | None = None) -> None:
-        self._backend = backend
+    def __init__(self, backend: Backend | LazyBackend, cache: EmbeddingCache | None = None) -> None:
+        self.name, self.checksum = backend.name, backend.checksum
+        self.dimension, self.arithmetic = backend.dimension, backend.arithmetic
+        self._source = backend
         self._cache = cache
         self._batch_tokens: int | None = None
         self._lock = threading.Lock()
 
     @property
-    def name(self) -> str:
-        return self._backend.name
-
-    @property
-    def checksum(self) -> str:
-        return self._backend.checksum
-
-    @property
-    def dimension(self) -> int:
-        return self._backend.dimension
-
-    @property
-    def arithmetic(self) -> str:
-        """What products are computed in: float32, int8, and on a GPU bfloat16 or float16."""
-        return str(getattr(self._backend, "arithmetic", "float32"))
+    def _backend(self) -> Backend:
+        """The backend; loaded by the first thread that computes, which holds the lock."""
+        if isinstance(self._source, LazyBackend):
+            self._source = self._source.load()
+        return self._source
 
     def calibrate(self, sample: Sequence[str], *, seconds: float = 2.0) -> Calibration:
         """Measure for a moment which batch and how many threads are fastest here; use them.
@@ -130,8 +150,8 @@ class TextEncoder:
     def set_batch_size(self, batch_tokens: int, threads: int = 0) -> None:
         """Compute in batches of so many tokens, on so many threads (0: as they are)."""
         self._batch_tokens = batch_tokens
-        if threads and getattr(self._backend, "threads", 0):
-            setattr(self._backend, "threads", threads)  # noqa: B010 (backends need not have it)
+        if threads and self._backend.threads:
+            self._backend.threads = threads
 
     def encode(self, texts: Sequence[str]) -> Matrix:
         """Return one row per text, in order; equal texts are computed once."""
@@ -162,12 +182,10 @@ class TextEncoder:
 
     def _embed_all(self, prepared: Sequence[Any], batch_tokens: int) -> Matrix:
         rows = np.empty((len(prepared), self.dimension), dtype=np.float32)
-        unpadded = getattr(self._backend, "unpadded", False)
-        group = full_batches if unpadded else like_length_batches
+        backend = self._backend
+        group = full_batches if backend.unpadded else like_length_batches
         batches = list(group([len(item) for item in prepared], batch_tokens))
-        given = [[prepared[place] for place in batch] for batch in batches]
-        several = getattr(self._backend, "embed_batches", None)
-        found = several(given) if several else map(self._backend.embed, given)
+        found = backend.embed_batches([[prepared[place] for place in batch] for batch in batches])
         for batch, part in zip(batches, found, strict=True):
             rows[batch] = part
         return rows

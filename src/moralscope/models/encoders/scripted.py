@@ -10,11 +10,12 @@ from hashlib import blake2b
 import numpy as np
 
 from moralscope.core.protocols import Matrix
+from moralscope.models.encoders.pipeline import Backend
 
 _DIMENSION = 64
 
 
-class ScriptedBackend:
+class ScriptedBackend(Backend):
     """Rows from hashed words: the same on every machine, for ever.
 
     Examples

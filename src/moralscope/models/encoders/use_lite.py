@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from moralscope.core.errors import StoreError
 from moralscope.core.protocols import Matrix
+from moralscope.models.encoders.pipeline import Backend
 from moralscope.models.encoders.use_lite_tokenizer import UseLiteTokenizer
 
 _MAX_JSON = 20_000_000
@@ -111,7 +112,7 @@ _LAST = "module/Encoder_en/hidden_layers/tanh_layer_0"
 _WHOLE = "/ConcatPartitions/concat"
 
 
-class UseLiteBackend:
+class UseLiteBackend(Backend):
     """Universal Sentence Encoder lite, from a folder with its TF.js files.
 
     Parameters

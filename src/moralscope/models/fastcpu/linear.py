@@ -84,13 +84,17 @@ _MIDDLE = 128  # the whole number that stands for zero
 _TINY = 1e-8
 
 
-def can_quantise(model: Any) -> bool:
-    """Tell whether a model lies on a CPU with VNNI, and torch has fbgemm's 8-bit products."""
+def has_int8() -> bool:
+    """Tell whether this CPU has VNNI, and torch fbgemm's 8-bit products."""
     import torch
 
-    on_cpu = all(weight.device.type == "cpu" for weight in model.parameters())
-    vnni = getattr(torch.cpu, "_is_vnni_supported", lambda: False)
-    return on_cpu and "fbgemm" in torch.backends.quantized.supported_engines and bool(vnni())
+    vnni = getattr(torch.cpu, "_is_vnni_supported", lambda: False)  # private: it may go
+    return "fbgemm" in torch.backends.quantized.supported_engines and bool(vnni())
+
+
+def can_quantise(model: Any) -> bool:
+    """Tell whether a model lies on a CPU that has 8-bit products."""
+    return has_int8() and all(weight.device.type == "cpu" for weight in model.parameters())
 
 
 def quantise(model: Any) -> int:

@@ -54,6 +54,7 @@ class ParallelBatches:
     arithmetic: str
     embed: Callable[[Sequence[Any]], Matrix]
     device = "cpu"  # the type of the device that computes
+    unpadded = False
     _lanes: SingleThreadPool | None = None
 
     @property

@@ -2,48 +2,103 @@
 
 Texts of one length stand side by side and attend to themselves; everything else is done for all
 tokens of a batch at once. Query, key and value are one product, GELU and the residual sum are part
-of theirs. In 8 bits the products are those of `engine.quantised`. This module pools nothing, and
-knows four architectures; `can_unpad` says no to others, and on a GPU.
+of theirs. It is computed from a configuration and named tensors alone, so that a model can be read
+without transformers. This module pools nothing, and knows four architectures; `can_unpad` says no
+to others.
 """
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from moralscope.models.fastcpu.linear import exact_linear, light_linear
 
-_NAMES = {  # where query, key, value, the output and its norm lie in a layer
-    "bert": ("self.query", "self.key", "self.value", "output.dense", "output.LayerNorm"),
+_BERT = ("self.query", "self.key", "self.value", "output.dense", "output.LayerNorm")
+_NAMES = {  # where query, key, value, the output and its norm lie in a layer's attention
+    "bert": _BERT,
     "mpnet": ("attn.q", "attn.k", "attn.v", "attn.o", "LayerNorm"),
+    "roberta": _BERT,
+    "xlm-roberta": _BERT,
 }
-_NAMES |= {"roberta": _NAMES["bert"], "xlm-roberta": _NAMES["bert"]}
+_RELATIVE = "encoder.relative_attention_bias.weight"  # of MPNet
+_TYPES = "embeddings.token_type_embeddings.weight"  # MPNet has none
+_FARTHEST = 128  # tokens apart, from which on MPNet tells distances apart no more
 _Linear = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BodyWeights:
+    """A transformer's configuration (``config.json``), and its tensors by transformers' names."""
+
+    config: Mapping[str, Any]
+    tensors: Mapping[str, Any]
+
+
+def can_unpad(weights: BodyWeights) -> bool:
+    """Tell whether a body is of a kind that is known here, whole, in 32 bits and on a CPU."""
+    config = weights.config
+    known = (
+        config.get("model_type") in _NAMES
+        and config.get("hidden_act") == "gelu"
+        and not config.get("is_decoder")
+        and config.get("position_embedding_type", "absolute") == "absolute"
+        and config.get("dtype", config.get("torch_dtype")) in (None, "float32")
+    )
+    return known and all(
+        (tensor := weights.tensors.get(name)) is not None
+        and (*tensor.shape,) == shape
+        and str(tensor.dtype) == "torch.float32"
+        and tensor.device.type == "cpu"
+        for name, shape in _expected(config)
+    )
+
+
+def _expected(config: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield the name and shape of every tensor that the forward pass reads."""
+    width, wide = config["hidden_size"], config["intermediate_size"]
+    yield "embeddings.word_embeddings.weight", (config["vocab_size"], width)
+    yield "embeddings.position_embeddings.weight", (config["max_position_embeddings"], width)
+    if config["model_type"] == "mpnet":
+        yield _RELATIVE, (config["relative_attention_num_buckets"], config["num_attention_heads"])
+    else:
+        yield _TYPES, (config["type_vocab_size"], width)
+    pairs: list[tuple[str, tuple[int, ...]]] = [("embeddings.LayerNorm", (width,))]
+    for number in range(config["num_hidden_layers"]):
+        layer = f"encoder.layer.{number}"
+        *linear, norm = (f"{layer}.attention.{name}" for name in _NAMES[config["model_type"]])
+        pairs += [(name, (width, width)) for name in linear]
+        pairs += [(norm, (width,)), (f"{layer}.output.LayerNorm", (width,))]
+        pairs += [(f"{layer}.intermediate.dense", (wide, width))]
+        pairs += [(f"{layer}.output.dense", (width, wide))]
+    for name, shape in pairs:
+        yield f"{name}.weight", shape
+        yield f"{name}.bias", shape[:1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Norm:
+    weight: Any
+    bias: Any
+    epsilon: float
+
+    def __call__(self, rows: Any) -> Any:
+        import torch
+
+        return torch.nn.functional.layer_norm(
+            rows, self.weight.shape, self.weight, self.bias, self.epsilon
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
     qkv: _Linear
     attended: _Linear
-    attended_norm: Any
+    attended_norm: _Norm
     widened: _Linear
     narrowed: _Linear
-    norm: Any
-
-
-def can_unpad(body: Any) -> bool:
-    """Tell whether a transformers model is of a kind that is known here, on a CPU."""
-    import torch
-
-    config = getattr(body, "config", None)
-    return (
-        getattr(config, "model_type", "") in _NAMES
-        and getattr(config, "hidden_act", "") == "gelu"
-        and not getattr(config, "is_decoder", False)
-        and getattr(config, "position_embedding_type", "absolute") == "absolute"
-        and body.device.type == "cpu"
-        and body.dtype == torch.float32
-    )
+    norm: _Norm
 
 
 class UnpaddedBody:
@@ -54,19 +109,26 @@ class UnpaddedBody:
     >>> from transformers import BertConfig, BertModel
     >>> config = BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1,
     ...     num_attention_heads=2, intermediate_size=16)
-    >>> body = UnpaddedBody(BertModel(config).eval().requires_grad_(False))
+    >>> tensors = BertModel(config).requires_grad_(False).state_dict()
+    >>> body = UnpaddedBody(BodyWeights(config.to_dict(), tensors))
     >>> [tuple(group.shape) for group in body([[1, 2, 3], [4, 5, 6], [7, 8]])]
     [(2, 3, 8), (1, 2, 8)]
     """
 
-    def __init__(self, body: Any, *, eight_bits: bool = False) -> None:
-        kind = body.config.model_type
-        self._heads = int(body.config.num_attention_heads)
-        self._embeddings = body.embeddings
-        self._counts_padding = kind != "bert"
-        self._relative = body.encoder.compute_position_bias if kind == "mpnet" else None
-        make = light_linear if eight_bits else exact_linear
-        self._layers = [_layer(each, _NAMES[kind], make) for each in body.encoder.layer]
+    def __init__(self, weights: BodyWeights, *, eight_bits: bool = False) -> None:
+        config, tensors = weights.config, weights.tensors
+        self._heads = int(config["num_attention_heads"])
+        self._words = tensors["embeddings.word_embeddings.weight"]
+        self._positions = tensors["embeddings.position_embeddings.weight"]
+        self._type = tensors[_TYPES][0] if _TYPES in tensors else None
+        self._relative = tensors.get(_RELATIVE)
+        # All but BERT count positions from behind the padding's id, which MPNet fixes at 1.
+        kind = config["model_type"]
+        self._padding = {"bert": None, "mpnet": 1}.get(kind, config.get("pad_token_id"))
+        make = _Maker(weights, light_linear if eight_bits else exact_linear)
+        self._norm = make.norm("embeddings.LayerNorm")
+        count = int(config["num_hidden_layers"])
+        self._layers = [make.layer(f"encoder.layer.{number}") for number in range(count)]
 
     def __call__(self, batch: Sequence[Sequence[int]]) -> list[Any]:
         """Return (texts, length, width) for each run of texts of one length, in order."""
@@ -75,9 +137,9 @@ class UnpaddedBody:
         groups = [
             torch.tensor(list(texts), dtype=torch.long) for _, texts in groupby(batch, key=len)
         ]
-        hidden = torch.cat([self._embedded(ids).flatten(0, 1) for ids in groups])
+        hidden = self._norm(torch.cat([self._embedded(ids).flatten(0, 1) for ids in groups]))
         shapes = [tuple(ids.shape) for ids in groups]
-        biases = [self._bias(length, hidden) for _, length in shapes]
+        biases = [self._bias(length) for _, length in shapes]
         for layer in self._layers:
             mixed = self._attention(layer.qkv(hidden), shapes, biases)
             hidden = layer.attended_norm(layer.attended(mixed, hidden))
@@ -88,16 +150,35 @@ class UnpaddedBody:
     def _embedded(self, ids: Any) -> Any:
         import torch
 
-        if not self._counts_padding:
-            return self._embeddings(input_ids=ids)
-        real = (ids != self._embeddings.padding_idx).long()  # a text may spell the padding out
-        places = torch.cumsum(real, 1) * real + self._embeddings.padding_idx
-        return self._embeddings(input_ids=ids, position_ids=places)
+        rows = torch.nn.functional.embedding(ids, self._words)
+        if self._type is not None:
+            rows += self._type
+        if self._padding is None:
+            return rows.add_(self._positions[: ids.shape[1]])
+        real = (ids != self._padding).long()  # a text may spell the padding out
+        places = torch.cumsum(real, 1) * real + self._padding
+        return rows.add_(torch.nn.functional.embedding(places, self._positions))
 
-    def _bias(self, length: int, hidden: Any) -> Any:
+    def _bias(self, length: int) -> Any:
+        """Return what MPNet adds to attention: a number a head for the distance of two tokens.
+
+        Near distances have a bucket each, far ones share theirs on a logarithmic scale; half of
+        the buckets are for tokens that lie ahead (Raffel et al. 2020, as in transformers).
+        """
+        import torch
+
         if self._relative is None:
             return None
-        return self._relative(hidden.new_empty(1, length, 1))
+        place = torch.arange(length)
+        ahead = place[None, :] - place[:, None]
+        half = len(self._relative) // 2
+        near = half // 2
+        far = ahead.abs()
+        steps = torch.log(far.float() / near) / math.log(_FARTHEST / near) * (half - near)
+        shared = (near + steps.long()).clamp_(max=half - 1)
+        bucket = (ahead > 0) * half + torch.where(far < near, far, shared)
+        rows = torch.nn.functional.embedding(bucket, self._relative)
+        return rows.permute(2, 0, 1)[None].contiguous()
 
     def _attention(self, qkv: Any, shapes: Sequence[Any], biases: Sequence[Any]) -> Any:
         import torch
@@ -112,18 +193,36 @@ class UnpaddedBody:
         return mixed[0] if len(mixed) == 1 else torch.cat(mixed)
 
 
-def _layer(layer: Any, names: Sequence[str], make: Callable[..., _Linear]) -> _Layer:
-    import torch
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """Lays layers out by the names of their tensors."""
 
-    query, key, value, output, norm = (layer.attention.get_submodule(name) for name in names)
-    return _Layer(
-        qkv=make(
-            torch.cat([query.weight, key.weight, value.weight]),
-            torch.cat([query.bias, key.bias, value.bias]),
-        ),
-        attended=make(output.weight, output.bias),
-        attended_norm=norm,
-        widened=make(layer.intermediate.dense.weight, layer.intermediate.dense.bias, gelu=True),
-        narrowed=make(layer.output.dense.weight, layer.output.dense.bias),
-        norm=layer.output.LayerNorm,
-    )
+    weights: BodyWeights
+    make: Callable[..., _Linear]
+
+    def norm(self, name: str) -> _Norm:
+        tensors, config = self.weights.tensors, self.weights.config
+        epsilon = float(config.get("layer_norm_eps", 1e-12))
+        return _Norm(tensors[f"{name}.weight"], tensors[f"{name}.bias"], epsilon)
+
+    def linear(self, *names: str, gelu: bool = False) -> _Linear:
+        """Return the product of one layer, or of several on top of each other."""
+        import torch
+
+        weight, bias = (
+            torch.cat([self.weights.tensors[f"{name}.{part}"] for name in names])
+            for part in ("weight", "bias")
+        )
+        return self.make(weight, bias, gelu=gelu)
+
+    def layer(self, name: str) -> _Layer:
+        inner = _NAMES[self.weights.config["model_type"]]
+        *qkv, output, norm = (f"{name}.attention.{each}" for each in inner)
+        return _Layer(
+            qkv=self.linear(*qkv),
+            attended=self.linear(output),
+            attended_norm=self.norm(norm),
+            widened=self.linear(f"{name}.intermediate.dense", gelu=True),
+            narrowed=self.linear(f"{name}.output.dense"),
+            norm=self.norm(f"{name}.output.LayerNorm"),
+        )

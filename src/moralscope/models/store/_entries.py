@@ -54,6 +54,8 @@ class ModelEntry:
     weights: str = ""
     inside: str = ""
     joined_zip: PinnedFile | None = None
+    dimension: int = 0
+    reader: str = "sentence-transformers"
 
     @property
     def sha256(self) -> str:
@@ -84,6 +86,7 @@ class ModelEntry:
 CATALOGUE = Path(__file__).with_name("models.toml")
 KINDS = ("encoder", "generator", "word-vectors", "lexicon")
 REGISTRIES = ("pypi", "npm")
+READERS = ("sentence-transformers", "use-lite")  # of encoders
 
 Record = TypeVar("Record", PinnedFile, Carrier, ModelEntry)
 
@@ -124,6 +127,8 @@ def _entry(name: str, table: dict[str, Any]) -> ModelEntry:
         raise _refusal(where, "asks for consent but names no licence_url")
     if entry.weights and entry.weights not in [file.path for file in entry.files]:
         raise _refusal(where, f"weights '{entry.weights}' is none of its files")
+    if entry.reader not in READERS:
+        raise _refusal(where, f"reader '{entry.reader}' is none of {', '.join(READERS)}")
     return entry
 
 

@@ -186,6 +186,21 @@ class Store:
         progress
             Called with a label, the bytes done and the bytes in all.
         """
+        self.fetch(name, progress, accept_licence=accept_licence, force=force)
+        return self.verify(name)
+
+    def fetch(
+        self,
+        name: str,
+        progress: Progress | None = None,
+        *,
+        accept_licence: bool = False,
+        force: bool = False,
+    ) -> None:
+        """Fetch `name` unless every file is here with its size; no content is read.
+
+        Who then reads the files calls `verify` first.
+        """
         entry = self.entry(name)
         with explained(entry, self.home):
             if accept_licence:
@@ -193,7 +208,6 @@ class Store:
             require_consent(entry, self.home)
             if force or not self.is_present(name):
                 self._fetch(entry, force=force, progress=progress or silent)
-        return self.verify(name)
 
     def _fetch(self, entry: ModelEntry, *, force: bool, progress: Progress) -> None:
         if self.offline:

@@ -15,7 +15,7 @@ from transformers import (
 )
 
 from moralscope.models.fastcpu.linear import _plain_linear, exact_linear
-from moralscope.models.fastcpu.unpadded import UnpaddedBody, can_unpad
+from moralscope.models.fastcpu.unpadded import BodyWeights, UnpaddedBody, can_unpad
 
 SIZES = {
     "vocab_size": 50,
@@ -60,8 +60,12 @@ def padded(body, batch, padding):
     return [hidden[place, : len(row)] for place, row in enumerate(batch)]
 
 
+def weights_of(body):
+    return BodyWeights(body.config.to_dict(), body.state_dict())
+
+
 def stacked(body, batch, **how):
-    return [row for group in UnpaddedBody(body, **how)(batch) for row in group]
+    return [row for group in UnpaddedBody(weights_of(body), **how)(batch) for row in group]
 
 
 @torch.inference_mode()
@@ -96,10 +100,21 @@ def test_in_8_bits_a_text_is_near_and_does_not_depend_on_its_neighbours(body):
     ids=["another activation", "a decoder"],
 )
 def test_models_that_compute_otherwise_are_left_to_transformers(more):
-    assert can_unpad(body_of(BertConfig, BertModel))
-    assert not can_unpad(body_of(BertConfig, BertModel, **more))
-    assert not can_unpad(body_of(BertConfig, BertModel).double())
-    assert not can_unpad(torch.nn.Linear(2, 2))
+    known = weights_of(body_of(BertConfig, BertModel))
+    assert can_unpad(known)
+    assert not can_unpad(weights_of(body_of(BertConfig, BertModel, **more)))
+    assert not can_unpad(weights_of(body_of(BertConfig, BertModel).double()))
+    assert not can_unpad(BodyWeights({}, torch.nn.Linear(2, 2).state_dict()))
+
+
+@pytest.mark.parametrize(
+    "name", ["embeddings.word_embeddings.weight", "encoder.layer.2.output.dense.bias"]
+)
+def test_a_body_that_lacks_a_tensor_or_has_one_of_another_shape_is_left_to_transformers(name):
+    known = weights_of(body_of(BertConfig, BertModel))
+    without = {each: tensor for each, tensor in known.tensors.items() if each != name}
+    assert not can_unpad(BodyWeights(known.config, without))
+    assert not can_unpad(BodyWeights(known.config, {**without, name: known.tensors[name][:-1]}))
 
 
 @torch.inference_mode()
