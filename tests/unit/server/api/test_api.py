@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.core.registry import registry
+from moralscope.models.encoders.loading import encoder_names
 from moralscope.server import service as serving
 from moralscope.server.api import Bounds, Token, schemas
 from moralscope.server.api.access import check_place, read_token
@@ -34,7 +34,7 @@ def lines(answer):
 def test_names_are_those_of_the_catalogue():
     names = schemas.Encoder.__args__, schemas.Experts.__args__, schemas.Generator.__args__
     assert names == (serving.ENCODERS, serving.EXPERTS, serving.GENERATORS)
-    assert set(serving.ENCODERS) == set(registry.names("encoder"))
+    assert set(serving.ENCODERS) == set(encoder_names())
 
 
 def test_score_answers_with_the_run_record(client):
