@@ -16,9 +16,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from moralscope.axes.corpus_works import NOT_ASKED
+from moralscope.rules.audit_rows import read_finding
 from moralscope.rules.audit_statistics import CUT, LISTED, SEVERITIES, share_rows
 from moralscope.rules.collect.exchanges import steps_of
-from moralscope.rules.records import FOUNDATIONS, Alignment, RuleFinding
+from moralscope.rules.records import FOUNDATIONS, RuleFinding
 from moralscope.rules.verdict import ABSTAINED, Thresholds, worst_broken
 from moralscope.stats.intervals import wilson
 from moralscope.stats.streams import Extremes, Frequent, Histogram, Moments
@@ -104,7 +105,7 @@ def audit_figures(folder: Path, carried: Carried, limits: Thresholds) -> dict[st
         some = table.filter(table.column("flag"))
         flagged += some.num_rows
         for rules in some.column("rules").to_pylist():
-            rule = worst_broken([_finding(each) for each in rules or ()], limits)
+            rule = worst_broken([read_finding(each) for each in rules or ()], limits)
             if rule is not None:
                 by_foundation.update(_touched(rule))
                 by_severity.update([] if rule.severity is None else [round(rule.severity)])
@@ -231,25 +232,8 @@ def _count_rules(table: pa.Table, limits: Thresholds, broken: Frequent, kept: Fr
         counts.add(dict(zip(*(part.to_pylist() for part in found.flatten()), strict=True)))
 
 
-def _finding(plain: Mapping[str, Any]) -> RuleFinding:
-    told = plain["alignment"]
-    return RuleFinding(
-        plain["text"],
-        plain["source"],
-        Alignment(told["label"], _without_nulls(told["probabilities"])),
-        plain["severity"],
-        plain["consensus"],
-        _without_nulls(plain["foundations"]),
-        plain["evidence"],
-    )
-
-
 def _touched(rule: RuleFinding) -> list[str]:
     return [name for name in FOUNDATIONS if rule.foundations.get(name, 0.0) >= 0.5]
-
-
-def _without_nulls(values: Mapping[str, float | None] | None) -> dict[str, float]:
-    return {name: value for name, value in (values or {}).items() if value is not None}
 
 
 def _count(mask: Any) -> int:

@@ -29,6 +29,7 @@ from moralscope.models.encoders import TextEncoder, load_encoder
 from moralscope.models.language import generator_refs
 from moralscope.models.store import Progress
 from moralscope.rules.audit import NOT_AUTHORITY, load_auditor
+from moralscope.rules.audit_rows import audit_schema
 from moralscope.rules.collect.collect import REPLIES_ARE_A_MODELS, UNTRAINED, collect_config
 from moralscope.rules.collect.exchanges import STEPS
 from moralscope.rules.collect.models import prepare, prepare_bot
@@ -248,7 +249,7 @@ def prepare_audit(
         f"{_MODULE}:{works.AuditWork.__name__}",
         {"options": bare, "book": book, "limits": limits, "columns": dict(columns)},
         reads,
-        works.REVISED if options.revise else works.AUDITED,
+        audit_schema(revised=options.revise),
     )
     config = dict(models.config or {})
     rules = sha256(json.dumps([astuple(rule) for rule in book.rules]).encode()).hexdigest()

@@ -18,15 +18,16 @@ from moralscope.axes.choice import ChoiceMachine, Template
 from moralscope.axes.direction import Direction, DirectionAxis
 from moralscope.axes.judge.judge import COLUMNS, Judge
 from moralscope.batch.working import RowErrors
-from moralscope.core.records import to_plain
 from moralscope.io.actions import wrong_text
+from moralscope.io.arrow import arrow_schema
 from moralscope.models.encoders import TextEncoder, load_encoder
 from moralscope.rules.audit import load_auditor
+from moralscope.rules.audit_rows import audit_columns
 from moralscope.rules.collect.collect import heard_reply
 from moralscope.rules.collect.exchanges import MAX_PROMPT, CollectedExchange, Prompt, seed_of
 from moralscope.rules.collect.models import prepare, prepare_bot
 from moralscope.rules.options import AuditOptions, CollectOptions
-from moralscope.rules.records import ALIGNMENTS, FOUNDATIONS, Exchange
+from moralscope.rules.records import Exchange
 from moralscope.rules.rulebook import Rulebook
 from moralscope.rules.verdict import Thresholds
 from moralscope.stories.experts import prepare_experts
@@ -38,46 +39,7 @@ Columns = Mapping[str, str]  # ours → theirs
 
 SCORED = pa.schema([("score", pa.float64()), ("low", pa.float64()), ("high", pa.float64())])
 JUDGED = pa.schema([*SCORED, ("probability", pa.float64()), ("verdict", pa.string())])
-_RULE = pa.struct(
-    [
-        ("text", pa.string()),
-        ("source", pa.string()),
-        (
-            "alignment",
-            pa.struct(
-                [
-                    ("label", pa.string()),
-                    ("probabilities", pa.struct([(name, pa.float64()) for name in ALIGNMENTS])),
-                ]
-            ),
-        ),
-        ("severity", pa.float64()),
-        ("consensus", pa.float64()),
-        ("foundations", pa.struct([(name, pa.float64()) for name in FOUNDATIONS])),
-        ("evidence", pa.string()),
-    ]
-)
-AUDITED = pa.schema(
-    [
-        ("flag", pa.bool_()),
-        ("score", pa.float64()),
-        ("reason", pa.string()),
-        ("rules", pa.list_(_RULE)),
-    ]
-)
-REVISED = pa.schema([*AUDITED, ("revised_reply", pa.string()), ("revised_by", pa.string())])
-COLLECTED = pa.schema(
-    [
-        ("reply", pa.string()),
-        ("chatbot", pa.string()),
-        ("finish", pa.string()),
-        ("keywords", pa.list_(pa.string())),
-        ("categories", pa.list_(pa.string())),
-        ("sufficient", pa.float64()),
-        ("moral", pa.float64()),
-        ("dropped", pa.string()),
-    ]
-)
+COLLECTED = arrow_schema(CollectedExchange, ("id", "prompt"))
 NOT_ASKED = "prompt without a keyword"  # what `dropped` says of a prompt that no bot was asked
 _NOT_A_NUMBER = "nan"  # how a missing cell looks when a table of numbers wrote it
 
@@ -235,16 +197,7 @@ class AuditWork:
         pairs = list(zip(prompts, replies, strict=True))
         exchanges = _each(pairs, lambda pair: _exchange(pair, self._names))
         audits = self._auditor.audit(exchanges)
-        found: dict[str, list[Any]] = {
-            "flag": [each.verdict.flag for each in audits],
-            "score": [each.verdict.score for each in audits],
-            "reason": [each.verdict.reason for each in audits],
-            "rules": [to_plain(each.rules) for each in audits],
-        }
-        if self._revises:
-            found["revised_reply"] = [each.revised_reply for each in audits]
-            found["revised_by"] = [each.revised_by for each in audits]
-        return found
+        return audit_columns(audits, revised=self._revises)
 
 
 class CollectWork:

@@ -126,8 +126,9 @@ def show_audit(record: "RunRecord") -> None:
 
 def _show_one(row: Any) -> None:
     from moralscope.cli.output import BAD, GOOD, clean, out, plain_table
+    from moralscope.rules.records import SCALES
 
-    table = plain_table("reply", "rule ", "P", "severity", "consensus", "foundations", "evidence")
+    table = plain_table("reply", "rule ", "P", *SCALES, "foundations", "evidence")
     table.columns[1].justify = "left"
     for rule in row.rules:
         named = [name for name, value in rule.foundations.items() if value >= 0.5]
@@ -137,7 +138,7 @@ def _show_one(row: Any) -> None:
             f"[{style}]{_MARKS[label]}[/]",
             clean(rule.text),
             f"{rule.alignment.probabilities[label]:.2f}",
-            *("" if value is None else f"{value:.1f}" for value in (rule.severity, rule.consensus)),
+            *("" if value is None else f"{value:.1f}" for value in rule.scales.values()),
             ", ".join(named),
             rule.evidence,
         )

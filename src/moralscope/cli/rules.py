@@ -12,7 +12,7 @@ from moralscope.rules.options import ExchangeInput, LintOptions, RetrieveOptions
 if TYPE_CHECKING:
     from moralscope.core.protocols import Encoder
     from moralscope.core.records import RunRecord
-    from moralscope.rules.show import ListedRule
+    from moralscope.rules.records import ListedRule
 
 app = typer.Typer(
     help="Rules of thumb: find those that concern a reply, lint and list rulebooks.",
@@ -86,8 +86,7 @@ def _show_found(record: "RunRecord") -> None:
 
 
 def _facts(rule: "ListedRule") -> str:
-    numbers = (("severity", rule.severity), ("consensus", rule.consensus))
-    told = [f"{name} {value:g}" for name, value in numbers if value is not None]
+    told = [f"{name} {value:g}" for name, value in rule.scales.items() if value is not None]
     return ", ".join([*rule.foundations, *told]) or rule.source
 
 

@@ -18,7 +18,7 @@ def attributes(source: AttributesInput, options: AttributesOptions, output: Reco
     """
     from moralscope.cli.output import emit_to, fetching
     from moralscope.io.tables import parse_columns
-    from moralscope.rules import estimate as job
+    from moralscope.rules import attributes as job
 
     if source.file is not None:
         asked = job.read_asked(source.file, parse_columns(source.columns))
@@ -39,7 +39,7 @@ def _show(record: "RunRecord") -> None:
         chances = ", ".join(f"{name} {value:.2f}" for name, value in row.probabilities.items())
         if row.foundations is not None:
             out.print(f"  {', '.join(row.foundations) or 'no foundation'} ({chances})")
-        for name in ("severity", "consensus"):
-            if getattr(row, name) is not None:
-                out.print(f"  {name} {getattr(row, name):.1f}")
+        for name, value in row.scales.items():
+            if value is not None:
+                out.print(f"  {name} {value:.1f}")
     print_warnings(record)

@@ -58,7 +58,7 @@ def _show(record: "RunRecord") -> None:
             out.print(clean(f"  no rules: {row.refusal}"), soft_wrap=True)
         for rule in row.rules:
             named = sorted(rule.foundations, key=lambda name: -rule.foundations[name])[:1]
-            numbers = (("severity", rule.severity), ("consensus", rule.consensus))
+            numbers = rule.scales.items()
             told = [f"{name} {value:.1f}" for name, value in numbers if value is not None]
             facts = f"{rule.evidence}: {', '.join([*named, *told])}" if told else rule.evidence
             out.print(clean(f"  {rule.score:+.3f}  {rule.text}  [{facts}]"), soft_wrap=True)

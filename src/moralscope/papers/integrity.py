@@ -24,17 +24,16 @@ from moralscope.models.store import Progress, data_file
 from moralscope.papers.integrity_shift import Pair, shift_table
 from moralscope.papers.stories_texts import PaperRow, PaperTable
 from moralscope.rules.annotations import CONTENT, MIC_FILE, load_annotations, source_warnings
-from moralscope.rules.estimate import (
+from moralscope.rules.attributes import (
     AskedRule,
     AttributeExperts,
     attributes,
     prepare_attributes,
 )
-from moralscope.rules.measures import collapse_consensus
 from moralscope.rules.metrics import BLEU_IS, Predict, measure_attributes, measure_rules
 from moralscope.rules.paper import load_paper
 from moralscope.rules.reading import AnnotationFile
-from moralscope.rules.records import Annotation
+from moralscope.rules.records import SCALES, Annotation
 from moralscope.rules.splits import split_annotations
 from moralscope.rules.statistics import reliability
 from moralscope.stats.summary import unit_rows
@@ -294,7 +293,7 @@ def _people(annotations: Sequence[Annotation], seed: int) -> dict[str, SampleInt
     others = {id(first): second for first, second in pairs}
 
     def other(name: str) -> Predict:
-        scale = collapse_consensus if name == "consensus" else lambda value: value
+        scale = SCALES[name].merge if name in SCALES else lambda value: value
         return lambda rows: [scale(getattr(others[id(row)], name)) for row in rows]
 
     found: dict[str, SampleInterval] = {}

@@ -23,6 +23,7 @@ from moralscope.reports.page import (
     signed,
     span_text,
 )
+from moralscope.rules.records import SCALES
 
 _MAX_ROWS = 5_000
 _MARKS = {"disagree": "breaks", "agree": "keeps", "neither": "does not concern"}
@@ -91,7 +92,7 @@ def _rules(row: Plain, place: int) -> Iterator[str]:
         chance = number(part(told.get("probabilities")).get(label), where)
         parts = [f"{_MARKS.get(label, label)} “{text(rule.get('text'))}”"]
         parts += [] if chance is None else [f"probability {chance:.2f}"]
-        for name in ("severity", "consensus"):
+        for name in SCALES:
             value = number(rule.get(name), where)
             parts += [] if value is None else [f"{name} {value:.1f}"]
         yield f"{', '.join(parts)} ({text(rule.get('evidence'))})."

@@ -12,7 +12,7 @@ from moralscope.models.store import data_file
 from moralscope.rules.options import StatsOptions
 from moralscope.rules.paper import load_paper
 from moralscope.rules.reading import AnnotationFile, read_annotations
-from moralscope.rules.records import Annotation
+from moralscope.rules.records import SCALES, Annotation
 from moralscope.rules.splits import PARTS, split_annotations
 from moralscope.rules.statistics import counts, distributions, reliability
 
@@ -97,8 +97,8 @@ def source_warnings(file: AnnotationFile) -> list[str]:
         found.append(f"the file has no column for: {names}")
     if file.bad_rules:
         found.append(f"left out: {file.bad_rules:,} rules that annotators marked as no rule")
-    for name in ("severity", "consensus"):
-        values = {getattr(row, name) for row in file.annotations} - {None}
+    for name in SCALES:
+        values = {row.scales[name] for row in file.annotations} - {None}
         if len(values) == 1 and len(file.annotations) > 1:
             found.append(f"{name} is {values.pop():g} in every row: nothing can be learnt from it")
     return found

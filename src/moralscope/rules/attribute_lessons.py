@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from moralscope.models.classifiers.figures import label_f1
 from moralscope.models.classifiers.learning import Lesson
-from moralscope.rules.measures import collapse_consensus
+from moralscope.rules import records
 from moralscope.rules.records import FOUNDATIONS, Annotation
 
-FOUNDATIONS_TASK, SCALES = "foundations", ("severity", "consensus")
-KINDS = {FOUNDATIONS_TASK: "many", "severity": "scale", "consensus": "scale"}
+FOUNDATIONS_TASK, SCALES = "foundations", tuple(records.SCALES)
+KINDS = {FOUNDATIONS_TASK: "many", **dict.fromkeys(SCALES, "scale")}
 KEYWORDS = (5, 10, 20, 40, 80)  # how many words a foundation may have
 _WORD = re.compile(r"[a-z']+")
 Rewordings = Callable[[str], Sequence[str]]
@@ -100,9 +100,9 @@ def scale_lessons(rows: Sequence[Annotation], name: str) -> list[Lesson]:
     """
     found = []
     for row in rows:
-        value = getattr(row, name)
+        value = row.scales[name]
         if value is not None:
-            told = collapse_consensus(value) if name == "consensus" else float(value)
+            told = records.SCALES[name].merge(value)
             found.append(Lesson(name, ("", row.rule), 0, values=(told,)))
     return found
 

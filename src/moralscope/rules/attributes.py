@@ -1,30 +1,46 @@
-"""Severity, consensus and foundations of a rule: its own values, or an estimate that says so.
+"""Severity, consensus and foundations of rules: their own values, or estimates that say so.
 
-A rule with values keeps them (evidence "measured"). One without them, generated or retrieved from
-bare text, gets the mean of the nearest rules that have them, weighted by similarity (evidence
-"estimated"). Nothing is trained here.
+`Attributes` serves audits without experts of its own: a rule with values keeps them (evidence
+"measured"); one without, generated or retrieved from bare text, gets the mean of the nearest rules
+that have them, weighted by similarity (evidence "estimated"). `attributes` asks trained experts
+about given rules, with the exchange each stands beside where there is one; what they were not
+trained for is None.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
+from moralscope.core.errors import InputError
+from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Encoder, Matrix
-from moralscope.rules.records import FOUNDATIONS, RuleOfThumb
+from moralscope.core.records import ModelRef, RunRecord
+from moralscope.io.tables import read_header
+from moralscope.models.classifiers import Experts, ScriptedExperts
+from moralscope.models.store import Progress
+from moralscope.rules.alignment import TASK, alignment_pair
+from moralscope.rules.options import AttributesOptions
+from moralscope.rules.reading import read_annotations
+from moralscope.rules.records import (
+    ALIGNMENTS,
+    FOUNDATIONS,
+    SCALE,
+    SCALES,
+    EstimatedRule,
+    Exchange,
+    RuleAttributes,
+    RuleOfThumb,
+)
 from moralscope.rules.retrieval import unit_rows
+from moralscope.stories.experts import RULES, prepare_experts
 
+FOUNDATIONS_TASK = "foundations"
+ESTIMATED = "what experts say of a rule is an estimate, learnt from what crowd workers said"
 _NEAREST = 5
-
-
-@dataclass(frozen=True, slots=True)
-class RuleAttributes:
-    """What is known or estimated of a rule; None and empty where nobody can say."""
-
-    severity: float | None
-    consensus: float | None
-    foundations: Mapping[str, float]
-    evidence: str
+_OWN = ("prompt", "reply", "rule")
 
 
 class Attributes:
@@ -44,9 +60,9 @@ class Attributes:
         self._known = [rule for rule in known if _measured(rule)]
         self._encoder = encoder
         self._rows: Matrix | None = None
+        # None becomes not-a-number: what a rule lacks counts in no mean.
         self._values = np.array(
-            [[rule.severity, rule.consensus, *_flags(rule)] for rule in self._known],
-            dtype=np.float64,
+            [[*rule.scales.values(), *_flags(rule)] for rule in self._known], dtype=np.float64
         )
 
     def of(self, rules: Sequence[RuleOfThumb]) -> list[RuleAttributes]:
@@ -54,7 +70,7 @@ class Attributes:
         bare = [rule for rule in rules if not _measured(rule)]
         guesses = iter(self._estimates([rule.text for rule in bare]))
         return [
-            RuleAttributes(rule.severity, rule.consensus, _named(_flags(rule)), "measured")
+            RuleAttributes(**rule.scales, foundations=_named(_flags(rule)), evidence="measured")
             if _measured(rule)
             else _filled(rule, next(guesses))
             for rule in rules
@@ -62,7 +78,7 @@ class Attributes:
 
     def _estimates(self, texts: Sequence[str]) -> list[RuleAttributes]:
         if not texts or not self._known:
-            return [RuleAttributes(None, None, {}, "estimated")] * len(texts)
+            return [RuleAttributes()] * len(texts)
         if self._rows is None:
             self._rows = unit_rows(self._encoder, [rule.text for rule in self._known])
         near = unit_rows(self._encoder, texts) @ self._rows.T
@@ -70,17 +86,24 @@ class Attributes:
         for row in near:
             places = np.argsort(-row, kind="stable")[:_NEAREST]
             weights = np.maximum(row[places].astype(np.float64), 1e-6)
-            values = weights @ self._values[places] / weights.sum()
-            found.append(
-                RuleAttributes(
-                    float(values[0]), float(values[1]), _named(values[2:].tolist()), "estimated"
-                )
-            )
+            own = self._values[places]
+            told = ~np.isnan(own)
+            total = weights @ told
+            means = weights @ np.where(told, own, 0.0) / np.maximum(total, 1e-12)
+            values = [
+                float(mean) if any_told else None
+                for mean, any_told in zip(means, total > 0, strict=True)
+            ]
+            scales: dict[str, Any] = dict(zip(SCALES, values, strict=False))
+            shares = [float(mean) for mean in means[len(SCALES) :]]
+            found.append(RuleAttributes(**scales, foundations=_named(shares)))
         return found
 
 
 def _measured(rule: RuleOfThumb) -> bool:
-    return rule.severity is not None and rule.consensus is not None
+    """Tell whether a rule has all that the verdict weighs."""
+    own = rule.scales
+    return all(own[name] is not None for name, scale in SCALES.items() if scale.weighed)
 
 
 def _flags(rule: RuleOfThumb) -> list[float]:
@@ -93,9 +116,147 @@ def _named(values: Sequence[float]) -> dict[str, float]:
 
 def _filled(rule: RuleOfThumb, guess: RuleAttributes) -> RuleAttributes:
     """Keep what the rule says itself, estimate the rest."""
-    return RuleAttributes(
-        guess.severity if rule.severity is None else rule.severity,
-        guess.consensus if rule.consensus is None else rule.consensus,
-        _named(_flags(rule)) if rule.foundations else guess.foundations,
-        "estimated",
+    own = {name: value for name, value in rule.scales.items() if value is not None}
+    shares = _named(_flags(rule)) if rule.foundations else guess.foundations
+    return RuleAttributes(**{**guess.scales, **own}, foundations=shares)
+
+
+class AttributeExperts(Protocol):
+    """Experts whose tasks may be of any kind."""
+
+    @property
+    def ref(self) -> ModelRef: ...
+
+    @property
+    def tasks(self) -> tuple[str, ...]: ...
+
+    def labels(self, task: str) -> tuple[str, ...]: ...
+
+    def values(self, task: str, pairs: Sequence[tuple[str, str]]) -> Matrix: ...
+
+    def thresholds(self, task: str) -> tuple[float, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRule:
+    """A rule, with the exchange it is set beside, where there is one."""
+
+    rule: str
+    exchange: Exchange | None = None
+
+
+def prepare_attributes(name: str, progress: Progress | None = None) -> AttributeExperts:
+    """Load experts by name or folder; those that know nothing of rules are refused.
+
+    Examples
+    --------
+    >>> prepare_attributes("scripted").tasks
+    ('alignment', 'foundations')
+    """
+    if name == "scripted":
+        return ScriptedExperts({TASK: ALIGNMENTS, FOUNDATIONS_TASK: FOUNDATIONS})
+    found = prepare_experts(name, family=RULES, progress=progress)
+    if not isinstance(found, Experts) or not {TASK, FOUNDATIONS_TASK, *SCALES} & set(found.tasks):
+        raise InputError(
+            f"'{name}' has no expert for attributes of rules",
+            "give a folder that 'moralscope rules train' wrote",
+        )
+    return found
+
+
+def asked_rules(
+    rules: Sequence[str], prompt: str | None = None, reply: str | None = None
+) -> list[AskedRule]:
+    """Set rules beside one exchange, or beside none.
+
+    Examples
+    --------
+    >>> asked_rules(["Don't lie."], reply="I lied.")[0].exchange.prompt
+    ''
+    """
+    if reply is None and prompt is not None:
+        raise InputError("a prompt alone is no exchange", "give the reply too")
+    exchange = None if reply is None else Exchange(prompt or "", reply)
+    return [AskedRule(rule, exchange) for rule in rules]
+
+
+def read_asked(path: Path, columns: Mapping[str, str] | None = None) -> list[AskedRule]:
+    """Read rows of prompt, reply and rule: a CSV with these columns, or like MIC.csv."""
+    names = dict(columns or {})
+    if not names:
+        header = read_header(path)
+        names = {name: name for name in _OWN if set(_OWN) <= set(header)}
+    file = read_annotations(path, kind="mic", columns=names)
+    return [AskedRule(row.rule, row.exchange) for row in file.annotations]
+
+
+def attributes(
+    asked: Sequence[AskedRule],
+    options: AttributesOptions | None = None,
+    *,
+    models: AttributeExperts | None = None,
+    **given: Any,
+) -> RunRecord:
+    """Return a run record with one `EstimatedRule` a rule, in order.
+
+    Parameters
+    ----------
+    asked
+        Rules, with the exchange each is set beside, where there is one.
+    options
+        `AttributesOptions`, or its fields as keywords.
+    models
+        Experts that are loaded already; else those that the options name.
+
+    Examples
+    --------
+    >>> record = attributes([AskedRule("Don't lie.")], experts="scripted")
+    >>> record.results[0].alignment, record.results[0].evidence
+    (None, 'estimated')
+    """
+    if not asked or not all(one.rule.strip() for one in asked):
+        raise InputError("there is no rule to look at", "give one or more, none of them empty")
+    chosen = chosen_options(AttributesOptions, options, given)
+    experts = models or prepare_attributes(chosen.experts)
+    found: list[dict[str, Any]] = [{"rule": one.rule} for one in asked]
+    bare = [("", one.rule) for one in asked]
+    if FOUNDATIONS_TASK in experts.tasks:
+        names, limits = experts.labels(FOUNDATIONS_TASK), experts.thresholds(FOUNDATIONS_TASK)
+        for one, row in zip(found, experts.values(FOUNDATIONS_TASK, bare), strict=True):
+            one["probabilities"] = dict(zip(names, map(float, row), strict=True))
+            told = zip(names, row, limits, strict=True)
+            one["foundations"] = tuple(name for name, value, limit in told if value >= limit)
+    for scale in (name for name in SCALES if name in experts.tasks):
+        for one, row in zip(found, experts.values(scale, bare), strict=True):
+            one[scale] = min(max(float(row[0]), SCALE[0]), SCALE[1])
+    if TASK in experts.tasks:
+        _align(found, asked, experts)
+    return RunRecord(
+        "rules attributes",
+        seed=chosen.seed,
+        config={"experts": experts.ref.name, "tasks": list(experts.tasks)},
+        models=[experts.ref],
+        results=[EstimatedRule(**one) for one in found],
+        statistics={},
+        warnings=[ESTIMATED],
     )
+
+
+def _align(
+    found: Sequence[dict[str, Any]], asked: Sequence[AskedRule], experts: AttributeExperts
+) -> None:
+    """Add the alignment of the rows that have an exchange."""
+    places = [place for place, one in enumerate(asked) if one.exchange]
+    pairs = [alignment_pair(one.rule, one.exchange) for one in asked if one.exchange]
+    if not pairs:
+        return
+    names = experts.labels(TASK)
+    for place, row in zip(places, experts.values(TASK, pairs), strict=True):
+        told = dict(zip(names, map(float, row), strict=True))
+        exchange = asked[place].exchange or Exchange("", "")
+        found[place] |= {
+            "alignment": max(told, key=lambda name: told[name]),
+            "alignment_probabilities": told,
+            "prompt": exchange.prompt,
+            "reply": exchange.reply,
+        }

@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from moralscope.core.errors import InputError
@@ -19,16 +19,15 @@ from moralscope.rules.audit_files import ExchangeFile, blocks
 from moralscope.rules.audit_statistics import (
     FIGURES,
     PAIRED_FIGURES,
-    AuditedReply,
     audit_statistics,
     check_pairs,
     compare_audits,
     figures,
 )
-from moralscope.rules.auditor import Auditor, Examined
+from moralscope.rules.auditor import Auditor
 from moralscope.rules.generation import RuleWriter
 from moralscope.rules.options import AuditOptions
-from moralscope.rules.records import Exchange
+from moralscope.rules.records import AuditedReply, Exchange
 from moralscope.rules.retrieval import Retriever
 from moralscope.rules.revision import Reviser
 from moralscope.rules.rulebook import Rulebook, load_layers
@@ -242,8 +241,8 @@ def _work(
     notes: list[str] = []
     refusals: Counter[str] = Counter()
     for block in blocks(exchanges, _BLOCK):
-        for given, each in zip(block, auditor.examine(block), strict=True):
-            row = _result(given.id or str(len(results) + 1), each)
+        for each in auditor.examine(block):
+            row = replace(each.audit, id=each.audit.id or str(len(results) + 1))
             results.append(row)
             if tell:
                 tell(row)
@@ -261,19 +260,6 @@ def _some(lines: Sequence[str]) -> list[str]:
     """Return the first lines and how many more there are."""
     more = len(lines) - _NAMED
     return [*lines[:_NAMED], *([f"and {more:,} more such notes"] if more > 0 else [])]
-
-
-def _result(name: str, each: Examined) -> AuditedReply:
-    found = each.audit
-    return AuditedReply(
-        name,
-        found.prompt,
-        found.reply,
-        found.rules,
-        found.verdict,
-        found.revised_reply,
-        found.revised_by,
-    )
 
 
 def _step(report: Report | None, before: int, total: int) -> Callable[[int], None]:

@@ -2,14 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from moralscope.core.errors import InputError
-from moralscope.rules.records import FOUNDATIONS, RuleFinding, Verdict
+from moralscope.rules.records import FOUNDATIONS, AuditedReply, RuleFinding
 from moralscope.rules.verdict import Thresholds, abstained, is_broken, is_kept, worst_broken
 from moralscope.stats.intervals import bootstrap_mean, wilson
 from moralscope.stats.significance import mcnemar
@@ -31,19 +30,6 @@ _CHANGED = 100
 CUT = 400
 
 
-@dataclass(frozen=True, slots=True)
-class AuditedReply:
-    """One result: an audit in the shape of the product's, with the row's id."""
-
-    id: str
-    prompt: str
-    reply: str
-    rules: Sequence[RuleFinding]
-    verdict: Verdict
-    revised_reply: str | None = None
-    revised_by: str | None = None
-
-
 def audit_statistics(
     results: Sequence[AuditedReply], limits: Thresholds, seed: int
 ) -> dict[str, Any]:
@@ -51,6 +37,7 @@ def audit_statistics(
 
     Examples
     --------
+    >>> from moralscope.rules.records import Verdict
     >>> row = AuditedReply("1", "Hi!", "Hello.", (), Verdict(False, 0.0, "abstained: no rule"))
     >>> audit_statistics([row], Thresholds(), 0)["flagged"].value
     0.0
@@ -98,6 +85,7 @@ def compare_audits(
 
     Examples
     --------
+    >>> from moralscope.rules.records import Verdict
     >>> def row(name, score):
     ...     return AuditedReply(name, "Hi!", "No.", (), Verdict(score < 0, score, ""))
     >>> found = compare_audits([row("1", -0.9), row("2", 0.1)], [row("1", 0.2), row("2", 0.1)], 0)

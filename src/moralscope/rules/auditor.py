@@ -10,11 +10,11 @@ from itertools import chain
 from typing import Protocol
 
 from moralscope.rules.alignment import Aligns
-from moralscope.rules.attributes import RuleAttributes
 from moralscope.rules.records import (
     Alignment,
+    AuditedReply,
     Exchange,
-    ReplyAudit,
+    RuleAttributes,
     RuleFinding,
     RuleOfThumb,
 )
@@ -47,10 +47,10 @@ class Describes(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class ReadAudit:
     """An audit with what is to be said about the reading of it."""
 
-    audit: ReplyAudit
+    audit: AuditedReply
     notes: tuple[str, ...] = ()
     refusal: str = ""
 
@@ -84,11 +84,11 @@ class Auditor:
     >>> from moralscope.rules.records import ALIGNMENTS
     >>> from moralscope.models.encoders import load_encoder
     >>> rule = RuleOfThumb("It is wrong to steal.", ("fairness",), 4.0, 5.0)
-    >>> class Shelf:
+    >>> class Rules:
     ...     def find(self, exchanges, k):
     ...         return [[(rule, 0.9)] for _ in exchanges]
     >>> expert = ScriptedExperts({"alignment": ALIGNMENTS}).expert("alignment")
-    >>> auditor = Auditor(Shelf(), Aligner(expert), Attributes([rule], load_encoder("scripted")))
+    >>> auditor = Auditor(Rules(), Aligner(expert), Attributes([rule], load_encoder("scripted")))
     >>> (found,) = auditor.audit([Exchange("Do you steal?", "I would never steal.")])
     >>> found.rules[0].text, found.rules[0].severity, found.rules[0].evidence
     ('It is wrong to steal.', 4.0, 'measured')
@@ -102,15 +102,15 @@ class Auditor:
     writer: Finds | None = None
     top: int = TOP
 
-    def __call__(self, exchanges: Sequence[Exchange]) -> list[ReplyAudit]:
+    def __call__(self, exchanges: Sequence[Exchange]) -> list[AuditedReply]:
         """Audit replies: the same as `audit`."""
         return self.audit(exchanges)
 
-    def audit(self, exchanges: Sequence[Exchange]) -> list[ReplyAudit]:
+    def audit(self, exchanges: Sequence[Exchange]) -> list[AuditedReply]:
         """Return one audit a reply, in order."""
         return [each.audit for each in self.examine(exchanges)]
 
-    def examine(self, exchanges: Sequence[Exchange]) -> list[Examined]:
+    def examine(self, exchanges: Sequence[Exchange]) -> list[ReadAudit]:
         """Return one audit a reply, in order, with notes on what was not read and why."""
         read = [self._fitted(read_exchange(exchange)) for exchange in exchanges]
         places = [place for place, each in enumerate(read) if not each.refusal]
@@ -127,8 +127,8 @@ class Auditor:
             )
             better = revised.get(place)
             text, by = (better.text, better.by) if better else (None, None)
-            audit = ReplyAudit(given.prompt, given.reply, rules, verdict, text, by)
-            found.append(Examined(audit, each.notes, each.refusal))
+            audit = AuditedReply(given.id, given.prompt, given.reply, rules, verdict, text, by)
+            found.append(ReadAudit(audit, each.notes, each.refusal))
         return found
 
     def judge(
@@ -200,8 +200,7 @@ def _finding(rule: RuleOfThumb, alignment: Alignment, known: RuleAttributes) -> 
         rule.text,
         rule.source,
         alignment,
-        known.severity,
-        known.consensus,
-        known.foundations,
-        known.evidence,
+        **known.scales,
+        foundations=known.foundations,
+        evidence=known.evidence,
     )

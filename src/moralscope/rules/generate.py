@@ -7,7 +7,7 @@ reply is judged here: that is `audit --generate`.
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from moralscope.rules.attributes import Attributes
 from moralscope.rules.audit_files import ExchangeFile, blocks
 from moralscope.rules.generation import DECODINGS, LeftOut, RuleWriter, WrittenRules
 from moralscope.rules.options import GenerateOptions
-from moralscope.rules.records import Exchange
+from moralscope.rules.records import Exchange, GeneratedRule
 from moralscope.rules.rulebook import load_layers
 from moralscope.rules.show import NOT_LAW
 
@@ -34,19 +34,6 @@ _NAMED = 5
 
 Report = Callable[[int, int], None]
 Exchanges = Sequence[Exchange] | ExchangeFile
-
-
-@dataclass(frozen=True, slots=True)
-class GeneratedRule:
-    """A rule that was written for an exchange; `score` is its cosine with it."""
-
-    text: str
-    score: float
-    severity: float | None
-    consensus: float | None
-    foundations: Mapping[str, float]
-    source: str = "generated"
-    evidence: str = "estimated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +163,10 @@ def _result(name: str, each: WrittenRules, attributes: Attributes) -> GeneratedR
         GeneratedRule(
             rule.text,
             score,
-            own.severity,
-            own.consensus,
-            own.foundations,
-            rule.source,
-            own.evidence,
+            **own.scales,
+            foundations=own.foundations,
+            source=rule.source,
+            evidence=own.evidence,
         )
         for (rule, score), own in zip(each.rules, known, strict=True)
     )

@@ -16,7 +16,6 @@ from moralscope.stats.intervals import percentile_interval
 
 _RESAMPLES = 1000
 _BLOCK = 1 << 22
-_CONTROVERSIAL = 3.0
 Floats = NDArray[np.float64]
 
 
@@ -48,17 +47,6 @@ def measure_scale(
     low, high = percentile_interval(draws[None])
     mse = SampleInterval(float(errors.mean()), float(low[0]), float(high[0]), len(errors))
     return ScaleMeasure(SampleInterval(found.r, found.low, found.high, found.n), mse)
-
-
-def collapse_consensus(value: float) -> float:
-    """Put nobody, rare and controversial together, as the paper does before it trains.
-
-    Examples
-    --------
-    >>> [collapse_consensus(value) for value in (1, 2.5, 4)]
-    [3.0, 3.0, 4.0]
-    """
-    return max(float(value), _CONTROVERSIAL)
 
 
 def measure_label(

@@ -10,13 +10,12 @@ from typing import Any
 from moralscope.core.records import SampleInterval
 from moralscope.models.bertscore import BertScorer
 from moralscope.rules.measures import (
-    collapse_consensus,
     measure_alignment,
     measure_label,
     measure_scale,
 )
 from moralscope.rules.paper import AUTOMATIC
-from moralscope.rules.records import FOUNDATIONS, Annotation
+from moralscope.rules.records import FOUNDATIONS, SCALES, Annotation
 from moralscope.stats.text import bleu, mean_sums, measure, rouge_table, words
 
 BLEU_IS = "mean over exchanges of the best sentence BLEU among the references"
@@ -90,10 +89,10 @@ def measure_attributes(
     {'alignment F1': SampleInterval(value=100.0, low=50.0, high=100.0, n=2)}
     """
     found: dict[str, SampleInterval] = {}
-    for name, collapse in (("severity", float), ("consensus", collapse_consensus)):
-        known = [row for row in rows if getattr(row, name) is not None]
+    for name, attribute in SCALES.items():
+        known = [row for row in rows if row.scales[name] is not None]
         if name in predict and known:
-            gold = [collapse(getattr(row, name)) for row in known]
+            gold = [attribute.merge(row.scales[name]) for row in known]
             scale = measure_scale(gold, [float(v) for v in predict[name](known)], seed=seed)
             found |= {f"{name} r": scale.r, f"{name} MSE": scale.mse}
     known = [row for row in rows if row.alignment is not None]

@@ -11,10 +11,7 @@ from moralscope.rules.records import FOUNDATIONS
 AUTOMATIC = ("R-1", "R-2", "R-L", "BLEU", "BScore", "Avg. Len")
 PEOPLE = ("Well-Formed", "Fluent", "Relevant")
 ATTRIBUTES = (
-    "severity r",
-    "severity MSE",
-    "consensus r",
-    "consensus MSE",
+    *(f"{name} {of}" for name in ("severity", "consensus") for of in ("r", "MSE")),
     "alignment F1",
     *(f"{name} F1" for name in FOUNDATIONS),
 )

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.io.tables import (
@@ -24,14 +25,13 @@ from moralscope.io.tables import (
     read_header,
     rename_columns,
 )
-from moralscope.rules.records import FOUNDATIONS, Annotation, Exchange
+from moralscope.rules.records import FOUNDATIONS, SCALES, Annotation, Exchange
 
 MIC_COLUMNS = {
     "prompt": "Q",
     "reply": "A",
     "rule": "rot",
-    "consensus": "rot-agree",
-    "severity": "violation-severity",
+    **{name: scale.mic for name, scale in reversed(SCALES.items()) if scale.mic},
     "foundations": "moral",
     "alignment": "A_agrees",
     "revised_reply": "worker_answer",
@@ -43,7 +43,7 @@ MIC_COLUMNS = {
 SOCIAL_COLUMNS = {
     "prompt": "situation",
     "rule": "rot",
-    "consensus": "rot-agree",
+    **{name: scale.social for name, scale in SCALES.items() if scale.social},
     "foundations": "rot-moral-foundations",
     "split": "split",
     "worker": "breakdown-worker-id",
@@ -171,12 +171,12 @@ def _kind(path: Path, columns: Mapping[str, str] | None) -> str:
 
 
 def _mic(cells: Mapping[str, str]) -> Annotation:
+    scales: dict[str, Any] = {name: _number(cells, name, 1, 5) for name in SCALES}
     return Annotation(
         Exchange(_text(cells, "prompt"), _text(cells, "reply")),
         _text(cells, "rule"),
         alignment=_alignment(cells.get("alignment", "")),
-        severity=_number(cells, "severity", 1, 5),
-        consensus=_number(cells, "consensus", 1, 5),
+        **scales,
         foundations=_foundations(cells),
         revised_reply=cells.get("revised_reply", "").strip() or None,
         split=cells.get("split", "").strip().lower() or None,
@@ -187,11 +187,14 @@ def _mic(cells: Mapping[str, str]) -> Annotation:
 
 
 def _social(cells: Mapping[str, str]) -> Annotation:
-    consensus = _number(cells, "consensus", 0, 4)
+    told = {name: _number(cells, name, 0, 4) for name, scale in SCALES.items() if scale.social}
+    scales: dict[str, Any] = {
+        name: None if value is None else value + 1 for name, value in told.items()
+    }
     return Annotation(
         Exchange(_text(cells, "prompt"), ""),
         _text(cells, "rule"),
-        consensus=None if consensus is None else consensus + 1,
+        **scales,
         foundations=_foundations(cells),
         split=cells.get("split", "").strip().lower() or None,
         worker=cells.get("worker", "").strip(),

@@ -1,17 +1,81 @@
-"""The nouns of the room: exchange, rule of thumb, annotation, and what an audit finds.
+"""The nouns of the subject: exchange, rule of thumb, annotation, and what an audit finds.
 
 They hold and check values; reading files, finding rules and judging are elsewhere. Nothing here is
 authoritative: several rules, even conflicting ones, may apply to one exchange.
+
+What people say of a rule is declared here once. A number from 1 to 5 is an entry of `SCALES` and a
+field of the records below; reading, estimates, lessons, statistics, corpus columns and displays go
+through `SCALES` and follow by themselves.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from moralscope.core.records import to_plain
 
 FOUNDATIONS = ("care", "fairness", "liberty", "loyalty", "authority", "sanctity")
 ALIGNMENTS = ("disagree", "agree", "neither")
 SOURCES = ("rulebook", "generated", "retrieved")
 EVIDENCE = ("measured", "estimated")
-SCALE = (1.0, 5.0)  # severity and consensus, as people gave them
+SCALE = (1.0, 5.0)  # of every attribute in SCALES, as people gave them
+
+# A mapping whose keys are known beforehand: corpus columns need them.
+FoundationShares = Annotated[Mapping[str, float], FOUNDATIONS]
+AlignmentShares = Annotated[Mapping[str, float], ALIGNMENTS]
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """An attribute of a rule that people place between 1 and 5.
+
+    Attributes
+    ----------
+    about
+        What it says, in a few words.
+    mic, social
+        Its column in MIC.csv and in SOCIAL-CHEM-101, which counts from 0; "" where it has none.
+    merged
+        Values below are learnt and measured as this one.
+    weighed
+        Whether the verdict needs it: a rule without it is "estimated".
+    """
+
+    about: str
+    mic: str = ""
+    social: str = ""
+    merged: float = SCALE[0]
+    weighed: bool = False
+
+    def merge(self, value: float) -> float:
+        """Return the value as it is learnt and measured.
+
+        Examples
+        --------
+        >>> [SCALES["consensus"].merge(value) for value in (1, 2.5, 4)]
+        [3.0, 3.0, 4.0]
+        """
+        return max(float(value), self.merged)
+
+
+SCALES = {
+    "severity": Scale("how severe a breach is", mic="violation-severity", weighed=True),
+    # Nobody, rare and controversial are one: so does the paper before it trains (section 5.2).
+    "consensus": Scale(
+        "how many people agree", mic="rot-agree", social="rot-agree", merged=3.0, weighed=True
+    ),
+}
+
+
+class HasScales:
+    """A record with a field for every scale."""
+
+    __slots__ = ()
+
+    @property
+    def scales(self) -> dict[str, Any]:
+        """The values by name; None where nobody said."""
+        return {name: getattr(self, name) for name in SCALES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +94,7 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleOfThumb:
+class RuleOfThumb(HasScales):
     """A judgment about an action, with how severe a breach is and how many people agree (1-5).
 
     Examples
@@ -51,7 +115,7 @@ class RuleOfThumb:
 
 
 @dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(HasScales):
     """One person's rule for one exchange, with the attributes they gave it: a row of MIC.csv.
 
     `alignment` is agree, disagree or neither; what the source leaves out is None. `split` is the
@@ -88,12 +152,7 @@ class Annotation:
     def as_rule(self) -> RuleOfThumb:
         """Return the rule alone, as it can be retrieved for another exchange."""
         return RuleOfThumb(
-            self.rule,
-            self.foundations or (),
-            self.severity,
-            self.consensus,
-            source="retrieved",
-            id=self.id,
+            self.rule, self.foundations or (), **self.scales, source="retrieved", id=self.id
         )
 
 
@@ -102,11 +161,11 @@ class Alignment:
     """Whether a reply agrees with a rule, disagrees, or neither; and how likely each is."""
 
     label: str
-    probabilities: Mapping[str, float] = field(default_factory=dict)
+    probabilities: AlignmentShares = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class RuleFinding:
+class RuleFinding(HasScales):
     """A rule found for an exchange, with its attributes; `evidence` is measured or estimated."""
 
     text: str
@@ -114,8 +173,61 @@ class RuleFinding:
     alignment: Alignment
     severity: float | None = None
     consensus: float | None = None
-    foundations: Mapping[str, float] = field(default_factory=dict)
+    foundations: FoundationShares = field(default_factory=dict)
     evidence: str = "measured"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleAttributes(HasScales):
+    """What is known or estimated of a rule; None and empty where nobody can say."""
+
+    severity: float | None = None
+    consensus: float | None = None
+    foundations: Mapping[str, float] = field(default_factory=dict)
+    evidence: str = "estimated"
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedRule(HasScales):
+    """What experts say of a rule; `foundations` are those over their thresholds."""
+
+    rule: str
+    foundations: tuple[str, ...] | None = None
+    probabilities: Mapping[str, float] = field(default_factory=dict)
+    severity: float | None = None
+    consensus: float | None = None
+    alignment: str | None = None
+    alignment_probabilities: Mapping[str, float] = field(default_factory=dict)
+    prompt: str | None = None
+    reply: str | None = None
+    evidence: str = "estimated"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRule(HasScales):
+    """A rule as records list it; `score` is its cosine with the exchange it was found for."""
+
+    id: str
+    text: str
+    foundations: tuple[str, ...]
+    severity: float | None
+    consensus: float | None
+    theme: str
+    source: str
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedRule(HasScales):
+    """A rule that was written for an exchange; `score` is its cosine with it."""
+
+    text: str
+    score: float
+    severity: float | None
+    consensus: float | None
+    foundations: Mapping[str, float]
+    source: str = "generated"
+    evidence: str = "estimated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,17 +240,28 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class ReplyAudit:
-    """What the rules say of one reply, in the shape of the audit's result.
+class AuditedReply:
+    """What the rules say of one reply: a result of an audit, and a row of an audited corpus.
+
+    A field that is added here, or to a class in here, is in the run record and in the columns of
+    a corpus (`rules.audit_rows`) at once.
 
     Examples
     --------
-    >>> ReplyAudit("Hi!", "Hello.", (), Verdict(False, 0.0, "no rule applies")).revised_reply
+    >>> verdict = Verdict(False, 0.0, "no rule applies")
+    >>> AuditedReply("1", "Hi!", "Hello.", (), verdict).row()["reason"]
+    'no rule applies'
     """
 
+    id: str
     prompt: str
     reply: str
     rules: tuple[RuleFinding, ...]
     verdict: Verdict
     revised_reply: str | None = None
     revised_by: str | None = None  # generator, edit or template
+
+    def row(self) -> dict[str, Any]:
+        """Return what was found as one flat row: the verdict's fields, then the others."""
+        plain: dict[str, Any] = to_plain(self)
+        return {**plain.pop("verdict"), **plain}

@@ -10,12 +10,11 @@ from pathlib import Path
 from moralscope.core.errors import InputError
 from moralscope.io.documents import Document, Node, read_document
 from moralscope.io.tables import Layout, Table
+from moralscope.rules.records import SCALES
 
 MAX_BYTES = 5_000_000
 MAX_RULES = 20_000
-KEYS = frozenset(
-    {"id", "text", "foundations", "severity", "consensus", "theme", "scope", "examples"}
-)
+KEYS = frozenset({"id", "text", "foundations", *SCALES, "theme", "scope", "examples"})
 _REMEDY = f"a rule may have {', '.join(sorted(KEYS))}"
 _LISTS = frozenset({"foundations", "examples"})
 _HEAD = frozenset({"name", "about", "rules"})

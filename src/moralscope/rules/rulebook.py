@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.rules.judgments import broken_checks, unmet_criteria, words_of
-from moralscope.rules.records import FOUNDATIONS, SCALE, RuleOfThumb
+from moralscope.rules.records import FOUNDATIONS, SCALE, SCALES, RuleOfThumb
 from moralscope.rules.rule_files import MAX_RULES, Cell, Row, read_text, rows_of
 
 MAX_LENGTH = 300  # characters of a rule or of an example
@@ -20,7 +21,7 @@ MAX_EXAMPLES = 20
 SHIPPED = "moralscope"
 _REMEDY = (
     "a rule needs text; it may have id, foundations (1-3 of "
-    f"{', '.join(FOUNDATIONS)}), severity and consensus (1-5), theme, scope, examples"
+    f"{', '.join(FOUNDATIONS)}), {' and '.join(SCALES)} (1-5), theme, scope, examples"
 )
 
 
@@ -177,13 +178,13 @@ def _rule(row: Row, source: str) -> RuleOfThumb:
             raise _wrong(source, row.line, f"has the unknown foundation {name!r}")
     if len(foundations) > 3 or len(set(foundations)) < len(foundations):
         raise _wrong(source, row.line, "needs one to three different foundations")
+    scales: dict[str, Any] = {name: _scale(row, name, source) for name in SCALES}
     return RuleOfThumb(
         text,
         foundations,
-        _scale(row, "severity", source),
-        _scale(row, "consensus", source),
-        _text(row, "scope", source),
-        _list(row, "examples", source),
+        **scales,
+        scope=_text(row, "scope", source),
+        examples=_list(row, "examples", source),
         id=_text(row, "id", source),
     )
 

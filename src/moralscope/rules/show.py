@@ -15,25 +15,11 @@ from moralscope.models.encoders import load_encoder
 from moralscope.rules.annotations import load_annotations
 from moralscope.rules.lint import KINDS, lint
 from moralscope.rules.options import LintOptions, RetrieveOptions, ShowOptions
-from moralscope.rules.records import FOUNDATIONS, Exchange, RuleOfThumb
+from moralscope.rules.records import FOUNDATIONS, Exchange, ListedRule, RuleOfThumb
 from moralscope.rules.retrieval import Found, NearestExchange, RandomRules, Retriever
 from moralscope.rules.rulebook import Rulebook, load_layers
 
 NOT_LAW = "rules are opinions that many hold; several, even conflicting ones, may apply at once"
-
-
-@dataclass(frozen=True, slots=True)
-class ListedRule:
-    """A rule as records list it; `score` is its cosine with the exchange it was found for."""
-
-    id: str
-    text: str
-    foundations: tuple[str, ...]
-    severity: float | None
-    consensus: float | None
-    theme: str
-    source: str
-    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,9 +179,8 @@ def _listed(rule: RuleOfThumb, book: Rulebook, score: float | None = None) -> Li
         rule.id,
         rule.text,
         rule.foundations,
-        rule.severity,
-        rule.consensus,
-        book.themes.get(rule.text, ""),
-        rule.source,
-        None if score is None else round(score, 4),
+        **rule.scales,
+        theme=book.themes.get(rule.text, ""),
+        source=rule.source,
+        score=None if score is None else round(score, 4),
     )

@@ -6,15 +6,16 @@ Counts, how the attributes are distributed, and how far people agree. Judges not
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 
 import numpy as np
 
-from moralscope.rules.records import FOUNDATIONS, Annotation
+from moralscope.rules.records import FOUNDATIONS, SCALE, SCALES, Annotation
 from moralscope.stats.agreement import agreement, krippendorff_alpha
 from moralscope.stats.intraclass import intraclass
 
-ATTRIBUTES = ("alignment", "severity", "consensus", *FOUNDATIONS)
+ATTRIBUTES = ("alignment", *SCALES, *FOUNDATIONS)
 CODES = {"disagree": 0.0, "neither": 1.0, "agree": 2.0}
 _SHOWN_LABELS = ("agree", "neither", "disagree")
 _BOOTSTRAPPED = 2_000  # units; more of them would need a large table of resamples
@@ -109,9 +110,9 @@ def distributions(annotations: Sequence[Annotation]) -> list[Bar]:
     [('agree', 0), ('neither', 0), ('disagree', 1)]
     """
     bars = _bars(annotations, "alignment", _SHOWN_LABELS, lambda row: row.alignment)
-    scale = ("1", "2", "3", "4", "5")
-    bars += _bars(annotations, "consensus", scale, lambda row: _step(row.consensus))
-    bars += _bars(annotations, "severity", scale, lambda row: _step(row.severity))
+    steps = [str(step) for step in range(int(SCALE[0]), int(SCALE[1]) + 1)]
+    for name in reversed(SCALES):  # Figure 2 has consensus before severity
+        bars += _bars(annotations, name, steps, partial(_step, name))
     known = [row for row in annotations if row.foundations is not None]
     for name in FOUNDATIONS if known else ():
         having = [row for row in known if name in (row.foundations or ())]
@@ -158,14 +159,14 @@ def rating(row: Annotation, attribute: str) -> float | None:
         return None if row.alignment is None else CODES[row.alignment]
     if attribute in FOUNDATIONS:
         return None if row.foundations is None else float(attribute in row.foundations)
-    value: float | None = getattr(row, attribute)
+    value: float | None = row.scales[attribute]
     return value
 
 
 def _reliability(name: str, groups: Sequence[Sequence[Annotation]], seed: int) -> Reliability:
     rated = [[value for row in rows if (value := rating(row, name)) is not None] for rows in groups]
     rated = [values for values in rated if len(values) > 1]
-    level = "ordinal" if name in ("severity", "consensus") else "nominal"
+    level = "ordinal" if name in SCALES else "nominal"
     ratings = sum(len(values) for values in rated)
     if not rated:
         return Reliability(name, None, None, None, None, 0, 0)
@@ -218,6 +219,7 @@ def _bar(attribute: str, value: str, having: Sequence[Annotation], known: int) -
     return Bar(attribute, value, len(having), len(having) / known, disagree)
 
 
-def _step(value: float | None) -> str | None:
-    """Return the whole step of the scale nearest to a value; halves go up."""
+def _step(name: str, row: Annotation) -> str | None:
+    """Return the whole step of a scale nearest to a row's value; halves go up."""
+    value = row.scales[name]
     return None if value is None else str(int(value + 0.5))

@@ -37,9 +37,10 @@ class Thresholds(Options):
     0.5
     """
 
-    applies: Annotated[float, _share("Least similarity at which a found rule is asked about.")] = (
-        0.2
-    )
+    applies: Annotated[
+        float,
+        Option("Least similarity at which a found rule is asked about.", least=-1, most=1),
+    ] = 0.2
     near: Annotated[float, _share("Least share of the nearest rule's similarity, too.")] = 0.9
     disagree: Annotated[float, _share("Least probability at which a rule counts as broken.")] = 0.5
     agree: Annotated[float, _share("Least probability at which a rule counts as kept.")] = 0.5

@@ -42,8 +42,7 @@ from moralscope.rules.audit import (
     join_auditor,
     shelve,
 )
-from moralscope.rules.audit_statistics import AuditedReply
-from moralscope.rules.records import Exchange
+from moralscope.rules.records import AuditedReply, Exchange
 from moralscope.rules.rulebook import (
     Rulebook,
     layer_rulebooks,

@@ -17,7 +17,7 @@ from moralscope.papers.integrity import (
     read_generated,
     reproduce_integrity,
 )
-from moralscope.rules.estimate import prepare_attributes
+from moralscope.rules.attributes import prepare_attributes
 from moralscope.rules.reading import AnnotationFile
 from moralscope.rules.records import Annotation, Exchange
 

@@ -4,13 +4,12 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.rules.audit_statistics import (
-    AuditedReply,
     audit_statistics,
     check_pairs,
     compare_audits,
     figures,
 )
-from moralscope.rules.records import Alignment, RuleFinding, Verdict
+from moralscope.rules.records import Alignment, AuditedReply, RuleFinding, Verdict
 from moralscope.rules.verdict import Thresholds, decide
 
 

@@ -8,7 +8,8 @@ from moralscope.models.encoders import load_encoder
 from moralscope.rules.alignment import Aligner
 from moralscope.rules.attributes import Attributes
 from moralscope.rules.auditor import Auditor
-from moralscope.rules.generation import DECODINGS, RuleWriter, decoding_named
+from moralscope.rules.generation import DECODINGS, RuleWriter
+from moralscope.rules.options import GenerateOptions
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.rule_lessons import MARKERS
 from moralscope.rules.verdict import Thresholds
@@ -174,8 +175,8 @@ def test_an_auditor_takes_a_writer_beside_the_rules_it_finds():
 
 
 def test_decodings_are_those_of_the_paper():
-    beam, nucleus = decoding_named("beam"), decoding_named("nucleus")
+    beam, nucleus = DECODINGS["beam"], DECODINGS["nucleus"]
     assert (beam.beams, beam.count, nucleus.p, nucleus.count) == (3, 3, 0.9, 3)
     assert DECODINGS["greedy"].count == 1
-    with pytest.raises(InputError, match="no decoding 'bean'"):
-        decoding_named("bean")
+    with pytest.raises(InputError, match="decoding is 'bean'; did you mean 'beam'"):
+        GenerateOptions(decoding="bean")

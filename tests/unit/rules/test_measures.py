@@ -8,11 +8,11 @@ from scipy.stats import pearsonr
 from sklearn.metrics import f1_score, mean_squared_error
 
 from moralscope.rules.measures import (
-    collapse_consensus,
     measure_alignment,
     measure_label,
     measure_scale,
 )
+from moralscope.rules.records import SCALES
 
 DRAW = np.random.default_rng(0)
 GOLD = DRAW.integers(1, 6, 200).astype(float)
@@ -55,4 +55,4 @@ def test_lengths_must_match():
 
 
 def test_the_three_rarest_steps_of_consensus_are_one():
-    assert [collapse_consensus(n) for n in (1, 2, 3, 4, 5)] == [3, 3, 3, 4, 5]
+    assert [SCALES["consensus"].merge(n) for n in (1, 2, 3, 4, 5)] == [3, 3, 3, 4, 5]

@@ -3,7 +3,7 @@
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.rules.estimate import (
+from moralscope.rules.attributes import (
     asked_rules,
     attributes,
     prepare_attributes,

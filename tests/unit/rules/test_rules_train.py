@@ -9,7 +9,7 @@ from safetensors.numpy import load_file
 
 from moralscope.core.errors import InputError
 from moralscope.models.classifiers.saved import read_settings
-from moralscope.rules.estimate import asked_rules, attributes, prepare_attributes
+from moralscope.rules.attributes import asked_rules, attributes, prepare_attributes
 from moralscope.rules.train import AttributeOptions, train_attributes
 from moralscope.rules.training_data import exchange_lessons, lessons_at_hand
 from moralscope.stories.experts import prepare_experts

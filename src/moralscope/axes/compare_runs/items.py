@@ -14,7 +14,7 @@ from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.registry import did_you_mean
 from moralscope.io.record_view import check_plain, number, rows_of, text
 from moralscope.io.run_records import read_run
-from moralscope.rules.records import FOUNDATIONS, Alignment, RuleFinding
+from moralscope.rules.records import FOUNDATIONS, SCALES, Alignment, RuleFinding
 from moralscope.rules.verdict import Thresholds, given_thresholds, worst_broken
 
 SCORE, AUDIT = "score", "audit"
@@ -315,13 +315,13 @@ def _breached(rules: Sequence[Plain], limits: Thresholds, where: str) -> frozens
 def _finding(rule: Plain, where: str) -> RuleFinding:
     told = rule.get("alignment")
     alignment = told if isinstance(told, Mapping) else {}
+    scales: dict[str, Any] = {name: _finite(rule.get(name), where) for name in SCALES}
     return RuleFinding(
         text(rule.get("text")),
         text(rule.get("source")),
         Alignment(text(alignment.get("label")), _shares(alignment.get("probabilities"), where)),
-        _finite(rule.get("severity"), where),
-        _finite(rule.get("consensus"), where),
-        _shares(rule.get("foundations"), where),
+        **scales,
+        foundations=_shares(rule.get("foundations"), where),
     )
 
 
