@@ -5,18 +5,47 @@ same bits on every run. Errors of ours come back as they are; progress is handed
 with its parent.
 """
 
+import contextlib
 import multiprocessing
+import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
-from moralscope.batch.threads import one_thread
 from moralscope.core.errors import MoralscopeError
 from moralscope.models.store import Progress
 
 Found = TypeVar("Found")
 _PATIENCE = 5.0  # seconds to put libraries away
+_NUMBERS = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+)
+ONE_THREAD = {
+    **dict.fromkeys(_NUMBERS, "1"),
+    "TOKENIZERS_PARALLELISM": "false",
+    "MALLOC_ARENA_MAX": "1",  # what one thread gives back, another may use
+}
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Set what a process started now will inherit."""
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def in_child(

@@ -1,11 +1,14 @@
-"""First occurrences among keys of any number, in memory that does not grow with them.
+"""First occurrences among rows of any number, in memory that does not grow with them.
 
-Keys go to one file in runs, each run grouped by the keys' first byte; then one group after the
-other is read back and sorted. Both passes are sequential: no index is kept.
+A row's key is a hash of its texts. Keys go to one file in runs, each run grouped by the keys' first
+byte; then one group after the other is read back and sorted. An index (a set, SQLite, LMDB) would
+need memory or random reads that grow with the corpus; both passes here are sequential, and 256
+groups keep a group of a billion keys at 100 MB.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.batch.keys import KEY_BYTES
-
+KEY_BYTES = 16
 _RUN = 1 << 18  # keys held before they are written
 _GROUPS = 256
 _ENTRY = np.dtype([("high", ">u8"), ("low", ">u8"), ("row", "<i8")])
@@ -23,16 +25,39 @@ _KEY = np.dtype([("high", ">u8"), ("low", ">u8")])
 Group = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]
 
 
-class KeySpool:
+def row_keys(columns: Sequence[Sequence[str | None]]) -> list[bytes]:
+    """Return the key of every row of these columns; nothing and empty text are two things.
+
+    Examples
+    --------
+    >>> first, second, third = row_keys([["a", "a", "a"], ["", None, ""]])
+    >>> first == second, first == third
+    (False, True)
+    """
+    if len(columns) == 1:
+        parts: Iterable[bytes] = map(_part, columns[0])
+    else:
+        parts = (b"".join(map(_part, values)) for values in zip(*columns, strict=True))
+    return [blake2b(part, digest_size=KEY_BYTES).digest() for part in parts]
+
+
+def _part(value: str | None) -> bytes:
+    if value is None:
+        return b"-"
+    data = value.encode()
+    return b"%d:%b" % (len(data), data)
+
+
+class ExternalKeySort:
     """Keys as they come, numbered from 0; then which of them were there before.
 
     Examples
     --------
     >>> import tempfile
     >>> a, b = b"a" * 16, b"b" * 16
-    >>> with tempfile.TemporaryDirectory() as folder, KeySpool(Path(folder, "keys")) as spool:
-    ...     spool.add([b, a, b])
-    ...     [(rows.tolist(), firsts.tolist()) for _, rows, firsts in spool.groups()]
+    >>> with tempfile.TemporaryDirectory() as folder, ExternalKeySort(Path(folder, "k")) as keys:
+    ...     keys.add([b, a, b])
+    ...     [(rows.tolist(), firsts.tolist()) for _, rows, firsts in keys.groups()]
     [([1], [1]), ([0, 2], [0, 0])]
     """
 
@@ -43,7 +68,7 @@ class KeySpool:
         self._rows = self._bytes = 0
         self._edges: list[NDArray[np.int64]] = []  # of each run: where its groups start
 
-    def __enter__(self) -> "KeySpool":
+    def __enter__(self) -> "ExternalKeySort":
         return self
 
     def __exit__(

@@ -27,7 +27,7 @@ _BUFFER = 1 << 20
 _STAMPS = ("ETag", "etag", "mtime", "LastModified", "last_modified", "updated", "created")
 
 
-class Lost(OSError):
+class ReadLost(OSError):
     """What carries a file failed: the file may be whole, so its rows are not bad rows."""
 
 
@@ -244,7 +244,7 @@ def open_system(url: str) -> tuple[Any, str]:
         raise _unreadable(shown(url), error) from error
 
 
-class Carried(io.RawIOBase):
+class RemoteFile(io.RawIOBase):
     """A file of an fsspec driver whose failures are told apart from damaged content.
 
     It knows its own place: some drivers give one and the same file to all who open it.
@@ -271,7 +271,7 @@ class Carried(io.RawIOBase):
             self._file.seek(self._at)
             data = self._file.read(len(buffer))
         except Exception as error:
-            raise Lost(reason(error)) from error
+            raise ReadLost(reason(error)) from error
         buffer[: len(data)] = data
         self._at += len(data)
         return len(data)
@@ -291,8 +291,8 @@ def open_bytes(url: str) -> IO[bytes]:
         size = int(system.info(path)["size"])
         file = system.open(path, "rb")
     except Exception as error:
-        raise Lost(reason(error)) from error
-    return io.BufferedReader(Carried(file, size), _BUFFER)
+        raise ReadLost(reason(error)) from error
+    return io.BufferedReader(RemoteFile(file, size), _BUFFER)
 
 
 def current_bytes(url: str) -> int:
@@ -304,7 +304,7 @@ def current_bytes(url: str) -> int:
         system.invalidate_cache(path)
         return int(system.info(path)["size"])
     except Exception as error:
-        raise Lost(reason(error)) from error
+        raise ReadLost(reason(error)) from error
 
 
 def fingerprint(files: Sequence[FoundFile]) -> str:

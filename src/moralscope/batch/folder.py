@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
-from moralscope.batch.types import Failed
+from moralscope.batch.types import FailedRow
 from moralscope.core.errors import InputError, MoralscopeError
 
 SCHEMA = "moralscope.corpus/1"
@@ -197,7 +197,7 @@ class RunFolder:
             parts[number] = Part(number, rows, own or merged.get(number, 0))
         return parts
 
-    def write_part(self, number: int, table: pa.Table, failed: Sequence[Failed]) -> Part:
+    def write_part(self, number: int, table: pa.Table, failed: Sequence[FailedRow]) -> Part:
         """Write a part and its dead letters; it counts once it has its name."""
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink, compression="zstd")
@@ -356,7 +356,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= _COMPARED else f"{text[:_COMPARED]}…"
 
 
-def _letter(number: int, failed: Failed) -> bytes:
+def _letter(number: int, failed: FailedRow) -> bytes:
     line = json.dumps({"part": number, **asdict(failed)}, ensure_ascii=False)
     return line.encode("utf-8", "backslashreplace") + b"\n"
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from moralscope.batch.finding import Lost, current_bytes, is_url, open_bytes, reason
+from moralscope.batch.finding import ReadLost, current_bytes, is_url, open_bytes, reason
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -133,10 +133,10 @@ class ParquetRows:
 
     def _is_lost(self, error: Exception) -> bool:
         """Say whether what carries the file failed, not its content."""
-        if isinstance(error, Lost) or getattr(error, "errno", None) is not None:
+        if isinstance(error, ReadLost) or getattr(error, "errno", None) is not None:
             return True
         if current_bytes(self._url) != self._bytes:
-            raise Lost("it is being rewritten") from error
+            raise ReadLost("it is being rewritten") from error
         return False
 
 

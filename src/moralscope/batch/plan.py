@@ -1,6 +1,6 @@
 """Plans made: one pass over the corpus, in memory that does not grow with it.
 
-The keys of texts lie in files beside it that go at the end (`firsts.py`). The plan has another name
+The keys of texts lie in files beside it that go at the end (`dedupe.py`). The plan has another name
 until it is whole: half a plan is no plan.
 """
 
@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.batch.columns import JsonColumns
-from moralscope.batch.dedupe import KeySpool, key_bytes
-from moralscope.batch.keys import row_keys
-from moralscope.batch.planned import FORMAT, Plan, open_plan, speaking
+from moralscope.batch.dedupe import ExternalKeySort, key_bytes, row_keys
+from moralscope.batch.planned import FORMAT, Plan, open_plan, sqlite_errors
 from moralscope.batch.reading import Draft, Sample
 from moralscope.batch.schema_probe import whole_schema
 from moralscope.batch.sources import Corpus
@@ -119,13 +118,13 @@ def make_plan(  # noqa: PLR0913 - each is a word of the command line
     half = path.with_name(f"{path.name}.half")
     try:
         with (
-            speaking(path),
+            sqlite_errors(path),
             _new(half) as base,
-            KeySpool(path.with_name(f"{path.name}.keys")) as spool,
+            ExternalKeySort(path.with_name(f"{path.name}.keys")) as spool,
         ):
             counts, starts, schema = _pass(corpus, settings, (base, spool), report)
             with _flags(path.with_name(f"{path.name}.own"), len(spool)) as own:
-                counts.distinct = _find_firsts(base, spool, starts, own)
+                counts.distinct = _find_first_occurrences(base, spool, starts, own)
                 _write_own(base, starts, own)
             _write_about(base, corpus, settings, counts, schema)
             base.execute("COMMIT")
@@ -165,7 +164,7 @@ def _flags(path: Path, count: int) -> Iterator[NDArray[np.bool_]]:
 def _pass(
     corpus: Corpus,
     settings: _Settings,
-    places: tuple[sqlite3.Connection, KeySpool],
+    places: tuple[sqlite3.Connection, ExternalKeySort],
     report: Report | None,
 ) -> "tuple[_Counts, NDArray[np.int64], pa.Schema]":
     """Read everything once; return how much there is, where blocks start, and the columns."""
@@ -189,9 +188,9 @@ def _pass(
     return counts, np.array(starts, np.int64), whole_schema(corpus.fixed, columns)
 
 
-def _find_firsts(
+def _find_first_occurrences(
     base: sqlite3.Connection,
-    spool: KeySpool,
+    spool: ExternalKeySort,
     starts: NDArray[np.int64],
     own: NDArray[np.bool_],
 ) -> int:

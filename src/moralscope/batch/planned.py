@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.batch.keys import row_keys
+from moralscope.batch.dedupe import row_keys
 from moralscope.batch.reading import Sample
 from moralscope.batch.sources import Corpus
-from moralscope.batch.types import Block, BlockRows, Completed, Failed, Task
+from moralscope.batch.types import Block, BlockRows, FailedRow, JoinedBlock, Task
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.io.formats import MAX_SHOWN
 
@@ -33,7 +33,7 @@ _PAGE = 64  # tasks held at once
 
 
 @contextmanager
-def speaking(path: Path) -> Iterator[None]:
+def sqlite_errors(path: Path) -> Iterator[None]:
     """Turn what SQLite says about a plan into one line."""
     try:
         yield
@@ -66,7 +66,7 @@ class Plan:
         self.path = path
         if not path.is_file():
             raise MoralscopeError(f"{path} is not there", "start the run again without --resume")
-        with speaking(path):
+        with sqlite_errors(path):
             self._base = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._base.execute("PRAGMA journal_mode=TRUNCATE")
             self._base.execute("PRAGMA synchronous=FULL")
@@ -112,12 +112,12 @@ class Plan:
             last = page[-1][0]
 
     def _page(self, last: int) -> list[tuple[Any, ...]]:
-        with speaking(self.path):
+        with sqlite_errors(self.path):
             query = "SELECT * FROM blocks WHERE number > ? ORDER BY number LIMIT ?"
             return self._base.execute(query, (last, _PAGE)).fetchall()
 
     def keep(
-        self, number: int, found: BlockRows, own: "pa.Table", failed: Sequence[Failed]
+        self, number: int, found: BlockRows, own: "pa.Table", failed: Sequence[FailedRow]
     ) -> None:
         """Keep the results that later blocks await; to be called before the part is in place.
 
@@ -146,15 +146,15 @@ class Plan:
         ]
         updates += [(key, None, reasons[key]) for key in awaited if key not in places]
         updates.sort(key=itemgetter(0))
-        with speaking(self.path):
+        with sqlite_errors(self.path):
             self._base.execute("BEGIN IMMEDIATE")
             query = "UPDATE awaited SET result = ?2, reason = ?3 WHERE key = ?1"
             self._base.executemany(query, updates)
             self._base.execute("COMMIT")
 
     def complete(
-        self, number: int, found: BlockRows, own: "pa.Table", failed: Sequence[Failed]
-    ) -> Completed | None:
+        self, number: int, found: BlockRows, own: "pa.Table", failed: Sequence[FailedRow]
+    ) -> JoinedBlock | None:
         """Return the results of every row of a block; None while an earlier block's are missing.
 
         A row whose text failed earlier fails with the same reason.
@@ -181,13 +181,13 @@ class Plan:
         results = _joined(own.drop_columns(POSITION), repeated)
         taken = _taken(results, [places[keys[at]] for at in worked]).combine_chunks()
         bad = {at: reasons[key] for at, key in enumerate(keys) if key not in places}
-        return Completed(
+        return JoinedBlock(
             taken, np.array(worked, np.int32), self._all_failed(number, found, bad, failed)
         )
 
     def _all_failed(
-        self, number: int, found: BlockRows, bad: Mapping[int, str], failed: Sequence[Failed]
-    ) -> list[Failed]:
+        self, number: int, found: BlockRows, bad: Mapping[int, str], failed: Sequence[FailedRow]
+    ) -> list[FailedRow]:
         """Return every failed row of a block once, by row."""
         every = {each.row: each for each in (*found.failed, *failed)}
         for at, why in bad.items():
@@ -195,11 +195,11 @@ class Plan:
             if row not in every:
                 text = next((str(found.table.column(name)[at]) for name in self._there(found)), "")
                 line = int(found.lines[at])
-                every[row] = Failed(row, self._file_of(number), line, why, text[:MAX_SHOWN])
+                every[row] = FailedRow(row, self._file_of(number), line, why, text[:MAX_SHOWN])
         return [every[row] for row in sorted(every)]
 
     def _file_of(self, number: int) -> str:
-        with speaking(self.path):
+        with sqlite_errors(self.path):
             query = "SELECT file FROM blocks WHERE number = ?"
             return str(self._files[self._base.execute(query, (number,)).fetchone()[0]])
 
@@ -223,7 +223,7 @@ class Plan:
     def _awaited(self, keys: Sequence[bytes]) -> list[tuple[bytes, str | None, str | None]]:
         """Return those of the keys that later blocks repeat, with what is known of them."""
         known: list[tuple[bytes, str | None, str | None]] = []
-        with speaking(self.path):
+        with sqlite_errors(self.path):
             for start in range(0, len(keys), _LOOKUP):
                 piece = keys[start : start + _LOOKUP]
                 marks = ",".join("?" * len(piece))
@@ -232,7 +232,7 @@ class Plan:
         return known
 
 
-def _by_position(found: BlockRows, failed: Sequence[Failed]) -> dict[int, str]:
+def _by_position(found: BlockRows, failed: Sequence[FailedRow]) -> dict[int, str]:
     """Return the reasons of failed rows by their position, of those in the table."""
     if not failed or not len(found.rows):
         return {}

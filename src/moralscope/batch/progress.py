@@ -47,29 +47,29 @@ class Progress:
 Report = Callable[[Progress], None]
 
 
-class Teller:
+class ProgressReporter:
     """Tells now and then, not for every part; a change of state is told at once."""
 
     def __init__(self, out: RunFolder, report: Report | None) -> None:
         self._out = out
         self._report = report
         self._now = Progress("planning")
-        self._told: str | None = None  # state
+        self._last_state: str | None = None  # state
         self._next = 0.0
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """Return where the run stands, in words."""
         if self._now.parts_total is None:
             return f"{self._now.rows:,} rows were planned"
         return f"{self._now.parts:,} of {self._now.parts_total:,} parts are finished"
 
-    def tell(self, now: Progress) -> None:
+    def update(self, now: Progress) -> None:
         """Say where the run stands."""
         self._now = now
-        if now.state == self._told and time.monotonic() < self._next:
+        if now.state == self._last_state and time.monotonic() < self._next:
             return
-        self._told = now.state
+        self._last_state = now.state
         self._next = time.monotonic() + _PAUSE
         updated = datetime.now(UTC).isoformat(timespec="seconds")
         plain = {**asdict(now), "seconds_left": now.seconds_left, "updated": updated}
@@ -80,4 +80,4 @@ class Teller:
     def end(self, state: str) -> None:
         """Say how a run ended that did not finish; a full disk must not hide why."""
         with contextlib.suppress(MoralscopeError):
-            self.tell(replace(self._now, state=state))
+            self.update(replace(self._now, state=state))

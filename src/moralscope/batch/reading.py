@@ -18,7 +18,7 @@ import numpy as np
 from moralscope.batch.columns import JsonColumns, check_count, to_array
 from moralscope.batch.finding import is_url, open_bytes
 from moralscope.batch.parquet_rows import open_parquet
-from moralscope.batch.types import Block, BlockRows, Failed
+from moralscope.batch.types import Block, BlockRows, FailedRow
 from moralscope.core.errors import MoralscopeError
 from moralscope.io.formats import FORMATS, MAX_CHARACTERS, MAX_SHOWN, Record, parse_object
 
@@ -63,7 +63,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RowNeeds:
     """What a row must hold: text under `needed`, text or nothing under `optional`."""
 
     needed: tuple[str, ...]
@@ -82,7 +82,7 @@ class Draft:
     columns: Mapping[str, Sequence[Any]]
     rows: list[int]
     lines: list[int]
-    failed: list[Failed]
+    failed: list[FailedRow]
     json: bool = False  # whether its values have types of their own
 
     def settle(self, fields: "Iterable[pa.Field]") -> BlockRows:
@@ -153,7 +153,7 @@ def check_unchanged(source: SourceFile) -> None:
 
 
 def draft(
-    source: SourceFile, first: tuple[int, int], records: Iterable[Record], wanted: Wanted
+    source: SourceFile, first: tuple[int, int], records: Iterable[Record], wanted: RowNeeds
 ) -> Draft:
     """Return the rows of records by column, those that are not as wanted set aside.
 
@@ -163,7 +163,7 @@ def draft(
     parse = _cells if form.header else _object
     rows: list[Any] = []
     numbers: list[tuple[int, int]] = []
-    failed: list[Failed] = []
+    failed: list[FailedRow] = []
     number, line = first
     for row, (_, _, at, value, wrong) in enumerate(records, number):
         if wanted.sample is not None and not wanted.sample.takes(row):
@@ -171,7 +171,7 @@ def draft(
         found = wrong if wrong is not None else parse(value, source)
         if isinstance(found, str):
             text = value if isinstance(value, str) else ",".join(value)
-            failed.append(Failed(row, source.name, line + at, found, text[:MAX_SHOWN]))
+            failed.append(FailedRow(row, source.name, line + at, found, text[:MAX_SHOWN]))
         else:
             rows.append(found)
             numbers.append((row, line + at))
@@ -179,7 +179,7 @@ def draft(
     bad = _unwanted(columns, len(rows), wanted)
     for at, why in bad.items():
         cells = {name: values[at] for name, values in columns.items()}
-        failed.append(Failed(numbers[at][0], source.name, numbers[at][1], why, _shown(cells)))
+        failed.append(FailedRow(numbers[at][0], source.name, numbers[at][1], why, _shown(cells)))
     if bad:
         numbers = [each for at, each in enumerate(numbers) if at not in bad]
         columns = {
@@ -216,7 +216,7 @@ def _by_column(rows: list[Any], source: SourceFile) -> dict[str, Sequence[Any]]:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def _unwanted(columns: Mapping[str, Sequence[Any]], count: int, wanted: Wanted) -> dict[int, str]:
+def _unwanted(columns: Mapping[str, Sequence[Any]], count: int, wanted: RowNeeds) -> dict[int, str]:
     """Return the positions of rows that lack what is wanted, and why."""
     bad: dict[int, str] = {}
     for name in (*wanted.needed, *wanted.optional):
@@ -259,7 +259,7 @@ def cut_parquet(
 
 
 def read_parquet(
-    source: SourceFile, block: Block, schema: "pa.Schema", wanted: Wanted
+    source: SourceFile, block: Block, schema: "pa.Schema", wanted: RowNeeds
 ) -> BlockRows:
     """Return a block's rows; those of a damaged row group are failed rows."""
     file = open_parquet(source.url, source.stamp)
@@ -270,7 +270,7 @@ def read_parquet(
     failed = []
     for low, high, why in damaged:
         places = places[(places < low) | (places >= high)]
-        failed += [Failed(_row(block, p), source.name, p + 1, why, "") for p in range(low, high)]
+        failed += [FailedRow(_row(block, p), source.name, p + 1, why, "") for p in range(low, high)]
     if wanted.sample:
         taken = np.array([wanted.takes(_row(block, int(p))) for p in places], bool)
         table, places = table.filter(taken), places[taken]
@@ -280,7 +280,7 @@ def read_parquet(
     for at, why in bad.items():
         place = int(places[at])
         text = _shown(_cells_of(table, at))
-        failed.append(Failed(_row(block, place), source.name, place + 1, why, text))
+        failed.append(FailedRow(_row(block, place), source.name, place + 1, why, text))
     if bad:
         good = np.setdiff1d(np.arange(len(places)), list(bad))
         table, places = table.take(good), places[good]
@@ -307,7 +307,7 @@ def _cast(table: "pa.Table", schema: "pa.Schema") -> "pa.Table":
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _unwanted_arrow(table: "pa.Table", wanted: Wanted) -> dict[int, str]:
+def _unwanted_arrow(table: "pa.Table", wanted: RowNeeds) -> dict[int, str]:
     import pyarrow as pa
     import pyarrow.compute as pc
 

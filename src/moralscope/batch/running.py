@@ -18,10 +18,10 @@ import pyarrow as pa
 
 from moralscope.batch.folder import GO_ON, RunFolder, part_schema
 from moralscope.batch.plan import Plan, make_plan, open_plan
-from moralscope.batch.progress import Progress, Report, Teller
+from moralscope.batch.progress import Progress, ProgressReporter, Report
 from moralscope.batch.sources import Corpus
-from moralscope.batch.types import Block, BlockRows, Completed, Task
-from moralscope.batch.working import Done, WorkSpec, load_named
+from moralscope.batch.types import Block, BlockRows, JoinedBlock, Task
+from moralscope.batch.working import BlockResult, WorkSpec, load_named
 from moralscope.core.errors import MoralscopeError, UnknownName
 from moralscope.core.registry import did_you_mean
 from moralscope.version import __version__
@@ -39,7 +39,7 @@ class Engine(Protocol):
 
     def run(
         self, tasks: Iterable[Task], corpus: Corpus, spec: WorkSpec
-    ) -> Generator[Done, None, None]:
+    ) -> Generator[BlockResult, None, None]:
         """Yield results in any order, taking few tasks ahead; closing it ends its workers."""
         ...
 
@@ -73,7 +73,7 @@ class Outcome:
     rate: float
 
 
-class Stopped(MoralscopeError):
+class RunStopped(MoralscopeError):
     """The user stopped the run; what is finished stays."""
 
 
@@ -108,20 +108,20 @@ def run_corpus(
     identity = _identity(corpus, spec, options, settings)
     with RunFolder(folder, resume=options.resume) as out:
         resumed = out.check(identity)
-        teller = Teller(out, report)
+        reporter = ProgressReporter(out, report)
         try:
-            with contextlib.closing(_plan(corpus, spec, options, out, teller)) as plan:
+            with contextlib.closing(_plan(corpus, spec, options, out, reporter)) as plan:
                 if not resumed:
                     out.begin(identity)
-                return _Run(plan, plan.bind(corpus), spec, out, teller).through(engine)
+                return _Run(plan, plan.bind(corpus), spec, out, reporter).through(engine)
         except KeyboardInterrupt:
-            teller.end("stopped")
-            raise Stopped(f"stopped; {teller.said}", "go on with --resume") from None
+            reporter.end("stopped")
+            raise RunStopped(f"stopped; {reporter.summary}", "go on with --resume") from None
         except sqlite3.Error as error:
-            teller.end("failed")
+            reporter.end("failed")
             raise MoralscopeError(f"{out.plan} could not be used ({error})", GO_ON) from error
         except BaseException:
-            teller.end("failed")
+            reporter.end("failed")
             raise
 
 
@@ -152,7 +152,7 @@ def _identity(
 
 
 def _plan(
-    corpus: Corpus, spec: WorkSpec, options: RunOptions, out: RunFolder, teller: Teller
+    corpus: Corpus, spec: WorkSpec, options: RunOptions, out: RunFolder, reporter: ProgressReporter
 ) -> Plan:
     """Open the plan of a run that began, make it for a new one."""
     if out.manifest() is not None and out.plan.exists():
@@ -169,7 +169,7 @@ def _plan(
         limit=options.limit,
         sample=options.sample,
         seed=options.seed,
-        report=lambda rows, _bytes: teller.tell(Progress("planning", rows)),
+        report=lambda rows, _bytes: reporter.update(Progress("planning", rows)),
     )
 
 
@@ -177,13 +177,13 @@ class _Run:
     """The second pass: results come in any order, parts go out in order."""
 
     def __init__(
-        self, plan: Plan, corpus: Corpus, spec: WorkSpec, out: RunFolder, teller: Teller
+        self, plan: Plan, corpus: Corpus, spec: WorkSpec, out: RunFolder, reporter: ProgressReporter
     ) -> None:
         self._plan = plan
         self._corpus = corpus
         self._spec = spec
         self._out = out
-        self._teller = teller
+        self._reporter = reporter
         self._schema = part_schema(corpus.schema, spec.writes)
         self._parts = out.finished()
         self._resumed = len(self._parts)
@@ -237,7 +237,7 @@ class _Run:
                 self._blocks[task.block.number] = task.block
                 yield task
 
-    def _write(self, done: Done) -> None:
+    def _write(self, done: BlockResult) -> None:
         found = self._corpus.read(self._blocks.pop(done.number))
         own = done.table()
         self._plan.keep(done.number, found, own, done.failed)
@@ -263,7 +263,7 @@ class _Run:
             parts=len(self._parts),
             rate=round(self._rows / seconds, 2) if seconds > 0 else 0.0,
         )
-        self._teller.tell(self._now)
+        self._reporter.update(self._now)
 
 
 class _Early:
@@ -271,13 +271,13 @@ class _Early:
 
     def __init__(self, out: RunFolder) -> None:
         self._out = out
-        self._waiting: dict[int, tuple[Done, Path | None]] = {}
+        self._waiting: dict[int, tuple[BlockResult, Path | None]] = {}
         self._bytes = 0
 
     def __contains__(self, number: int) -> bool:
         return number in self._waiting
 
-    def put(self, done: Done) -> None:
+    def put(self, done: BlockResult) -> None:
         if self._bytes + len(done.results) <= _HELD:
             self._bytes += len(done.results)
             self._waiting[done.number] = done, None
@@ -285,7 +285,7 @@ class _Early:
             path = self._out.set_aside(done.number, done.results)
             self._waiting[done.number] = replace(done, results=b""), path
 
-    def pop(self, number: int) -> Done:
+    def pop(self, number: int) -> BlockResult:
         done, path = self._waiting.pop(number)
         if path is None:
             self._bytes -= len(done.results)
@@ -295,7 +295,7 @@ class _Early:
         return done
 
 
-def _joined(found: BlockRows, completed: Completed, schema: pa.Schema) -> pa.Table:
+def _joined(found: BlockRows, completed: JoinedBlock, schema: pa.Schema) -> pa.Table:
     """Return the rows that worked: as read, as computed, with their numbers."""
     table, positions = found.table, completed.positions
     if len(positions) < table.num_rows:

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 from moralscope.batch.columns import JsonColumns, carried_as_json, settled
 from moralscope.batch.finding import open_bytes, reason
 from moralscope.batch.parquet_rows import open_parquet
-from moralscope.batch.reading import Draft, SourceFile, Wanted, draft
+from moralscope.batch.reading import Draft, RowNeeds, SourceFile, draft
 from moralscope.core.errors import InputError
 from moralscope.io.formats import FORMATS, Record
 from moralscope.io.tables import check_columns
@@ -35,7 +35,7 @@ _SIGNS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class FileSchema:
     """A file and the columns at its start; of JSON lines there may be more further on."""
 
     source: SourceFile
@@ -47,7 +47,7 @@ class Head:
         return self.source.kind == ".parquet" or FORMATS[self.source.kind].header
 
 
-def look(source: SourceFile, wanted: Wanted) -> Head:
+def probe(source: SourceFile, wanted: RowNeeds) -> FileSchema:
     """Return what the start of a file says about it.
 
     Raises
@@ -60,15 +60,15 @@ def look(source: SourceFile, wanted: Wanted) -> Head:
             start = stream.read(_HEAD)
         _check_content(source, start)
         if source.kind == ".parquet":
-            head = _look_parquet(source, wanted)
+            found = _look_parquet(source, wanted)
         elif FORMATS[source.kind].header:
-            head = _look_headed(source, start)
+            found = _look_headed(source, start)
         else:
-            head = _look_json(source, start, wanted)
+            found = _look_json(source, start, wanted)
     except OSError as error:
         raise InputError(f"{source.name} cannot be read ({reason(error)})", "check it") from error
-    check_columns(head.schema.names, wanted.needed, source.name)
-    return head
+    check_columns(found.schema.names, wanted.needed, source.name)
+    return found
 
 
 def _check_content(source: SourceFile, start: bytes) -> None:
@@ -94,7 +94,7 @@ def _check_content(source: SourceFile, start: bytes) -> None:
         )
 
 
-def _look_parquet(source: SourceFile, wanted: Wanted) -> Head:
+def _look_parquet(source: SourceFile, wanted: RowNeeds) -> FileSchema:
     import pyarrow as pa
 
     try:
@@ -114,7 +114,7 @@ def _look_parquet(source: SourceFile, wanted: Wanted) -> Head:
                 raise InputError(problem, "give a column of text")
             kind = pa.string()
         fields.append(pa.field(field.name, kind))
-    return Head(source, pa.schema(fields))
+    return FileSchema(source, pa.schema(fields))
 
 
 def _is_text(kind: Any) -> bool:
@@ -124,7 +124,7 @@ def _is_text(kind: Any) -> bool:
     return pa.types.is_null(kind) or any(check(kind) for check in checks)
 
 
-def _look_headed(source: SourceFile, start: bytes) -> Head:
+def _look_headed(source: SourceFile, start: bytes) -> FileSchema:
     import pyarrow as pa
 
     with open_bytes(source.url) as stream:
@@ -140,10 +140,10 @@ def _look_headed(source: SourceFile, start: bytes) -> Head:
         source.name, source.url, source.kind, source.bytes, source.stamp,
         header, skipped + record[0], record[1] + 1,
     )  # fmt: skip
-    return Head(opened, pa.schema([pa.field(name, pa.string()) for name in header]))
+    return FileSchema(opened, pa.schema([pa.field(name, pa.string()) for name in header]))
 
 
-def _look_json(source: SourceFile, start: bytes, wanted: Wanted) -> Head:
+def _look_json(source: SourceFile, start: bytes, wanted: RowNeeds) -> FileSchema:
     import pyarrow as pa
 
     skipped = len(_BOM) * start.startswith(_BOM)
@@ -153,7 +153,7 @@ def _look_json(source: SourceFile, start: bytes, wanted: Wanted) -> Head:
     with open_bytes(source.url) as stream:
         stream.seek(skipped)
         records = _first_lines(stream, opened)
-    found = draft(opened, (0, 1), records, Wanted(()))
+    found = draft(opened, (0, 1), records, RowNeeds(()))
     if not found.rows:
         bad = found.failed[0]
         problem = f"{source.name} line {bad.line} {bad.reason}, nor is any line after it"
@@ -162,7 +162,7 @@ def _look_json(source: SourceFile, start: bytes, wanted: Wanted) -> Head:
     columns.see(draft(opened, (0, 1), records, wanted).columns if _has(found, wanted) else {})
     names = [pa.field(name, pa.string()) for name in found.columns]
     fields = {field.name: field for field in [*names, *columns.fields()]}
-    return Head(opened, pa.schema(list(fields.values())))
+    return FileSchema(opened, pa.schema(list(fields.values())))
 
 
 def _first_lines(stream: IO[bytes], source: SourceFile) -> list[Record]:
@@ -172,13 +172,13 @@ def _first_lines(stream: IO[bytes], source: SourceFile) -> list[Record]:
     left = source.bytes - source.start
     for record in islice(FORMATS[source.kind].records(stream, left), _LINES):
         records.append(record)
-        objects = objects or bool(draft(source, (0, 1), [record], Wanted(())).rows)
+        objects = objects or bool(draft(source, (0, 1), [record], RowNeeds(())).rows)
         if record[0] >= (_HEAD if objects else _FAR):
             break
     return records
 
 
-def _has(found: Draft, wanted: Wanted) -> bool:
+def _has(found: Draft, wanted: RowNeeds) -> bool:
     return all(name in found.columns for name in wanted.needed)
 
 
@@ -188,7 +188,7 @@ def _check_twice(names: Sequence[str], where: str) -> None:
         raise InputError(f"{where} names the column '{twice[:60]}' twice", "name each column once")
 
 
-def agreed(heads: Sequence[Head]) -> "pa.Schema | None":
+def common_schema(schemas: Sequence[FileSchema]) -> "pa.Schema | None":
     """Return the columns that files of fixed columns share; None where all are JSON lines.
 
     Raises
@@ -198,19 +198,19 @@ def agreed(heads: Sequence[Head]) -> "pa.Schema | None":
     """
     import pyarrow as pa
 
-    fixed = [head for head in heads if head.fixed]
+    fixed = [found for found in schemas if found.fixed]
     if not fixed:
         return None
     first = fixed[0]
     kinds = {field.name: field.type for field in first.schema}
-    for head in heads:
-        _check_names(first, head)
-        for field in head.schema if head.fixed else ():
-            kinds[field.name] = _shared(kinds[field.name], field, first, head)
+    for found in schemas:
+        _check_names(first, found)
+        for field in found.schema if found.fixed else ():
+            kinds[field.name] = _shared(kinds[field.name], field, first, found)
     return pa.schema([pa.field(name, settled(kind)) for name, kind in kinds.items()])
 
 
-def _check_names(first: Head, other: Head) -> None:
+def _check_names(first: FileSchema, other: FileSchema) -> None:
     for one, two in ((first, other), (other, first)):
         for name in one.schema.names:
             if name not in two.schema.names:
@@ -218,7 +218,7 @@ def _check_names(first: Head, other: Head) -> None:
                 raise InputError(problem, _ONE)
 
 
-def _shared(kind: Any, field: "pa.Field", first: Head, other: Head) -> Any:
+def _shared(kind: Any, field: "pa.Field", first: FileSchema, other: FileSchema) -> Any:
     import pyarrow as pa
 
     if kind == field.type:

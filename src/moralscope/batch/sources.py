@@ -1,28 +1,39 @@
 """A corpus: files of any number and size, cut into blocks that are read on their own.
 
-Knows where rows stand and which columns they have, not what they mean.
+Knows where rows stand and which columns they have, not what they mean. Compressed text is unpacked
+beside the run, because blocks need places in a file to start from.
 """
 
 import atexit
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import blake2b
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from moralscope.batch.columns import JsonColumns
-from moralscope.batch.finding import FoundFile, find_files, fingerprint, reason, shown
+from moralscope.batch.finding import (
+    FoundFile,
+    ReadLost,
+    find_files,
+    fingerprint,
+    open_bytes,
+    reason,
+    shown,
+)
 from moralscope.batch.parquet_rows import open_parquet
 from moralscope.batch.reading import (
     RESUME,
     Draft,
+    RowNeeds,
     Sample,
     SourceFile,
-    Wanted,
     check_unchanged,
     cut_parquet,
     cut_text,
@@ -31,13 +42,17 @@ from moralscope.batch.reading import (
     read_parquet,
     read_text,
 )
-from moralscope.batch.schema_probe import Head, agreed, look, whole_schema
+from moralscope.batch.schema_probe import FileSchema, common_schema, probe, whole_schema
 from moralscope.batch.types import Block, BlockRows
-from moralscope.batch.unpacking import unpack
 from moralscope.core.errors import InputError, MoralscopeError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_PIECE = 8 << 20
+_LOOKED_AT = 4 << 20  # bytes from which the size of the whole is estimated
+_SPARE = 64 << 20
+_REMEDY = "free space or unpack the files elsewhere and give those"
 
 
 @dataclass(frozen=True)
@@ -57,7 +72,7 @@ class Corpus:
     files: tuple[SourceFile, ...]
     fingerprint: str
     schema: "pa.Schema"
-    wanted: Wanted
+    wanted: RowNeeds
     fixed: "pa.Schema | None" = None
     planned: bool = False
 
@@ -108,7 +123,7 @@ class Corpus:
             if left is not None and left <= 0:
                 return
             start = (number, first)
-            with _lasting(source.name):
+            with _readable_later(source.name):
                 if source.kind == ".parquet":
                     for block in cut_parquet(source, start, rows, left):
                         yield block, self.read(block) if parse else None
@@ -128,7 +143,7 @@ class Corpus:
             The file is gone, or is not what it was.
         """
         source = self._by_name[block.file]
-        with _lasting(source.name):
+        with _readable_later(source.name):
             check_unchanged(source)
             if source.kind == ".parquet":
                 return read_parquet(source, block, self.schema, self.wanted)
@@ -153,7 +168,7 @@ class Corpus:
 
 
 @contextmanager
-def _lasting(name: str) -> Iterator[None]:
+def _readable_later(name: str) -> Iterator[None]:
     """Say of a file that cannot be read in the middle of a run how to go on."""
     try:
         yield
@@ -196,12 +211,12 @@ def open_corpus(
         raise InputError(
             f"{shown(found[0].url)} is empty, as are all files", "give files with rows"
         )
-    wanted = Wanted(tuple(needed), tuple(name for name in optional if name not in needed))
+    wanted = RowNeeds(tuple(needed), tuple(name for name in optional if name not in needed))
     places = unpack(files, scratch or _passing()) if any(file.packing for file in files) else {}
-    heads = [look(source, wanted) for source in _sources(files, places)]
-    fixed = agreed(heads)
-    schema = _first_schema(heads, fixed)
-    sources = tuple(head.source for head in heads)
+    schemas = [probe(source, wanted) for source in _sources(files, places)]
+    fixed = common_schema(schemas)
+    schema = _first_schema(schemas, fixed)
+    sources = tuple(one.source for one in schemas)
     return Corpus(sources, fingerprint(files), schema, wanted, fixed)
 
 
@@ -217,14 +232,14 @@ def _sources(files: Sequence[FoundFile], places: dict[str, Path]) -> Iterator[So
         yield SourceFile(name, str(place or file.url), file.kind, size, file.stamp)
 
 
-def _first_schema(heads: Sequence[Head], fixed: "pa.Schema | None") -> "pa.Schema":
+def _first_schema(schemas: Sequence[FileSchema], fixed: "pa.Schema | None") -> "pa.Schema":
     import pyarrow as pa
 
     if fixed is not None:
         return fixed
     fields: dict[str, pa.Field] = {}
-    for head in heads:
-        for field in head.schema:
+    for one in schemas:
+        for field in one.schema:
             fields.setdefault(field.name, field)
     return whole_schema(None, JsonColumns(fields.values()))
 
@@ -233,3 +248,89 @@ def _passing() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="moralscope-corpus-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
+
+
+def unpack(files: Sequence[FoundFile], folder: Path) -> dict[str, Path]:
+    """Unpack what is compressed; return where each such file now lies, by its address.
+
+    A file that was unpacked before and has not changed is taken as it is.
+    """
+    packed = [file for file in files if file.packing]
+    places = {file.url: _place(file, folder) for file in packed}
+    missing = [file for file in packed if not places[file.url].exists()]
+    if missing:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unwritten(folder, error) from error
+        _check_space(missing, folder)
+    for file in missing:
+        _unpack_one(file, places[file.url])
+    return places
+
+
+def _place(file: FoundFile, folder: Path) -> Path:
+    name = f"{file.url}\0{file.bytes}\0{file.stamp}".encode()
+    return folder / f"{blake2b(name, digest_size=12).hexdigest()}{file.kind}"
+
+
+def _check_space(files: Sequence[FoundFile], folder: Path) -> None:
+    needed = sum(int(file.bytes * _ratio(file)) for file in files)
+    free = shutil.disk_usage(folder).free
+    if needed + _SPARE > free:
+        raise InputError(
+            f"unpacking {len(files)} file{'s' * (len(files) > 1)} needs about {_size(needed)} and "
+            f"{folder} has {_size(free)}",
+            _REMEDY,
+        )
+
+
+def _ratio(file: FoundFile) -> float:
+    """Return how much larger the start of a file gets."""
+    with _opened(file) as (raw, stream):
+        size = 0
+        while size < _LOOKED_AT and (data := stream.read(1 << 18)):
+            size += len(data)
+        return float(size / max(1, min(raw.tell(), file.bytes)))
+
+
+@contextmanager
+def _opened(file: FoundFile) -> Any:
+    import pyarrow as pa
+
+    try:
+        with open_bytes(file.url) as raw:
+            stream = pa.CompressedInputStream(pa.PythonFile(raw, "r"), file.packing)
+            yield raw, stream
+    except ReadLost as error:
+        raise InputError(f"{shown(file.url)} cannot be read ({error})", "check it") from error
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        problem = f"{shown(file.url)} is no whole {file.packing} file ({reason(error)})"
+        raise InputError(
+            problem, "fetch it again, or unpack what can be saved and give that"
+        ) from error
+
+
+def _unpack_one(file: FoundFile, place: Path) -> None:
+    half = place.with_name(f"{place.name}.{os.getpid()}.part")
+    try:
+        with _opened(file) as (_, stream), half.open("wb") as out:
+            while data := stream.read(_PIECE):
+                if shutil.disk_usage(place.parent).free < len(data) + _SPARE:
+                    raise InputError(f"{place.parent} is full while unpacking", _REMEDY)
+                out.write(data)
+        half.replace(place)
+    except OSError as error:
+        raise _unwritten(place.parent, error) from error
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def _unwritten(folder: Path, error: OSError) -> MoralscopeError:
+    return MoralscopeError(f"{folder} could not be written ({reason(error)})", _REMEDY)
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"

@@ -28,7 +28,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class FailedRow:
     """A row that could not be used, with the reason and the start of what stood there."""
 
     row: int
@@ -47,7 +47,7 @@ class BlockRows:
 
     table: "pa.Table"
     rows: NDArray[np.int64]
-    failed: list[Failed]
+    failed: list[FailedRow]
     lines: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
 
@@ -74,7 +74,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Completed:
+class JoinedBlock:
     """The results of a block: of its own rows and of the repeats of earlier ones.
 
     `positions` says which row of the block's table each row of `results` belongs to, in order;
@@ -83,4 +83,4 @@ class Completed:
 
     results: "pa.Table"
     positions: NDArray[np.int32]
-    failed: list[Failed]
+    failed: list[FailedRow]

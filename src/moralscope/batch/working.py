@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from moralscope.batch.sources import Corpus
-from moralscope.batch.types import Block, BlockRows, Failed, Task
+from moralscope.batch.types import Block, BlockRows, FailedRow, Task
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.io.formats import MAX_SHOWN
 
@@ -70,12 +70,12 @@ class WorkSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class BlockResult:
     """A block's own results: Arrow IPC of the rows that worked, with `_position`."""
 
     number: int
     results: bytes
-    failed: list[Failed]
+    failed: list[FailedRow]
     seconds: float
 
     def table(self) -> pa.Table:
@@ -85,12 +85,12 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Care:
+class RetryPlan:
     """How to go about a block that has killed a worker before.
 
     Examples
     --------
-    >>> Care(pieces=((0, 2), (2, 3)), skip={3: "the worker died on this row"}).pieces
+    >>> RetryPlan(pieces=((0, 2), (2, 3)), skip={3: "the worker died on this row"}).pieces
     ((0, 2), (2, 3))
     """
 
@@ -146,25 +146,27 @@ class BlockWorker:
         self._ceiling = sys.maxsize
         self._strikes = 0
 
-    def __call__(self, task: Task, rows_per_call: int, care: Care | None = None) -> Done:
+    def __call__(
+        self, task: Task, rows_per_call: int, retry: RetryPlan | None = None
+    ) -> BlockResult:
         """Compute the own rows of a block; rows that fail are named, the others come out."""
         began = time.monotonic()
-        care = care or Care()
+        retry = retry or RetryPlan()
         own = task.positions
         results = _Results(self._spec.writes)
         if not len(own):
-            return Done(task.block.number, results.packed(), [], time.monotonic() - began)
+            return BlockResult(task.block.number, results.packed(), [], time.monotonic() - began)
         found = self._corpus.read(task.block)
         batch = _OwnRows(found, own, self._spec.reads)
-        reasons = dict(care.skip)
-        for start, stop in care.pieces or fixed_pieces(len(own), rows_per_call):
+        reasons = dict(retry.skip)
+        for start, stop in retry.pieces or fixed_pieces(len(own), rows_per_call):
             for low, high in _cut((start, stop), self._ceiling):
-                places = [place for place in range(low, high) if place not in care.skip]
+                places = [place for place in range(low, high) if place not in retry.skip]
                 self._compute(places, batch, results, reasons)
         failed = [
             batch.failed(task.block, place, reason) for place, reason in sorted(reasons.items())
         ]
-        return Done(task.block.number, results.packed(), failed, time.monotonic() - began)
+        return BlockResult(task.block.number, results.packed(), failed, time.monotonic() - began)
 
     def _compute(
         self, places: list[int], batch: "_OwnRows", results: "_Results", reasons: dict[int, str]
@@ -227,12 +229,12 @@ class _OwnRows:
         taken = self._table.take(pa.array(self.positions(places)))
         return {name: taken.column(name).to_pylist() for name in self._names}
 
-    def failed(self, block: Block, place: int, reason: str) -> Failed:
+    def failed(self, block: Block, place: int, reason: str) -> FailedRow:
         position = int(self._own[place])
         row, line = int(self._found.rows[position]), int(self._found.lines[position])
         cells = self._table.slice(position, 1).to_pylist()[0]
         text = json.dumps(cells, ensure_ascii=False, default=str)[:MAX_SHOWN]
-        return Failed(row, block.file, line, reason, text)
+        return FailedRow(row, block.file, line, reason, text)
 
 
 class _Results:

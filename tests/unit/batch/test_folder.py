@@ -9,11 +9,11 @@ import pytest
 
 from moralscope.batch import folder as folders
 from moralscope.batch.folder import RunFolder, part_schema
-from moralscope.batch.types import Failed
+from moralscope.batch.types import FailedRow
 from moralscope.core.errors import InputError, MoralscopeError
 
 TABLE = pa.table({"text": ["a", "b"], "_row": [0, 1]})
-BAD = Failed(2, "a.jsonl", 3, "is not JSON", "{\ud800")
+BAD = FailedRow(2, "a.jsonl", 3, "is not JSON", "{\ud800")
 IDENTITY = {"fingerprint": "f", "settings": {"axis": "choice", "template": "is"}, "seed": 0}
 
 

@@ -8,7 +8,7 @@ from corpus_works import opened, spec_of, write_corpus
 
 from moralscope.batch.running import RunOptions
 from moralscope.batch.types import Block, Task
-from moralscope.batch.workers.local import LocalEngine, _Order, useful_cores
+from moralscope.batch.workers.local import LocalEngine, _Assignment, useful_cores
 from moralscope.core.errors import MoralscopeError
 
 
@@ -73,13 +73,13 @@ def test_closing_ends_the_workers(tmp_path):
 
 def test_an_order_is_cut_where_its_worker_died():
     block = Block(0, "a", 0, 0, 1, 0, 10)
-    order = _Order(Task(block, np.arange(10, dtype=np.int32).tobytes()), 4)
-    order.cut((4, 8))
-    assert order.care.pieces == ((0, 4), (4, 6), (6, 8), (8, 10))
-    order.cut((6, 8))
-    order.give_up(7)
-    assert order.care.pieces == ((0, 4), (4, 6), (6, 7), (7, 8), (8, 10))
-    assert dict(order.care.skip) == {7: "the worker died on this row"}
+    assignment = _Assignment(Task(block, np.arange(10, dtype=np.int32).tobytes()), 4)
+    assignment.cut((4, 8))
+    assert assignment.retry.pieces == ((0, 4), (4, 6), (6, 8), (8, 10))
+    assignment.cut((6, 8))
+    assignment.skip_row(7)
+    assert assignment.retry.pieces == ((0, 4), (4, 6), (6, 7), (7, 8), (8, 10))
+    assert dict(assignment.retry.skip) == {7: "the worker died on this row"}
 
 
 def test_no_more_cores_than_the_process_may_use():

@@ -10,7 +10,7 @@ import pytest
 from moralscope.batch import dedupe as firsts
 from moralscope.batch.plan import make_plan, open_plan
 from moralscope.batch.sources import open_corpus
-from moralscope.batch.types import Failed
+from moralscope.batch.types import FailedRow
 from moralscope.core.errors import InputError, MoralscopeError
 
 WRITES = pa.schema([("score", pa.float32()), ("words", pa.list_(pa.string()))])
@@ -32,7 +32,7 @@ def worked(task, found, without=()):
     for at in task.positions.tolist():
         if texts[at] in without:
             row = int(found.rows[at])
-            failed.append(Failed(row, task.block.file, int(found.lines[at]), "broke", texts[at]))
+            failed.append(FailedRow(row, task.block.file, int(found.lines[at]), "broke", texts[at]))
         else:
             rows.append({**score(texts[at]), "_position": at})
     schema = WRITES.append(pa.field("_position", pa.int32()))

@@ -14,7 +14,7 @@ from corpus_works import (
 )
 
 from moralscope.batch import running
-from moralscope.batch.running import RunOptions, Stopped, run_corpus
+from moralscope.batch.running import RunOptions, RunStopped, run_corpus
 from moralscope.core.errors import InputError, MoralscopeError, UnknownName
 
 pytestmark = pytest.mark.usefixtures("inline")
@@ -177,7 +177,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch):
             yield task
 
     monkeypatch.setattr(Inline, "order", staticmethod(interrupted))
-    with pytest.raises(Stopped, match="stopped; 2 of 5 parts are finished; go on with --resume"):
+    with pytest.raises(RunStopped, match="stopped; 2 of 5 parts are finished; go on with --resume"):
         ran(tmp_path, make_texts(50, 50))
     assert progress(tmp_path / "out")["state"] == "stopped"
     monkeypatch.setattr(Inline, "order", staticmethod(list))

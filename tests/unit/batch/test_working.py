@@ -6,15 +6,15 @@ import pytest
 from corpus_works import WRITES, opened, results, spec_of, write_corpus
 
 from moralscope.batch.types import Task
-from moralscope.batch.working import BlockWorker, Care, Done
+from moralscope.batch.working import BlockResult, BlockWorker, RetryPlan
 from moralscope.core.errors import InputError, MoralscopeError, UnknownName
 
 
-def worked(tmp_path, texts, spec, rows_per_call=4, care=None, mark=None):
+def worked(tmp_path, texts, spec, rows_per_call=4, retry=None, mark=None):
     corpus = opened(write_corpus(tmp_path / "a.jsonl", texts))
     (block,) = corpus.blocks(len(texts))
     task = Task(block, np.arange(len(texts), dtype=np.int32).tobytes())
-    return BlockWorker(corpus, spec, mark)(task, rows_per_call, care)
+    return BlockWorker(corpus, spec, mark)(task, rows_per_call, retry)
 
 
 def positions(done):
@@ -87,8 +87,8 @@ def test_out_of_memory_makes_calls_smaller_and_they_stay_smaller(tmp_path):
 
 def test_skipped_rows_are_failed_and_pieces_can_be_prescribed(tmp_path):
     pieces = []
-    care = Care(pieces=((0, 3), (3, 4), (4, 6)), skip={3: "the worker died on this row"})
-    done = worked(tmp_path, ["a"] * 6, spec_of("Plain"), care=care, mark=pieces.append)
+    retry = RetryPlan(pieces=((0, 3), (3, 4), (4, 6)), skip={3: "the worker died on this row"})
+    done = worked(tmp_path, ["a"] * 6, spec_of("Plain"), retry=retry, mark=pieces.append)
     assert pieces == [(0, 3), (4, 6)]
     assert [(bad.row, bad.reason) for bad in done.failed] == [(3, "the worker died on this row")]
     assert positions(done) == [0, 1, 2, 4, 5]
@@ -109,7 +109,7 @@ def test_errors_travel_between_processes(kind):
 
 
 def test_done_and_spec_travel_between_processes():
-    done = Done(1, b"", [], 0.5)
+    done = BlockResult(1, b"", [], 0.5)
     spec = spec_of("Plain", writes=pa.schema({"a": pa.list_(pa.float32())}))
     assert pickle.loads(pickle.dumps(done)) == done
     assert pickle.loads(pickle.dumps(spec)) == spec

@@ -27,14 +27,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from moralscope.batch.child import one_thread
 from moralscope.batch.sources import Corpus
-from moralscope.batch.threads import one_thread
 from moralscope.batch.types import Task
 from moralscope.batch.working import (
+    BlockResult,
     BlockWorker,
-    Care,
-    Done,
     Piece,
+    RetryPlan,
     WorkSpec,
     fixed_pieces,
 )
@@ -86,96 +86,96 @@ class LocalEngine:
 
     def run(
         self, tasks: Iterable[Task], corpus: Corpus, spec: WorkSpec
-    ) -> Generator[Done, None, None]:
+    ) -> Generator[BlockResult, None, None]:
         """Yield results as they come; an error or closing ends the workers at once."""
         supervisor = _Supervisor(iter(tasks), corpus, spec, self._call_rows)
         try:
             yield from supervisor.through(self._workers)
-            supervisor.dismiss()
+            supervisor.stop_idle()
         finally:
             supervisor.kill()
 
 
 @dataclass(slots=True)
-class _Order:
+class _Assignment:
     """A task as it is given to a worker, and what has become of it before."""
 
     task: Task
     rows: int  # a call
-    care: Care = field(default_factory=Care)
+    retry: RetryPlan = field(default_factory=RetryPlan)
     deaths: int = 0
 
     def bounds(self) -> list[int]:
         """Return where its pieces begin and end."""
-        pieces = self.care.pieces or fixed_pieces(len(self.task.positions), self.rows)
+        pieces = self.retry.pieces or fixed_pieces(len(self.task.positions), self.rows)
         return [pieces[0][0], *(stop for _, stop in pieces)]
 
     def cut(self, piece: Piece) -> None:
         """Make halves of a piece."""
         start, stop = piece
         points = sorted({*self.bounds(), start, (start + stop) // 2, stop})
-        self.care = Care(tuple(pairwise(points)), self.care.skip)
+        self.retry = RetryPlan(tuple(pairwise(points)), self.retry.skip)
 
-    def give_up(self, place: int) -> None:
+    def skip_row(self, place: int) -> None:
         """Leave a row out: it has killed its worker."""
-        self.care = Care(self.care.pieces, {**self.care.skip, place: _DIED})
+        self.retry = RetryPlan(self.retry.pieces, {**self.retry.skip, place: _DIED})
 
 
 @dataclass(slots=True)
-class _Seat:
+class WorkerSlot:
     """A worker and what it was given; `at` is the piece it said it would compute."""
 
     process: BaseProcess
     connection: "Connection[Any, Any]"
-    orders: deque[_Order] = field(default_factory=deque)
+    assignments: deque[_Assignment] = field(default_factory=deque)
     ready: bool = False
     at: Piece | None = None
 
 
 class _Supervisor:
-    """Starts workers, gives them orders two at a time, listens, replaces the dead."""
+    """Starts workers, gives them assignments two at a time, listens, replaces the dead."""
 
     def __init__(self, tasks: Iterator[Task], corpus: Corpus, spec: WorkSpec, rows: int) -> None:
         self._tasks = tasks
         self._corpus = corpus
         self._spec = spec
         self._rows = rows
-        self._again: deque[_Order] = deque()
-        self._seats: list[_Seat] = []
-        self._unborn = 0
+        self._again: deque[_Assignment] = deque()
+        self._slots: list[WorkerSlot] = []
+        self._failed_starts = 0
         self._deaths = 0  # since a block was finished
         self._strained: set[int] = set()
 
-    def through(self, workers: int) -> Iterator[Done]:
+    def through(self, workers: int) -> Iterator[BlockResult]:
         """Yield the results of all tasks."""
-        self._again += [_Order(task, self._rows) for task in islice(self._tasks, workers)]
+        self._again += [_Assignment(task, self._rows) for task in islice(self._tasks, workers)]
         for _ in range(len(self._again)):
-            self._seats.append(self._hire())
-        while self._again or any(seat.orders for seat in self._seats):
-            for connection in wait([seat.connection for seat in self._seats]):
-                seat = next(each for each in self._seats if each.connection is connection)
-                done = self._hear(seat)
+            self._slots.append(self._start_worker())
+        while self._again or any(slot.assignments for slot in self._slots):
+            for connection in wait([slot.connection for slot in self._slots]):
+                slot = next(each for each in self._slots if each.connection is connection)
+                done = self._receive(slot)
                 if done is not None:
                     yield done
 
-    def dismiss(self) -> None:
+    def stop_idle(self) -> None:
         """Let idle workers leave in their own time."""
-        for seat in self._seats:
+        for slot in self._slots:
             with contextlib.suppress(OSError):
-                seat.connection.send(None)
-        for seat in self._seats:
-            seat.process.join(_PATIENCE)
+                slot.connection.send(None)
+        for slot in self._slots:
+            slot.process.join(_PATIENCE)
 
     def kill(self) -> None:
         """End all workers; there is nothing in them that must be saved."""
-        for seat in self._seats:
-            if seat.process.is_alive():
-                seat.process.kill()
-            seat.process.join()
-            seat.connection.close()
-        self._seats.clear()
+        for slot in self._slots:
+            if slot.process.is_alive():
+                slot.process.kill()
+            slot.process.join()
+            slot.connection.close()
+        self._slots.clear()
 
-    def _hire(self) -> _Seat:
+    def _start_worker(self) -> WorkerSlot:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(
@@ -184,79 +184,79 @@ class _Supervisor:
         with one_thread(), _no_interrupts(), _no_main():
             process.start()
         theirs.close()  # so that the death of the worker is the end of the pipe
-        return _Seat(process, ours)
+        return WorkerSlot(process, ours)
 
-    def _give(self, seat: _Seat) -> None:
-        while len(seat.orders) < _AHEAD:
+    def _assign(self, slot: WorkerSlot) -> None:
+        while len(slot.assignments) < _AHEAD:
             if self._again:
-                order = self._again.popleft()
+                assignment = self._again.popleft()
             else:
                 task = next(self._tasks, None)
                 if task is None:
                     return
-                order = _Order(task, self._rows)
-            seat.orders.append(order)
+                assignment = _Assignment(task, self._rows)
+            slot.assignments.append(assignment)
             with contextlib.suppress(OSError):  # dead already: heard of in a moment
-                seat.connection.send((order.task, order.rows, order.care))
+                slot.connection.send((assignment.task, assignment.rows, assignment.retry))
 
-    def _hear(self, seat: _Seat) -> Done | None:
+    def _receive(self, slot: WorkerSlot) -> BlockResult | None:
         try:
-            kind, content = seat.connection.recv()
+            kind, content = slot.connection.recv()
         except (EOFError, OSError):
-            self._bury(seat)
+            self._replace_dead(slot)
             return None
         if kind == "at":
-            seat.at = content
+            slot.at = content
         elif kind == "ready":
-            seat.ready, self._unborn = True, 0
-            self._give(seat)
+            slot.ready, self._failed_starts = True, 0
+            self._assign(slot)
         elif kind == "broken":
             raise content
         else:
-            seat.orders.popleft()
-            seat.at = None
+            slot.assignments.popleft()
+            slot.at = None
             self._deaths = 0
-            self._give(seat)
-            done: Done = content
+            self._assign(slot)
+            done: BlockResult = content
             return done
         return None
 
-    def _bury(self, seat: _Seat) -> None:
+    def _replace_dead(self, slot: WorkerSlot) -> None:
         """Replace a dead worker; what it had goes to the next one that is free."""
-        seat.process.join()
-        seat.connection.close()
-        self._seats.remove(seat)
-        code = seat.process.exitcode
-        if not seat.ready:
-            self._unborn += 1
-            if self._unborn >= _STARTS:
+        slot.process.join()
+        slot.connection.close()
+        self._slots.remove(slot)
+        code = slot.process.exitcode
+        if not slot.ready:
+            self._failed_starts += 1
+            if self._failed_starts >= _STARTS:
                 raise MoralscopeError(
                     f"the workers die as they start (exit code {code})",
                     "give fewer --workers, then go on with --resume",
                 )
-        elif seat.orders:
-            self._learn(seat.orders[0], seat.at, code)
-        self._again.extendleft(reversed(seat.orders))
-        self._seats.append(self._hire())
+        elif slot.assignments:
+            self._plan_retry(slot.assignments[0], slot.at, code)
+        self._again.extendleft(reversed(slot.assignments))
+        self._slots.append(self._start_worker())
 
-    def _learn(self, order: _Order, at: Piece | None, code: int | None) -> None:
-        """Decide how to give an order again whose worker died on it."""
-        order.deaths += 1
+    def _plan_retry(self, assignment: _Assignment, at: Piece | None, code: int | None) -> None:
+        """Decide how to give an assignment again whose worker died on it."""
+        assignment.deaths += 1
         self._deaths += 1
-        number = order.task.block.number
+        number = assignment.task.block.number
         log.info("a worker died (exit code %s) on block %d at %s", code, number, at)
         if self._deaths >= _DEATHS:
             raise MoralscopeError(
                 f"the workers died {_DEATHS} times and finished nothing (exit code {code})",
                 "give fewer --workers, then go on with --resume",
             )
-        if at is None or order.deaths == 1:
+        if at is None or assignment.deaths == 1:
             return
         if at[1] - at[0] == 1:
-            order.give_up(at[0])
+            assignment.skip_row(at[0])
             self._strained.discard(number)
             return
-        order.cut(at)
+        assignment.cut(at)
         self._strained.add(number)
         if len(self._strained) >= _STRAINED and self._rows > 1:
             self._rows //= 2
@@ -291,13 +291,13 @@ def _no_main() -> Iterator[None]:
 def _serve(connection: "Connection[Any, Any]", corpus: Corpus, spec: WorkSpec) -> None:
     """Be a worker: load once, then do what comes until there is no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and ends the run
-    orders: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(connection, orders), daemon=True).start()
+    assignments: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(connection, assignments), daemon=True).start()
     try:
         worker = BlockWorker(corpus, spec, lambda piece: connection.send(("at", piece)))
         connection.send(("ready", None))
-        while (order := orders.get()) is not None:
-            connection.send(("done", worker(*order)))
+        while (assignment := assignments.get()) is not None:
+            connection.send(("done", worker(*assignment)))
             _give_memory_back()
     except MemoryError:
         os._exit(1)  # like being killed for it: another worker tries with less
@@ -317,11 +317,11 @@ def _give_memory_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _listen(connection: "Connection[Any, Any]", orders: "queue.SimpleQueue[Any]") -> None:
-    """Take orders in at once, so that the parent never waits; end with the parent."""
+def _listen(connection: "Connection[Any, Any]", assignments: "queue.SimpleQueue[Any]") -> None:
+    """Take assignments in at once, so that the parent never waits; end with the parent."""
     with contextlib.suppress(EOFError, OSError):
-        while (order := connection.recv()) is not None:
-            orders.put(order)
-        orders.put(None)
+        while (assignment := connection.recv()) is not None:
+            assignments.put(assignment)
+        assignments.put(None)
         return
     os._exit(0)

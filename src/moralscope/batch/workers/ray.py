@@ -19,11 +19,11 @@ from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from moralscope.batch.child import ONE_THREAD
 from moralscope.batch.sources import Corpus
-from moralscope.batch.threads import ONE_THREAD
-from moralscope.batch.types import Block, Failed, Task
+from moralscope.batch.types import Block, FailedRow, Task
 from moralscope.batch.workers.local import LocalEngine, useful_cores
-from moralscope.batch.working import BlockWorker, Done, WorkSpec
+from moralscope.batch.working import BlockResult, BlockWorker, WorkSpec
 from moralscope.core.errors import InputError, MissingExtra, MoralscopeError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class RayEngine:
 
     def run(
         self, tasks: Iterable[Task], corpus: Corpus, spec: WorkSpec
-    ) -> Generator[Done, None, None]:
+    ) -> Generator[BlockResult, None, None]:
         """Yield results as they come; closing it ends the actors."""
         ours = _connect(self._options)
         workers = self._options.workers or _cluster_cores()
@@ -80,7 +80,7 @@ class RayEngine:
 
     def _wave(
         self, wave: Sequence[Task], corpus: Corpus, spec: WorkSpec, workers: int
-    ) -> Iterator[Done]:
+    ) -> Iterator[BlockResult]:
         missing = {task.block.number: task for task in wave}
         for done in self._mapped(wave, corpus, spec, workers):
             if missing.pop(done.number, None) is not None:
@@ -92,7 +92,7 @@ class RayEngine:
 
     def _mapped(
         self, wave: Sequence[Task], corpus: Corpus, spec: WorkSpec, workers: int
-    ) -> Iterator[Done]:
+    ) -> Iterator[BlockResult]:
         """Map a wave over actors. Blocks that killed theirs too often do not come back."""
         ray, data = _module("ray"), _module("ray.data")
         _settle(data.DataContext.get_current())
@@ -152,13 +152,13 @@ class _Actor:
         file = str(row.pop("file"))
         block = Block(file=file, **{name: int(each) for name, each in row.items()})
         if self._begin(block.number) > _TRIES:
-            return _columns(Done(block.number, b"", [], 0.0), _DEADLY)
+            return _columns(BlockResult(block.number, b"", [], 0.0), _DEADLY)
         try:
             if self._error is not None:
                 raise self._error
             done = self._worker(Task(block, own), self._call_rows)
         except Exception as error:
-            return _columns(Done(block.number, b"", [], 0.0), _told(error))
+            return _columns(BlockResult(block.number, b"", [], 0.0), _told(error))
         return _columns(done, "")
 
     def _begin(self, number: int) -> int:
@@ -166,7 +166,7 @@ class _Actor:
         return count
 
 
-def _columns(done: Done, error: str) -> dict[str, list[Any]]:
+def _columns(done: BlockResult, error: str) -> dict[str, list[Any]]:
     failed = json.dumps([asdict(each) for each in done.failed])
     return {
         "number": [done.number],
@@ -177,11 +177,11 @@ def _columns(done: Done, error: str) -> dict[str, list[Any]]:
     }
 
 
-def _done(row: dict[str, Any]) -> Done:
+def _done(row: dict[str, Any]) -> BlockResult:
     if row["error"]:
         raise _raised(json.loads(row["error"]))
-    failed = [Failed(**each) for each in json.loads(row["failed"])]
-    return Done(row["number"], row["results"], failed, row["seconds"])
+    failed = [FailedRow(**each) for each in json.loads(row["failed"])]
+    return BlockResult(row["number"], row["results"], failed, row["seconds"])
 
 
 def _told(error: Exception) -> str:
