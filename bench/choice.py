@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 from sentence_transformers import SentenceTransformer
 
-from moralscope.axes.choice import ChoiceMachine, load_template
+from moralscope.axes.choice import ChoiceMachine
+from moralscope.axes.templates import load_template
 from moralscope.models.encoders import TextEncoder
 from moralscope.models.encoders.cache import EmbeddingCache
 from moralscope.models.encoders.sentence_transformer import SentenceTransformerBackend

@@ -20,9 +20,10 @@ import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
 
-from moralscope.axes.build import AxisOptions
+from moralscope.axes.build import LocalModels, build_axis
 from moralscope.axes.direction import load_paper
 from moralscope.axes.drift import int8_drift
+from moralscope.axes.options import AxisOptions
 from moralscope.models.encoders import TextEncoder
 from moralscope.models.encoders.sentence_transformer import SentenceTransformerBackend
 from moralscope.models.store import Store
@@ -79,7 +80,9 @@ def compare(name: str, texts: list[str], options: argparse.Namespace) -> bool:
     difference = float(np.abs(plain.encode(texts) - encoders[0].encode(texts)).max())
     print(f"  float32 rows differ from plain by {difference:.1e} at most (bar 1e-5)")
     paper = load_paper()
-    drift = int8_drift([*paper.atomic, *paper.contextual], AxisOptions("direction"), *encoders)
+    options = AxisOptions(axis="direction")
+    axes = [build_axis(options, LocalModels(encoder)) for encoder in encoders]
+    drift = int8_drift([*paper.atomic, *paper.contextual], *axes)
     print(f"  {drift} (bar 0.99)", flush=True)
     return bool(met and difference <= 1e-5 and (drift.spearman or 0) >= 0.99)
 

@@ -9,10 +9,10 @@ import statistics
 import sys
 import time
 
-from moralscope.axes.build import AxisOptions
-from moralscope.axes.judge.job import judge
+from moralscope.axes.build import build_axis
+from moralscope.axes.options import ScoreOptions
+from moralscope.axes.score import score
 from moralscope.models.encoders import load_encoder
-from moralscope.stories.experts import prepare_experts
 
 VERBS = ("help", "kill", "greet", "lie to", "pay", "ignore", "thank", "rob", "visit", "trust")
 NOUNS = ("people", "a friend", "my boss", "the old man next door", "strangers on the bus")
@@ -28,14 +28,15 @@ def actions(count: int) -> list[str]:
 def main() -> None:
     name = sys.argv[1] if len(sys.argv) > 1 else "mpnet"
     texts = actions(int(sys.argv[2]) if len(sys.argv) > 2 else 1000)
-    encoder, experts = load_encoder(name, cached=False), prepare_experts(name)
-    options = AxisOptions("judge")
+    encoder = load_encoder(name, cached=False)
+    options = ScoreOptions(axis="judge", experts=name)
+    axis = build_axis(options)
     took: dict[str, list[float]] = {"encode": [], "judge": []}
     for _ in range(RUNS + 1):
         start = time.perf_counter()
         encoder.encode(texts)
         middle = time.perf_counter()
-        judge(texts, options=options, experts=experts)
+        score(texts, options, built=axis)
         took["encode"].append(middle - start)
         took["judge"].append(time.perf_counter() - middle)
     encode, judged = (statistics.median(took[key][1:]) for key in ("encode", "judge"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from moralscope.axes.demo import demo
+from moralscope.axes.score import demo
 from moralscope.cli.output import score_table
 
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from moralscope.axes.compare import compare
     from moralscope.axes.compare_runs.compare import compare_runs
     from moralscope.axes.correlate import correlate_words
-    from moralscope.axes.judge.job import judge
     from moralscope.axes.rank import rank
     from moralscope.axes.score import score
     from moralscope.io.run_records import write_record
@@ -50,7 +49,6 @@ _HOMES = {
     "evaluate": "moralscope.stories.evaluate",
     "extract": "moralscope.words.extract",
     "generate": "moralscope.stories.generate",
-    "judge": "moralscope.axes.judge.job",
     "load_edited": "moralscope.models.encoders.loading",
     "load_encoder": "moralscope.models.encoders",
     "load_stories": "moralscope.stories.data_files",
@@ -82,7 +80,6 @@ __all__ = [
     "evaluate",
     "extract",
     "generate",
-    "judge",
     "load_edited",
     "load_encoder",
     "load_generator",

@@ -1,19 +1,24 @@
-"""What every `MoralAxis` promises: choice, directions by pca and by labels, the judge."""
+"""What every `Axis` promises: choice, directions by pca and by labels, the judge."""
 
+import json
+import pickle
 from dataclasses import replace
 
 import pytest
 
-from moralscope.axes.build import AxisOptions, build_axis
-from moralscope.core.protocols import MoralAxis
+from moralscope.axes.build import LocalModels, build_axis
+from moralscope.axes.options import AXES as KINDS
+from moralscope.axes.options import AxisOptions
+from moralscope.core.protocols import Axis
+from moralscope.core.records import to_plain
 from moralscope.models.encoders import load_encoder
 
 AXES = {
-    "choice": AxisOptions("choice"),
-    "direction-pca": AxisOptions("direction"),
-    "direction-labelled": AxisOptions("direction", fit="labelled"),
-    "judge": AxisOptions("judge"),
-    "judge-norm": AxisOptions("judge", norm="It's wrong to hurt people."),
+    "choice": AxisOptions(axis="choice"),
+    "direction-pca": AxisOptions(axis="direction"),
+    "direction-labelled": AxisOptions(axis="direction", fit="labelled"),
+    "judge": AxisOptions(axis="judge", encoder="scripted"),
+    "judge-norm": AxisOptions(axis="judge", encoder="scripted", norm="It's wrong to hurt people."),
 }
 ACTIONS = ["kill people", "help people", "kill time", "eat meat", "go to church"]
 
@@ -25,16 +30,43 @@ def options(request):
 
 @pytest.fixture(scope="module")
 def axis(options):
-    return build_axis(options, load_encoder("scripted"))
+    return build_axis(options, LocalModels(load_encoder("scripted")))
 
 
 def numbers(score):
     return (score.score, score.prompts)
 
 
-def test_is_a_moral_axis_with_the_name_that_was_asked_for(axis, options):
-    assert isinstance(axis, MoralAxis)
-    assert axis.name == options.name
+def test_every_axis_there_is_is_tried():
+    assert {options.axis for options in AXES.values()} == set(KINDS)
+
+
+def test_is_an_axis_with_the_name_that_was_asked_for(axis, options):
+    assert isinstance(axis, Axis)
+    assert axis.name == axis.card.config["axis"] == options.axis
+
+
+def test_the_card_can_be_written_into_a_record_and_names_the_weights(axis):
+    card = axis.card
+    json.dumps(to_plain([card.config, card.statistics, card.warnings, card.doubts]))
+    assert all(len(model.sha256) > 8 for model in card.models)
+    assert {"interval", "wordings"} & card.config.keys() or axis.name == "judge"
+
+
+def test_rows_are_scored_as_their_actions_and_written_in_full(axis, options):
+    rows = [{"action": action} for action in ACTIONS]
+    run = axis.score_rows(rows)
+    assert list(run.results) == axis.score(ACTIONS)
+    json.dumps(to_plain([run.config, run.statistics, run.warnings]))
+    for name in KINDS[options.axis].writes:
+        assert name in to_plain(run.results[0])
+
+
+def test_the_state_can_be_sent_to_a_worker_and_gives_the_same_axis(axis, options):
+    state = pickle.loads(pickle.dumps(axis.state))
+    moved = replace(options, template="moral", axis_file=None, fit_actions=None)
+    again = build_axis(moved, LocalModels(load_encoder("scripted")), state=state)
+    assert again.score(ACTIONS) == axis.score(ACTIONS)
 
 
 def test_scores_come_in_the_order_given(axis):
@@ -75,13 +107,13 @@ def test_a_score_is_the_mean_of_its_prompts_inside_its_interval(axis):
 def test_the_seed_moves_intervals_and_nothing_else(options):
     def scored(seed):
         seeded = replace(options, seed=seed)
-        return build_axis(seeded, load_encoder("scripted")).score(ACTIONS)
+        return build_axis(seeded, LocalModels(load_encoder("scripted"))).score(ACTIONS)
 
     first, same, other = scored(1), scored(1), scored(2)
     assert first == same
     assert [(s.score, s.prompts) for s in first] == [(s.score, s.prompts) for s in other]
     moved = [(s.low, s.high) for s in first] != [(s.low, s.high) for s in other]
-    assert moved == (options.name != "judge")  # a range over wordings draws nothing
+    assert moved == (options.axis != "judge")  # a range over wordings draws nothing
 
 
 def test_paraphrases_join_the_mean_and_the_interval(axis):
@@ -110,6 +142,6 @@ def test_an_empty_list_has_no_scores(axis):
 def test_positive_is_good_on_a_real_encoder(options, minilm):
     if options.norm:
         pytest.skip("a norm decides what is good")
-    axis = build_axis(options, minilm)
+    axis = build_axis(replace(options, encoder=minilm.name), LocalModels(minilm))
     bad, good = axis.score(["kill people", "help people"])
     assert bad.high < good.low

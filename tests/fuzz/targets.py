@@ -61,7 +61,7 @@ def _stories(path: Path) -> Any:
 
 
 def _template(path: Path) -> Any:
-    from moralscope.axes.choice.templates import load_template
+    from moralscope.axes.templates import load_template
 
     return load_template(str(path)).questions("kill time")
 

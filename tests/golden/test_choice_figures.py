@@ -43,8 +43,8 @@ def test_the_published_biases_give_the_published_figures():
     """Our statistics on the authors' own numbers: r = 0.73, t = 10.20, means and sds."""
     import json
 
-    from moralscope.axes.choice import load_paper
     from moralscope.stats import correlate, summarise, t_test
+    from moralscope.words.paper import load_paper
 
     path = data_file("figures/mcm_dos_donts.json")
     if path is None:

@@ -1,10 +1,9 @@
 """Compare encoders on the same actions: where they differ, how surely, and how alike they order.
 
 Scores of different encoders lie on different scales, so each encoder's are first put on a common
-one (see `compare`). Knows nothing of how an axis scores: any axis of `jobs.axes` will do.
+one (see `compare`). Knows nothing of how an axis scores: any axis will do.
 """
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -13,14 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.axes.build import Axis, AxisOptions, Report, build_axis
-from moralscope.axes.direction import DirectionAxis
-from moralscope.axes.score import direction_warnings
+from moralscope.axes.build import LocalModels, build_axis
+from moralscope.axes.options import CompareOptions
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Encoder
+from moralscope.core.options import chosen_options
+from moralscope.core.protocols import Axis, AxisCard, Encoder, Report
 from moralscope.core.records import NOT_ADVICE, ActionScore, ModelRef, RunRecord
 from moralscope.io.actions import ActionList, check_actions
-from moralscope.models.encoders import load_encoder
 from moralscope.stats import (
     Correlation,
     PairedDifferences,
@@ -39,11 +37,8 @@ MIN_ACTIONS = 3
 LEVEL = 0.05
 NEGLIGIBLE = 1e-4  # standardised: below it two scores differ by the rounding of float32 rows
 _DISPUTED = 10
-_OWN_UNIT = ("direction",)  # axes whose scores already are in a stated unit
-_SCALES = {
-    "run": "z-score of each encoder against the actions of this run, each prompt centred",
-    "axis": "the axis's own unit, without what a prompt does to all actions alike",
-}
+_RUN_SCALE = "z-score of each encoder against the actions of this run, each prompt centred"
+_OWN_SCALE = "the axis's own unit, without what a prompt does to all actions alike"
 _MEANING = (
     "a significant difference would hold with other wordings of the questions; it does not say "
     "which model is right"
@@ -110,15 +105,14 @@ FIGURES: Mapping[str, Callable[[PairSummary], float]] = {
 }  # what a gate may ask for
 
 
-def compare(  # noqa: PLR0913 (the public door of the package: one keyword for each option)
+def compare(
     actions: Sequence[str] | ActionList,
+    options: CompareOptions | None = None,
     *,
-    encoders: Sequence[str | Encoder],
-    axis: str | AxisOptions = "choice",
-    gate: str | None = None,
-    seed: int = 0,
+    encoders: Sequence[str | Encoder] | None = None,
+    built: Sequence[Axis] | None = None,
     report: Report | None = None,
-    build: Callable[[AxisOptions, Encoder], Axis] = build_axis,
+    **given: Any,
 ) -> RunRecord:
     """Score the same actions with every encoder and compare each pair of encoders.
 
@@ -126,27 +120,24 @@ def compare(  # noqa: PLR0913 (the public door of the package: one keyword for e
     ----------
     actions
         Three or more; one that is given twice counts once.
+    options
+        `CompareOptions`, or its fields as keywords: `axis`, `template`, `fit`, `gate`, `seed`.
+        Limits of a `gate` (see `FIGURES`) must hold for every pair; the result is in
+        `statistics["gate"]`, and its `require()` raises `GateNotMet`.
     encoders
         Two or more names, folders, hub ids or `Encoder` objects. Two of the same name are told
         apart by the start of their checksum.
-    axis
-        `choice`, `direction`, or `AxisOptions`.
-    gate
-        Limits such as "r>=0.7 and changed<=3" (see `FIGURES`); each must hold for every pair.
-        The result is in `statistics["gate"]`; its `require()` raises `GateNotMet`.
-    seed
-        Seeds every interval.
+    built
+        The axis of each encoder, where they are built already.
     report
         Called with (done, total) as the work goes on.
-    build
-        What makes each encoder's axis; who keeps axes for many calls gives them here.
 
     Notes
     -----
-    Common scale: on a direction the axis's own unit; otherwise z-scores against the actions of
-    this run, every prompt centred, so that a model's taste for yes and its range drop out.
-    Per action the two encoders' values are paired prompt by prompt: interval, p and smallest
-    detectable effect are those of `engine.stats.paired`, Holm-corrected over actions x pairs.
+    Common scale: the axis's own unit where it has one (a direction); otherwise z-scores against
+    the actions of this run, every prompt centred, so that a model's taste for yes and its range
+    drop out. Per action the two encoders' values are paired prompt by prompt: interval, p and
+    smallest detectable effect are those of `stats.paired`, Holm-corrected over actions x pairs.
 
     Examples
     --------
@@ -154,56 +145,61 @@ def compare(  # noqa: PLR0913 (the public door of the package: one keyword for e
     >>> record.statistics["pairs"][0].significant
     0
     """
-    limits = parse_gate(gate, FIGURES) if gate is not None else None
+    models = [each if isinstance(each, Encoder) else None for each in encoders or ()]
+    if encoders is not None:
+        names = [each.name if isinstance(each, Encoder) else str(each) for each in encoders]
+        given["encoders"] = tuple(names)
+    chosen = chosen_options(CompareOptions, options, given)
+    limits = parse_gate(chosen.gate, FIGURES) if chosen.gate is not None else None
     listed, notes = _distinct(
         actions if isinstance(actions, ActionList) else check_actions(actions)
     )
-    options = dataclasses.replace(AxisOptions(axis) if isinstance(axis, str) else axis, seed=seed)
-    if len(encoders) < 2:
-        raise InputError(f"{len(encoders)} encoder was given", "give two or more to compare")
-    models = [load_encoder(item) if isinstance(item, str) else item for item in encoders]
-    labels = label(models)
-    axes = [build(options, model) for model in models]
+    axes = built or [
+        build_axis(chosen.for_encoder(name), LocalModels(model))
+        for name, model in zip(
+            chosen.encoders, models or [None] * len(chosen.encoders), strict=True
+        )
+    ]
+    refs = [axis.card.models[0] for axis in axes]
+    labels = label(refs)
     raw = dict(zip(labels, _score(axes, listed, report), strict=True))
-    scale = "axis" if options.name in _OWN_UNIT else "run"
-    tables = {name: _standardise(name, rows, scale) for name, rows in raw.items()}
-    found = {pair: _differences(tables, pair, seed) for pair in combinations(labels, 2)}
+    own_unit = axes[0].card.own_unit
+    tables = {name: _standardise(name, rows, own_unit=own_unit) for name, rows in raw.items()}
+    found = {pair: _differences(tables, pair, chosen.seed) for pair in combinations(labels, 2)}
     results = _results(listed.actions, raw, tables, found)
-    pairs = [_summary(pair, tables, results, found, seed) for pair in found]
+    pairs = [_summary(pair, tables, results, found, chosen.seed) for pair in found]
+    doubts = [
+        f"{name}: {line}"
+        for name, axis in zip(labels, axes, strict=True)
+        for line in axis.card.doubts
+    ]
     return RunRecord(
         "compare",
-        seed=seed,
-        config=_config(labels, options, scale, tables),
-        models=[ModelRef(name, m.checksum) for name, m in zip(labels, models, strict=True)],
+        seed=chosen.seed,
+        config=_config(labels, axes[0].card, tables),
+        models=[ModelRef(name, ref.sha256) for name, ref in zip(labels, refs, strict=True)],
         results=results,
         statistics={
             "pairs": pairs,
             "most_disputed": _disputed(results),
             "gate": _gate(limits, pairs),
         },
-        warnings=[
-            NOT_ADVICE,
-            _MEANING,
-            *notes,
-            *_same_weights(labels, models),
-            *_doubts(labels, axes),
-        ],
+        warnings=[NOT_ADVICE, _MEANING, *notes, *_same_weights(labels, refs), *doubts],
     )
 
 
-def label(encoders: Sequence[Encoder]) -> list[str]:
-    """Return a name for each encoder that no other one has.
+def label(models: Sequence[ModelRef]) -> list[str]:
+    """Return a name for each model that no other one has.
 
     Examples
     --------
-    >>> model = load_encoder("scripted")
-    >>> [name.partition("@")[0] for name in label([model, model])], len(set(label([model, model])))
-    (['scripted', 'scripted'], 2)
+    >>> label([ModelRef("minilm", "0123456789"), ModelRef("minilm", "0123456789")])
+    ['minilm@01234567', 'minilm@01234567 (2)']
     """
-    names = [encoder.name for encoder in encoders]
+    names = [model.name for model in models]
     labels: list[str] = []
-    for name, encoder in zip(names, encoders, strict=True):
-        own = name if names.count(name) == 1 else f"{name}@{encoder.checksum[:8]}"
+    for model in models:
+        own = model.name if names.count(model.name) == 1 else f"{model.name}@{model.sha256[:8]}"
         copies = sum(other == own or other.startswith(f"{own} (") for other in labels)
         labels.append(f"{own} ({copies + 1})" if copies else own)
     return labels
@@ -240,7 +236,7 @@ def _score(
     return found
 
 
-def _standardise(name: str, rows: Sequence[ActionScore], scale: str) -> Floats:
+def _standardise(name: str, rows: Sequence[ActionScore], *, own_unit: bool) -> Floats:
     """Return (actions, prompts) on the common scale; an action's score is its row's mean."""
     table = np.array([row.prompts or (row.score,) for row in rows], dtype=np.float64)
     if not np.isfinite(table).all():
@@ -249,7 +245,7 @@ def _standardise(name: str, rows: Sequence[ActionScore], scale: str) -> Floats:
         raise InputError(
             f"{name} gives every action the same score", "give actions that differ more"
         )
-    return without_column_effects(table) if scale == "axis" else z_scores(table)
+    return without_column_effects(table) if own_unit else z_scores(table)
 
 
 def _differences(tables: Mapping[str, Floats], pair: Pair, seed: int) -> PairedDifferences:
@@ -317,16 +313,13 @@ def _summary(
     )
 
 
-def _config(
-    labels: Sequence[str], options: AxisOptions, scale: str, tables: Mapping[str, Floats]
-) -> dict[str, Any]:
+def _config(labels: Sequence[str], card: AxisCard, tables: Mapping[str, Floats]) -> dict[str, Any]:
     actions, prompts = tables[labels[0]].shape
+    named = ("axis", "template", "fit", "norm")
     return {
         "encoders": list(labels),
-        "axis": options.name,
-        "template": options.template,
-        **({"fit": options.fit} if options.name in _OWN_UNIT else {}),
-        "scale": _SCALES[scale],
+        **{name: card.config[name] for name in named if name in card.config},
+        "scale": _OWN_SCALE if card.own_unit else _RUN_SCALE,
         "actions": actions,
         "prompts": prompts,
         "interval": "95 % paired bootstrap over prompts, widened for their number",
@@ -351,18 +344,9 @@ def _disputed(results: Sequence[ComparedAction]) -> list[str]:
     return [row.action for row in widest]
 
 
-def _same_weights(labels: Sequence[str], models: Sequence[Encoder]) -> list[str]:
+def _same_weights(labels: Sequence[str], models: Sequence[ModelRef]) -> list[str]:
     return [
         f"{labels[a]} and {labels[b]} have the same weights"
         for a, b in combinations(range(len(models)), 2)
-        if models[a].checksum == models[b].checksum
-    ]
-
-
-def _doubts(labels: Sequence[str], axes: Sequence[Axis]) -> list[str]:
-    return [
-        f"{name}: {line}"
-        for name, axis in zip(labels, axes, strict=True)
-        if isinstance(axis, DirectionAxis)
-        for line in direction_warnings(axis.direction)
+        if models[a].sha256 == models[b].sha256
     ]

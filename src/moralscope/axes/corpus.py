@@ -13,7 +13,8 @@ from typing import Any
 
 from moralscope.axes import corpus_figures as figures
 from moralscope.axes import corpus_prepare as preparing
-from moralscope.axes.corpus_prepare import Prepared, ScoreOptions
+from moralscope.axes.corpus_prepare import Prepared
+from moralscope.axes.options import AXES, ScoreOptions
 from moralscope.batch.child import in_child
 from moralscope.batch.finding import shown
 from moralscope.batch.folder import INNER, ROW, RunFolder
@@ -39,8 +40,7 @@ SUFFIXES = (".csv", ".jsonl", ".ndjson", ".parquet")
 _PACKED = (".gz", ".zst")
 _SCRIPTED = "scripted"
 _COLUMNS = {
-    "score": preparing.SCORE_COLUMNS,
-    "judge": preparing.JUDGE_COLUMNS,
+    **{name: kind.columns for name, kind in AXES.items()},
     "audit": preparing.AUDIT_COLUMNS,
     "collect": preparing.COLLECT_COLUMNS,
 }
@@ -99,11 +99,11 @@ def is_table(given: str) -> bool:
 
 
 def parse_corpus_columns(text: str | None, job: str) -> dict[str, str]:
-    """Read `--columns` of a corpus run: ours=theirs, by commas.
+    """Read `--columns` of a corpus run: ours=theirs, by commas. `job` is an axis, audit or collect.
 
     Examples
     --------
-    >>> parse_corpus_columns("action=reply", "score")
+    >>> parse_corpus_columns("action=reply", "choice")
     {'action': 'reply'}
     """
     return parse_columns(text, (*_COLUMNS[job], "id"), like="action=reply")
@@ -185,10 +185,8 @@ def _asked(
             asked.filters in ("none", _SCRIPTED) or asked.encoder == _SCRIPTED
         )
         return "collect", preparing.prepare_collect, (asked, columns), light
-    if asked.axis.name == "judge":
-        light = (asked.axis.experts or asked.encoder) == _SCRIPTED
-        return "judge", preparing.prepare_judge, (asked.axis, asked.encoder, columns), light
-    return "score", preparing.prepare_score, (asked, columns), asked.name == _SCRIPTED
+    light = (asked.experts or asked.encoder) == _SCRIPTED
+    return asked.axis, preparing.prepare_score, (asked, columns), light
 
 
 def _sized(asked: Any, options: CorpusOptions) -> CorpusOptions:

@@ -12,20 +12,15 @@ from hashlib import sha256
 from typing import Any
 
 from moralscope.axes import corpus_works as works
-from moralscope.axes.build import AxisOptions, asking_for, build_axis
-from moralscope.axes.choice import load_template
-from moralscope.axes.direction import DirectionAxis, load_paper
-from moralscope.axes.drift import EXACT, arithmetic_of, int8_drift
-from moralscope.axes.judge.job import EXPERTS, TRAINED
-from moralscope.axes.judge.job import check_options as check_judge
-from moralscope.axes.judge.judge import COLUMNS as SENTENCES
-from moralscope.axes.score import axis_warnings, describe_direction
+from moralscope.axes.build import EXACT, LocalModels, build_axis, question_encoder
+from moralscope.axes.direction import load_paper
+from moralscope.axes.drift import int8_drift
+from moralscope.axes.options import AXES, ScoreOptions
 from moralscope.batch.working import WorkSpec
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Encoder
+from moralscope.core.protocols import Axis
 from moralscope.core.records import NOT_ADVICE, ModelRef, to_plain
-from moralscope.io.run_records import model_refs
-from moralscope.models.encoders import TextEncoder, load_encoder
+from moralscope.models.encoders import TextEncoder
 from moralscope.models.language import generator_refs
 from moralscope.models.store import Progress
 from moralscope.rules.audit import NOT_AUTHORITY, load_auditor
@@ -36,10 +31,7 @@ from moralscope.rules.collect.models import prepare, prepare_bot
 from moralscope.rules.options import ZERO_SHOT, AuditOptions, CollectOptions
 from moralscope.rules.rulebook import load_layers
 from moralscope.rules.verdict import read_thresholds
-from moralscope.stories.experts import prepare_experts
 
-SCORE_COLUMNS = ("action", "paraphrases")
-JUDGE_COLUMNS = SENTENCES
 AUDIT_COLUMNS = ("prompt", "reply")
 COLLECT_COLUMNS = ("prompt",)
 _MODULE = "moralscope.axes.corpus_works"
@@ -76,158 +68,66 @@ class Prepared:
     columns: Columns = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreOptions:
-    """What a corpus is scored on, and how its texts are encoded.
-
-    `eight_bits` computes in 8 bits where the processor can. `calibrate` measures for a moment which
-    batches are fastest here; `batch_tokens` is what another run measured.
-
-    Examples
-    --------
-    >>> ScoreOptions(AxisOptions("direction")).name
-    'minilm'
-    """
-
-    axis: AxisOptions
-    encoder: str | None = None
-    eight_bits: bool = False
-    calibrate: bool = False
-    batch_tokens: int | None = None
-
-    @property
-    def name(self) -> str:
-        """The encoder that is named, or the default."""
-        return self.encoder or "minilm"
-
-
 def prepare_score(
     options: ScoreOptions, columns: Columns, progress: Progress | None = None
 ) -> Prepared:
-    """Load the encoder, fit or load the direction, and say what the workers are to do.
+    """Build the axis once, and say what the workers are to do.
 
     Examples
     --------
-    >>> ready = prepare_score(ScoreOptions(AxisOptions("choice"), "scripted"), {})
+    >>> ready = prepare_score(ScoreOptions(encoder="scripted"), {})
     >>> ready.spec.reads, ready.spec.writes.names
     (('action', 'paraphrases'), ['score', 'low', 'high'])
     """
-    axis, encoder = options.axis, options.name
-    template = load_template(axis.template)
+    kind = AXES[options.axis]
     # No cache: a resumed run must fit the same direction to the last bit.
-    model = load_encoder(encoder, progress, cached=False, eight_bits=options.eight_bits)
-    size = _batch_tokens(model, options)
-    built = build_axis(axis, model)
-    direction = built.direction if isinstance(built, DirectionAxis) else None
-    reads = tuple(columns.get(name, name) for name in SCORE_COLUMNS)
+    models = LocalModels(progress=progress, cached=False)
+    if options.calibrate:
+        model = question_encoder(options, models)
+        models = replace(models, given=model)
+        if isinstance(model, TextEncoder):
+            size = model.calibrate(load_paper().atomic).batch_tokens
+            options = replace(options, batch_tokens=size)
+    axis = build_axis(options, models, many=True)
+    card = axis.card
+    sizes = {"arithmetic": card.arithmetic, "batch_tokens": options.batch_tokens}
+    config = {**card.config, **(sizes if "batch_tokens" in kind.reads else {})}
+    reads = tuple(columns.get(name, name) for name in kind.columns)
     spec = WorkSpec(
         f"{_MODULE}:{works.ScoreWork.__name__}",
-        {
-            "encoder": encoder,
-            "template": template,
-            "direction": direction,
-            "columns": dict(columns),
-            "seed": axis.seed,
-            "sizes": works.Sizes(options.eight_bits, size),
-        },
+        {"options": options, "state": axis.state, "columns": dict(columns)},
         reads,
-        works.SCORED,
+        works.scored_schema(options.axis),
     )
-    config = {
-        "axis": axis.name,
-        **({"fit": direction.fit} if direction else {}),
-        "encoder": model.name,
-        "template": template.name,
-        "prompts": [prompt.question for prompt in template.prompts],
-        "interval": "95 % percentile bootstrap over prompts",
-        "arithmetic": arithmetic_of(model),
-        "batch_tokens": size,
-    }
-    kept = ("axis", "encoder", "template", "arithmetic", "batch_tokens")
     decides = {
-        **{name: config[name] for name in kept},
-        "questions": asking_for(template).fingerprint,
-        "direction": _direction_source(axis) if direction else None,
-        "seed": axis.seed,
+        **config,
+        "questions": card.fingerprint,
+        "files": _checksums(options),
+        "seed": options.seed,
     }
     return Prepared(
         "score",
         spec,
         reads[:1],
         reads[1:],
-        _settings("score", decides, model_refs([model]), columns),
+        _settings("score", decides, card.models, columns),
         config,
-        model_refs([model]),
-        [NOT_ADVICE, *axis_warnings(built, template), *_drift(model, options, progress)],
-        {"direction": describe_direction(direction)} if direction else {},
+        card.models,
+        [NOT_ADVICE, *card.warnings, *card.doubts, *_drift(axis, options, progress)],
+        card.statistics,
         columns,
     )
 
 
-def _batch_tokens(model: Encoder, options: ScoreOptions) -> int | None:
-    """Return the size of batches that was asked for or is measured now; None is the usual one."""
-    if not isinstance(model, TextEncoder):
-        return None
-    if options.batch_tokens is None and options.calibrate:
-        return model.calibrate(load_paper().atomic).batch_tokens
-    return options.batch_tokens
-
-
-def _drift(model: Encoder, options: ScoreOptions, progress: Progress | None) -> list[str]:
+def _drift(light: Axis, options: ScoreOptions, progress: Progress | None) -> list[str]:
     """Say what fewer bits change, measured on actions of the papers: the corpus is not read yet."""
     if not options.eight_bits:
         return []
-    if arithmetic_of(model) == EXACT:
-        return [f"'{model.name}' cannot be computed in 8 bits here: scores are those of {EXACT}"]
-    exact = load_encoder(options.name, progress)
-    return [str(int8_drift([], options.axis, exact, model))]
-
-
-def prepare_judge(
-    axis: AxisOptions, encoder: str | None, columns: Columns, progress: Progress | None = None
-) -> Prepared:
-    """Load the experts and say what the workers are to do.
-
-    Examples
-    --------
-    >>> ready = prepare_judge(AxisOptions("judge", experts="scripted"), None, {})
-    >>> ready.needed, ready.optional[0], ready.spec.writes.names[3]
-    (('action',), 'norm', 'probability')
-    """
-    check_judge(axis)
-    name = axis.experts or encoder or EXPERTS
-    experts = prepare_experts(name, progress=progress)
-    reads = tuple(columns.get(each, each) for each in JUDGE_COLUMNS)
-    wordings = axis.wordings or 1
-    decides = {"axis": "judge", "norm": axis.norm, "wordings": wordings}
-    spec = WorkSpec(
-        f"{_MODULE}:{works.JudgeWork.__name__}",
-        {
-            "experts": name,
-            "norm": axis.norm,
-            "wordings": wordings,
-            "columns": dict(columns),
-        },
-        reads,
-        works.JUDGED,
-    )
-    config = {
-        **decides,
-        "experts": experts.ref.name,
-        "score": "2 P(moral) - 1 of the first wording",
-        "interval": "range over the wordings" if wordings > 1 else "none: one wording",
-    }
-    return Prepared(
-        "score",
-        spec,
-        reads[:1],
-        reads[1:],
-        _settings("judge", decides, [experts.ref], columns),
-        config,
-        [experts.ref],
-        [NOT_ADVICE, TRAINED],
-        columns=columns,
-    )
+    if light.card.arithmetic == EXACT:
+        name = light.card.models[0].name
+        return [f"'{name}' cannot be computed in 8 bits here: scores are those of {EXACT}"]
+    exact = build_axis(replace(options, eight_bits=False), LocalModels(progress=progress))
+    return [str(int8_drift([], exact, light, options.seed))]
 
 
 def prepare_audit(
@@ -310,13 +210,10 @@ def prepare_collect(
     )
 
 
-def _direction_source(axis: AxisOptions) -> dict[str, Any]:
-    """Say where a direction comes from, files by their content."""
-    files = {"file": axis.file, "fit_actions": axis.fit_actions}
-    return {
-        "fit": axis.fit,
-        **{name: sha256(p.read_bytes()).hexdigest() for name, p in files.items() if p is not None},
-    }
+def _checksums(options: ScoreOptions) -> dict[str, str]:
+    """Name the files that an axis comes from by their content."""
+    files = {"axis_file": options.axis_file, "fit_actions": options.fit_actions}
+    return {name: sha256(p.read_bytes()).hexdigest() for name, p in files.items() if p is not None}
 
 
 def _settings(

@@ -13,14 +13,13 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from moralscope.axes.build import asking_for
-from moralscope.axes.choice import ChoiceMachine, Template
-from moralscope.axes.direction import Direction, DirectionAxis
-from moralscope.axes.judge.judge import COLUMNS, Judge
+from moralscope.axes.build import LocalModels, build_axis
+from moralscope.axes.options import AXES, ScoreOptions
 from moralscope.batch.working import RowErrors
+from moralscope.core.protocols import Encoder
 from moralscope.io.actions import wrong_text
 from moralscope.io.arrow import arrow_schema
-from moralscope.models.encoders import TextEncoder, load_encoder
+from moralscope.models.encoders import TextEncoder
 from moralscope.rules.audit import load_auditor
 from moralscope.rules.audit_rows import audit_columns
 from moralscope.rules.collect.collect import heard_reply
@@ -30,132 +29,78 @@ from moralscope.rules.options import AuditOptions, CollectOptions
 from moralscope.rules.records import Exchange
 from moralscope.rules.rulebook import Rulebook
 from moralscope.rules.verdict import Thresholds
-from moralscope.stories.experts import prepare_experts
 
 Batch = Mapping[str, list[Any]]
 Cell = TypeVar("Cell")
 Found = TypeVar("Found")
 Columns = Mapping[str, str]  # ours → theirs
 
-SCORED = pa.schema([("score", pa.float64()), ("low", pa.float64()), ("high", pa.float64())])
-JUDGED = pa.schema([*SCORED, ("probability", pa.float64()), ("verdict", pa.string())])
 COLLECTED = arrow_schema(CollectedExchange, ("id", "prompt"))
 NOT_ASKED = "prompt without a keyword"  # what `dropped` says of a prompt that no bot was asked
 _NOT_A_NUMBER = "nan"  # how a missing cell looks when a table of numbers wrote it
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
-    """How texts are computed: in 8 bits or not, in batches of how many tokens (None: the usual)."""
+class WorkerModels(LocalModels):
+    """Models of a worker: nothing is kept on disk, and batches have the size that was measured."""
 
-    eight_bits: bool = False
+    cached: bool = False
     batch_tokens: int | None = None
+
+    def encoder(self, name: str, *, eight_bits: bool = False) -> Encoder:
+        """Return the encoder."""
+        model = LocalModels.encoder(self, name, eight_bits=eight_bits)
+        if self.batch_tokens is not None and isinstance(model, TextEncoder):
+            model.set_batch_size(self.batch_tokens)
+        return model
+
+
+def scored_schema(axis: str) -> pa.Schema:
+    """Return the columns that a corpus gets on an axis."""
+    kinds = {"verdict": pa.string()}
+    return pa.schema([(name, kinds.get(name, pa.float64())) for name in AXES[axis].writes])
 
 
 class ScoreWork:
-    """Scores actions on the choice axis, or on a direction that was fitted before.
+    """Scores the rows of a corpus on any axis.
 
     Parameters
     ----------
-    encoder
-        A name, a folder, a hub id, or a saved edit.
-    template
-        The questions; their answers are encoded once a worker.
-    direction
-        The fitted direction; None is the choice axis.
+    options
+        The axis, and how its texts are encoded.
+    state
+        What was read and fitted when the run began: a file that changes meanwhile changes
+        nothing, and no other machine needs it.
     columns
-        What `action` and `paraphrases` are called.
-    seed
-        Seeds the bootstrap over prompts.
-    sizes
-        Bits and batches.
+        What the columns that the axis reads are called.
 
     Examples
     --------
-    >>> from moralscope.axes.choice import load_template
-    >>> work = ScoreWork("scripted", load_template("moral"), columns={"action": "reply"})
+    >>> work = ScoreWork(ScoreOptions(encoder="scripted"), columns={"action": "reply"})
     >>> sorted(work({"reply": ["kill time", "kill people"]}))
     ['high', 'low', 'score']
     """
 
     def __init__(
-        self,
-        encoder: str,
-        template: Template,
-        direction: Direction | None = None,
-        columns: Columns | None = None,
-        seed: int = 0,
-        sizes: Sizes | None = None,
+        self, options: ScoreOptions, state: Any = None, columns: Columns | None = None
     ) -> None:
-        sizes = sizes or Sizes()
-        model = load_encoder(encoder, cached=False, eight_bits=sizes.eight_bits)
-        if sizes.batch_tokens is not None and isinstance(model, TextEncoder):
-            model.set_batch_size(sizes.batch_tokens)
-        self._columns = columns or {}
-        self._axis: ChoiceMachine | DirectionAxis = (
-            ChoiceMachine(model, template, seed=seed)
-            if direction is None
-            else DirectionAxis(direction, model, asking_for(template), seed=seed)
-        )
+        models = WorkerModels(batch_tokens=options.batch_tokens)
+        kind = AXES[options.axis]
+        self._axis = build_axis(options, models, state=state, many=True)
+        self._names = {name: (columns or {}).get(name, name) for name in kind.columns}
+        self._writes = kind.writes
 
     def __call__(self, batch: Batch) -> dict[str, list[Any]]:
-        """Score the actions of a batch."""
-        name = self._columns.get("action", "action")
-        actions = _texts(batch[name], name)
-        others = batch.get(self._columns.get("paraphrases", "paraphrases"))
-        wordings = _each(others, _paraphrases) if others is not None else None
-        rows = self._axis.score(actions, wordings)
-        return {key: [getattr(row, key) for row in rows] for key in SCORED.names}
-
-
-class JudgeWork:
-    """Judges actions, with norm and context where the row has them, by trained experts.
-
-    Parameters
-    ----------
-    experts
-        A base, a folder, or `scripted`.
-    norm
-        For rows that have none of their own.
-    wordings
-        Wordings of an action that the interval ranges over; one gives none.
-    columns
-        What action, norm, situation, intention and consequence are called.
-
-    Examples
-    --------
-    >>> work = JudgeWork("scripted")
-    >>> found = work({"action": ["kill time"], "norm": [None]})
-    >>> found["low"], found["verdict"]
-    ([None], [None])
-    """
-
-    def __init__(
-        self,
-        experts: str,
-        norm: str | None = None,
-        wordings: int = 1,
-        columns: Columns | None = None,
-    ) -> None:
-        self._judge = Judge(prepare_experts(experts), norm=norm, wordings=wordings)
-        self._norm = {"norm": norm.strip()} if norm else {}
-        self._names = {name: (columns or {}).get(name, name) for name in COLUMNS}
-
-    def __call__(self, batch: Batch) -> dict[str, list[Any]]:
-        """Judge the rows of a batch, each by the expert that fits its columns."""
+        """Score the rows of a batch."""
         there = {ours: batch[theirs] for ours, theirs in self._names.items() if theirs in batch}
+        others = there.pop("paraphrases", None)
         cells = [
             dict(zip(there, values, strict=True)) for values in zip(*there.values(), strict=True)
         ]
-        rows = _each(cells, lambda row: {**self._norm, **_sentences(row, self._names)})
-        judged = self._judge.judge(rows)
-        return {
-            "score": [row.score for row in judged],
-            "low": [_number(row.low) for row in judged],
-            "high": [_number(row.high) for row in judged],
-            "probability": [row.probability for row in judged],
-            "verdict": [row.verdict for row in judged],
-        }
+        rows = _each(cells, lambda row: _sentences(row, self._names))
+        wordings = _each(others, _paraphrases) if others is not None else None
+        results = self._axis.score_rows(rows, wordings).results
+        return {name: [_cell(getattr(row, name)) for row in results] for name in self._writes}
 
 
 class AuditWork:
@@ -262,10 +207,6 @@ def _each(values: Sequence[Cell], read: Callable[[Cell], Found]) -> list[Found]:
     return found
 
 
-def _texts(values: Sequence[Any], column: str) -> list[str]:
-    return _each(values, lambda value: _text(value, column))
-
-
 def _text(value: Any, column: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"no text under '{column[:60]}'")
@@ -293,7 +234,7 @@ def _sentences(cells: Mapping[str, Any], names: Columns) -> dict[str, str]:
             raise ValueError(f"no text under '{names[name][:60]}'")
         found[name] = _text(value, names[name])
     if "action" not in found:
-        raise ValueError("there is no action")
+        raise ValueError(f"no text under '{names['action'][:60]}'")
     return found
 
 
@@ -318,5 +259,5 @@ def _collected(row: CollectedExchange | None, bot: str) -> dict[str, Any]:
     return {name: getattr(row, name) for name in COLLECTED.names}
 
 
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
+def _cell(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value

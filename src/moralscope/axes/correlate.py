@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from moralscope.axes.choice import ChoiceMachine, load_template
+from moralscope.axes.choice import ChoiceMachine
 from moralscope.axes.options import CorrelateOptions
+from moralscope.axes.templates import load_template
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Encoder, WordVectors

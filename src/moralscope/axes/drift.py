@@ -10,16 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from moralscope.axes.build import AxisOptions, build_axis
-from moralscope.axes.direction import load_paper
-from moralscope.core.protocols import Encoder
+from moralscope.axes.build import EXACT
+from moralscope.axes.direction.paper import load_paper
+from moralscope.core.protocols import Axis
 from moralscope.core.records import RunRecord
-from moralscope.io.actions import ActionList
 from moralscope.stats import spearman
 
 _MOST = 200  # actions that are scored both ways
 _LEAST = 50  # with fewer, actions of the papers join them: two ranks tell nothing
-EXACT = "float32"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,40 +45,25 @@ class Drift:
         )
 
 
-def arithmetic_of(encoder: Encoder) -> str:
-    """Return what an encoder's products are computed in.
+def int8_drift(actions: Sequence[str], exact: Axis, light: Axis, seed: int = 0) -> Drift:
+    """Score a sample of the actions on the axis of the exact and on that of the lighter encoder.
 
     Examples
     --------
-    >>> from moralscope.models.encoders import load_encoder
-    >>> arithmetic_of(load_encoder("scripted"))
-    'float32'
-    """
-    return str(getattr(encoder, "arithmetic", EXACT))
-
-
-def int8_drift(
-    actions: Sequence[str], options: AxisOptions, exact: Encoder, light: Encoder
-) -> Drift:
-    """Score a sample of the actions with both encoders, each with an axis of its own.
-
-    Examples
-    --------
-    >>> from moralscope.models.encoders import load_encoder
-    >>> same = load_encoder("scripted")
-    >>> found = int8_drift(["kill people", "kill time"], AxisOptions(), same, same)
+    >>> from moralscope.axes.build import AxisOptions, build_axis
+    >>> same = build_axis(AxisOptions(encoder="scripted"))
+    >>> found = int8_drift(["kill people", "kill time"], same, same)
     >>> found.given, found.actions, found.max_change, round(found.spearman, 6)
     (2, 50, 0.0, 1.0)
     """
-    own, sample = _sample(actions, options.seed)
+    own, sample = _sample(actions, seed)
     before, after = (
-        np.array([result.score for result in build_axis(options, encoder).score(sample)])
-        for encoder in (exact, light)
+        np.array([result.score for result in axis.score(sample)]) for axis in (exact, light)
     )
     change = np.abs(after - before)
-    rho = spearman(before.tolist(), after.tolist(), seed=options.seed).r
+    rho = spearman(before.tolist(), after.tolist(), seed=seed).r
     return Drift(
-        arithmetic=arithmetic_of(light),
+        arithmetic=light.card.arithmetic,
         actions=len(sample),
         given=own,
         max_change=float(change.max()),
@@ -90,24 +73,17 @@ def int8_drift(
     )
 
 
-def tell_drift(
-    record: RunRecord,
-    actions: Sequence[str] | ActionList,
-    options: AxisOptions,
-    exact: Encoder,
-    light: Encoder,
-) -> RunRecord:
-    """Return the record of a run with `light`, with what that changed in it.
+def tell_drift(record: RunRecord, actions: Sequence[str], exact: Axis, light: Axis) -> RunRecord:
+    """Return the record of a run on `light`, with what that changed in it.
 
     Where the machine could not compute in fewer bits, the record says so, and nothing is measured.
     """
-    arithmetic = arithmetic_of(light)
-    config: dict[str, Any] = {**record.config, "arithmetic": arithmetic}
-    if arithmetic == EXACT:
-        said = f"'{light.name}' cannot be computed in 8 bits here: scores are those of {EXACT}"
+    config: dict[str, Any] = {**record.config, "arithmetic": light.card.arithmetic}
+    if light.card.arithmetic == EXACT:
+        name = light.card.models[0].name
+        said = f"'{name}' cannot be computed in 8 bits here: scores are those of {EXACT}"
         return replace(record, config=config, warnings=[*record.warnings, said])
-    listed = actions.actions if isinstance(actions, ActionList) else actions
-    drift = int8_drift(listed, options, exact, light)
+    drift = int8_drift(actions, exact, light, record.seed)
     return replace(
         record,
         config=config,

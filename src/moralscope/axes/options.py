@@ -22,21 +22,24 @@ _CORPUS = "Over a corpus"
 
 @dataclass(frozen=True, slots=True)
 class AxisKind:
-    """An axis as users find it: what it measures, who builds it, which options it reads.
+    """An axis as users find it.
 
-    `build` is "module:function"; the function has the signature of `axes.build.AxisBuilder`.
+    `about` says what it measures. `build` is "module:function", the function an
+    `axes.build.AxisBuilder`. `reads` names the options, `columns` the columns of a row that it
+    reads; `writes` what a corpus keeps of a result, `interval` what its ends are.
     """
 
     about: str
     build: str
     reads: tuple[str, ...]
+    columns: tuple[str, ...] = ("action", "paraphrases")
+    writes: tuple[str, ...] = ("score", "low", "high")
+    interval: str = "95 % interval"
 
 
 _OF_ENCODERS = ("encoder", "template", "eight_bits", "calibrate", "batch_tokens")
 AXES: Mapping[str, AxisKind] = {
-    "choice": AxisKind(
-        "question/answer bias", "moralscope.axes.choice.machine:build_choice", _OF_ENCODERS
-    ),
+    "choice": AxisKind("question/answer bias", "moralscope.axes.choice:build_choice", _OF_ENCODERS),
     "direction": AxisKind(
         "projection on the moral one",
         "moralscope.axes.direction.axis:build_direction",
@@ -46,6 +49,9 @@ AXES: Mapping[str, AxisKind] = {
         "trained P(moral)",
         "moralscope.axes.judge.judge:build_judge",
         ("encoder", "experts", "norm", "wordings"),
+        columns=("action", "norm", "situation", "intention", "consequence"),
+        writes=("score", "low", "high", "probability", "verdict"),
+        interval="range over wordings",
     ),
 }
 
@@ -148,6 +154,10 @@ the direction axis
     fit: FitName = "pca"
     fit_actions: FitActions = None
     axis_file: AxisFile = None
+    save_axis: Annotated[
+        Path | None,
+        Option("Save the direction (safetensors).", metavar="FILE", group="Output", http=False),
+    ] = None
     experts: Annotated[
         str | None,
         Option(
@@ -195,10 +205,6 @@ class ScoreOptions(AxisOptions):
     `batch_tokens` is what an earlier run measured with `calibrate`.
     """
 
-    save_axis: Annotated[
-        Path | None,
-        Option("Save the direction (safetensors).", metavar="FILE", group="Output", http=False),
-    ] = None
     human: Annotated[
         Path | None,
         Option(
@@ -244,8 +250,10 @@ class CompareOptions(Options):
         Options.__post_init__(self)
         names = split_names(self.encoders)
         if len(names) < 2 or not all(names):
+            alone = "1 encoder was given: " if len(names) == 1 else ""
             raise InputError(
-                f"encoders is '{','.join(self.encoders)}'", "give two or more, like minilm,mpnet"
+                f"{alone}'{','.join(self.encoders)}' is not a list like minilm,mpnet",
+                "name two encoders or more",
             )
         object.__setattr__(self, "encoders", names)
         self.for_encoder(None)  # an option that the axis does not read is refused here

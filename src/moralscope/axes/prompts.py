@@ -1,22 +1,35 @@
-"""Values under several prompts: each action once, in blocks, then a mean with its interval.
+"""Actions under several prompts: questions encoded, in blocks, then a mean with its interval.
 
 What every axis over a question template shares. Knows nothing of what the values mean.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from moralscope.axes.templates import Template
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import Encoder, Report
 from moralscope.stats import crossed_bootstrap, percentile_interval, resample_weights
 
 _BLOCK = 256  # actions whose questions are in memory at once
 Floats = NDArray[np.float64]
 Forms = tuple[str, ...]  # an action and its paraphrases
-Report = Callable[[int, int], None]
 T = TypeVar("T")
+
+
+def question_config(axis: str, encoder: Encoder, template: Template) -> dict[str, Any]:
+    """Return what a record says of an axis that asks the questions of a template."""
+    return {
+        "axis": axis,
+        "encoder": encoder.name,
+        "template": template.name,
+        "prompts": [prompt.question for prompt in template.prompts],
+        "interval": "95 % percentile bootstrap over prompts",
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +102,31 @@ def in_blocks(
         if report:
             report(len(done), len(distinct))
     return [done[group] for group in forms]
+
+
+def question_rows(encoder: Encoder, template: Template, actions: Sequence[str]) -> Floats:
+    """Return the rows of all questions: actions x prompts x dimension.
+
+    Examples
+    --------
+    >>> from moralscope.axes.templates import Prompt
+    >>> from moralscope.models.encoders import load_encoder
+    >>> template = Template("mine", (Prompt("May I {}?", "Yes.", "No."),))
+    >>> question_rows(load_encoder("scripted"), template, ["kill", "help"]).shape
+    (2, 1, 64)
+    """
+    questions = [text for action in actions for text in template.questions(action)]
+    rows = encode_finite(encoder, questions)
+    return rows.reshape(len(actions), len(template.positive), -1)
+
+
+def encode_finite(encoder: Encoder, texts: Sequence[str]) -> Floats:
+    """Encode texts as float64; refuse rows that hold a number that is not finite."""
+    rows = encoder.encode(texts).astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    if bad.size:
+        raise InputError(
+            f"{encoder.name} gives numbers that are not finite for {texts[bad[0]][:60]!r}",
+            "use another encoder, or repair its weights",
+        )
+    return rows

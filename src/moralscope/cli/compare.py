@@ -1,25 +1,17 @@
 """`moralscope compare`: several encoders on the same actions, or two saved runs; with a gate."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from moralscope.axes.options import CompareOptions, CompareRunsOptions
+from moralscope.cli.declare import takes
 from moralscope.cli.inputs import read_given
-from moralscope.cli.options import (
-    ActionFile,
-    Actions,
-    Axis,
-    Figure,
-    Fit,
-    FitActions,
-    Json,
-    Out,
-    Report,
-    Seed,
-    Template,
-)
+from moralscope.cli.options import ActionFile, Actions, OutputOptions
+from moralscope.core.errors import InputError
+from moralscope.core.options import Options, option_fields
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,58 +19,25 @@ if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
 
 _SHOWN = 15
-_NOT_WITH_RUNS = (
-    *("actions", "file", "encoders", "axis", "template", "fit", "fit_actions", "figure"),
-)
 
 
+@takes
 def compare(
     context: typer.Context,
+    options: CompareOptions,
+    saved: CompareRunsOptions,
+    output: OutputOptions,
     actions: Actions = None,
-    encoders: Annotated[
-        str,
-        typer.Option(
-            "--encoders",
-            metavar="A,B[,C]",
-            help="Two or more: minilm, mpnet, use-lite, scripted, local folders, hub ids.",
-        ),
-    ] = "minilm,mpnet",
     file: ActionFile = None,
-    axis: Axis = "choice",
-    template: Template = "moral",
-    fit: Fit = "pca",
-    fit_actions: FitActions = None,
     runs: Annotated[
         tuple[Path, Path] | None,
         typer.Option(
             "--runs",
             metavar="BEFORE AFTER",
             help="Two saved runs of score or audit instead: records (JSON) or corpus folders.",
+            rich_help_panel="Input",
         ),
     ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option("--by", help="With --runs of audits: pair by prompt, exchange or id."),
-    ] = None,
-    strict: Annotated[
-        bool,
-        typer.Option("--strict", help="With --runs: refuse other weights, rules or thresholds."),
-    ] = False,
-    gate: Annotated[
-        str | None,
-        typer.Option(
-            "--gate",
-            metavar="EXPR",
-            help='Exit 3 unless it holds, e.g. "r>=0.7 and changed<=3" for every pair of encoders, '
-            '"mean_change>=-0.02 and newly_flagged<=0.02" for runs. An unknown figure is answered '
-            "with all there are.",
-        ),
-    ] = None,
-    json: Json = False,
-    out: Out = None,
-    report: Report = None,
-    figure: Figure = None,
-    seed: Seed = 0,
 ) -> None:
     """Compare encoders on the same actions: where they differ, how surely, how alike they order.
 
@@ -90,48 +49,44 @@ def compare(
 
     Example: moralscope compare --encoders minilm,mpnet --file actions.txt --gate "r>=0.7"
     """
-    from moralscope.axes.build import AxisOptions
+    from moralscope.axes.build import LocalModels, build_axis
     from moralscope.axes.compare import FIGURES, compare
-    from moralscope.cli import compare_runs
-    from moralscope.cli.output import counting, emit, fetching
-    from moralscope.models.encoders import load_encoder
+    from moralscope.axes.compare_runs.compare import compare_runs
+    from moralscope.cli.compare_runs import show
+    from moralscope.cli.output import counting, emit_to, fetching
     from moralscope.stats.gates import parse_gate
 
     if runs is not None:
-        _refuse(context, _NOT_WITH_RUNS, "--runs")
-        record = compare_runs.compare_runs(runs, gate=gate, by=by, strict=strict, seed=seed)
-        emit(record, json=json, path=out, show=compare_runs.show, report=report)
+        _refuse(context, ("actions", "file", "figure", *_own_fields(CompareOptions)), "--runs")
+        record = compare_runs(*runs, saved)
+        emit_to(output, record, show)
         _require(record)
         return
-    _refuse(context, ("by", "strict"), "--encoders")
-    names = [name.strip() for name in encoders.split(",")]
-    if len(names) < 2 or not all(names):
-        raise typer.BadParameter(f"--encoders '{encoders}' is not a list like minilm,mpnet")
-    if gate is not None:
-        parse_gate(gate, FIGURES)  # refused before any weights are fetched
+    _refuse(context, _own_fields(CompareRunsOptions), "--encoders")
+    if options.gate is not None:
+        parse_gate(options.gate, FIGURES)  # refused before any weights are fetched
     listed = read_given(actions, file)
     with fetching() as progress:
-        models = [load_encoder(name, progress) for name in names]
+        models = LocalModels(progress=progress)
+        built = [build_axis(options.for_encoder(name), models) for name in options.encoders]
     with counting("comparing") as step:
-        record = compare(
-            listed,
-            encoders=models,
-            axis=AxisOptions(axis, template, fit, fit_actions=fit_actions),
-            gate=gate,
-            seed=seed,
-            report=step,
-        )
-    emit(record, json=json, path=out, show=_show, report=report, figure=figure)
+        record = compare(listed, options, built=built, report=step)
+    emit_to(output, record, _show)
     _require(record)
 
 
-def _refuse(context: typer.Context, names: Sequence[str], beside: str) -> None:
+def _own_fields(kind: type[Options]) -> list[str]:
+    """Name the options that encoders and runs do not share."""
+    return [field.name for field in option_fields(kind) if field.name not in ("gate", "seed")]
+
+
+def _refuse(context: typer.Context, names: Iterable[str], beside: str) -> None:
     """Refuse options that were typed and would not be read."""
     for name in names:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            typed = "actions" if name == "actions" else f"--{name.replace('_', '-')}"
-            raise typer.BadParameter(f"{typed} has no meaning beside {beside}")
+            typed = name if name == "actions" else f"--{name.replace('_', '-')}"
+            raise InputError(f"{typed} has no meaning beside {beside}", "leave it out")
 
 
 def _require(record: "RunRecord") -> None:

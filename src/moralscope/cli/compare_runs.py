@@ -1,7 +1,6 @@
 """`moralscope compare --runs`: two saved runs, what changed between them, and a gate for CI."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,21 +16,6 @@ _LISTS = (
     ("drops", "largest drops"),
     ("rises", "largest rises"),
 )
-
-
-def compare_runs(
-    runs: tuple[Path, Path],
-    *,
-    gate: str | None,
-    by: str | None,
-    strict: bool,
-    seed: int,
-) -> "RunRecord":
-    """Compare two saved runs; how it is printed is `show`."""
-    from moralscope.axes.compare_runs.compare import compare_runs
-
-    before, after = runs
-    return compare_runs(before, after, gate=gate, by=by, strict=strict, seed=seed)
 
 
 def show(record: "RunRecord") -> None:

@@ -21,17 +21,20 @@ from moralscope.core.options import OptionField, Options, option_fields
 def takes(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command as typer wants it: one parameter for each field of its options classes.
 
-    Parameters that are no options classes stay as they are.
+    Parameters that are no options classes stay as they are. A field that two classes have, such as
+    the seed, is one flag and goes to both.
     """
     hints = get_type_hints(command, include_extras=True)
     hints.pop("return", None)
     groups = {name: kind for name, kind in hints.items() if _is_options(kind)}
-    parameters = []
+    parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
         if name not in groups:
             parameters.append(parameter.replace(annotation=hints[name]))
             continue
-        parameters += [_parameter(field) for field in option_fields(groups[name])]
+        there = {each.name for each in parameters}
+        fields = option_fields(groups[name])
+        parameters += [_parameter(field) for field in fields if field.name not in there]
     # Arguments first: typer reads them in order, and flags have none.
     parameters.sort(key=lambda each: not _is_argument(each))
 
@@ -40,10 +43,9 @@ def takes(command: Callable[..., None]) -> Callable[..., None]:
         filled = {}
         for name, kind in groups.items():
             fields = option_fields(kind)
-            filled[name] = kind(
-                **{each.name: _value(each, given.pop(each.name)) for each in fields}
-            )
-        command(**filled, **given)
+            filled[name] = kind(**{each.name: _value(each, given[each.name]) for each in fields})
+        own = {name: value for name, value in given.items() if name in hints}
+        command(**filled, **own)
 
     called.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]

@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from moralscope.cli.options import Encoder, Json, Out, Report, Seed
+from moralscope.axes.options import RankOptions
+from moralscope.cli.declare import takes
+from moralscope.cli.options import OutputOptions
 
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
@@ -28,28 +30,23 @@ _NEXT = (
 _REPORT = Path("moralscope-demo.html")
 
 
-def demo(
-    encoder: Encoder = "minilm",
-    json: Json = False,
-    out: Out = None,
-    report: Report = None,
-    seed: Seed = 0,
-) -> None:
+@takes
+def demo(options: RankOptions, output: OutputOptions) -> None:
     """A one-minute tour: twenty actions scored on real weights, and a report to look at.
 
     The weights (minilm, 91 MB, Apache-2.0) are fetched and verified on the first run. The report
     is moralscope-demo.html in the current folder, or what --report names.
     """
-    from moralscope.axes.demo import demo
-    from moralscope.cli.output import counting, emit, fetching
+    from moralscope.axes.score import demo
+    from moralscope.cli.output import counting, emit_to, fetching
     from moralscope.models.encoders import load_encoder
 
     with fetching() as progress:
-        model = load_encoder(encoder, progress)
+        model = load_encoder(options.encoder, progress)
     with counting("scoring") as step:
-        record = demo(model, seed=seed, report=step)
-    emit(record, json=json, path=out, show=_show, report=report)
-    if report is None and not json:
+        record = demo(encoder=model, seed=options.seed, report=step)
+    emit_to(output, record, _show)
+    if output.report is None and not output.json:
         _write_report(record)
 
 

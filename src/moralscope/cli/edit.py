@@ -108,7 +108,7 @@ def teach(
 
     Example: moralscope teach --correct "eat meat: fine" --save-axis mine.safetensors
     """
-    from moralscope.axes.build import AxisOptions
+    from moralscope.axes.options import AxisOptions
     from moralscope.cli.output import emit, fetching
     from moralscope.io.actions import read_actions
     from moralscope.models.encoders import load_encoder
@@ -116,7 +116,7 @@ def teach(
 
     lessons = _lessons(correct or [], corrections)
     listed = read_actions(file) if file else None
-    axis = AxisOptions("direction", template=template, fit=fit, file=axis_file, seed=seed)
+    axis = AxisOptions(axis="direction", template=template, fit=fit, axis_file=axis_file, seed=seed)
     with fetching() as progress:
         model = load_encoder(encoder, progress)
     record = teach(lessons, encoder=model, axis=axis, actions=listed, reach=reach, save=save_axis)

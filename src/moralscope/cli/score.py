@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from moralscope.axes.options import AXES, ScoreOptions
 from moralscope.cli.corpus_options import (
-    Calibrate,
     CorpusGiven,
     DryRun,
     Engine,
@@ -22,51 +22,22 @@ from moralscope.cli.corpus_options import (
     record_place,
     wants_corpus,
 )
+from moralscope.cli.declare import takes
 from moralscope.cli.inputs import read_given
-from moralscope.cli.options import (
-    Actions,
-    Axis,
-    Figure,
-    Fit,
-    FitActions,
-    Json,
-    Report,
-    Seed,
-    Template,
-)
+from moralscope.cli.options import Actions, Figure, Json, Report
+from moralscope.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from moralscope.axes.build import AxisOptions
-    from moralscope.axes.corpus import ScoreOptions
     from moralscope.axes.people import HumanAgreement
     from moralscope.core.records import RunRecord
 
-_MAX_ACTIONS = 200_000
-_JUDGES = "--experts, --norm and --wordings belong to --axis judge"
 
-
+@takes
 def score(
+    options: ScoreOptions,
     actions: Actions = None,
-    axis: Axis = "choice",
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            "--encoder",
-            "-e",
-            show_default="minilm",
-            help="minilm, mpnet, use-lite, scripted, a local folder, or a hub id (owner/name).",
-        ),
-    ] = None,
-    eight_bits: Annotated[
-        bool,
-        typer.Option(
-            "--eight-bits",
-            help="Compute in 8 bits where the processor can: faster, and scores move a little; "
-            "how much is measured and told.",
-        ),
-    ] = False,
     file: Annotated[
         str | None,
         typer.Option(
@@ -75,65 +46,21 @@ def score(
             metavar="FILE",
             help="One action a line, or CSV/JSONL with an 'action' column; - reads stdin. Parquet, "
             "a folder, a glob or a URL is a corpus.",
-        ),
-    ] = None,
-    template: Template = "moral",
-    fit: Fit = "pca",
-    fit_actions: FitActions = None,
-    axis_file: Annotated[
-        Path | None,
-        typer.Option("--axis-file", metavar="FILE", help="Use a direction that was saved."),
-    ] = None,
-    save_axis: Annotated[
-        Path | None,
-        typer.Option("--save-axis", metavar="FILE", help="Save the direction (safetensors)."),
-    ] = None,
-    human: Annotated[
-        Path | None,
-        typer.Option(
-            "--human",
-            metavar="FILE",
-            help="Ratings by people (CSV: action, yes, no) to set beside the scores; without "
-            "actions of your own, those of this file are scored.",
-        ),
-    ] = None,
-    experts: Annotated[
-        str | None,
-        typer.Option(
-            "--experts",
-            show_default="mpnet",
-            help="Judge axis: mpnet, minilm, scripted, or a folder of 'stories train'.",
-        ),
-    ] = None,
-    norm: Annotated[
-        str | None,
-        typer.Option("--norm", help="Judge axis: judge actions against this norm."),
-    ] = None,
-    wordings: Annotated[
-        int | None,
-        typer.Option(
-            "--wordings",
-            min=1,
-            max=4,
-            show_default="4, of more than 256 actions 1",
-            help="Judge axis: wordings of an action that the interval ranges over.",
-        ),
-    ] = None,
-    max_actions: Annotated[
-        int | None,
-        typer.Option(
-            "--max-actions", min=1, show_default="200000", help="Refuse longer input (no corpus)."
+            rich_help_panel="Input",
         ),
     ] = None,
     columns: Annotated[
         str | None,
-        typer.Option("--columns", help="In a corpus, what they are called: action=reply."),
+        typer.Option(
+            "--columns",
+            help="In a corpus, what they are called: action=reply.",
+            rich_help_panel="Input",
+        ),
     ] = None,
     json: Json = False,
     out: OutPlace = None,
     report: Report = None,
     figure: Figure = None,
-    seed: Seed = 0,
     resume: Resume = False,
     engine: Engine = None,
     workers: Workers = None,
@@ -143,7 +70,6 @@ def score(
     ray_address: RayAddress = None,
     gpus: Gpus = None,
     price: Price = None,
-    calibrate: Calibrate = False,
 ) -> None:
     """Score actions: which does this model call good, which bad, and how sure is it?
 
@@ -161,75 +87,45 @@ def score(
 
     Example: moralscope score "kill people" "kill time" --encoder mpnet
     """
-    from moralscope.axes.build import AxisOptions
-    from moralscope.axes.corpus import ScoreOptions
-    from moralscope.axes.drift import tell_drift
-    from moralscope.axes.score import score
+    from moralscope.axes.build import LocalModels, build_axis
+    from moralscope.axes.score import check_people, score
     from moralscope.cli.output import counting, emit, fetching
-    from moralscope.models.encoders import load_encoder
 
-    options = AxisOptions(
-        axis, template, fit, axis_file, seed, fit_actions, experts, norm, wordings
-    )
     given = CorpusGiven(engine, workers, limit, sample, dry_run, ray_address, gpus, price, resume)
     inputs = [file] if file is not None else []
     if wants_corpus(inputs, out, given, parquet=False):
-        kept = {
-            "actions": actions,
-            "--human": human,
-            "--save-axis": save_axis,
-            "--figure": figure,
-            "--max-actions": max_actions,
-            "--eight-bits": eight_bits and axis == "judge",
-            "--calibrate": calibrate and axis == "judge",
-        }
-        _refuse(kept)
-        if axis != "judge" and (experts or norm or wordings):
-            raise typer.BadParameter(_JUDGES)
-        asked = ScoreOptions(options, encoder, eight_bits, calibrate)
-        _over_corpus(asked, inputs, out, given, columns, (json, report))
-        return
-    if calibrate:
-        raise typer.BadParameter("--calibrate belongs to a corpus run: add --out DIR")
-    if columns is not None:
-        raise typer.BadParameter("--columns belongs to a corpus run: add --out DIR")
-    place, path = record_place(out), Path(file) if file is not None else None
-    most = max_actions or _MAX_ACTIONS
-    if axis == "judge":
-        if eight_bits:
-            raise typer.BadParameter("--eight-bits is for encoders: use --axis choice or direction")
-        record = _judge(actions, path, options, encoder, (human, save_axis, most))
-        emit(record, json=json, path=place, show=_show, report=report, figure=figure)
-        return
-    if experts or norm or wordings:
-        raise typer.BadParameter(_JUDGES)
-    listed = read_given(actions, path or (None if actions else human), max_actions=most)
-    with fetching() as progress:
-        model = load_encoder(encoder or "minilm", progress, eight_bits=eight_bits)
-    with counting("scoring") as progressed:
-        record = score(
-            listed,
-            axis=options,
-            encoder=model,
-            human=human,
-            save_axis=save_axis,
-            report=progressed,
+        _refuse(
+            {
+                "actions": actions,
+                "--human": options.human,
+                "--save-axis": options.save_axis,
+                "--figure": figure,
+            },
+            "cannot be used over a corpus",
         )
-    if eight_bits:
-        exact = load_encoder(encoder or "minilm")
-        record = tell_drift(record, listed, options, exact, model)
+        _over_corpus(options, inputs, out, given, columns, (json, report))
+        return
+    corpus_alone = {"--calibrate": options.calibrate, "--columns": columns}
+    _refuse(corpus_alone, "belongs to a corpus run: add --out DIR")
+    place = record_place(out)
+    check_people(options)
+    listed = _read(actions, Path(file) if file is not None else None, options)
+    with fetching() as progress:
+        built = build_axis(options, LocalModels(progress=progress))
+    with counting("scoring") as step:
+        record = score(listed, options, built=built, report=step)
     emit(record, json=json, path=place, show=_show, report=report, figure=figure)
 
 
-def _refuse(given: "Mapping[str, Any]") -> None:
-    """Refuse what a corpus run has no place for."""
+def _refuse(given: "Mapping[str, Any]", why: str) -> None:
+    """Refuse what this kind of run has no place for."""
     for name, value in given.items():
         if value:
-            raise typer.BadParameter(f"{name} cannot be used over a corpus")
+            raise InputError(f"{name} {why}", "see 'moralscope score --help'")
 
 
 def _over_corpus(
-    asked: "ScoreOptions",
+    options: ScoreOptions,
     inputs: list[str],
     out: str | None,
     given: CorpusGiven,
@@ -239,72 +135,37 @@ def _over_corpus(
     from moralscope.axes.corpus import parse_corpus_columns
     from moralscope.cli.corpus_runs import run_corpus_job, show_scores
 
-    axis, (json, report) = asked.axis, rest
-    names = parse_corpus_columns(columns, "judge" if axis.name == "judge" else "score")
-    options = corpus_options(inputs, out, given, names, axis.seed)
-    run_corpus_job(asked, options, given, json=json, report=report, show=show_scores)
+    json, report = rest
+    names = parse_corpus_columns(columns, options.axis)
+    corpus = corpus_options(inputs, out, given, names, options.seed)
+    run_corpus_job(options, corpus, given, json=json, report=report, show=show_scores)
 
 
-def _judge(
-    actions: list[str] | None,
-    file: Path | None,
-    options: "AxisOptions",
-    encoder: str | None,
-    rest: tuple[Path | None, Path | None, int],
-) -> "RunRecord":
-    from dataclasses import replace
-
-    from moralscope.axes.judge.job import EXPERTS, check_options, judge
+def _read(actions: list[str] | None, file: Path | None, options: ScoreOptions) -> Any:
+    """Read what is to be scored: rows, where the axis reads more of them than actions."""
     from moralscope.axes.judge.rows import SUFFIXES, read_rows
-    from moralscope.axes.ratings import read_ratings
-    from moralscope.cli.output import counting, fetching
-    from moralscope.stories.experts import prepare_experts
 
-    human, save_axis, max_actions = rest
-    if save_axis is not None:
-        raise typer.BadParameter("--save-axis saves a direction, and the judge has none")
-    check_options(options)
-    if human is not None:
-        read_ratings(human)
-    given: Any
-    if file is not None and not actions and file.suffix.lower() in SUFFIXES:
-        given = read_rows(file, max_actions)
-    else:
-        given = read_given(actions, file or (None if actions else human), max_actions=max_actions)
-    named = replace(options, experts=options.experts or encoder or EXPERTS)
-    with fetching() as progress:
-        experts = prepare_experts(str(named.experts), progress=progress)
-    with counting("judging") as progressed:
-        return judge(given, options=named, experts=experts, human=human, report=progressed)
-
-
-def _show_judged(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out, print_warnings, score_table
-
-    config = record.config
-    out.print(f"judge axis, {config['experts']}", style="bold")
-    if "norm" in config:
-        out.print(clean(f"norm: {config['norm']}"))
-    out.print(score_table(record.results, "range over wordings"))
-    if "human" in record.statistics:
-        _show_people(record.statistics["human"])
-    print_warnings(record)
+    reads_rows = "paraphrases" not in AXES[options.axis].columns
+    if reads_rows and file is not None and not actions and file.suffix.lower() in SUFFIXES:
+        return read_rows(file)
+    return read_given(actions, file or (None if actions else options.human))
 
 
 def _show(record: "RunRecord") -> None:
-    from moralscope.cli.output import out, print_warnings, score_table
+    from moralscope.cli.output import clean, out, print_warnings, score_table
 
-    config = record.config
-    if config["axis"] == "judge":
-        _show_judged(record)
-        return
+    config, found = record.config, record.statistics
     axis = f"{config['axis']} ({config['fit']})" if "fit" in config else config["axis"]
-    out.print(f"{axis} axis, {config['template']} template, {config['encoder']}", style="bold")
-    out.print(score_table(record.results))
-    if "direction" in record.statistics:
-        _show_direction(record.statistics["direction"])
-    if "human" in record.statistics:
-        _show_people(record.statistics["human"])
+    asked = [f"{config['template']} template"] if "template" in config else []
+    model = config.get("encoder") or config["experts"]
+    out.print(", ".join([f"{axis} axis", *asked, model]), style="bold")
+    if "norm" in config:
+        out.print(clean(f"norm: {config['norm']}"))
+    out.print(score_table(record.results, AXES[config["axis"]].interval))
+    if "direction" in found:
+        _show_direction(found["direction"])
+    if "human" in found:
+        _show_people(found["human"])
     print_warnings(record)
 
 

@@ -1,17 +1,20 @@
-"""The seams: what a room may ask of the workshop, and nothing about how it is done.
+"""The seams: what a subject may ask of a model or an axis, and nothing about how it is done.
 
 Every implementation of a seam passes the contract suite of that seam in `tests/contracts`.
 """
 
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.core.records import ActionScore, Candidate, Decoding
+from moralscope.core.records import ActionScore, Candidate, Decoding, ModelRef
 
 Matrix = NDArray[np.float32]
+Report = Callable[[int, int], None]  # told (done, total) as work goes on
+Row = Mapping[str, str]  # texts by column
 
 
 @runtime_checkable
@@ -65,14 +68,67 @@ class WordVectors(Protocol):
     def vectors(self, words: Sequence[str]) -> Matrix: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AxisCard:
+    """What a run record says of an axis.
+
+    `warnings` say how any score on it is to be read, `doubts` why this one should be trusted less.
+    `statistics` is what was found when it was fitted; `own_unit` says that scores of two models
+    can be compared as they are; `fingerprint` changes with what is asked.
+    """
+
+    config: Mapping[str, Any]
+    models: Sequence[ModelRef]
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
+    doubts: Sequence[str] = ()
+    own_unit: bool = False
+    arithmetic: str = "float32"
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AxisRun:
+    """Scores of rows, and what the record of this run adds to the axis's card."""
+
+    results: Sequence[ActionScore]
+    config: Mapping[str, Any] = field(default_factory=dict)
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
+
+
 @runtime_checkable
-class MoralAxis(Protocol):
-    """Actions in, scores with intervals out. Positive is good, negative is bad, always."""
+class Axis(Protocol):
+    """Actions in, scores with intervals out. Positive is good, negative is bad, always.
+
+    `score` takes actions and their paraphrases. `score_rows` takes rows with an `action` and
+    whatever other columns the axis reads, and returns what a run record needs besides. `state` is
+    what was read and fitted when the axis was built; it can be pickled, and `build_axis` makes the
+    same axis of it on another machine.
+    """
 
     @property
     def name(self) -> str: ...
 
-    def score(self, actions: Sequence[str]) -> Sequence[ActionScore]: ...
+    @property
+    def card(self) -> AxisCard: ...
+
+    @property
+    def state(self) -> Any: ...
+
+    def score(
+        self,
+        actions: Sequence[str],
+        paraphrases: Sequence[Sequence[str]] | None = None,
+        report: Report | None = None,
+    ) -> list[ActionScore]: ...
+
+    def score_rows(
+        self,
+        rows: Sequence[Row],
+        paraphrases: Sequence[Sequence[str]] | None = None,
+        report: Report | None = None,
+    ) -> AxisRun: ...
 
 
 @runtime_checkable

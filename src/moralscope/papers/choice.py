@@ -8,7 +8,9 @@ words part of the paper (`reproduce_words`). Biases are sums over prompts, as th
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from moralscope.axes.choice import ChoiceMachine, load_paper, load_template, rank_answers
+from moralscope.axes.choice import ChoiceMachine
+from moralscope.axes.rank import rank_answers
+from moralscope.axes.templates import load_template
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.run_records import model_refs
@@ -16,7 +18,7 @@ from moralscope.models.encoders import load_encoders
 from moralscope.models.store import Progress
 from moralscope.papers.words import published_weat, reproduce_words
 from moralscope.stats import Correlation, Summary, TTest, correlate, summarise, t_test
-from moralscope.words.paper import ChoicePaper
+from moralscope.words.paper import ChoicePaper, load_paper
 
 ENCODERS = ("use-lite", "minilm", "mpnet")
 

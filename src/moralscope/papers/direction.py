@@ -6,24 +6,26 @@ Schramowski et al. 2019: mean biases of dos and don'ts (Table 7) and of actions 
 """
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from moralscope.axes.build import AxisOptions, build_direction
-from moralscope.axes.choice import ChoiceMachine, load_template
-from moralscope.axes.choice import load_paper as load_choice_paper
+from moralscope.axes.build import LocalModels
+from moralscope.axes.choice import ChoiceMachine
 from moralscope.axes.direction import load_paper
+from moralscope.axes.direction.axis import build_direction, describe_direction, direction_warnings
 from moralscope.axes.direction.paper import CompassPaper, PaperBias
-from moralscope.axes.score import describe_direction, direction_warnings
+from moralscope.axes.options import AxisOptions
+from moralscope.axes.templates import load_template
 from moralscope.core.errors import MoralscopeError
-from moralscope.core.protocols import Encoder
+from moralscope.core.protocols import AxisRun, Encoder
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.run_records import model_refs
 from moralscope.models.encoders import load_encoders
 from moralscope.models.store import Progress
 from moralscope.papers.words import our_weat, published_weat
 from moralscope.stats import Correlation, correlate, spearman
+from moralscope.words.paper import load_paper as load_choice_paper
 from moralscope.words.vectors import load_vectors
 
 log = logging.getLogger(__name__)
@@ -165,13 +167,17 @@ def _reproduce(
     contextual = machine.score(list(dict.fromkeys([*paper.contextual, *printed])))
     fits, warnings, projected = [], [], []
     for fit in FITS:
-        axis = build_direction(AxisOptions("direction", fit=fit, seed=seed), encoder)
+        axis = build_direction(
+            AxisOptions(axis="direction", fit=fit, seed=seed), LocalModels(encoder)
+        )
         scores = axis.score([*words.dos, *words.donts])
         projected.append(scores)
         warnings += [f"{encoder.name}, {fit}: {w}" for w in direction_warnings(axis.direction)]
         tables = {"atomic": paper.atomic, "contextual": paper.contextual}
         rows = {
-            name: _projections(*axis.score_and_place(actions), axis.direction.scales[0], paper)
+            name: _projections(
+                axis.score_rows([{"action": a} for a in actions]), axis.direction.scales[0], paper
+            )
             for name, actions in tables.items()
         }
         fits.append(
@@ -213,12 +219,7 @@ def _bias_table(
     return BiasTable(rows[:_TOP], rows[: -_TOP - 1 : -1], agreement)
 
 
-def _projections(
-    scores: Iterable[ActionScore],
-    places: Iterable[tuple[float, float]],
-    raw_scale: float,
-    paper: CompassPaper,
-) -> list[ProjectionRow]:
+def _projections(run: AxisRun, raw_scale: float, paper: CompassPaper) -> list[ProjectionRow]:
     columns = {
         name: {**paper.table9[name].atomic, **paper.table9[name].contextual} for name in PRINTED
     }
@@ -232,7 +233,7 @@ def _projections(
             y,
             *(columns[name].get(s.action) for name in PRINTED),
         )
-        for s, (_, y) in zip(scores, places, strict=True)
+        for s, (_, y) in zip(run.results, run.statistics["map"]["points"], strict=True)
     ]
 
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
-from moralscope.axes.choice import load_paper
 from moralscope.core.errors import MissingExtra, MoralscopeError
 from moralscope.core.protocols import WordVectors
 from moralscope.models.store import Progress, data_file
 from moralscope.stats import Correlation, correlate
 from moralscope.words.association import WordAssociation
 from moralscope.words.extract import extract
+from moralscope.words.paper import load_paper
 from moralscope.words.valence import validate
 from moralscope.words.vectors import load_vectors
 

@@ -6,20 +6,16 @@ path of a request is ever opened. `within` says how long a request may take and 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from moralscope.axes.build import Axis, AxisOptions, Report, build_axis, check_judge
+from moralscope.axes.build import build_axis
 from moralscope.axes.compare import compare
-from moralscope.axes.judge.job import EXPERTS as JUDGE
-from moralscope.axes.judge.job import check_options as check_judge_options
-from moralscope.axes.judge.job import judge
-from moralscope.axes.judge.judge import Judge
-from moralscope.axes.options import RankOptions
+from moralscope.axes.options import AxisOptions, CompareOptions, RankOptions, ScoreOptions
 from moralscope.axes.rank import rank
 from moralscope.axes.ratings import parse_ratings
 from moralscope.axes.score import score
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Encoder
+from moralscope.core.protocols import Axis, Report
 from moralscope.core.records import RunRecord
 from moralscope.io.actions import check_actions
 from moralscope.models.batching import (
@@ -146,8 +142,8 @@ class Service:
     Examples
     --------
     >>> service = Service()
-    >>> options = AxisOptions("choice")
-    >>> record = service.score(["kill people", "kill time"], options, "scripted")
+    >>> options = ScoreOptions(encoder="scripted")
+    >>> record = service.score(["kill people", "kill time"], options)
     >>> record == score(["kill people", "kill time"], encoder="scripted")
     True
     >>> service.close()
@@ -155,7 +151,7 @@ class Service:
 
     def __init__(self) -> None:
         self.models = Models()
-        self._axes: Kept[tuple[AxisOptions, str], Axis] = Kept(_AXES)
+        self._axes: Kept[AxisOptions, Axis] = Kept(_AXES)
         self._books: Kept[Books, Rulebook] = Kept(_SHELVES)
         self._shelves: Kept[tuple[Books, str, bool], Shelf] = Kept(_SHELVES)
 
@@ -171,49 +167,22 @@ class Service:
     def score(
         self,
         actions: Sequence[str],
-        options: AxisOptions,
-        encoder: str | None = None,
+        options: ScoreOptions,
         human: str | None = None,
         report: Report | None = None,
     ) -> RunRecord:
         """Score actions; `human` is the text of a CSV file of ratings."""
         listed = check_actions(actions)
         rated = None if human is None else parse_ratings(human, "human")
-        if options.name == "judge":
-            check_judge_options(options)
-            named = replace(options, experts=options.experts or encoder or JUDGE)
-            experts = self.models.experts(str(named.experts))
-            return judge(listed, options=named, experts=experts, human=rated, report=report)
-        if options.experts or options.norm or options.wordings:
-            raise InputError("experts, norm and wordings belong to the judge axis", "leave out")
-        return score(
-            listed,
-            axis=options,
-            encoder=self.models.encoder(encoder or "minilm"),
-            human=rated,
-            report=report,
-            build=self._axis,
-        )
+        return score(listed, options, built=self._axis(options), ratings=rated, report=report)
 
     def compare(
-        self,
-        actions: Sequence[str],
-        options: AxisOptions,
-        encoders: Sequence[str],
-        gate: str | None = None,
-        report: Report | None = None,
+        self, actions: Sequence[str], options: CompareOptions, report: Report | None = None
     ) -> RunRecord:
         """Compare encoders on the same actions."""
         listed = check_actions(actions)
-        return compare(
-            listed,
-            encoders=[self.models.encoder(name) for name in encoders],
-            axis=replace(options, seed=0),  # as on the command line: the seed moves intervals only
-            gate=gate,
-            seed=options.seed,
-            report=report,
-            build=self._axis,
-        )
+        built = [self._axis(options.for_encoder(name)) for name in options.encoders]
+        return compare(listed, options, built=built, report=report)
 
     def rank(self, question: str, answers: Sequence[str], options: RankOptions) -> RunRecord:
         """Rank answers to a question."""
@@ -256,12 +225,8 @@ class Service:
     def _book(self, given: Books) -> Rulebook:
         return self._books.get(given, lambda: _layered(given))
 
-    def _axis(self, options: AxisOptions, encoder: Encoder) -> Axis:
-        if options.name == "judge":
-            check_judge(options)
-            experts = self.models.experts(options.experts or encoder.name)
-            return Judge(experts, norm=options.norm, wordings=options.wordings)
-        return self._axes.get((options, encoder.name), lambda: build_axis(options, encoder))
+    def _axis(self, options: AxisOptions) -> Axis:
+        return self._axes.get(options, lambda: build_axis(options, self.models))
 
 
 def _layered(given: Books) -> Rulebook:

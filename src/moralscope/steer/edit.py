@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.axes.build import AxisOptions, build_axis, build_direction
-from moralscope.axes.choice import ChoiceMachine, Prompt, Template, load_paper, load_template
-from moralscope.axes.demo import DEMO_ACTIONS
+from moralscope.axes.build import LocalModels, build_axis
+from moralscope.axes.choice import ChoiceMachine
+from moralscope.axes.direction.axis import build_direction
+from moralscope.axes.options import AxisOptions
+from moralscope.axes.score import DEMO_ACTIONS
+from moralscope.axes.templates import Prompt, Template, load_template
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import NOT_ADVICE, RunRecord
@@ -35,6 +38,7 @@ from moralscope.steer.pairs import (
     load_pairs,
     neutral_words,
 )
+from moralscope.words.paper import load_paper
 
 JOB = "edit"
 AXES = ("choice", "direction")
@@ -230,7 +234,7 @@ def _moral_vectors(base: Encoder, axis: str) -> Floats:
     """Return what an axis holds its questions against: all of it has to stay."""
     if axis == "choice":
         return answer_differences(base, _answers(load_template("moral")))
-    return build_direction(AxisOptions(axis), base).direction.vector[None]
+    return build_direction(AxisOptions(axis=axis), LocalModels(base)).direction.vector[None]
 
 
 def _answers(template: Template) -> list[tuple[str, str]]:
@@ -279,9 +283,9 @@ def _moral_changes(edited: EditedEncoder, axis: str, seed: int) -> list[Change]:
     paper = load_paper()
     groups = {"dos": paper.dos, "don'ts": paper.donts, "demo": DEMO_ACTIONS}
     actions = [action for group in groups.values() for action in group]
-    options = AxisOptions(axis, seed=seed)
+    options = AxisOptions(axis=axis, seed=seed)
     before, after = (
-        [row.score for row in build_axis(options, encoder).score(actions)]
+        [row.score for row in build_axis(options, LocalModels(encoder)).score(actions)]
         for encoder in (edited.base, edited)
     )
     names = [name for name, group in groups.items() for _ in group]

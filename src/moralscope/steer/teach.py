@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.axes.build import AxisOptions, asking_for, build_direction
-from moralscope.axes.choice import load_template
-from moralscope.axes.demo import DEMO_ACTIONS
+from moralscope.axes.build import LocalModels
 from moralscope.axes.direction import Direction, DirectionAxis, load_paper, save_direction
-from moralscope.axes.direction.questions import question_rows
+from moralscope.axes.direction.axis import build_direction
+from moralscope.axes.options import AxisOptions
+from moralscope.axes.prompts import question_rows
+from moralscope.axes.score import DEMO_ACTIONS
+from moralscope.axes.templates import load_template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import NOT_ADVICE, RunRecord
@@ -95,28 +97,28 @@ def teach(
     corrected = _corrections(corrections)
     listed = _listed(actions)
     model = load_encoder(encoder) if isinstance(encoder, str) else encoder
-    options = axis or AxisOptions("direction")
-    if options.name != DirectionAxis.name:
-        raise InputError(f"the axis '{options.name}' is not fitted", "teach the axis 'direction'")
-    old = build_direction(options, model)
-    asking = asking_for(load_template(options.template))
+    options = axis or AxisOptions(axis="direction")
+    if options.axis != DirectionAxis.name:
+        raise InputError(f"the axis '{options.axis}' is not fitted", "teach the axis 'direction'")
+    old = build_direction(options, LocalModels(model))
+    template = load_template(options.template)
     fitting, rows = (
-        question_rows(model, asking, texts).mean(axis=1)
+        question_rows(model, template, texts).mean(axis=1)
         for texts in (old.direction.actions, [item.action for item in corrected])
     )
     taught, lessons = _taught(old.direction, corrected, fitting, rows, reach)
     if save is not None:
         save_direction(taught.direction, save)
-    new = DirectionAxis(taught.direction, model, asking, seed=options.seed)
+    new = DirectionAxis(taught.direction, model, template, seed=options.seed)
     moved = _moved(old, new, listed)
     return RunRecord(
         JOB,
         seed=options.seed,
         config={
             "encoder": model.name,
-            "axis": options.name,
+            "axis": options.axis,
             "fit": old.direction.fit,
-            "template": asking.template,
+            "template": template.name,
             "reach": reach,
             "scale": "standard deviations of the fitting actions on the old axis",
             "actions": len(moved),

@@ -2,21 +2,28 @@ from dataclasses import replace
 
 import pytest
 
-from moralscope.axes.build import AxisOptions, asking_for, build_axis, build_direction
+from moralscope.axes.build import LocalModels, build_axis
 from moralscope.axes.direction import load_paper
+from moralscope.axes.direction.axis import build_direction
 from moralscope.axes.labels import read_labelled
+from moralscope.axes.options import AxisOptions
 from moralscope.axes.score import score
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.records import to_plain
 from moralscope.models.encoders import load_encoder
 from moralscope.papers.direction import reproduce_direction
 
-DIRECTION = AxisOptions("direction")
+DIRECTION = AxisOptions(axis="direction")
 
 
 @pytest.fixture(scope="module")
 def encoder():
     return load_encoder("scripted")
+
+
+@pytest.fixture(scope="module")
+def models(encoder):
+    return LocalModels(encoder)
 
 
 @pytest.fixture
@@ -30,50 +37,63 @@ def labelled_file(tmp_path):
 @pytest.mark.parametrize(
     ("options", "hint"),
     [
-        (AxisOptions("direktion"), "did you mean 'direction'"),
-        (AxisOptions("direction", fit="labeled"), "did you mean 'labelled'"),
+        ({"axis": "direktion"}, "did you mean 'direction'"),
+        ({"axis": "direction", "fit": "labeled"}, "did you mean 'labelled'"),
     ],
 )
-def test_unknown_names_get_a_hint(options, hint, encoder):
+def test_unknown_names_get_a_hint(options, hint):
     with pytest.raises(UnknownName, match=hint):
-        build_axis(options, encoder)
+        AxisOptions(**options)
 
 
-@pytest.mark.parametrize("change", [{"fit": "labelled"}, {"file": "x"}, {"fit_actions": "x"}])
-def test_the_choice_axis_refuses_what_only_a_direction_has(change, encoder):
-    with pytest.raises(InputError, match="choice axis is not fitted"):
-        build_axis(AxisOptions("choice", **change), encoder)
+@pytest.mark.parametrize(
+    "change", [{"fit": "labelled"}, {"axis_file": "x"}, {"fit_actions": "x"}, {"save_axis": "x"}]
+)
+def test_the_choice_axis_refuses_what_only_a_direction_has(change):
+    (name,) = change
+    message = f"choice axis has no option '{name}'; leave it out, or use the direction axis"
+    with pytest.raises(InputError, match=message):
+        AxisOptions(axis="choice", **change)
 
 
-def test_a_direction_is_fitted_on_table_5_or_on_the_papers_labels(encoder):
-    pca = build_direction(DIRECTION, encoder).direction
-    labelled = build_direction(replace(DIRECTION, fit="labelled"), encoder).direction
+@pytest.mark.parametrize(
+    ("given", "axes"), [({"norm": "Be kind."}, "judge"), ({"eight_bits": True}, "choice or direc")]
+)
+def test_an_axis_refuses_what_another_one_reads_and_names_it(given, axes):
+    axis = "direction" if "norm" in given else "judge"
+    with pytest.raises(InputError, match=f"{axis} axis has no option .* use the {axes}"):
+        AxisOptions(axis=axis, **given)
+
+
+def test_a_direction_is_fitted_on_table_5_or_on_the_papers_labels(models):
+    pca = build_direction(DIRECTION, models).direction
+    labelled = build_direction(replace(DIRECTION, fit="labelled"), models).direction
     assert pca.actions == load_paper().atomic
     assert set(pca.anchors.good + pca.anchors.bad) <= set(pca.actions)
     assert len(labelled.anchors.good) == len(labelled.anchors.bad) == 50
 
 
-def test_a_list_of_ones_own_is_fitted_on(labelled_file, encoder):
+def test_a_list_of_ones_own_is_fitted_on(labelled_file, models):
     options = replace(DIRECTION, fit_actions=labelled_file)
-    pca = build_direction(options, encoder).direction
+    pca = build_direction(options, models).direction
     assert pca.anchors.good[0] == "help 0 people"  # the labels are the anchors
     assert len(pca.actions) == 16
-    labelled = build_direction(replace(options, fit="labelled"), encoder).direction
+    labelled = build_direction(replace(options, fit="labelled"), models).direction
     assert labelled.anchors == pca.anchors
     assert labelled.vector.tolist() != pca.vector.tolist()
 
 
 def test_the_fingerprint_changes_with_the_template():
-    from moralscope.axes.choice import load_template
+    from moralscope.axes.templates import load_template
 
     moral = load_template("moral")
-    assert asking_for(moral).fingerprint == asking_for(replace(moral, about="x")).fingerprint
+    assert moral.fingerprint == replace(moral, about="x").fingerprint
     others = [
         load_template("gender"),
         replace(moral, with_article=True),
         replace(moral, prompts=moral.prompts[:9]),
     ]
-    prints = {asking_for(template).fingerprint for template in [moral, *others]}
+    prints = {template.fingerprint for template in [moral, *others]}
     assert len(prints) == 4
 
 
@@ -87,19 +107,19 @@ def test_the_fingerprint_changes_with_the_template():
         ("action,label\nhelp,good\nlove,good\nhelp,bad\nkill,bad\n", "labelled good and bad"),
     ],
 )
-def test_bad_labels_are_refused(text, problem, tmp_path, encoder):
+def test_bad_labels_are_refused(text, problem, tmp_path, models):
     path = tmp_path / "mine.csv"
     path.write_text(text)
     with pytest.raises(InputError, match=problem):
-        build_axis(AxisOptions("direction", fit="labelled", fit_actions=path), encoder)
+        build_axis(AxisOptions(axis="direction", fit="labelled", fit_actions=path), models)
 
 
-def test_labels_on_one_side_cannot_fix_the_sign(tmp_path, encoder):
+def test_labels_on_one_side_cannot_fix_the_sign(tmp_path, models):
     path = tmp_path / "mine.csv"
     rows = "".join(f"buy {number} apples,\n" for number in range(20))
     path.write_text(f"action,label\nhelp,good\n{rows}")
     with pytest.raises(InputError, match="labels no action bad"):
-        build_axis(replace(DIRECTION, fit_actions=path), encoder)
+        build_axis(replace(DIRECTION, fit_actions=path), models)
 
 
 def test_labels_are_read_from_jsonl_and_by_other_names(tmp_path):
@@ -113,28 +133,28 @@ def test_labels_are_read_from_jsonl_and_by_other_names(tmp_path):
     assert found.actions == ("help", "kill", "go", "lie")
 
 
-def test_a_short_list_names_the_number(tmp_path, encoder):
+def test_a_short_list_names_the_number(tmp_path, models):
     path = tmp_path / "mine.txt"
     path.write_text("help\nkill\n")
     with pytest.raises(InputError, match="more than 10 different actions, not 2"):
-        build_axis(replace(DIRECTION, fit_actions=path), encoder)
+        build_axis(replace(DIRECTION, fit_actions=path), models)
 
 
-def test_a_saved_axis_scores_as_before_and_only_with_its_template(tmp_path, encoder):
+def test_a_saved_axis_scores_as_before_and_only_with_its_template(tmp_path, encoder, models):
     path = tmp_path / "axis.safetensors"
     first = score(["kill time"], axis="direction", encoder=encoder, save_axis=path)
-    again = score(["kill time"], axis=replace(DIRECTION, file=path), encoder=encoder)
+    again = score(["kill time"], axis="direction", axis_file=path, encoder=encoder)
     assert again.results == first.results
     assert to_plain(again.statistics) == to_plain(first.statistics)
-    other = replace(DIRECTION, file=path, template="gender")
+    other = replace(DIRECTION, axis_file=path, template="gender")
     with pytest.raises(InputError, match="another template"):
-        score(["kill time"], axis=other, encoder=encoder)
+        build_axis(other, models)
     with pytest.raises(InputError, match="give one of them"):
-        build_axis(replace(DIRECTION, file=path, fit_actions=path), encoder)
+        replace(DIRECTION, axis_file=path, fit_actions=path)
 
 
 def test_only_a_direction_can_be_saved(tmp_path, encoder):
-    with pytest.raises(InputError, match="is not fitted"):
+    with pytest.raises(InputError, match="choice axis has no option 'save_axis'"):
         score(["kill time"], encoder=encoder, save_axis=tmp_path / "axis.safetensors")
 
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from moralscope.axes.choice import load_template
 from moralscope.axes.compare import FIGURES, _differences, _standardise, compare, label
+from moralscope.axes.templates import load_template
 from moralscope.core.errors import GateNotMet, InputError, UnknownName
 from moralscope.core.records import ActionScore, to_plain
 from moralscope.io.actions import ActionList
+from moralscope.io.run_records import model_refs
 from moralscope.models.encoders import load_encoder
 from moralscope.stats import holm
 
@@ -119,8 +120,8 @@ def test_float_rounding_is_no_difference():
     assert significant(record) == set()
 
 
-@pytest.mark.parametrize("scale", ["run", "axis"])
-def test_on_noise_the_corrected_test_errs_in_about_one_run_of_twenty(scale):
+@pytest.mark.parametrize("own_unit", [False, True], ids=["run", "axis"])
+def test_on_noise_the_corrected_test_errs_in_about_one_run_of_twenty(own_unit):
     rng = np.random.default_rng(0)
     truth = rng.normal(0, 1, 20)
     runs, wrong = 400, 0
@@ -128,10 +129,10 @@ def test_on_noise_the_corrected_test_errs_in_about_one_run_of_twenty(scale):
         tables = {}
         for name in ("a", "b", "c"):
             values = truth[:, None] + rng.normal(0, 0.7, (20, 10)) + rng.normal(0, 1, 10)
-            if scale == "axis":  # an axis is centred on the actions it was fitted on
+            if own_unit:  # an axis is centred on the actions it was fitted on
                 values -= values.mean()
             rows = [ActionScore("", row.mean(), 0, 0, tuple(row)) for row in values]
-            tables[name] = _standardise(name, rows, scale)
+            tables[name] = _standardise(name, rows, own_unit=own_unit)
         pairs = [("a", "b"), ("a", "c"), ("b", "c")]
         p = np.concatenate([_differences(tables, pair, seed).p for pair in pairs])
         wrong += bool((holm(p) < 0.05).any())
@@ -156,8 +157,9 @@ def test_checkpoints_of_one_name_are_told_apart():
     first, second = (
         Planted(VALUES, seed=seed, name="model", checksum=f"{seed}{'ab' * 31}") for seed in (1, 2)
     )
-    assert label([first, second]) == ["model@1abababa", "model@2abababa"]
-    assert label([first, first, second]) == [
+    one, other = model_refs([first, second])
+    assert label([one, other]) == ["model@1abababa", "model@2abababa"]
+    assert label([one, one, other]) == [
         "model@1abababa",
         "model@1abababa (2)",
         "model@2abababa",
@@ -232,10 +234,7 @@ def test_one_prompt_has_differences_and_no_test(tmp_path):
     template.write_text(
         "name: one\nprompts:\n  - question: May I {}?\n    positive: Yes.\n    negative: No.\n"
     )
-    from moralscope.axes.build import AxisOptions
-
-    options = AxisOptions("choice", template=str(template))
-    record = compare(["kill", "help", "smile"], encoders=["scripted"] * 2, axis=options)
+    record = compare(["kill", "help", "smile"], encoders=["scripted"] * 2, template=str(template))
     plain = to_plain(record)
     assert plain["results"][0]["differences"][0]["p_holm"] is None
     assert plain["statistics"]["pairs"][0]["significant"] == 0

@@ -2,9 +2,8 @@ import json
 
 import pytest
 
-from moralscope.axes.demo import DEMO_ACTIONS
 from moralscope.axes.rank import rank
-from moralscope.axes.score import score
+from moralscope.axes.score import DEMO_ACTIONS, score
 from moralscope.core.errors import InputError, StoreError, UnknownName
 from moralscope.io.run_records import record_lines, write_record
 from moralscope.models.store.commands import list_models, verify_models, where_models

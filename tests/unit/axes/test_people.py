@@ -212,10 +212,11 @@ def test_ratings_from_a_program_are_taken_as_they_are():
 def test_the_published_ratings_with_minilm(minilm):
     if "MORALSCOPE_DATA" not in os.environ:
         pytest.skip("MORALSCOPE_DATA is not set: the human ratings are not here")
-    from moralscope.axes.build import AxisOptions, build_axis
+    from moralscope.axes.build import LocalModels, build_axis
+    from moralscope.axes.options import AxisOptions
 
     rated = read_ratings(Path(os.environ["MORALSCOPE_DATA"]) / "human/yes_no_visible_half.csv")
-    results = build_axis(AxisOptions("choice"), minilm).score(list(rated.counts))
+    results = build_axis(AxisOptions(), LocalModels(minilm)).score(list(rated.counts))
     found = human_agreement(results, rated)
     assert [agreement.n for agreement in found.populations.values()] == [56, 56, 56]
     assert found.populations["amt"].pearson.r == pytest.approx(0.352, abs=0.01)

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from moralscope.axes.build import AxisOptions
 from moralscope.axes.corpus import (
     CorpusOptions,
     RunOptions,
@@ -17,7 +16,6 @@ from moralscope.axes.corpus import (
 )
 from moralscope.axes.corpus_estimate import distinct_rows, estimate_job
 from moralscope.axes.corpus_prepare import prepare_score
-from moralscope.axes.judge.job import judge
 from moralscope.axes.judge.rows import JudgeRows
 from moralscope.axes.score import score
 from moralscope.batch import running
@@ -33,7 +31,7 @@ from moralscope.rules.records import Exchange
 from .corpus_inline import ACTIONS, EXCHANGES, Inline, table_of, write_rows
 
 SCRIPTED = AuditOptions(experts="scripted")
-SCRIPTED_SCORES = ScoreOptions(AxisOptions(), "scripted")
+SCRIPTED_SCORES = ScoreOptions(encoder="scripted")
 
 
 @pytest.fixture(autouse=True)
@@ -53,11 +51,11 @@ def run(asked, rows, tmp_path, **given):
 
 @pytest.mark.parametrize("axis", ["choice", "direction"])
 def test_scores_are_those_of_one_file(axis, tmp_path):
-    options = AxisOptions(axis, seed=3)
+    options = ScoreOptions(axis=axis, encoder="scripted", seed=3)
     rows = [{"n": n, "action": f" {text} "} for n, text in enumerate(ACTIONS)]
-    record = run(ScoreOptions(options, "scripted"), rows, tmp_path, seed=3)
+    record = run(options, rows, tmp_path, seed=3)
     table = table_of(tmp_path / "out")
-    one = score(ACTIONS, axis=options, encoder="scripted")
+    one = score(ACTIONS, options)
     for name in ("score", "low", "high"):
         assert table.column(name).to_pylist() == [getattr(row, name) for row in one.results]
     assert table.column("n").to_pylist() == list(range(6))
@@ -80,7 +78,7 @@ def test_paraphrases_join_as_in_one_file(tmp_path):
 
 
 def test_replies_can_be_scored(tmp_path):
-    columns = parse_corpus_columns("action=reply", "score")
+    columns = parse_corpus_columns("action=reply", "choice")
     run(SCRIPTED_SCORES, EXCHANGES, tmp_path, columns=columns)
     one = score([row["reply"] for row in EXCHANGES], encoder="scripted")
     found = table_of(tmp_path / "out")
@@ -94,10 +92,10 @@ def test_the_judge_is_that_of_one_file(tmp_path):
         {"action": "kill time", "norm": ""},
         {"action": "lie", "norm": None},
     ]
-    options = AxisOptions("judge", experts="scripted", wordings=4)
-    run(ScoreOptions(options), rows, tmp_path)
+    options = ScoreOptions(axis="judge", experts="scripted", wordings=4)
+    run(options, rows, tmp_path)
     given = [{name: value for name, value in row.items() if value} for row in rows]
-    one = judge(JudgeRows(given), options=options)
+    one = score(JudgeRows(given), options)
     found = table_of(tmp_path / "out")
     for name in ("score", "low", "high", "probability", "verdict"):
         assert found.column(name).to_pylist() == [getattr(row, name) for row in one.results]
@@ -209,7 +207,7 @@ def test_names_of_inputs_and_columns(tmp_path):
     assert is_corpus(str(tmp_path))
     assert not is_corpus("actions.txt")
     with pytest.raises(InputError, match="did you mean"):
-        parse_corpus_columns("actoin=reply", "score")
+        parse_corpus_columns("actoin=reply", "choice")
     with pytest.raises(InputError, match="twice"):
         parse_corpus_columns("prompt=a,reply=a", "audit")
 
@@ -251,7 +249,7 @@ def test_distinct_rows_are_never_more_than_rows():
 
 def test_what_a_child_raises_comes_back_as_it_is():
     with pytest.raises(InputError, match="there is no encoder 'minilmm'"):
-        in_child(prepare_score, ScoreOptions(AxisOptions(), "minilmm"), {})
+        in_child(prepare_score, ScoreOptions(encoder="minilmm"), {})
 
 
 def test_a_child_that_dies_is_told():
@@ -263,10 +261,10 @@ def test_a_child_that_dies_is_told():
 @pytest.mark.slow
 @pytest.mark.parametrize("axis", ["choice", "direction"])
 def test_scores_of_real_weights_are_those_of_one_file(axis, tmp_path, minilm_folder):
-    options = AxisOptions(axis)
+    options = ScoreOptions(axis=axis, encoder="minilm")
     texts = [*ACTIONS, "a much longer text about what one could do with a friend's money"]
-    run(ScoreOptions(options, "minilm"), [{"action": text} for text in texts], tmp_path)
-    one = score(texts, axis=options, encoder="minilm")
+    run(options, [{"action": text} for text in texts], tmp_path)
+    one = score(texts, options)
     found = table_of(tmp_path / "out")
     for name in ("score", "low", "high"):
         wanted = [getattr(row, name) for row in one.results]

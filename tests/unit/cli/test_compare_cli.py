@@ -85,7 +85,7 @@ def test_a_gate_not_met_exits_3_after_everything_was_written(run, tmp_path):
         (("compare", "--encoders", "scripted,,scripted", *ACTIONS), "is not a list"),
         (("compare", "--encoders", "scripted,minilmm", *ACTIONS), "did you mean 'minilm'"),
         ((*TWO, *ACTIONS, "--axis", "choise"), "did you mean 'choice'"),
-        ((*TWO, *ACTIONS, "--fit", "labelled"), "the choice axis is not fitted"),
+        ((*TWO, *ACTIONS, "--fit", "labelled"), "the choice axis has no option 'fit'"),
         ((*TWO, *ACTIONS, "--file", "actions.txt"), "give actions or --file, not both"),
         ((*TWO, *ACTIONS, "--out", "/no/such/folder/run.json"), "cannot be written"),
         ((*TWO, *ACTIONS, "--figure", "figure.gif"), "figure.gif"),

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from moralscope.axes.build import AxisOptions
+from moralscope.axes.options import ScoreOptions
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.records import Decoding
 from moralscope.models.batching import Cancelled, OutOfTime, Patience, patience
@@ -139,9 +139,9 @@ def test_an_axis_is_fitted_once(service, monkeypatch):
     built = []
     real = serving.build_axis
     monkeypatch.setattr(serving, "build_axis", lambda *given: built.append(1) or real(*given))
-    options = AxisOptions("direction", seed=41)
-    first = service.score(ACTIONS, options, "scripted")
-    assert service.score(ACTIONS, options, "scripted") == first
+    options = ScoreOptions(axis="direction", encoder="scripted", seed=41)
+    first = service.score(ACTIONS, options)
+    assert service.score(ACTIONS, options) == first
     assert built == [1]
 
 
@@ -171,11 +171,11 @@ def test_a_rulebook_of_a_request_is_bounded(service):
 
 def test_options_of_another_axis_are_refused(service):
     with pytest.raises(InputError, match="judge axis"):
-        service.score(ACTIONS, AxisOptions("choice", norm="Be kind."), "scripted")
+        service.score(ACTIONS, ScoreOptions(norm="Be kind.", encoder="scripted"))
     with pytest.raises(UnknownName):
         service.audit(GIVEN, AuditOptions(experts="scripted"), Asked((), {"flagg": 0.5}))
 
 
 def test_a_job_ends_where_its_time_is_over(service):
     with pytest.raises(OutOfTime), within(Patience(time.monotonic() - 1)):
-        service.score(ACTIONS, AxisOptions("choice"), "scripted")
+        service.score(ACTIONS, ScoreOptions(encoder="scripted"))

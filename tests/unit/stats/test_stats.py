@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from moralscope.axes.choice import load_paper
 from moralscope.stats import (
     Summary,
     correlate,
@@ -15,6 +14,7 @@ from moralscope.stats import (
     t_test,
     t_test_from_summaries,
 )
+from moralscope.words.paper import load_paper
 
 rng = np.random.default_rng(7)
 

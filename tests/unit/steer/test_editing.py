@@ -134,7 +134,7 @@ def test_a_direction_along_the_moral_one_leaves_nothing_to_remove(moral):
 
 
 def test_the_built_in_pairs_are_the_ten_and_do_not_use_the_measuring_sentences():
-    from moralscope.axes.choice import load_template
+    from moralscope.axes.templates import load_template
 
     pairs = load_pairs("gender")
     assert len(pairs.words) == 10

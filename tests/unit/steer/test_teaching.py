@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from moralscope.axes.build import asking_for
-from moralscope.axes.choice import load_template
 from moralscope.axes.direction import fit_pca, load_direction, load_paper, save_direction
-from moralscope.axes.direction.questions import question_rows
+from moralscope.axes.prompts import question_rows
+from moralscope.axes.templates import load_template
 from moralscope.core.errors import InputError
 from moralscope.models.encoders import load_encoder
 from moralscope.steer.teaching import teach_direction
@@ -18,23 +17,23 @@ def encoder():
 
 
 @pytest.fixture(scope="module")
-def asking():
-    return asking_for(load_template("moral"))
+def template():
+    return load_template("moral")
 
 
 @pytest.fixture(scope="module")
-def direction(encoder, asking):
-    return fit_pca(encoder, asking, load_paper().atomic)
+def direction(encoder, template):
+    return fit_pca(encoder, template, load_paper().atomic)
 
 
 @pytest.fixture(scope="module")
-def fitting(encoder, asking, direction):
-    return question_rows(encoder, asking, direction.actions).mean(axis=1)
+def fitting(encoder, template, direction):
+    return question_rows(encoder, template, direction.actions).mean(axis=1)
 
 
 @pytest.fixture(scope="module")
-def corrected(encoder, asking):
-    return question_rows(encoder, asking, ["eat meat", "kill time"]).mean(axis=1)
+def corrected(encoder, template):
+    return question_rows(encoder, template, ["eat meat", "kill time"]).mean(axis=1)
 
 
 def test_corrections_are_met(direction, fitting, corrected):
@@ -99,10 +98,10 @@ def test_a_reach_that_is_not_positive_is_refused(direction, fitting, corrected, 
 
 
 def test_a_taught_direction_is_saved_and_loaded(
-    direction, fitting, corrected, encoder, asking, tmp_path
+    direction, fitting, corrected, encoder, template, tmp_path
 ):
     taught = teach_direction(direction, fitting, corrected, np.array([1.0, -1.0])).direction
     save_direction(taught, tmp_path / "axis.safetensors")
-    loaded = load_direction(tmp_path / "axis.safetensors", encoder, asking)
+    loaded = load_direction(tmp_path / "axis.safetensors", encoder, template)
     np.testing.assert_array_equal(loaded.project(corrected), taught.project(corrected))
     assert loaded.method == "first principal component, taught"

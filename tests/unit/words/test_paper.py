@@ -1,6 +1,6 @@
 """The papers' lists and tables, as they are printed."""
 
-from moralscope.axes.choice import load_paper
+from moralscope.words.paper import load_paper
 
 
 def test_the_lists_are_whole_and_without_repeats():

@@ -25,7 +25,9 @@ from moralscope.axes.compare_runs.items import (
     pair_items,
 )
 from moralscope.axes.compare_runs.sums import compare_sums, only, saved_foundations
+from moralscope.axes.options import CompareRunsOptions
 from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.options import chosen_options
 from moralscope.core.records import NOT_ADVICE, RunRecord
 from moralscope.core.registry import did_you_mean
 from moralscope.rules.audit import NOT_AUTHORITY
@@ -85,13 +87,7 @@ _SUMS = (
 
 
 def compare_runs(
-    before: Path,
-    after: Path,
-    *,
-    gate: str | None = None,
-    by: str | None = None,
-    strict: bool = False,
-    seed: int = 0,
+    before: Path, after: Path, options: CompareRunsOptions | None = None, **given: Any
 ) -> RunRecord:
     """Compare two saved runs of `score` or `audit`; positive changes are for the kinder.
 
@@ -99,16 +95,12 @@ def compare_runs(
     ----------
     before, after
         The baseline and the new run: records saved with `--out`, or folders of corpus runs.
-    gate
-        Limits such as "mean_change>=-0.02 and newly_flagged<=0.02" (see `FIGURES`,
-        `AUDIT_FIGURES`). The result is in `statistics["gate"]`; its `require()` raises
-        `GateNotMet`.
-    by
-        What pairs the items of audits: `prompt`, `exchange` or `id`.
-    strict
-        Refuse runs made with other weights, rules or limits.
-    seed
-        Seeds the intervals.
+    options
+        `CompareRunsOptions`, or its fields as keywords. `gate`: limits such as
+        "mean_change>=-0.02 and newly_flagged<=0.02" (see `FIGURES`, `AUDIT_FIGURES`), whose result
+        is in `statistics["gate"]` and whose `require()` raises `GateNotMet`. `by`: what pairs the
+        items of audits, `prompt`, `exchange` or `id`. `strict`: refuse runs made with other
+        weights, rules or limits. `seed`: seeds the intervals.
 
     Examples
     --------
@@ -122,17 +114,19 @@ def compare_runs(
     >>> found.statistics["items"], found.statistics["gate"].met
     (3, True)
     """
+    chosen = chosen_options(CompareRunsOptions, options, given)
+    gate, seed = chosen.gate, chosen.seed
     limits = parse_gate(gate, [*FIGURES, *AUDIT_FIGURES]) if gate is not None else None
     runs = [open_run(path) for path in (before, after)]
     _check_kinds(*runs)
-    notes = check_comparable(*runs, strict=strict)
+    notes = check_comparable(*runs, strict=chosen.strict)
     _check_gate(limits, *runs)
     if runs[0].folder is not None:
         found, results, how, more = _folders(runs[0], runs[1], seed)
     elif runs[0].is_corpus:
         found, results, how, more = compare_sums(*runs), [], "nothing", [_SUMS]
     else:
-        found, results, how, more = _records(runs[0], runs[1], by, seed)
+        found, results, how, more = _records(runs[0], runs[1], chosen.by, seed)
     found["gate"] = _gate(limits, found)
     return RunRecord(
         "compare runs",

@@ -1,14 +1,12 @@
-"""The room of the Moral Compass (Schramowski et al. 2019): the moral direction of an encoder."""
+"""The Moral Compass (Schramowski et al. 2019): the moral direction of an encoder."""
 
 from moralscope.axes.direction.axis import DirectionAxis
 from moralscope.axes.direction.fitting import Anchors, Direction, fit_labelled, fit_pca
 from moralscope.axes.direction.paper import load_paper
-from moralscope.axes.direction.questions import Asking
 from moralscope.axes.direction.saved import load_direction, save_direction
 
 __all__ = [
     "Anchors",
-    "Asking",
     "Direction",
     "DirectionAxis",
     "fit_labelled",

@@ -1,4 +1,4 @@
-"""The moral direction as a `MoralAxis`: actions in, scores with intervals and map places out.
+"""The moral direction as an `Axis`: actions in, scores with intervals and map places out.
 
     score(a) = (mean over prompts of q_p(a) . m - centre) / scale
 
@@ -8,26 +8,100 @@ the prompts: they say how much a score hangs on the wording, not on the actions 
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from moralscope.axes.direction.fitting import Direction
-from moralscope.axes.direction.questions import Asking, question_rows
-from moralscope.axes.prompts import Forms, PromptBootstrap, Report, forms_of, in_blocks
-from moralscope.core.protocols import Encoder
+from moralscope.axes.build import AxisModels, arithmetic_of, question_encoder
+from moralscope.axes.direction.fitting import LABELLED, Anchors, Direction, fit_labelled, fit_pca
+from moralscope.axes.direction.paper import load_paper
+from moralscope.axes.direction.saved import load_direction, save_direction
+from moralscope.axes.labels import read_labelled
+from moralscope.axes.options import AxisOptions
+from moralscope.axes.prompts import (
+    Forms,
+    PromptBootstrap,
+    forms_of,
+    in_blocks,
+    question_config,
+    question_rows,
+)
+from moralscope.axes.templates import Template, load_template
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import AxisCard, AxisRun, Encoder, Report, Row
 from moralscope.core.records import ActionScore
+from moralscope.io.run_records import check_writable, model_refs
+from moralscope.words.paper import load_paper as load_choice_paper
 
-Place = tuple[float, float]
+State = tuple[Template, Direction]
+_MIDDLE = (
+    "zero is the middle of the actions the direction was fitted on, not a border between right "
+    "and wrong; one is their standard deviation"
+)
+
+
+def build_direction(
+    options: AxisOptions, models: AxisModels, *, state: State | None = None, many: bool = False
+) -> "DirectionAxis":
+    """Return a direction fitted or loaded; what was fitted is its `direction`.
+
+    Examples
+    --------
+    >>> from moralscope.axes.build import LocalModels
+    >>> options = AxisOptions(axis="direction", encoder="scripted")
+    >>> build_direction(options, LocalModels()).direction.vector.shape
+    (64,)
+    """
+    if state is not None:
+        template, direction = state
+        encoder = question_encoder(options, models)
+        return DirectionAxis(direction, encoder, template, seed=options.seed)
+    if options.save_axis is not None:
+        check_writable(options.save_axis)
+    template = load_template(options.template)
+    encoder = question_encoder(options, models)
+    if options.axis_file is not None:
+        direction = load_direction(options.axis_file, encoder, template)
+    else:
+        fit = _fit_labelled if options.fit == LABELLED else _fit_pca
+        direction = fit(options, encoder, template)
+    if options.save_axis is not None:
+        save_direction(direction, options.save_axis)
+    return DirectionAxis(direction, encoder, template, seed=options.seed)
+
+
+def _fit_pca(options: AxisOptions, encoder: Encoder, template: Template) -> Direction:
+    if options.fit_actions is None:
+        return fit_pca(encoder, template, load_paper().atomic, seed=options.seed)
+    listed = read_labelled(options.fit_actions, all_labelled=False)
+    if bool(listed.good) != bool(listed.bad):
+        side = "bad" if listed.good else "good"
+        raise InputError(
+            f"{options.fit_actions} labels no action {side}",
+            "label some actions good and some bad to fix the sign, or none",
+        )
+    anchors = Anchors(listed.good, listed.bad) if listed.good else None
+    return fit_pca(encoder, template, listed.actions, anchors, seed=options.seed)
+
+
+def _fit_labelled(options: AxisOptions, encoder: Encoder, template: Template) -> Direction:
+    if options.fit_actions is None:
+        paper = load_choice_paper()
+        labels = Anchors(paper.dos, paper.donts)
+    else:
+        listed = read_labelled(options.fit_actions, all_labelled=True)
+        labels = Anchors(listed.good, listed.bad)
+    return fit_labelled(encoder, template, labels, seed=options.seed)
 
 
 class DirectionAxis:
-    """A `MoralAxis`: scores actions by their projection on a fitted direction.
+    """An `Axis`: scores actions by their projection on a fitted direction.
 
     Parameters
     ----------
     direction
         What `fit_pca`, `fit_labelled` or `load_direction` return.
-    encoder, asking
+    encoder, template
         Those that the direction was fitted with.
     seed
         Seeds the bootstrap over prompts.
@@ -35,10 +109,11 @@ class DirectionAxis:
     Examples
     --------
     >>> from moralscope.axes.direction import fit_pca, load_paper
+    >>> from moralscope.axes.templates import Prompt
     >>> from moralscope.models.encoders import load_encoder
     >>> encoder = load_encoder("scripted")
-    >>> asking = Asking("mine", "1", lambda action: [f"May I {action}?"], ("Yes.",), ("No.",))
-    >>> axis = DirectionAxis(fit_pca(encoder, asking, load_paper().atomic), encoder, asking)
+    >>> template = Template("mine", (Prompt("May I {}?", "Yes.", "No."),))
+    >>> axis = DirectionAxis(fit_pca(encoder, template, load_paper().atomic), encoder, template)
     >>> [score.action for score in axis.score(["kill people", "kill time"])]
     ['kill people', 'kill time']
     """
@@ -46,11 +121,33 @@ class DirectionAxis:
     name = "direction"
 
     def __init__(
-        self, direction: Direction, encoder: Encoder, asking: Asking, *, seed: int = 0
+        self, direction: Direction, encoder: Encoder, template: Template, *, seed: int = 0
     ) -> None:
         self.direction = direction
-        self._encoder, self._asking = encoder, asking
-        self._bootstrap = PromptBootstrap(len(asking.positive), seed=seed)
+        self._encoder, self._template = encoder, template
+        self._bootstrap = PromptBootstrap(len(template.positive), seed=seed)
+
+    @property
+    def card(self) -> AxisCard:
+        """What a record says of the axis."""
+        return AxisCard(
+            config={
+                **question_config(self.name, self._encoder, self._template),
+                "fit": self.direction.fit,
+            },
+            models=model_refs([self._encoder]),
+            statistics={"direction": describe_direction(self.direction)},
+            warnings=[_MIDDLE],
+            doubts=direction_warnings(self.direction),
+            own_unit=True,
+            arithmetic=arithmetic_of(self._encoder),
+            fingerprint=self._template.fingerprint,
+        )
+
+    @property
+    def state(self) -> State:
+        """The template that was read and the direction that was fitted."""
+        return self._template, self.direction
 
     def score(
         self,
@@ -59,21 +156,41 @@ class DirectionAxis:
         report: Report | None = None,
     ) -> list[ActionScore]:
         """Score actions in order; an action's paraphrases join its mean and its interval."""
-        return self.score_and_place(actions, paraphrases, report)[0]
+        return [score for score, _ in self._placed(actions, paraphrases, report)]
 
-    def score_and_place(
+    def score_rows(
         self,
-        actions: Sequence[str],
+        rows: Sequence[Row],
         paraphrases: Sequence[Sequence[str]] | None = None,
         report: Report | None = None,
-    ) -> tuple[list[ActionScore], list[Place]]:
-        """Score actions and say where they lie on the map of the two components."""
-        found = in_blocks(forms_of(actions, paraphrases), self._block, report)
-        return [score for score, _ in found], [(score.score, y) for score, y in found]
+    ) -> AxisRun:
+        """Score the actions of rows and say where they lie on the map of the two components."""
+        found = self._placed([row["action"] for row in rows], paraphrases, report)
+        direction = self.direction
+        fitting = [
+            {"action": action, "x": x, "y": y}
+            for action, (x, y) in zip(direction.actions, direction.positions.tolist(), strict=True)
+        ]
+        placed = {
+            "points": [(score.score, height) for score, height in found],
+            "fitting": fitting,
+            "x_label": f"moral direction ({direction.method})",
+            "y_label": "strongest component at right angles to it",
+        }
+        return AxisRun(results=[score for score, _ in found], statistics={"map": placed})
+
+    def _placed(
+        self,
+        actions: Sequence[str],
+        paraphrases: Sequence[Sequence[str]] | None,
+        report: Report | None,
+    ) -> list[tuple[ActionScore, float]]:
+        """Return scores, each with its height on the map."""
+        return in_blocks(forms_of(actions, paraphrases), self._block, report)
 
     def _block(self, block: Sequence[Forms]) -> list[tuple[ActionScore, float]]:
         texts = [form for group in block for form in group]
-        placed = self.direction.project(question_rows(self._encoder, self._asking, texts))
+        placed = self.direction.project(question_rows(self._encoder, self._template, texts))
         starts = np.cumsum([0, *(len(group) for group in block)])
         groups = [placed[start:end] for start, end in pairwise(starts)]
         means = self._bootstrap.means([group[:, :, 0] for group in groups])
@@ -84,3 +201,47 @@ class DirectionAxis:
             )
             for forms, mean, group in zip(block, means, groups, strict=True)
         ]
+
+
+def describe_direction(direction: Direction) -> dict[str, Any]:
+    """Return what a record says about a direction."""
+    return {
+        "fit": direction.fit,
+        "method": direction.method,
+        "fitted_on": len(direction.actions),
+        "scale": "standard deviations of the fitting actions from their middle",
+        "raw_scale": direction.scales[0],
+        "raw": "the paper's raw projection is score * raw_scale",
+        "anchors": direction.anchors,
+        "separation": direction.separation,
+        "validation": direction.validation,
+        "explained_variance": direction.explained,
+        "explained_variance_differences": direction.explained_differences,
+        "stands_out": direction.prominence.stands_out,
+        "prominence": direction.prominence,
+        "stability": direction.stability,
+    }
+
+
+def direction_warnings(direction: Direction) -> list[str]:
+    """Say why a direction should not be trusted, a line each."""
+    lines = []
+    first, angle = direction.prominence, direction.stability.bootstrap_degrees_median
+    if direction.fit == "pca" and not first.stands_out:
+        lines.append(
+            f"the first component does not stand out: it explains {first.share:.1%} of the "
+            f"variance, {first.ratio:.2f} times the second (wanted: 1.5 times, and more than "
+            f"{first.broken_stick:.1%}); look at the anchors, or use --fit labelled"
+        )
+    held_out = direction.validation.get(direction.method, direction.separation)
+    if held_out < 0.75:
+        lines.append(
+            f"the direction puts only {held_out:.0%} of good and bad anchor pairs in the right "
+            "order: it may not be moral"
+        )
+    if angle > 45:
+        lines.append(
+            f"the direction is unstable: fitted on actions drawn anew it turns by {angle:.0f} "
+            "degrees (median)"
+        )
+    return lines

@@ -22,8 +22,9 @@ from moralscope.axes.direction.components import (
     unit,
 )
 from moralscope.axes.direction.labelled import METHODS, auc, choose_method, cross_validate
-from moralscope.axes.direction.questions import Asking, encode_finite, question_rows
 from moralscope.axes.direction.stability import Stability, measure_stability
+from moralscope.axes.prompts import encode_finite, question_rows
+from moralscope.axes.templates import Template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
 
@@ -83,7 +84,7 @@ class Direction:
 
 def fit_pca(
     encoder: Encoder,
-    asking: Asking,
+    template: Template,
     actions: Sequence[str],
     anchors: Anchors | None = None,
     *,
@@ -94,9 +95,10 @@ def fit_pca(
     Examples
     --------
     >>> from moralscope.axes.direction import load_paper
+    >>> from moralscope.axes.templates import Prompt
     >>> from moralscope.models.encoders import load_encoder
-    >>> asking = Asking("mine", "1", lambda action: [f"May I {action}?"], ("Yes.",), ("No.",))
-    >>> found = fit_pca(load_encoder("scripted"), asking, load_paper().atomic)
+    >>> template = Template("mine", (Prompt("May I {}?", "Yes.", "No."),))
+    >>> found = fit_pca(load_encoder("scripted"), template, load_paper().atomic)
     >>> found.vector.shape, len(found.explained), found.prominence.stands_out
     ((64,), 10, False)
     """
@@ -108,9 +110,9 @@ def fit_pca(
             "give a longer list to fit on",
         )
     anchors = anchors or Anchors()
-    rows = _mean_rows(encoder, asking, chosen)
+    rows = _mean_rows(encoder, template, chosen)
     vector = principal_components(rows).axes[0]
-    good, bad = (_mean_rows(encoder, asking, side) for side in (anchors.good, anchors.bad))
+    good, bad = (_mean_rows(encoder, template, side) for side in (anchors.good, anchors.bad))
     if (good @ vector).mean() < (bad @ vector).mean():
         vector = -vector
     stability = measure_stability(
@@ -122,11 +124,16 @@ def fit_pca(
     )
     middle = float((rows @ vector).mean())
     fitted = _Fitted(PCA, "first principal component", vector, middle, stability)
-    return _direction(encoder, asking, chosen, rows, (anchors, good, bad), fitted)
+    return _direction(encoder, template, chosen, rows, (anchors, good, bad), fitted)
 
 
 def fit_labelled(
-    encoder: Encoder, asking: Asking, labels: Anchors, *, method: str | None = None, seed: int = 0
+    encoder: Encoder,
+    template: Template,
+    labels: Anchors,
+    *,
+    method: str | None = None,
+    seed: int = 0,
 ) -> Direction:
     """Fit the axis that tells labelled good actions from bad ones.
 
@@ -136,7 +143,7 @@ def fit_labelled(
     good, bad = _distinct(labels.good), _distinct(labels.bad)
     _check_labels(good, bad)
     actions = (*good, *bad)
-    rows = _mean_rows(encoder, asking, actions)
+    rows = _mean_rows(encoder, template, actions)
     is_good = np.arange(len(actions)) < len(good)
     validation = cross_validate(rows, is_good)
     name = method or choose_method(validation)
@@ -153,7 +160,7 @@ def fit_labelled(
     middle = float(projected[is_good].mean() + projected[~is_good].mean()) / 2
     fitted = _Fitted(LABELLED, name, vector, middle, stability, validation)
     sides = (Anchors(good, bad), rows[is_good], rows[~is_good])
-    return _direction(encoder, asking, actions, rows, sides, fitted)
+    return _direction(encoder, template, actions, rows, sides, fitted)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,7 +177,7 @@ class _Fitted:
 
 def _direction(
     encoder: Encoder,
-    asking: Asking,
+    template: Template,
     actions: tuple[str, ...],
     rows: Floats,
     anchored: tuple[Anchors, Floats, Floats],
@@ -187,7 +194,7 @@ def _direction(
     anchors, good, bad = anchored
     projected = np.concatenate([good, bad]) @ vector
     answers = (
-        encode_finite(encoder, side).mean(axis=0) for side in (asking.positive, asking.negative)
+        encode_finite(encoder, side).mean(axis=0) for side in (template.positive, template.negative)
     )
     differences = difference_shares(rows, *answers)
     # A table without a second dimension has a map without height.
@@ -197,8 +204,8 @@ def _direction(
         method=fitted.method,
         encoder=encoder.name,
         checksum=encoder.checksum,
-        template=asking.template,
-        fingerprint=asking.fingerprint,
+        template=template.name,
+        fingerprint=template.fingerprint,
         vector=vector,
         second=second,
         centres=centres,
@@ -225,8 +232,8 @@ def _second(rows: Floats, vector: Floats) -> Floats:
     return axis if heights[np.abs(heights).argmax()] >= 0 else -axis
 
 
-def _mean_rows(encoder: Encoder, asking: Asking, actions: Sequence[str]) -> Floats:
-    means: Floats = question_rows(encoder, asking, actions).mean(axis=1)
+def _mean_rows(encoder: Encoder, template: Template, actions: Sequence[str]) -> Floats:
+    means: Floats = question_rows(encoder, template, actions).mean(axis=1)
     return means
 
 

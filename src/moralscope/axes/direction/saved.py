@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from moralscope.axes.direction.components import Prominence
 from moralscope.axes.direction.fitting import FITS, Anchors, Direction
-from moralscope.axes.direction.questions import Asking
 from moralscope.axes.direction.stability import Stability
+from moralscope.axes.templates import Template
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.protocols import Encoder
 
@@ -58,7 +58,7 @@ def save_direction(direction: Direction, path: Path) -> None:
             half.unlink(missing_ok=True)
 
 
-def load_direction(path: Path, encoder: Encoder, asking: Asking) -> Direction:
+def load_direction(path: Path, encoder: Encoder, template: Template) -> Direction:
     """Read a direction; one of another encoder or another template is refused."""
     metadata, tensors = _read(path)
     schema = metadata.get("schema", "none")
@@ -74,7 +74,7 @@ def load_direction(path: Path, encoder: Encoder, asking: Asking) -> Direction:
             f"not with {encoder.name} ({encoder.checksum[:12]})",
             f"use --encoder {direction.encoder}, or fit a direction for {encoder.name}",
         )
-    if direction.fingerprint != asking.fingerprint:
+    if direction.fingerprint != template.fingerprint:
         raise InputError(
             f"{path} was fitted with another template ({direction.template})",
             "use the template that it was fitted with, or fit it again",

@@ -9,20 +9,24 @@ has no prompts to spread over, and how a model takes a phrase hangs on its form.
 Picks experts and wordings; reads no files and trains nothing.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from moralscope.axes.build import AxisModels
+from moralscope.axes.options import MAX_WORDINGS, AxisOptions
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Classifier
+from moralscope.core.protocols import AxisCard, AxisRun, Report, Row
 from moralscope.core.records import ActionScore
+from moralscope.io.actions import check_text
 from moralscope.stories.evaluation import THIRD
+from moralscope.stories.experts import ExpertSet
 from moralscope.stories.tasks import ClassificationTask, classification_task
 
-COLUMNS = ("action", "norm", "situation", "intention", "consequence")
 KEEPS, BREAKS = "keeps", "breaks"
 # In this order a row's best expert is looked for: the most grounding first, a norm before a
 # consequence, because only the norm's expert gives a verdict.
@@ -40,20 +44,29 @@ TASKS = (
 PHRASE_WORDINGS = ("I want to {}.", "I {}.", "They {}.", "Someone decides to {}.")
 GROUNDED_WORDINGS = ("I {}.", "{}", "They {}.", "Someone decides to {}.")
 SENTENCE_WORDINGS = ("{}", "One day, {}", "In the end, {}", "That day, {}")
+EXPERTS = "mpnet"  # who judges where neither experts nor an encoder are named
+FEW = 256  # so many rows are asked about in every wording; more in one, unless told otherwise
+_TRAINED = (
+    "the judge repeats what crowd workers wrote in Moral Stories (US English, everyday life); its "
+    "probabilities were calibrated on sentences such as theirs, not on short phrases"
+)
 _BLOCK = 256
 _PHRASE_WORDS = 3  # a capital before more words than this starts a sentence
-Row = Mapping[str, str]
 Floats = NDArray[np.float64]
-Report = Callable[[int, int], None]
 
 
-class TaskExperts(Protocol):
-    """Which tasks there are experts for, and each of them."""
-
-    @property
-    def tasks(self) -> tuple[str, ...]: ...
-
-    def expert(self, task: str) -> Classifier: ...
+def build_judge(
+    options: AxisOptions, models: AxisModels, *, state: None = None, many: bool = False
+) -> "Judge":
+    """Check the norm, then load the experts."""
+    norm = options.norm
+    if norm is not None:
+        if not norm.strip():
+            raise InputError("the norm is empty", 'write it out, e.g. "It\'s rude to be late."')
+        check_text(norm, "--norm", "line", 1)
+        norm = norm.strip()
+    experts = models.experts(options.experts or options.encoder or EXPERTS)
+    return Judge(experts, norm=norm, wordings=options.wordings or (1 if many else None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +137,17 @@ def unused(row: Row, task: str) -> tuple[str, ...]:
 
 
 class Judge:
-    """Experts as a `MoralAxis`; `judge` takes rows with norms and context as well.
+    """Experts as an `Axis`; rows may hold a norm and context beside the action.
 
     Parameters
     ----------
     experts
         A set of experts.
     norm
-        Judge bare actions against this norm.
+        Judge rows that have no norm of their own against this one.
     wordings
-        How many wordings of an action are asked about: 1 is fastest and gives no interval.
+        How many wordings of an action are asked about: 1 is fastest and gives no interval. None:
+        all of them, of more than 256 rows one.
 
     Examples
     --------
@@ -147,11 +161,28 @@ class Judge:
     name = "judge"
 
     def __init__(
-        self, experts: TaskExperts, *, norm: str | None = None, wordings: int | None = None
+        self, experts: ExpertSet, *, norm: str | None = None, wordings: int | None = None
     ) -> None:
         self.experts = experts
         self.norm = norm
-        self.wordings = min(wordings or len(PHRASE_WORDINGS), len(PHRASE_WORDINGS))
+        self.wordings = wordings
+
+    @property
+    def card(self) -> AxisCard:
+        """What a record says of the axis."""
+        config: dict[str, Any] = {
+            "axis": self.name,
+            "experts": self.experts.ref.name,
+            **({"norm": self.norm} if self.norm else {}),
+            "score": "2 P(moral) - 1 of the first wording",
+        }
+        if self.wordings is not None:
+            config |= {"wordings": self.wordings, "interval": _interval(self.wordings)}
+        return AxisCard(config=config, models=[self.experts.ref], warnings=[_TRAINED])
+
+    @property
+    def state(self) -> None:
+        """Nothing was read or fitted."""
 
     def score(
         self,
@@ -160,37 +191,71 @@ class Judge:
         report: Report | None = None,
     ) -> list[ActionScore]:
         """Judge bare actions in order; an action's paraphrases join its mean and its range."""
-        others = paraphrases or [()] * len(actions)
-        forms = [(action, *more) for action, more in zip(actions, others, strict=True)]
-        rows = [self._row(form) for group in forms for form in group]
-        judged = iter(self.judge(rows, report))
-        return [_joined([next(judged) for _ in group]) for group in forms]
+        rows = [{"action": action} for action in actions]
+        return list(self._judged(rows, paraphrases, self.wordings or MAX_WORDINGS, report))
 
-    def judge(self, rows: Sequence[Row], report: Report | None = None) -> list[JudgedAction]:
+    def score_rows(
+        self,
+        rows: Sequence[Row],
+        paraphrases: Sequence[Sequence[str]] | None = None,
+        report: Report | None = None,
+    ) -> AxisRun:
         """Judge rows in order, each by the expert that fits its columns."""
+        count = self.wordings or (MAX_WORDINGS if len(rows) <= FEW else 1)
+        filled = [self._filled(row) for row in rows]
+        judged = self._judged(filled, paraphrases, count, report)
+        verdicts = Counter(result.verdict for result in judged if result.verdict)
+        return AxisRun(
+            results=judged,
+            config={
+                "columns": list(dict.fromkeys(name for row in filled for name in row)),
+                **_asked_wordings(judged, count),
+                "interval": _interval(count),
+            },
+            statistics={
+                "tasks": dict(Counter(result.task for result in judged)),
+                **({"verdicts": dict(verdicts)} if verdicts else {}),
+            },
+            warnings=_notes(filled, judged, count),
+        )
+
+    def _judged(
+        self,
+        rows: Sequence[Row],
+        paraphrases: Sequence[Sequence[str]] | None,
+        count: int,
+        report: Report | None,
+    ) -> list[JudgedAction]:
+        others = paraphrases or [()] * len(rows)
+        groups = [
+            [{**self._filled(row), "action": form} for form in (row["action"], *more)]
+            for row, more in zip(rows, others, strict=True)
+        ]
+        flat = [row for group in groups for row in group]
         found: list[JudgedAction] = []
-        for start in range(0, len(rows), _BLOCK):
-            found += self._block(rows[start : start + _BLOCK])
+        for start in range(0, len(flat), _BLOCK):
+            found += self._block(flat[start : start + _BLOCK], count)
             if report:
-                report(min(start + _BLOCK, len(rows)), len(rows))
-        return found
+                report(min(start + _BLOCK, len(flat)), len(flat))
+        judged = iter(found)
+        return [_joined([next(judged) for _ in group]) for group in groups]
 
-    def _row(self, action: str) -> Row:
-        return {"action": action, **({"norm": self.norm} if self.norm else {})}
+    def _filled(self, row: Row) -> dict[str, str]:
+        return {**({"norm": self.norm} if self.norm else {}), **row}
 
-    def _block(self, rows: Sequence[Row]) -> list[JudgedAction]:
+    def _block(self, rows: Sequence[Row], count: int) -> list[JudgedAction]:
         by_task: dict[str, list[int]] = {}
         for place, row in enumerate(rows):
             by_task.setdefault(best_task(row, self.experts.tasks), []).append(place)
         found: dict[int, JudgedAction] = {}
         for name, places in by_task.items():
             chosen = [rows[place] for place in places]
-            found.update(zip(places, self._judge_with(name, chosen), strict=True))
+            found.update(zip(places, self._judge_with(name, chosen, count), strict=True))
         return [found[place] for place in range(len(rows))]
 
-    def _judge_with(self, name: str, rows: Sequence[Row]) -> list[JudgedAction]:
+    def _judge_with(self, name: str, rows: Sequence[Row], count: int) -> list[JudgedAction]:
         task = classification_task(name)
-        table = self._ask(task, rows, self.wordings)
+        table = self._ask(task, rows, count)
         moral = table[:, :, 1] / table[:, :, :2].sum(axis=2)
         verdicts = self._verdicts(task, rows, table[:, 0])
         judged = []
@@ -244,6 +309,40 @@ class Judge:
             THIRD if out else KEEPS if moral else BREAKS
             for out, moral in zip(aside.tolist(), kept.tolist(), strict=True)
         ]
+
+
+def _asked_wordings(judged: Sequence[JudgedAction], count: int) -> dict[str, list[str]]:
+    """Return the wordings that were asked: a phrase beside a norm has others than one alone."""
+    phrases = [row for row in judged if not is_sentence(row.action)]
+    grounded = [bool(classification_task(row.task).grounding) for row in phrases]
+    forms = GROUNDED_WORDINGS if phrases and all(grounded) else PHRASE_WORDINGS
+    found = {
+        "prompts": forms if phrases or not judged else SENTENCE_WORDINGS,
+        **({"grounded_wordings": GROUNDED_WORDINGS} if len(set(grounded)) > 1 else {}),
+        "sentence_wordings": SENTENCE_WORDINGS,
+    }
+    return {key: [form.format("ACTION") for form in some[:count]] for key, some in found.items()}
+
+
+def _notes(rows: Sequence[Row], judged: Sequence[JudgedAction], count: int) -> list[str]:
+    lines = []
+    if count == 1:
+        lines.append(
+            f"each action was asked about in one wording, so there is no interval: --wordings "
+            f"{MAX_WORDINGS} gives one and takes {MAX_WORDINGS} times as long"
+        )
+    pairs = zip(rows, judged, strict=True)
+    idle = Counter(name for row, result in pairs for name in unused(row, result.task))
+    lines += [
+        f"'{name}' of {times:,} row{'s' * (times > 1)} was not read: no expert takes it with the "
+        "row's other columns"
+        for name, times in idle.items()
+    ]
+    return lines
+
+
+def _interval(wordings: int) -> str:
+    return "range over the wordings" if wordings > 1 else "none: one wording"
 
 
 def _joined(group: Sequence[JudgedAction]) -> JudgedAction:

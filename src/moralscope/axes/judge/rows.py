@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moralscope.axes.judge.judge import COLUMNS
+from moralscope.axes.options import AXES
 from moralscope.core.errors import InputError
 from moralscope.io.actions import MAX_ACTIONS, check_text
 from moralscope.io.tables import SUFFIXES, Layout, Table, check_columns
 
 __all__ = ["SUFFIXES", "JudgeRows", "read_rows"]
+COLUMNS = AXES["judge"].columns
 _LAYOUT = Layout(lower=True, remedy="give CSV or JSONL with an 'action' column")
 _NOT_A_NUMBER = "nan"  # how a missing cell looks when a table of numbers wrote it
 

@@ -6,8 +6,7 @@ from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from moralscope.axes.build import AxisOptions
-from moralscope.axes.options import RankOptions
+from moralscope.axes.options import CompareOptions, RankOptions, ScoreOptions
 from moralscope.core.records import RunRecord
 from moralscope.rules.audit import AuditOptions
 from moralscope.server.api import examples
@@ -57,16 +56,8 @@ async def score(request: Request, body: s.ScoreRequest) -> Response:
     work = _work(request)
 
     def job(report: Report, tell: Tell | None) -> RunRecord:
-        options = AxisOptions(
-            body.axis,
-            body.template,
-            body.fit,
-            seed=body.seed,
-            experts=body.experts,
-            norm=body.norm,
-            wordings=body.wordings,
-        )
-        return work.service.score(body.actions, options, body.encoder, body.human, report)
+        options = options_in(body, ScoreOptions)
+        return work.service.score(body.actions, options, body.human, report)
 
     return await work.answer(request, job)
 
@@ -82,8 +73,7 @@ async def compare(request: Request, body: s.CompareRequest) -> Response:
     work = _work(request)
 
     def job(report: Report, tell: Tell | None) -> RunRecord:
-        options = AxisOptions(body.axis, body.template, body.fit, seed=body.seed)
-        return work.service.compare(body.actions, options, body.encoders, body.gate, report)
+        return work.service.compare(body.actions, options_in(body, CompareOptions), report)
 
     return await work.answer(request, job)
 

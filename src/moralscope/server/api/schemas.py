@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from moralscope.axes.options import RankOptions
+from moralscope.axes.options import CompareOptions, RankOptions, ScoreOptions
 from moralscope.rules.options import MAX_TOP
 from moralscope.server.api.bodies import body_of
 from moralscope.server.service import RulebookText
@@ -34,7 +34,7 @@ class Asked(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class ScoreRequest(Asked):
+class ScoreRequest(body_of(ScoreOptions)):  # type: ignore[misc]
     """Actions to be scored on a moral axis."""
 
     model_config = ConfigDict(
@@ -45,22 +45,12 @@ class ScoreRequest(Asked):
         }
     )
     actions: Annotated[list[Action], Field(min_length=1, max_length=MAX_ACTIONS)]
-    axis: Literal["choice", "direction", "judge"] = "choice"
-    encoder: Encoder | None = Field(
-        None, description="minilm if none is given; on the judge axis the experts' base."
-    )
-    template: Literal["moral", "gender"] = "moral"
-    fit: Literal["pca", "labelled"] = "pca"
-    experts: Experts | None = Field(None, description="Judge axis only.")
-    norm: Action | None = Field(None, description="Judge axis: judge actions against it.")
-    wordings: Annotated[int, Field(ge=1, le=4)] | None = Field(None, description="Judge axis.")
     human: Annotated[str, StringConstraints(min_length=1, max_length=MAX_BOOK)] | None = Field(
         None, description="Ratings by people, as CSV text: action, yes, no."
     )
-    seed: Seed = 0
 
 
-class CompareRequest(Asked):
+class CompareRequest(body_of(CompareOptions)):  # type: ignore[misc]
     """The same actions on several encoders."""
 
     model_config = ConfigDict(
@@ -76,13 +66,6 @@ class CompareRequest(Asked):
     )
     actions: Annotated[list[Action], Field(min_length=3, max_length=MAX_ACTIONS)]
     encoders: Annotated[list[Encoder], Field(min_length=2, max_length=4)]
-    axis: Literal["choice", "direction", "judge"] = "choice"
-    template: Literal["moral", "gender"] = "moral"
-    fit: Literal["pca", "labelled"] = "pca"
-    gate: Gate | None = Field(
-        None, description="Limits such as r>=0.7; whether they hold is in statistics.gate.met."
-    )
-    seed: Seed = 0
 
 
 class RankRequest(body_of(RankOptions)):  # type: ignore[misc]

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from moralscope.axes.build import Report
 from moralscope.core.errors import UnknownName
-from moralscope.core.protocols import Classifier, Generator, Matrix
+from moralscope.core.protocols import Classifier, Generator, Matrix, Report
 from moralscope.core.records import Candidate, Decoding, RunRecord
 from moralscope.core.registry import did_you_mean
 from moralscope.models.language import load_generator

@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
-from moralscope.axes.choice import ChoiceMachine, load_template, rank_answers
-from moralscope.core.protocols import MoralAxis
+from moralscope.axes.choice import ChoiceMachine
+from moralscope.axes.rank import rank_answers
+from moralscope.axes.templates import load_template
+from moralscope.core.protocols import Axis
 from moralscope.models.encoders import load_encoder
 
 
@@ -43,7 +45,7 @@ def moral():
 
 
 def test_is_a_moral_axis(moral):
-    assert isinstance(ChoiceMachine(load_encoder("scripted"), moral), MoralAxis)
+    assert isinstance(ChoiceMachine(load_encoder("scripted"), moral), Axis)
 
 
 def test_bias_is_equation_two_of_the_paper(moral):

@@ -1,6 +1,6 @@
 import pytest
 
-from moralscope.axes.choice.templates import load_template, parse_template, takes_an
+from moralscope.axes.templates import load_template, parse_template, takes_an
 from moralscope.core.errors import InputError, UnknownName
 
 GOOD = """

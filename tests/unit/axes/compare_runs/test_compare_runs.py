@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from moralscope.axes.build import AxisOptions
 from moralscope.axes.compare_runs.compare import AUDIT_FIGURES, FIGURES, compare_runs, figures
-from moralscope.axes.judge.job import judge
 from moralscope.axes.score import score
 from moralscope.core.errors import GateNotMet, InputError, UnknownName
 from moralscope.core.records import RunRecord, to_plain
@@ -176,7 +174,7 @@ def test_real_records_of_every_axis_can_be_compared(tmp_path):
     for axis in ("choice", "direction"):
         path = saved(tmp_path, f"{axis}.json", score(actions, axis=axis, encoder="scripted"))
         assert compare_runs(path, path, gate="spearman>=0.99").statistics["gate"].met
-    judged = judge(actions, options=AxisOptions("judge", experts="scripted"))
+    judged = score(actions, axis="judge", experts="scripted")
     path = saved(tmp_path, "judge.json", judged)
     found = compare_runs(path, path)
     assert found.config["axis"] == "judge"

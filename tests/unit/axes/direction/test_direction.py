@@ -10,7 +10,6 @@ from safetensors.numpy import load_file, save_file
 
 from moralscope.axes.direction import (
     Anchors,
-    Asking,
     DirectionAxis,
     fit_labelled,
     fit_pca,
@@ -18,17 +17,14 @@ from moralscope.axes.direction import (
     load_paper,
     save_direction,
 )
+from moralscope.axes.templates import Prompt, Template
 from moralscope.core.errors import InputError, MoralscopeError
 
 GOOD = tuple(f"good {number}" for number in range(12))
 BAD = tuple(f"bad {number}" for number in range(12))
 LABELS = Anchors(GOOD, BAD)
-ASKING = Asking(
-    "planted",
-    "fingerprint",
-    lambda action: [f"May I {action}?", f"Should I {action}?"],
-    ("Yes.", "Yes."),
-    ("No.", "No."),
+ASKED = Template(
+    "planted", (Prompt("May I {}?", "Yes.", "No."), Prompt("Should I {}?", "Yes.", "No."))
 )
 
 
@@ -70,11 +66,11 @@ def encoder():
 
 
 def pca(encoder, anchors=LABELS, actions=(*GOOD, *BAD)):
-    return fit_pca(encoder, ASKING, actions, anchors)
+    return fit_pca(encoder, ASKED, actions, anchors)
 
 
 def labelled(encoder):
-    return fit_labelled(encoder, ASKING, LABELS)
+    return fit_labelled(encoder, ASKED, LABELS)
 
 
 @pytest.mark.parametrize("fit", [pca, labelled])
@@ -97,18 +93,18 @@ def test_one_is_the_standard_deviation_of_the_fitting_actions(encoder):
     direction = pca(encoder)
     assert direction.positions.mean(axis=0) == pytest.approx([0, 0], abs=1e-9)
     assert direction.positions.std(axis=0, ddof=1) == pytest.approx([1, 1])
-    axis = DirectionAxis(direction, encoder, ASKING)
-    scores, places = axis.score_and_place(direction.actions)
-    assert np.array(places) == pytest.approx(direction.positions)
+    axis = DirectionAxis(direction, encoder, ASKED)
+    run = axis.score_rows([{"action": action} for action in direction.actions])
+    assert np.array(run.statistics["map"]["points"]) == pytest.approx(direction.positions)
     # The paper's raw projection: (mean question - mean of all) . m
-    rows = encoder.encode([q for a in direction.actions for q in ASKING.questions(a)])
+    rows = encoder.encode([q for a in direction.actions for q in ASKED.questions(a)])
     means = rows.astype(float).reshape(24, 2, 5).mean(axis=1)
     raw = (means - means.mean(axis=0)) @ direction.vector
-    assert [s.score * direction.scales[0] for s in scores] == pytest.approx(raw)
+    assert [s.score * direction.scales[0] for s in run.results] == pytest.approx(raw)
 
 
 def test_zero_of_a_labelled_axis_is_half_way_between_the_classes(encoder):
-    direction = fit_labelled(encoder, ASKING, Anchors(GOOD, BAD[:3]))
+    direction = fit_labelled(encoder, ASKED, Anchors(GOOD, BAD[:3]))
     good, bad = direction.positions[:12, 0], direction.positions[12:, 0]
     assert good.mean() == pytest.approx(-bad.mean())
 
@@ -117,7 +113,7 @@ def test_the_components_add_up_and_stand_out(encoder):
     direction = pca(encoder)
     assert sum(direction.explained) == pytest.approx(1)
     assert direction.prominence.stands_out
-    assert not fit_pca(encoder, ASKING, load_paper().atomic).prominence.stands_out
+    assert not fit_pca(encoder, ASKED, load_paper().atomic).prominence.stands_out
 
 
 def test_repeated_actions_do_not_weigh_double(encoder):
@@ -167,12 +163,12 @@ def test_numbers_that_are_not_finite_are_refused(fit, value):
 
 def test_one_class_only_is_refused(encoder):
     with pytest.raises(InputError, match="only 0 of the labelled actions are bad"):
-        fit_labelled(encoder, ASKING, Anchors(GOOD, ()))
+        fit_labelled(encoder, ASKED, Anchors(GOOD, ()))
 
 
 def test_contradictory_labels_are_refused(encoder):
     with pytest.raises(InputError, match="'good 0' is labelled good and bad"):
-        fit_labelled(encoder, ASKING, Anchors(GOOD, (*BAD, "good 0")))
+        fit_labelled(encoder, ASKED, Anchors(GOOD, (*BAD, "good 0")))
 
 
 # Saved and loaded
@@ -188,7 +184,7 @@ def saved(tmp_path, encoder):
 
 def test_what_was_saved_comes_back(saved, encoder):
     direction, path = saved
-    loaded = load_direction(path, encoder, ASKING)
+    loaded = load_direction(path, encoder, ASKED)
     for name in ("vector", "second", "positions"):
         assert getattr(loaded, name).tolist() == getattr(direction, name).tolist()
         loaded, direction = (replace(d, **{name: None}) for d in (loaded, direction))
@@ -199,12 +195,12 @@ def test_what_was_saved_comes_back(saved, encoder):
 
 def test_a_direction_of_another_encoder_is_refused(saved):
     with pytest.raises(InputError, match=r"fitted with planted .* not with planted"):
-        load_direction(saved[1], PlantedEncoder("9" * 64), ASKING)
+        load_direction(saved[1], PlantedEncoder("9" * 64), ASKED)
 
 
 def test_a_direction_of_another_template_is_refused(saved, encoder):
     with pytest.raises(InputError, match="another template"):
-        load_direction(saved[1], encoder, replace(ASKING, fingerprint="other"))
+        load_direction(saved[1], encoder, replace(ASKED, prompts=ASKED.prompts[:1]))
 
 
 def rewrite(path, metadata=None, **tensors):
@@ -230,20 +226,20 @@ def rewrite(path, metadata=None, **tensors):
 def test_a_file_that_is_not_ours_is_refused(saved, encoder, metadata, tensors, problem):
     rewrite(saved[1], metadata, **tensors)
     with pytest.raises(InputError, match=problem):
-        load_direction(saved[1], encoder, ASKING)
+        load_direction(saved[1], encoder, ASKED)
 
 
 def test_a_pickle_is_not_opened(tmp_path, encoder):
     path = tmp_path / "axis.safetensors"
     path.write_bytes(pickle.dumps({"vector": [1.0]}))
     with pytest.raises(InputError, match="not a safetensors file"):
-        load_direction(path, encoder, ASKING)
+        load_direction(path, encoder, ASKED)
 
 
 @pytest.mark.parametrize("name", ["missing.safetensors", "."])
 def test_a_file_that_cannot_be_read_is_said(tmp_path, encoder, name):
     with pytest.raises(InputError, match="cannot be read"):
-        load_direction(tmp_path / name, encoder, ASKING)
+        load_direction(tmp_path / name, encoder, ASKED)
 
 
 def test_a_place_that_cannot_be_written_is_said(saved, tmp_path):

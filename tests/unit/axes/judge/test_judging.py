@@ -72,7 +72,7 @@ def test_an_expert_that_is_not_there_is_not_taken():
 
 
 def test_score_is_twice_the_probability_less_one():
-    (found,) = Judge(Experts({"action": [0.2, 0.8]})).judge([keep("action")])
+    (found,) = Judge(Experts({"action": [0.2, 0.8]})).score_rows([keep("action")]).results
     assert found.probability == pytest.approx(0.8)
     assert found.score == pytest.approx(0.6)
     assert (found.task, found.verdict) == ("action", None)
@@ -80,11 +80,11 @@ def test_score_is_twice_the_probability_less_one():
 
 def test_a_third_label_leaves_the_probability_and_gives_the_verdict():
     judge = Judge(Experts({"action+norm": [0.1, 0.3, 0.6]}))
-    (found,) = judge.judge([keep("action", "norm")])
+    (found,) = judge.score_rows([keep("action", "norm")]).results
     assert found.probability == pytest.approx(0.75)
     assert found.verdict == "does not concern"
     for row, verdict in (([0.1, 0.8, 0.1], "keeps"), ([0.8, 0.1, 0.1], "breaks")):
-        (found,) = Judge(Experts({"action+norm": row})).judge([keep("action", "norm")])
+        (found,) = Judge(Experts({"action+norm": row})).score_rows([keep("action", "norm")]).results
         assert found.verdict == verdict
 
 
@@ -98,10 +98,10 @@ def test_a_third_label_leaves_the_probability_and_gives_the_verdict():
 )
 def test_with_a_consequence_the_norm_reader_only_says_what_does_not_concern(binary, norm, verdict):
     judge = Judge(Experts({"action+context+consequence": binary, "action+norm": norm}))
-    (found,) = judge.judge([FULL])
+    (found,) = judge.score_rows([FULL]).results
     assert found.verdict == verdict
     assert found.probability == pytest.approx(binary[1])
-    (alone,) = Judge(Experts({"action+context+consequence": binary})).judge([FULL])
+    (alone,) = Judge(Experts({"action+context+consequence": binary})).score_rows([FULL]).results
     assert alone.verdict in {"keeps", "breaks"}
 
 
@@ -149,7 +149,7 @@ def test_rows_of_many_kinds_keep_their_order():
     experts = ScriptedExperts({name: row.labels for name, row in classification_tasks().items()})
     rows = [keep("action", "norm"), keep("action"), FULL, keep("action")] * 100
     seen = []
-    found = Judge(experts).judge(rows, lambda *at: seen.append(at))
+    found = Judge(experts, wordings=4).score_rows(rows, report=lambda *at: seen.append(at)).results
     names = ["action+norm", "action", "action+context+consequence", "action"]
     assert [row.task for row in found] == names * 100
     assert found[1] == found[3]

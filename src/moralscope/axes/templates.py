@@ -4,10 +4,12 @@ Built in: `moral` and `gender`. A user's own file is YAML in the same shape or C
 columns question, positive, negative; what is wrong with it is said by line.
 """
 
+import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
+from hashlib import sha256
 from importlib import resources
 from pathlib import Path
 
@@ -42,6 +44,22 @@ class Template:
     prompts: tuple[Prompt, ...]
     with_article: bool = False
     about: str = ""
+
+    @property
+    def positive(self) -> tuple[str, ...]:
+        """The positive answers, one a prompt."""
+        return tuple(prompt.positive for prompt in self.prompts)
+
+    @property
+    def negative(self) -> tuple[str, ...]:
+        """The negative answers, one a prompt."""
+        return tuple(prompt.negative for prompt in self.prompts)
+
+    @property
+    def fingerprint(self) -> str:
+        """A checksum of all questions and answers: a saved direction is tied to it."""
+        parts = [self.with_article, *(astuple(prompt) for prompt in self.prompts)]
+        return sha256(json.dumps(parts).encode()).hexdigest()
 
     def questions(self, action: str) -> list[str]:
         """Return the questions about one action, a prompt each, in order.

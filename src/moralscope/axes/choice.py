@@ -14,24 +14,39 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.axes.choice.templates import Template
+from moralscope.axes.build import AxisModels, arithmetic_of, question_encoder
+from moralscope.axes.options import AxisOptions
 from moralscope.axes.prompts import (
     Forms,
     PromptBootstrap,
     PromptMean,
-    Report,
     forms_of,
     in_blocks,
+    question_config,
 )
-from moralscope.core.protocols import Encoder
+from moralscope.axes.templates import Template, load_template
+from moralscope.core.protocols import AxisCard, AxisRun, Encoder, Report, Row
 from moralscope.core.records import ActionScore
+from moralscope.io.run_records import model_refs
 from moralscope.stats.summary import unit_rows
 
 Biases = NDArray[np.float64]
+_SHIFTED = (
+    "question/answer scores are shifted against zero by the model's taste for yes or no: "
+    "compare actions with each other, not with zero"
+)
+
+
+def build_choice(
+    options: AxisOptions, models: AxisModels, *, state: Template | None = None, many: bool = False
+) -> "ChoiceMachine":
+    """Read the template and load the encoder."""
+    template = state or load_template(options.template)
+    return ChoiceMachine(question_encoder(options, models), template, seed=options.seed)
 
 
 class ChoiceMachine:
-    """A `MoralAxis`: scores actions by their question/answer bias.
+    """An `Axis`: scores actions by their question/answer bias.
 
     Parameters
     ----------
@@ -44,7 +59,7 @@ class ChoiceMachine:
 
     Examples
     --------
-    >>> from moralscope.axes.choice import load_template
+    >>> from moralscope.axes.templates import load_template
     >>> from moralscope.models.encoders import load_encoder
     >>> machine = ChoiceMachine(load_encoder("scripted"), load_template("moral"))
     >>> scores = machine.score(["kill people", "kill time"])
@@ -70,6 +85,22 @@ class ChoiceMachine:
             len(template.prompts), seed=seed, resamples=resamples, level=level
         )
 
+    @property
+    def card(self) -> AxisCard:
+        """What a record says of the axis."""
+        return AxisCard(
+            config=question_config(self.name, self._encoder, self._template),
+            models=model_refs([self._encoder]),
+            warnings=[_SHIFTED] if self._template.name == "moral" else [],
+            arithmetic=arithmetic_of(self._encoder),
+            fingerprint=self._template.fingerprint,
+        )
+
+    @property
+    def state(self) -> Template:
+        """The template that was read."""
+        return self._template
+
     def score(
         self,
         actions: Sequence[str],
@@ -83,6 +114,15 @@ class ChoiceMachine:
             ActionScore(group[0], row.mean, row.low, row.high, row.prompts, sum(row.prompts))
             for group, row in zip(forms, found, strict=True)
         ]
+
+    def score_rows(
+        self,
+        rows: Sequence[Row],
+        paraphrases: Sequence[Sequence[str]] | None = None,
+        report: Report | None = None,
+    ) -> AxisRun:
+        """Score the actions of rows; other columns are not read."""
+        return AxisRun(results=self.score([row["action"] for row in rows], paraphrases, report))
 
     def biases(self, actions: Sequence[str]) -> Biases:
         """Return the bias of every action (rows) under every prompt (columns)."""
