@@ -156,7 +156,7 @@ def test_a_reader_that_goes_away_is_no_traceback():
         (["score", "kill time", "-e", "scripted", "--axis", "choise"], "did you mean 'choice'?"),
         (["score", "kill", "-e", "scripted", "--template", "moralz"], "did you mean 'moral'?"),
         (["score", "kill", "--file", "x.txt", "-e", "scripted"], "not both"),
-        (["score", "kill", "--seed", "-1"], "--seed"),
+        (["score", "kill", "--seed", "-1"], "seed is -1"),
         (["score", "kill", "--seed", "many"], "--seed"),
         (["score", "kill", "-e", "scripted", "--out", "/none/run.json"], "cannot be written"),
         (["score", "--file", "/none/actions.txt", "-e", "scripted"], "cannot be read"),
