@@ -98,8 +98,8 @@ def _gguf(path: Path) -> Any:
 
 
 def _annotations(path: Path) -> Any:
+    from moralscope.rules.annotations import counts, distributions
     from moralscope.rules.reading import read_annotations
-    from moralscope.rules.statistics import counts, distributions
 
     read_annotations(path, malformed="skip")
     found = read_annotations(path).annotations

@@ -33,7 +33,7 @@ def retrieve(source: ExchangeInput, options: RetrieveOptions, output: RecordOutp
     """
     from moralscope.cli.output import emit_to
     from moralscope.rules.audit_files import read_exchanges
-    from moralscope.rules.show import retrieve
+    from moralscope.rules.retrieval import retrieve
 
     given = read_exchanges(source)
     model = None if options.method == "random" else _encoder(options.encoder)
@@ -48,7 +48,7 @@ def lint(options: LintOptions, output: RecordOutput) -> None:
     Example: moralscope rules lint --rulebook house.yaml --encoder minilm
     """
     from moralscope.cli.output import emit_to
-    from moralscope.rules.show import lint_rules
+    from moralscope.rules.lint import lint_rules
 
     model = _encoder(options.encoder) if options.encoder is not None else None
     emit_to(output, lint_rules(options, model=model), _show_lint)

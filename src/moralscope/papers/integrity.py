@@ -23,19 +23,17 @@ from moralscope.models.encoders import load_encoder
 from moralscope.models.store import Progress, data_file
 from moralscope.papers.integrity_shift import Pair, shift_table
 from moralscope.papers.stories_texts import PaperRow, PaperTable
-from moralscope.rules.annotations import CONTENT, MIC_FILE, load_annotations, source_warnings
+from moralscope.rules.annotations import CONTENT, reliability
 from moralscope.rules.attributes import (
     AskedRule,
     AttributeExperts,
     attributes,
     prepare_attributes,
 )
-from moralscope.rules.metrics import BLEU_IS, Predict, measure_attributes, measure_rules
-from moralscope.rules.paper import load_paper
-from moralscope.rules.reading import AnnotationFile
+from moralscope.rules.metrics import BLEU_IS, Predict, load_paper, measure_attributes, measure_rules
+from moralscope.rules.reading import MIC_FILE, AnnotationFile, load_annotations, source_warnings
 from moralscope.rules.records import SCALES, Annotation
 from moralscope.rules.splits import split_annotations
-from moralscope.rules.statistics import reliability
 from moralscope.stats.summary import unit_rows
 
 SHIFTED = "Social-Chem"  # the row of Table 2

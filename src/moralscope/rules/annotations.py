@@ -1,42 +1,241 @@
-"""Annotations for jobs, and what a set of them is made of: `moralscope rules stats FILE`."""
+"""What a set of annotations is made of: `moralscope rules stats`, and where annotations come from.
 
-from collections import Counter
-from collections.abc import Mapping
+Counts, how the attributes are distributed, and how far people agree: Figure 2 and section 4 of
+Ziems et al. 2022. Judges nothing.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any
+
+import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options
 from moralscope.core.records import RunRecord
-from moralscope.models.store import data_file
+from moralscope.rules.metrics import load_paper
 from moralscope.rules.options import StatsOptions
-from moralscope.rules.paper import load_paper
-from moralscope.rules.reading import AnnotationFile, read_annotations
-from moralscope.rules.records import SCALES, Annotation
+from moralscope.rules.reading import load_annotations, source_warnings
+from moralscope.rules.records import FOUNDATIONS, SCALE, SCALES, Annotation
 from moralscope.rules.splits import PARTS, split_annotations
-from moralscope.rules.statistics import counts, distributions, reliability
+from moralscope.stats.agreement import agreement, krippendorff_alpha
+from moralscope.stats.intraclass import intraclass
 
-MIC_FILE = "mic/MIC.csv"
-CONTENT = "content warning: the texts may offend or upset"
-_SHOWN = 5
+ATTRIBUTES = ("alignment", *SCALES, *FOUNDATIONS)
+CODES = {"disagree": 0.0, "neither": 1.0, "agree": 2.0}
+_SHOWN_LABELS = ("agree", "neither", "disagree")
+_BOOTSTRAPPED = 2_000  # units; more of them would need a large table of resamples
+_GROUPS = 30
+_T29 = 2.045  # 97.5 % quantile of Student's t for 30 groups
 
 
-def load_annotations(
-    path: Path | None = None,
-    *,
-    kind: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    malformed: str = "stop",
-) -> AnnotationFile:
-    """Read `path`, or mic/MIC.csv below MORALSCOPE_DATA."""
-    found = path.expanduser() if path is not None else data_file(MIC_FILE)
-    if found is None:
-        raise InputError(
-            f"there are no annotations: no file was named, and no {MIC_FILE} is below "
-            "MORALSCOPE_DATA",
-            "'moralscope data where mic' says whom to ask for the corpus",
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many annotations, exchanges, prompts and rules there are, and of what length.
+
+    `repeated_rules` counts annotations whose rule an earlier one has already; `words` is what
+    stands between spaces. `several` counts exchanges with more than one annotation, `chatbots` the
+    annotations of each one's replies.
+    """
+
+    annotations: int
+    exchanges: int
+    prompts: int
+    rules: int
+    repeated_rules: int
+    several: int
+    per_exchange: float
+    words: float
+    revised: int
+    chatbots: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar of Figure 2: how many annotations have a value of an attribute, and their share.
+
+    `disagree` is the share of them whose reply disagrees with the rule (the shaded part of the
+    bars of the foundations), or None without alignments. Foundations add up to more than one.
+    """
+
+    attribute: str
+    value: str
+    count: int
+    share: float
+    disagree: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """Krippendorff's alpha with its interval and ICC(1, k) of an attribute; None: no unit."""
+
+    attribute: str
+    alpha: float | None
+    low: float | None
+    high: float | None
+    icc: float | None
+    units: int
+    ratings: int
+
+
+def counts(annotations: Sequence[Annotation]) -> Counts:
+    """Count.
+
+    Examples
+    --------
+    >>> from moralscope.rules.records import Exchange
+    >>> rows = [Annotation(Exchange("Steal?", "Yes."), "Do not steal.")] * 2
+    >>> found = counts(rows)
+    >>> found.exchanges, found.rules, found.repeated_rules
+    (1, 1, 1)
+    """
+    exchanges = Counter(row.pair for row in annotations)
+    rules = {" ".join(row.rule.casefold().split()) for row in annotations}
+    return Counts(
+        len(annotations),
+        len(exchanges),
+        len({prompt for prompt, _ in exchanges}),
+        len(rules),
+        len(annotations) - len(rules),
+        sum(count > 1 for count in exchanges.values()),
+        len(annotations) / len(exchanges) if exchanges else 0.0,
+        fmean(len(row.rule.split()) for row in annotations) if annotations else 0.0,
+        sum(row.revised_reply is not None for row in annotations),
+        dict(sorted(Counter(row.chatbot for row in annotations if row.chatbot).items())),
+    )
+
+
+def distributions(annotations: Sequence[Annotation]) -> list[Bar]:
+    """Return the bars of Figure 2; shares are of the annotations that have the attribute.
+
+    Examples
+    --------
+    >>> from moralscope.rules.records import Exchange
+    >>> bars = distributions([Annotation(Exchange("Steal?", "Yes."), "Do not.", "disagree")])
+    >>> [(bar.value, bar.count) for bar in bars]
+    [('agree', 0), ('neither', 0), ('disagree', 1)]
+    """
+    bars = _bars(annotations, "alignment", _SHOWN_LABELS, lambda row: row.alignment)
+    steps = [str(step) for step in range(int(SCALE[0]), int(SCALE[1]) + 1)]
+    for name in reversed(SCALES):  # Figure 2 has consensus before severity
+        bars += _bars(annotations, name, steps, partial(_step, name))
+    known = [row for row in annotations if row.foundations is not None]
+    for name in FOUNDATIONS if known else ():
+        having = [row for row in known if name in (row.foundations or ())]
+        bars.append(_bar("foundations", name, having, len(known)))
+    if known:
+        bars.append(
+            _bar("foundations", "none", [row for row in known if not row.foundations], len(known))
         )
-    return read_annotations(found, kind=kind, columns=columns, malformed=malformed)
+    return bars
+
+
+def reliability(
+    annotations: Sequence[Annotation], *, unit: str = "rule", seed: int = 0
+) -> list[Reliability]:
+    """Return how far people agree where several annotate one unit.
+
+    Parameters
+    ----------
+    annotations
+        Rows of one file.
+    unit
+        rule: the same rule for the same exchange, as in the paper's second task; exchange: each
+        person judged a rule of their own, so disagreement may lie in the rules.
+    seed
+        Of the interval.
+
+    Examples
+    --------
+    >>> from moralscope.rules.records import Exchange
+    >>> pairs = [(Exchange(str(n), "Yes."), label) for n in range(3) for label in ("agree",) * 2]
+    >>> reliability([Annotation(who, "Rule.", label) for who, label in pairs])[0].units
+    3
+    """
+    groups: dict[object, list[Annotation]] = defaultdict(list)
+    for row in annotations:
+        groups[(row.pair, row.rule if unit == "rule" else "")].append(row)
+    several = [rows for rows in groups.values() if len(rows) > 1]
+    return [_reliability(name, several, seed) for name in ATTRIBUTES]
+
+
+def rating(row: Annotation, attribute: str) -> float | None:
+    """Return an attribute as a number: alignment 0, 1, 2 as in MIC.csv; a foundation 0 or 1."""
+    if attribute == "alignment":
+        return None if row.alignment is None else CODES[row.alignment]
+    if attribute in FOUNDATIONS:
+        return None if row.foundations is None else float(attribute in row.foundations)
+    value: float | None = row.scales[attribute]
+    return value
+
+
+def _reliability(name: str, groups: Sequence[Sequence[Annotation]], seed: int) -> Reliability:
+    rated = [[value for row in rows if (value := rating(row, name)) is not None] for rows in groups]
+    rated = [values for values in rated if len(values) > 1]
+    level = "ordinal" if name in SCALES else "nominal"
+    ratings = sum(len(values) for values in rated)
+    if not rated:
+        return Reliability(name, None, None, None, None, 0, 0)
+    alpha, low, high = _alpha(rated, level, seed)
+    icc = intraclass(rated).mean
+    return Reliability(name, alpha, low, high, icc, len(rated), ratings)
+
+
+def _alpha(rated: Sequence[Sequence[float]], level: str, seed: int) -> tuple[float, float, float]:
+    """Return alpha and its interval: by bootstrap, or for many units from random groups of them."""
+    if len(rated) <= _BOOTSTRAPPED:
+        found = agreement(_table(rated), level, seed=seed)
+        return found.alpha, found.low, found.high
+    alpha = krippendorff_alpha(_table(rated), level)
+    order = np.random.default_rng(seed).permutation(len(rated))
+    alphas = [
+        krippendorff_alpha(_table([rated[place] for place in group]), level)
+        for group in np.array_split(order, _GROUPS)
+    ]
+    half = _T29 * float(np.std(alphas, ddof=1)) / _GROUPS**0.5
+    return alpha, alpha - half, alpha + half
+
+
+def _table(rated: Sequence[Sequence[float]]) -> list[list[float | None]]:
+    """Return raters x units; who is who does not matter to alpha."""
+    widest = max(len(values) for values in rated)
+    return [
+        [values[place] if place < len(values) else None for values in rated]
+        for place in range(widest)
+    ]
+
+
+def _bars(
+    annotations: Sequence[Annotation],
+    attribute: str,
+    values: Sequence[str],
+    value_of: Callable[[Annotation], str | None],
+) -> list[Bar]:
+    having: dict[str | None, list[Annotation]] = defaultdict(list)
+    for row in annotations:
+        having[value_of(row)].append(row)
+    known = len(annotations) - len(having[None])
+    return [_bar(attribute, value, having[value], known) for value in values] if known else []
+
+
+def _bar(attribute: str, value: str, having: Sequence[Annotation], known: int) -> Bar:
+    aligned = [row for row in having if row.alignment is not None]
+    wrong = sum(row.alignment == "disagree" for row in aligned)
+    disagree = None if attribute == "alignment" or not aligned else wrong / len(aligned)
+    return Bar(attribute, value, len(having), len(having) / known, disagree)
+
+
+def _step(name: str, row: Annotation) -> str | None:
+    """Return the whole step of a scale nearest to a row's value; halves go up."""
+    value = row.scales[name]
+    return None if value is None else str(int(value + 0.5))
+
+
+CONTENT = "content warning: the texts may offend or upset"
 
 
 def stats(
@@ -85,23 +284,6 @@ def stats(
         },
         warnings=[CONTENT, *source_warnings(file)],
     )
-
-
-def source_warnings(file: AnnotationFile) -> list[str]:
-    """Say what a reader of any figure about these annotations must know of their source."""
-    found = [f"left out: {problem}" for problem in file.problems[:_SHOWN]]
-    if len(file.problems) > len(found):
-        found.append(f"left out: {len(file.problems) - len(found):,} more malformed lines")
-    if file.absent:
-        names = ", ".join(name.replace("_", " ") for name in file.absent)
-        found.append(f"the file has no column for: {names}")
-    if file.bad_rules:
-        found.append(f"left out: {file.bad_rules:,} rules that annotators marked as no rule")
-    for name in SCALES:
-        values = {row.scales[name] for row in file.annotations} - {None}
-        if len(values) == 1 and len(file.annotations) > 1:
-            found.append(f"{name} is {values.pop():g} in every row: nothing can be learnt from it")
-    return found
 
 
 def _parts(rows: tuple[Annotation, ...], seed: int) -> dict[str, Any] | None:

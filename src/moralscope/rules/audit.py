@@ -25,11 +25,11 @@ from moralscope.rules.audit_statistics import (
     figures,
 )
 from moralscope.rules.auditor import Auditor
-from moralscope.rules.generation import RuleWriter
 from moralscope.rules.options import AuditOptions
 from moralscope.rules.records import AuditedReply, Exchange
 from moralscope.rules.retrieval import Retriever
 from moralscope.rules.revision import Reviser
+from moralscope.rules.rule_writer import RuleWriter
 from moralscope.rules.rulebook import Rulebook, load_layers
 from moralscope.rules.verdict import Thresholds, read_thresholds
 from moralscope.stats.gates import Gate, GateResult, check_gate, parse_gate
@@ -89,11 +89,11 @@ def load_auditor(
     encoder = load_encoder(options.encoder_name, progress, eight_bits=light, cached=cached)
     generator = load_generator(options.generator, progress=progress) if options.revise else None
     writer = load_generator(options.writer, progress=progress) if options.generate else None
-    return join_auditor(options, shelve(book, encoder), experts, limits, (generator, writer))
+    return join_auditor(options, index_rules(book, encoder), experts, limits, (generator, writer))
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class RuleIndex:
     """A rulebook that an encoder has read: what costs time to make and hangs on nothing else."""
 
     book: Rulebook
@@ -102,20 +102,20 @@ class Shelf:
     attributes: Attributes
 
 
-def shelve(book: Rulebook, encoder: Encoder) -> Shelf:
+def index_rules(book: Rulebook, encoder: Encoder) -> RuleIndex:
     """Let an encoder read a rulebook."""
-    return Shelf(book, encoder, Retriever(book.rules, encoder), Attributes(book.rules, encoder))
+    return RuleIndex(book, encoder, Retriever(book.rules, encoder), Attributes(book.rules, encoder))
 
 
 def join_auditor(
     options: AuditOptions,
-    shelf: Shelf,
+    index: RuleIndex,
     experts: ExpertSet,
     limits: Thresholds,
     generators: tuple[Generator | None, Generator | None] = (None, None),
 ) -> AuditModels:
     """Put an auditor together from loaded parts: one generator revises, one writes rules."""
-    book, encoder = shelf.book, shelf.encoder
+    book, encoder = index.book, index.encoder
     classifier, warnings = alignment_expert(experts)
     refs = [ModelRef(encoder.name, encoder.checksum), experts.ref]
     revises, writes = generators
@@ -123,9 +123,9 @@ def join_auditor(
     writer = RuleWriter(writes, encoder, book.rules, seed=options.seed) if writes else None
     refs += [ref for each in generators if each is not None for ref in generator_refs(each)]
     auditor = Auditor(
-        shelf.retriever,
+        index.retriever,
         Aligner(classifier),
-        shelf.attributes,
+        index.attributes,
         limits,
         reviser,
         writer,

@@ -22,11 +22,10 @@ from moralscope.models.language import generator_refs, load_generator
 from moralscope.models.store import Progress
 from moralscope.rules.attributes import Attributes
 from moralscope.rules.audit_files import ExchangeFile, blocks
-from moralscope.rules.generation import DECODINGS, LeftOut, RuleWriter, WrittenRules
 from moralscope.rules.options import GenerateOptions
 from moralscope.rules.records import Exchange, GeneratedRule
-from moralscope.rules.rulebook import load_layers
-from moralscope.rules.show import NOT_LAW
+from moralscope.rules.rule_writer import DECODINGS, LeftOut, RuleWriter, WrittenRules
+from moralscope.rules.rulebook import NOT_LAW, load_layers
 
 ESTIMATED = "severity, consensus and foundations are estimates from like rules of the rulebook"
 _BLOCK = 64  # exchanges whose rules are written at once

@@ -7,14 +7,21 @@ conflicting rules may be meant, and no rule is changed.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from rapidfuzz import fuzz, process
 
-from moralscope.core.protocols import Encoder, Matrix
+from moralscope.core.options import chosen_options
+from moralscope.core.protocols import Encoder
+from moralscope.core.records import RunRecord
+from moralscope.io.run_records import model_refs
+from moralscope.models.encoders import load_encoder
 from moralscope.rules.judgments import content_words, read_judgment, unmet_criteria
+from moralscope.rules.options import LintOptions
 from moralscope.rules.records import FOUNDATIONS, RuleOfThumb
-from moralscope.rules.rulebook import Rulebook
+from moralscope.rules.retrieval import unit_rows
+from moralscope.rules.rulebook import Rulebook, load_layers
 
 KINDS = ("duplicate", "contradiction", "vague", "imbalance")
 _BLOCK = 512  # rules compared with all the others at once
@@ -68,6 +75,45 @@ def lint(
     return sorted(found, key=lambda each: (order[each.kind], -(each.score or 0.0)))
 
 
+def lint_rules(
+    options: LintOptions | None = None, *, model: Encoder | None = None, **given: Any
+) -> RunRecord:
+    """Say what a reader would object to in rulebooks, laid over each other.
+
+    The seed is part of every record; nothing here is random.
+
+    Examples
+    --------
+    >>> lint_rules().statistics["findings"]
+    {'duplicate': 0, 'contradiction': 0, 'vague': 0, 'imbalance': 0}
+    """
+    chosen = chosen_options(LintOptions, options, given)
+    encoder = model or (load_encoder(chosen.encoder) if chosen.encoder else None)
+    return lint_book(load_layers(chosen.rulebooks), encoder=encoder, seed=chosen.seed)
+
+
+def lint_book(book: Rulebook, *, encoder: Encoder | None = None, seed: int = 0) -> RunRecord:
+    """Say what a reader would object to in a rulebook that was read already."""
+    found = lint(book, encoder)
+    counts = Counter(each.kind for each in found)
+    warnings = []
+    if encoder is None:
+        warnings.append("only words were compared: name an encoder to compare meanings too")
+    return RunRecord(
+        "rules lint",
+        seed=seed,
+        config={"rulebook": book.name, "encoder": encoder.name if encoder else None},
+        models=model_refs([encoder] if encoder else []),
+        results=found,
+        statistics={
+            "rules": len(book.rules),
+            "findings": {kind: counts[kind] for kind in KINDS},
+            "foundations": book.by_foundation(),
+        },
+        warnings=warnings,
+    )
+
+
 def _pairs(
     rules: Sequence[RuleOfThumb], encoder: Encoder | None, limits: Limits
 ) -> Iterator[LintFinding]:
@@ -76,7 +122,9 @@ def _pairs(
     texts = [" ".join(sorted(map(_stem, content_words(each.behaviour)))) for each in judgments]
     signs = np.array([each.polarity for each in judgments], dtype=np.int8)
     rows = (
-        _unit(encoder.encode([_plain(each.behaviour) for each in judgments])) if encoder else None
+        unit_rows(encoder, [each.behaviour.removeprefix("to ") for each in judgments])
+        if encoder
+        else None
     )
     for start in range(0, len(rules), _BLOCK):
         block = slice(start, start + _BLOCK)
@@ -92,10 +140,6 @@ def _pairs(
                 score = round(float(max(words[row, other], meaning[row, other])), 3)
                 kind = "contradiction" if opposed[row, other] else "duplicate"
                 yield _pair(kind, rules[one], rules[other], score)
-
-
-def _plain(behaviour: str) -> str:
-    return behaviour.removeprefix("to ")
 
 
 def _stem(word: str) -> str:
@@ -131,8 +175,3 @@ def _imbalance(rules: Sequence[RuleOfThumb], limits: Limits) -> list[LintFinding
 
 def _name(rule: RuleOfThumb) -> str:
     return rule.id or rule.text
-
-
-def _unit(rows: Matrix) -> Matrix:
-    unit: Matrix = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-    return unit

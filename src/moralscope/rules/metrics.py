@@ -1,22 +1,192 @@
-"""How good rules and their attributes are: the columns of Tables 1 and 3 of Ziems et al. 2022.
+"""How good rules and their attributes are: Tables 1 and 3 of Ziems et al. 2022, and what it prints.
 
-Texts and predictions come in; which model made them is not known here.
+Texts, gold and predicted values come in; which model made them is not known here.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from moralscope.core.records import SampleInterval
-from moralscope.models.bertscore import BertScorer
-from moralscope.rules.measures import (
-    measure_alignment,
-    measure_label,
-    measure_scale,
-)
-from moralscope.rules.paper import AUTOMATIC
-from moralscope.rules.records import FOUNDATIONS, SCALES, Annotation
+from moralscope.rules.records import ALIGNMENTS, FOUNDATIONS, SCALES, Annotation
+from moralscope.stats.correlation import correlate
+from moralscope.stats.intervals import percentile_interval
 from moralscope.stats.text import bleu, mean_sums, measure, rouge_table, words
+
+if TYPE_CHECKING:
+    from moralscope.models.bertscore import BertScorer
+
+AUTOMATIC = ("R-1", "R-2", "R-L", "BLEU", "BScore", "Avg. Len")
+PEOPLE = ("Well-Formed", "Fluent", "Relevant")
+ATTRIBUTES = (
+    *(f"{name} {of}" for name in ("severity", "consensus") for of in ("r", "MSE")),
+    "alignment F1",
+    *(f"{name} F1" for name in FOUNDATIONS),
+)
+FILTERS = tuple(f"{name} {of}" for name in ("sufficient", "moral") for of in ("P", "R", "F1"))
+
+Table = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class IntegrityPaper:
+    """The printed figures: `tables["Table 1"][row][column]`, reliability by attribute.
+
+    `shares` says how many annotations name each foundation.
+    """
+
+    tables: Mapping[str, Table]
+    figure2: Table
+    shares: Mapping[str, float]
+    corpus: Mapping[str, int]
+    notes: Mapping[str, str]
+
+    def printed(self, table: str, row: str, column: str) -> float | None:
+        """Return a cell, or None where the paper has none.
+
+        Examples
+        --------
+        >>> load_paper().printed("Table 1", "T-5, beam", "R-L")
+        52.62
+        """
+        return self.tables.get(table, {}).get(row, {}).get(column)
+
+
+@cache
+def load_paper() -> IntegrityPaper:
+    """Return the printed figures.
+
+    Examples
+    --------
+    >>> load_paper().tables["Table 4"]["GPT-Neo"]["moral F1"], load_paper().figure2["care"]["alpha"]
+    (55.6, 0.34)
+    """
+    text = (resources.files(__package__) / "data" / "paper.toml").read_text("utf-8")
+    data = tomllib.loads(text)
+    generation = (*AUTOMATIC, *PEOPLE)
+    tables = {
+        "Table 1": _named(generation, data["table1"]) | _named(PEOPLE, data["human"]),
+        "Table 2": _named(generation, data["table2"]),
+        "Table 3": _named(ATTRIBUTES, data["table3"]),
+        "Table 4": _named(FILTERS, data["table4"]),
+    }
+    corpus = {name: value for name, value in data["corpus"].items() if isinstance(value, int)}
+    figure2 = _named(("alpha", "ICC(1, k)"), data["figure2"])
+    return IntegrityPaper(tables, figure2, data["shares"], corpus, data["notes"])
+
+
+def _named(
+    columns: Sequence[str], rows: Mapping[str, Sequence[float]]
+) -> dict[str, dict[str, float]]:
+    return {name: dict(zip(columns, values, strict=True)) for name, values in rows.items()}
+
+
+_RESAMPLES = 1000
+_BLOCK = 1 << 22
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleMeasure:
+    """How well a scale is predicted: Pearson's r and the mean squared error."""
+
+    r: SampleInterval
+    mse: SampleInterval
+
+
+def measure_scale(
+    gold: Sequence[float], predicted: Sequence[float], *, seed: int = 0
+) -> ScaleMeasure:
+    """Return r = Pearson(gold, predicted) and MSE = mean (predicted - gold)².
+
+    Where the gold values are all the same there is no r, and it is not a number.
+
+    Examples
+    --------
+    >>> found = measure_scale([1, 2, 3, 4], [1, 2, 3, 5])
+    >>> round(found.r.value, 3), found.mse.value
+    (0.983, 0.25)
+    """
+    _check(gold, predicted)
+    found = correlate(gold, predicted, seed=seed)
+    errors = (np.asarray(predicted, dtype=np.float64) - np.asarray(gold, dtype=np.float64)) ** 2
+    draws = np.concatenate([errors[places].mean(axis=1) for places in _places(len(errors), seed)])
+    low, high = percentile_interval(draws[None])
+    mse = SampleInterval(float(errors.mean()), float(low[0]), float(high[0]), len(errors))
+    return ScaleMeasure(SampleInterval(found.r, found.low, found.high, found.n), mse)
+
+
+def measure_label(
+    gold: Sequence[bool], predicted: Sequence[bool], *, seed: int = 0
+) -> SampleInterval:
+    """Return F1 = 2TP / (2TP + FP + FN) of one label in percent (a foundation).
+
+    Examples
+    --------
+    >>> round(measure_label([True, True, False], [True, False, False]).value, 1)
+    66.7
+    """
+    _check(gold, predicted)
+    first, second = np.asarray(gold, dtype=bool), np.asarray(predicted, dtype=bool)
+    return _figure([(first, second)], len(gold), seed)
+
+
+def measure_alignment(
+    gold: Sequence[str], predicted: Sequence[str], *, seed: int = 0
+) -> SampleInterval:
+    """Return macro-F1 in percent over the alignments that occur in gold or prediction.
+
+    Examples
+    --------
+    >>> measure_alignment(["agree", "disagree"], ["agree", "disagree"]).value
+    100.0
+    """
+    _check(gold, predicted)
+    first, second = np.asarray(gold), np.asarray(predicted)
+    labels = [name for name in ALIGNMENTS if name in gold or name in predicted]
+    return _figure([(first == name, second == name) for name in labels], len(gold), seed)
+
+
+def _figure(
+    pairs: Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]], n: int, seed: int
+) -> SampleInterval:
+    whole = float(np.mean([_f1(gold[None], found[None])[0] for gold, found in pairs]))
+    draws = np.concatenate(
+        [
+            np.mean([_f1(gold[places], found[places]) for gold, found in pairs], axis=0)
+            for places in _places(n, seed)
+        ]
+    )
+    low, high = percentile_interval(draws[None])
+    return SampleInterval(whole, float(low[0]), float(high[0]), n)
+
+
+def _f1(gold: NDArray[np.bool_], found: NDArray[np.bool_]) -> Floats:
+    """Return F1 of each row in percent; nothing to find and nothing found is 0."""
+    right = (gold & found).sum(axis=1)
+    either = gold.sum(axis=1) + found.sum(axis=1)
+    return np.asarray(200.0 * right / np.maximum(either, 1))
+
+
+def _places(n: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Yield the places of all resamples, in blocks of rows that fit in memory."""
+    generator = np.random.default_rng(seed)
+    rows = max(1, _BLOCK // n)
+    for start in range(0, _RESAMPLES, rows):
+        yield generator.integers(0, n, (min(rows, _RESAMPLES - start), n))
+
+
+def _check(gold: Sequence[object], predicted: Sequence[object]) -> None:
+    if not len(gold) or len(gold) != len(predicted):
+        raise ValueError(f"{len(gold)} gold values cannot be set beside {len(predicted)} predicted")
+
 
 BLEU_IS = "mean over exchanges of the best sentence BLEU among the references"
 _MARK = re.compile(r"[^\w\s'\u2019-]")  # the authors' word_tokenize counts marks as words too
@@ -28,7 +198,7 @@ def measure_rules(
     texts: Sequence[str],
     references: Sequence[Sequence[str]],
     *,
-    scorer: BertScorer | None = None,
+    scorer: "BertScorer | None" = None,
     seed: int = 0,
 ) -> dict[str, SampleInterval]:
     """Measure rules by those that people wrote for the same exchanges (Table 1).

@@ -25,6 +25,8 @@ from moralscope.io.tables import (
     read_header,
     rename_columns,
 )
+from moralscope.models.store import data_file
+from moralscope.rules.options import KINDS
 from moralscope.rules.records import FOUNDATIONS, SCALES, Annotation, Exchange
 
 MIC_COLUMNS = {
@@ -54,7 +56,8 @@ SOCIAL_COLUMNS = {
 }
 LIMITS = Limits(rows=1_000_000, cell_characters=20_000, text_only=True)
 LAYOUT = Layout(remedy="name a CSV file with a header")
-KINDS = ("mic", "social-chem")
+MIC_FILE = "mic/MIC.csv"
+_SHOWN = 5  # malformed lines that a warning names
 _POLES = ("harm", "cheating", "oppression", "betrayal", "subversion", "degradation")
 _BY_POLE = dict(zip((*FOUNDATIONS, *_POLES), (*FOUNDATIONS, *FOUNDATIONS), strict=True))
 _CODES = {0.0: "disagree", 1.0: "neither", 2.0: "agree"}
@@ -141,6 +144,41 @@ def read_annotations(
         name for name in official if names[name] not in table.header and name not in _OPTIONAL
     )
     return AnnotationFile(str(path), kind, tuple(found), tuple(table.problems), absent, bad_rules)
+
+
+def load_annotations(
+    path: Path | None = None,
+    *,
+    kind: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    malformed: str = "stop",
+) -> AnnotationFile:
+    """Read `path`, or mic/MIC.csv below MORALSCOPE_DATA."""
+    found = path.expanduser() if path is not None else data_file(MIC_FILE)
+    if found is None:
+        raise InputError(
+            f"there are no annotations: no file was named, and no {MIC_FILE} is below "
+            "MORALSCOPE_DATA",
+            "'moralscope data where mic' says whom to ask for the corpus",
+        )
+    return read_annotations(found, kind=kind, columns=columns, malformed=malformed)
+
+
+def source_warnings(file: AnnotationFile) -> list[str]:
+    """Say what a reader of any figure about these annotations must know of their source."""
+    found = [f"left out: {problem}" for problem in file.problems[:_SHOWN]]
+    if len(file.problems) > len(found):
+        found.append(f"left out: {len(file.problems) - len(found):,} more malformed lines")
+    if file.absent:
+        names = ", ".join(name.replace("_", " ") for name in file.absent)
+        found.append(f"the file has no column for: {names}")
+    if file.bad_rules:
+        found.append(f"left out: {file.bad_rules:,} rules that annotators marked as no rule")
+    for name in SCALES:
+        values = {row.scales[name] for row in file.annotations} - {None}
+        if len(values) == 1 and len(file.annotations) > 1:
+            found.append(f"{name} is {values.pop():g} in every row: nothing can be learnt from it")
+    return found
 
 
 @lru_cache(maxsize=4096)

@@ -5,15 +5,24 @@ examples. `NearestExchange` and `RandomRules` are the two retrieval baselines of
 the Moral Integrity Corpus (Ziems et al. 2022, section 5.1). None judges a reply.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 from zlib import crc32
 
 import numpy as np
 
 from moralscope.core.errors import InputError
+from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Encoder, Matrix
+from moralscope.core.records import RunRecord
+from moralscope.io.run_records import model_refs
+from moralscope.models.encoders import load_encoder
 from moralscope.rules.judgments import read_judgment
-from moralscope.rules.records import Annotation, Exchange, RuleOfThumb
+from moralscope.rules.options import RetrieveOptions
+from moralscope.rules.reading import load_annotations
+from moralscope.rules.records import Annotation, Exchange, ListedRule, RuleOfThumb
+from moralscope.rules.rulebook import NOT_LAW, Rulebook, load_layers
 
 MAX_PROMPT = 1000  # characters, the last: an encoder's window must keep room for the reply
 MAX_REPLY = 4000
@@ -170,6 +179,82 @@ class RandomRules:
             for exchange in exchanges
         )
         return [[(self._rules[place], 0.0) for place in drawn] for drawn in draws]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRules:
+    """The rules found for one exchange, best first."""
+
+    prompt: str
+    reply: str
+    rules: tuple[ListedRule, ...]
+    id: str = ""
+
+
+class _Finds(Protocol):
+    def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]: ...
+
+
+def retrieve(
+    exchanges: Iterable[Exchange],
+    options: RetrieveOptions | None = None,
+    *,
+    model: Encoder | None = None,
+    **given: Any,
+) -> RunRecord:
+    """Find rules for exchanges; only `random` needs no encoder.
+
+    Parameters
+    ----------
+    exchanges
+        Prompts and replies.
+    options
+        `RetrieveOptions`, or its fields as keywords.
+    model
+        An encoder that is loaded already; else the one that the options name.
+
+    Examples
+    --------
+    >>> asked = [Exchange("Do you lie?", "I lie to my friends")]
+    >>> record = retrieve(asked, encoder="scripted")
+    >>> len(record.results[0].rules), record.config["rulebook"]
+    (5, 'moralscope')
+    """
+    chosen = chosen_options(RetrieveOptions, options, given)
+    asked = list(exchanges)
+    book = load_layers(chosen.rulebooks)
+    uses = [] if chosen.method == "random" else [model or load_encoder(chosen.encoder)]
+    found = _finder(book, chosen, uses).find(asked, chosen.top)
+    return RunRecord(
+        "rules retrieve",
+        seed=chosen.seed,
+        config={
+            "rulebook": str(chosen.known) if chosen.method == "sbert" else book.name,
+            "method": chosen.method,
+            "top": chosen.top,
+            "encoder": uses[0].name if uses else None,
+        },
+        models=model_refs(uses),
+        results=[
+            FoundRules(
+                each.prompt,
+                each.reply,
+                tuple(book.listed(rule, score) for rule, score in rules),
+                each.id,
+            )
+            for each, rules in zip(asked, found, strict=True)
+        ],
+        statistics={"exchanges": len(asked), "rules": len(book.rules)},
+        warnings=[*book.warnings[:5], NOT_LAW],
+    )
+
+
+def _finder(book: Rulebook, options: RetrieveOptions, encoders: Sequence[Encoder]) -> _Finds:
+    if not encoders:
+        return RandomRules(book.rules, options.seed)
+    if options.method == "rules":
+        return Retriever(book.rules, encoders[0])
+    return NearestExchange(load_annotations(options.known).annotations, encoders[0], options.seed)
 
 
 def _behaviour(rule: RuleOfThumb) -> str:

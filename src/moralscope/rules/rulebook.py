@@ -4,6 +4,7 @@ Reading refuses what cannot be used and names the line; what merely reads badly 
 general) is kept and told in `warnings`. Comparing rules with each other is `lint`'s work.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,12 +14,13 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.rules.judgments import broken_checks, unmet_criteria, words_of
-from moralscope.rules.records import FOUNDATIONS, SCALE, SCALES, RuleOfThumb
+from moralscope.rules.options import SHIPPED
+from moralscope.rules.records import FOUNDATIONS, SCALE, SCALES, ListedRule, RuleOfThumb
 from moralscope.rules.rule_files import MAX_RULES, Cell, Row, read_text, rows_of
 
 MAX_LENGTH = 300  # characters of a rule or of an example
 MAX_EXAMPLES = 20
-SHIPPED = "moralscope"
+NOT_LAW = "rules are opinions that many hold; several, even conflicting ones, may apply at once"
 _REMEDY = (
     "a rule needs text; it may have id, foundations (1-3 of "
     f"{', '.join(FOUNDATIONS)}), {' and '.join(SCALES)} (1-5), theme, scope, examples"
@@ -60,6 +62,23 @@ class Rulebook:
             and (not foundation or foundation in rule.foundations)
         )
         return Rulebook(self.name, kept, self.themes, self.warnings)
+
+    def by_foundation(self) -> dict[str, int]:
+        """Return how many rules have each foundation as their first."""
+        first = Counter(rule.foundations[0] for rule in self.rules if rule.foundations)
+        return {name: first[name] for name in FOUNDATIONS}
+
+    def listed(self, rule: RuleOfThumb, score: float | None = None) -> ListedRule:
+        """Return a rule as records list it."""
+        return ListedRule(
+            rule.id,
+            rule.text,
+            rule.foundations,
+            **rule.scales,
+            theme=self.themes.get(rule.text, ""),
+            source=rule.source,
+            score=None if score is None else round(score, 4),
+        )
 
 
 def load_rulebook(path: Path | str) -> Rulebook:

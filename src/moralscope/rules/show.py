@@ -1,140 +1,23 @@
-"""Rules of thumb as jobs: find those that concern exchanges, lint a rulebook, list its rules."""
+"""Looking into rulebooks: `rules show` lists their rules, `RuleSearch` answers a search box.
 
+The search beside an annotator's rule is lexical on purpose: it answers in a millisecond without
+weights, and what it finds shows why.
+"""
+
+import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any
 
+from moralscope.annotation.records import Project
 from moralscope.core.errors import UnknownName
 from moralscope.core.options import chosen_options
-from moralscope.core.protocols import Encoder
 from moralscope.core.records import RunRecord
 from moralscope.core.registry import did_you_mean
-from moralscope.io.run_records import model_refs
-from moralscope.models.encoders import load_encoder
-from moralscope.rules.annotations import load_annotations
-from moralscope.rules.lint import KINDS, lint
-from moralscope.rules.options import LintOptions, RetrieveOptions, ShowOptions
-from moralscope.rules.records import FOUNDATIONS, Exchange, ListedRule, RuleOfThumb
-from moralscope.rules.retrieval import Found, NearestExchange, RandomRules, Retriever
-from moralscope.rules.rulebook import Rulebook, load_layers
-
-NOT_LAW = "rules are opinions that many hold; several, even conflicting ones, may apply at once"
-
-
-@dataclass(frozen=True, slots=True)
-class FoundRules:
-    """The rules found for one exchange, best first."""
-
-    prompt: str
-    reply: str
-    rules: tuple[ListedRule, ...]
-    id: str = ""
-
-
-class _Finds(Protocol):
-    def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]: ...
-
-
-def retrieve(
-    exchanges: Iterable[Exchange],
-    options: RetrieveOptions | None = None,
-    *,
-    model: Encoder | None = None,
-    **given: Any,
-) -> RunRecord:
-    """Find rules for exchanges; only `random` needs no encoder.
-
-    Parameters
-    ----------
-    exchanges
-        Prompts and replies.
-    options
-        `RetrieveOptions`, or its fields as keywords.
-    model
-        An encoder that is loaded already; else the one that the options name.
-
-    Examples
-    --------
-    >>> asked = [Exchange("Do you lie?", "I lie to my friends")]
-    >>> record = retrieve(asked, encoder="scripted")
-    >>> len(record.results[0].rules), record.config["rulebook"]
-    (5, 'moralscope')
-    """
-    chosen = chosen_options(RetrieveOptions, options, given)
-    asked = list(exchanges)
-    book = load_layers(chosen.rulebooks)
-    uses = [] if chosen.method == "random" else [model or load_encoder(chosen.encoder)]
-    found = _finder(book, chosen, uses).find(asked, chosen.top)
-    return RunRecord(
-        "rules retrieve",
-        seed=chosen.seed,
-        config={
-            "rulebook": str(chosen.known) if chosen.method == "sbert" else book.name,
-            "method": chosen.method,
-            "top": chosen.top,
-            "encoder": uses[0].name if uses else None,
-        },
-        models=model_refs(uses),
-        results=[
-            FoundRules(
-                each.prompt,
-                each.reply,
-                tuple(_listed(rule, book, score) for rule, score in rules),
-                each.id,
-            )
-            for each, rules in zip(asked, found, strict=True)
-        ],
-        statistics={"exchanges": len(asked), "rules": len(book.rules)},
-        warnings=[*book.warnings[:5], NOT_LAW],
-    )
-
-
-def _finder(book: Rulebook, options: RetrieveOptions, encoders: Sequence[Encoder]) -> _Finds:
-    if not encoders:
-        return RandomRules(book.rules, options.seed)
-    if options.method == "rules":
-        return Retriever(book.rules, encoders[0])
-    return NearestExchange(load_annotations(options.known).annotations, encoders[0], options.seed)
-
-
-def lint_rules(
-    options: LintOptions | None = None, *, model: Encoder | None = None, **given: Any
-) -> RunRecord:
-    """Say what a reader would object to in rulebooks, laid over each other.
-
-    The seed is part of every record; nothing here is random.
-
-    Examples
-    --------
-    >>> lint_rules().statistics["findings"]
-    {'duplicate': 0, 'contradiction': 0, 'vague': 0, 'imbalance': 0}
-    """
-    chosen = chosen_options(LintOptions, options, given)
-    encoder = model or (load_encoder(chosen.encoder) if chosen.encoder else None)
-    return lint_book(load_layers(chosen.rulebooks), encoder=encoder, seed=chosen.seed)
-
-
-def lint_book(book: Rulebook, *, encoder: Encoder | None = None, seed: int = 0) -> RunRecord:
-    """Say what a reader would object to in a rulebook that was read already."""
-    found = lint(book, encoder)
-    counts = Counter(each.kind for each in found)
-    warnings = []
-    if encoder is None:
-        warnings.append("only words were compared: name an encoder to compare meanings too")
-    return RunRecord(
-        "rules lint",
-        seed=seed,
-        config={"rulebook": book.name, "encoder": encoder.name if encoder else None},
-        models=model_refs([encoder] if encoder else []),
-        results=found,
-        statistics={
-            "rules": len(book.rules),
-            "findings": {kind: counts[kind] for kind in KINDS},
-            "foundations": _foundations(book),
-        },
-        warnings=warnings,
-    )
+from moralscope.rules.judgments import words_of
+from moralscope.rules.options import SHIPPED, ShowOptions
+from moralscope.rules.rulebook import NOT_LAW, layer_rulebooks, load_layers, load_rulebook
 
 
 def show_rules(options: ShowOptions | None = None, **given: Any) -> RunRecord:
@@ -159,28 +42,81 @@ def show_rules(options: ShowOptions | None = None, **given: Any) -> RunRecord:
         seed=wanted.seed,
         config={"rulebook": book.name, "theme": theme or None, "foundation": foundation or None},
         models=[],
-        results=[_listed(rule, book) for rule in chosen.rules],
+        results=[book.listed(rule) for rule in chosen.rules],
         statistics={
             "rules": len(chosen.rules),
             "themes": dict(sorted(counts.items())),
-            "foundations": _foundations(chosen),
+            "foundations": chosen.by_foundation(),
         },
         warnings=[*book.warnings[:5], NOT_LAW],
     )
 
 
-def _foundations(book: Rulebook) -> dict[str, int]:
-    first = Counter(rule.foundations[0] for rule in book.rules if rule.foundations)
-    return {name: first[name] for name in FOUNDATIONS}
+_LONGEST = 300  # characters of a query
+_SHORTEST = 3  # letters of a word that may stand for longer ones
+_MOST = 50
 
 
-def _listed(rule: RuleOfThumb, book: Rulebook, score: float | None = None) -> ListedRule:
-    return ListedRule(
-        rule.id,
-        rule.text,
-        rule.foundations,
-        **rule.scales,
-        theme=book.themes.get(rule.text, ""),
-        source=rule.source,
-        score=None if score is None else round(score, 4),
-    )
+@dataclass(frozen=True, slots=True)
+class RuleExample:
+    """A rule of a rulebook that answers a search."""
+
+    text: str
+    foundations: tuple[str, ...]
+    source: str
+
+
+class RuleSearch:
+    """Search the rulebooks that a project names; a wrong one is refused here.
+
+    Examples
+    --------
+    >>> found = RuleSearch(Project("rules", "rule-of-thumb", rulebooks=("moralscope",)))
+    >>> "steal" in found.search("stealing a bike", 1)[0].text
+    True
+    """
+
+    def __init__(self, project: Project) -> None:
+        folder = Path(project.folder or ".")
+        places = [name if name == SHIPPED else folder / name for name in project.rulebooks]
+        book = layer_rulebooks([load_rulebook(place) for place in places])
+        source = " + ".join(project.rulebooks)
+        self._rules = [RuleExample(rule.text, rule.foundations, source) for rule in book.rules]
+        self._words = [frozenset(words_of(rule.text)) for rule in book.rules]
+        counts = Counter(word for words in self._words for word in words)
+        size = len(self._rules)
+        self._rarity = {  # a word of every tenth rule says nothing
+            word: math.log(1 + size / count) if count <= max(3, size / 10) else 0.0
+            for word, count in counts.items()
+        }
+
+    def search(self, query: str, count: int = 10) -> list[RuleExample]:
+        """Return rules that share words with the query, those with the rarest words first."""
+        asked = list(dict.fromkeys(words_of(query[:_LONGEST])))
+        scores: list[tuple[float, int]] = []
+        for place, words in enumerate(self._words):
+            score = sum(self._weight(word, words) for word in asked)
+            if score > 0:
+                scores.append((-score, place))
+        return [self._rules[place] for _, place in sorted(scores)[: min(count, _MOST)]]
+
+    def _weight(self, asked: str, words: frozenset[str]) -> float:
+        """Return how rare the word is that answers the asked one: the same, or one like it."""
+        if asked in words:
+            return self._rarity[asked]
+        like = [word for word in words if _alike(asked, word)]
+        return max((self._rarity[word] * 0.8 for word in like), default=0.0)
+
+
+def _alike(asked: str, word: str) -> bool:
+    """Say whether two words begin the same: `steal`, `stealing`; or what is typed so far."""
+    shorter, longer = sorted((_stem(asked), word), key=len)
+    return len(shorter) >= _SHORTEST and longer.startswith(shorter)
+
+
+def _stem(word: str) -> str:
+    """Take off an ending where enough is left to know the word by."""
+    for ending in ("ing", "ed", "es", "s", "e"):
+        if word.endswith(ending) and len(word) > len(ending) + _SHORTEST:
+            return word.removesuffix(ending)
+    return word

@@ -34,7 +34,6 @@ from moralscope.models.training.folders import named_base, training_folder
 from moralscope.models.training.loop import Report
 from moralscope.models.training.runs import BestRun, best_run, check_rate, dev_temperatures
 from moralscope.rules.alignment import TASK
-from moralscope.rules.annotations import MIC_FILE, load_annotations, source_warnings
 from moralscope.rules.attribute_lessons import (
     FOUNDATIONS_TASK,
     KINDS,
@@ -42,7 +41,8 @@ from moralscope.rules.attribute_lessons import (
     foundation_baselines,
 )
 from moralscope.rules.cards import rule_card
-from moralscope.rules.measures import measure_scale
+from moralscope.rules.metrics import measure_scale
+from moralscope.rules.reading import MIC_FILE, load_annotations, source_warnings
 from moralscope.rules.training_data import (
     Taught,
     exchange_lessons,

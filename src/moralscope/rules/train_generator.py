@@ -22,7 +22,7 @@ from moralscope.models.training import Schedule
 from moralscope.models.training.folders import CHECKPOINT, named_base, training_folder
 from moralscope.models.training.loop import Report
 from moralscope.models.training.texts import TextLesson
-from moralscope.rules.annotations import load_annotations
+from moralscope.rules.reading import load_annotations
 from moralscope.rules.records import Annotation
 from moralscope.rules.rule_lessons import (
     MARKERS,

@@ -15,7 +15,6 @@ from moralscope.io.documents import read_document
 from moralscope.models.classifiers.learning import Lesson
 from moralscope.models.store import data_file
 from moralscope.rules.alignment import TASK
-from moralscope.rules.annotations import load_annotations
 from moralscope.rules.attribute_lessons import (
     FOUNDATIONS_TASK,
     SCALES,
@@ -24,7 +23,7 @@ from moralscope.rules.attribute_lessons import (
     scale_lessons,
 )
 from moralscope.rules.lessons import alignment_dev, alignment_lessons, annotated_lessons
-from moralscope.rules.reading import AnnotationFile
+from moralscope.rules.reading import AnnotationFile, load_annotations
 from moralscope.rules.records import ALIGNMENTS, Annotation
 from moralscope.rules.splits import PARTS, split_annotations
 from moralscope.rules.stories_to_rules import (

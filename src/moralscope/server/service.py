@@ -32,12 +32,13 @@ from moralscope.models.store.commands import ModelStatus, list_models
 from moralscope.rules.audit import (
     AuditModels,
     AuditOptions,
-    Shelf,
+    RuleIndex,
     audit,
     check_options,
+    index_rules,
     join_auditor,
-    shelve,
 )
+from moralscope.rules.lint import lint_book
 from moralscope.rules.records import AuditedReply, Exchange
 from moralscope.rules.rulebook import (
     Rulebook,
@@ -45,7 +46,6 @@ from moralscope.rules.rulebook import (
     parse_rulebook,
     shipped_rulebook,
 )
-from moralscope.rules.show import lint_book
 from moralscope.rules.verdict import given_thresholds
 from moralscope.server.models import (
     ENCODERS,
@@ -153,7 +153,7 @@ class Service:
         self.models = Models()
         self._axes: Kept[AxisOptions, Axis] = Kept(_AXES)
         self._books: Kept[Books, Rulebook] = Kept(_SHELVES)
-        self._shelves: Kept[tuple[Books, str, bool], Shelf] = Kept(_SHELVES)
+        self._shelves: Kept[tuple[Books, str, bool], RuleIndex] = Kept(_SHELVES)
 
     def close(self) -> None:
         """Finish what was handed in and end the models' threads."""
@@ -213,7 +213,7 @@ class Service:
         light = not options.exact
         experts = self.models.experts(options.experts, family=RULES, eight_bits=light)
         encoder = self.models.encoder(options.encoder_name, eight_bits=light)
-        shelf = self._shelves.get((books, encoder.name, light), lambda: shelve(book, encoder))
+        shelf = self._shelves.get((books, encoder.name, light), lambda: index_rules(book, encoder))
         generator = self.models.generator(options.generator) if options.revise else None
         return join_auditor(options, shelf, experts, limits, (generator, None))
 

@@ -22,7 +22,7 @@ from moralscope.annotation.projects import (
 from moralscope.axes.ratings import read_ratings
 from moralscope.core.errors import InputError, MissingExtra
 from moralscope.rules.reading import read_annotations
-from moralscope.rules.rule_search import RuleSearch
+from moralscope.rules.show import RuleSearch
 from moralscope.stories.people import StrategyOutput, write_pack
 from moralscope.stories.people_pack import read_people
 from moralscope.stories.reading import read_stories

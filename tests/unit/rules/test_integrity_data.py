@@ -7,7 +7,8 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
-from moralscope.rules.annotations import load_annotations, stats
+from moralscope.rules.annotations import stats
+from moralscope.rules.reading import load_annotations
 
 
 def write(path, rows):

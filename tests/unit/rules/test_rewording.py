@@ -1,8 +1,7 @@
 """Candidates without a generator: sentences left out, rules said kindly."""
 
 from moralscope.rules.judgments import read_judgment
-from moralscope.rules.revision import is_usable
-from moralscope.rules.rewording import MAX_EDITS, act_of, reworded, shortened
+from moralscope.rules.revision import MAX_EDITS, act_of, is_usable, reworded, shortened
 from moralscope.rules.rulebook import shipped_rulebook
 
 

@@ -15,7 +15,6 @@ from moralscope.papers.integrity import (
     read_generated,
     reproduce_integrity,
 )
-from moralscope.rules.annotations import load_annotations
 from moralscope.rules.attributes import Attributes
 from moralscope.rules.audit_files import open_exchanges, parse_columns
 from moralscope.rules.generate import (
@@ -25,9 +24,10 @@ from moralscope.rules.generate import (
     prepare_writing,
     write_best,
 )
-from moralscope.rules.generation import RuleWriter
+from moralscope.rules.reading import load_annotations
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.rule_lessons import rule_prompt
+from moralscope.rules.rule_writer import RuleWriter
 
 KNOWN = [RuleOfThumb("You should not hit a dog.", ("care",), 4.0, 5.0, id="dog")]
 ASKED = [Exchange(f"Thing {n}?", f"I did thing {n} twice.") for n in range(12)]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from moralscope.rules.annotations import counts, distributions, reliability
 from moralscope.rules.records import FOUNDATIONS, Annotation, Exchange
-from moralscope.rules.statistics import counts, distributions, reliability
 from moralscope.stats.agreement import agreement
 
 ONE, TWO = Exchange("Steal?", "Yes."), Exchange("Steal?", "No.")

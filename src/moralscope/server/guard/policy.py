@@ -14,9 +14,9 @@ from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.records import to_plain
 from moralscope.core.registry import did_you_mean
 from moralscope.rules.audit import AuditOptions
+from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import AuditedReply
 from moralscope.rules.rule_files import read_text
-from moralscope.rules.rulebook import SHIPPED
 from moralscope.rules.verdict import abstained
 from moralscope.server.service import Asked, RulebookText, Service
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from moralscope.core.errors import InputError, MissingExtra
 from moralscope.rules.audit_files import open_exchanges
+from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import FOUNDATIONS
-from moralscope.rules.rulebook import SHIPPED, shipped_rulebook
+from moralscope.rules.rulebook import shipped_rulebook
 
 MOST = 1000  # exchanges of an upload
 
