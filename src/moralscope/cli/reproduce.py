@@ -1,12 +1,13 @@
 """`moralscope reproduce`: the papers' tables beside ours."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from math import isnan
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from moralscope.cli import reproduce_integrity
-from moralscope.cli.options import Figure, Json, Out, Report, Seed, Stories
+from moralscope.cli.declare import takes
+from moralscope.cli.options import OutputOptions
+from moralscope.papers.options import NONE, EncodersOptions, IntegrityOptions, StoriesOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from moralscope.core.records import RunRecord
-    from moralscope.papers.choice import ChoiceReproduction, WordRow
+    from moralscope.papers import PaperTable
+    from moralscope.papers.choice import ChoiceReproduction, WordRow, WordsReproduction
     from moralscope.papers.direction import BiasTable, FitReproduction, ProjectionRow
-    from moralscope.papers.words import WordsReproduction
 
 app = typer.Typer(help="The papers' tables beside ours.", no_args_is_help=True)
 
@@ -26,153 +27,134 @@ def reproduce() -> None:
     """The papers' tables beside ours."""
 
 
-Encoders = Annotated[str, typer.Option("--encoders", help="Encoders, separated by commas.")]
-
-
 @app.command()
-def choice(
-    encoders: Encoders = "use-lite,minilm,mpnet",
-    json: Json = False,
-    out: Out = None,
-    report: Report = None,
-    seed: Seed = 0,
-) -> None:
+@takes
+def choice(options: EncodersOptions, output: OutputOptions) -> None:
     """The Moral Choice Machine (Jentzsch et al. 2019): every table and figure, per encoder.
 
     Biases are sums over the prompts, as the paper prints them. WEAT values, dos and don'ts are
     our own on googlenews-26k, beside the values printed in the papers; with MORALSCOPE_DATA also
     beside all published ones. The AFINN validation needs 'pip install afinn' or MORALSCOPE_DATA.
     """
-    from moralscope.cli.output import emit, fetching
+    from moralscope.cli.output import emit_to, fetching
     from moralscope.papers.choice import reproduce_choice
 
     with fetching() as progress:
-        record = reproduce_choice(_names(encoders), seed=seed, progress=progress)
-    emit(record, json=json, path=out, show=_show, report=report)
+        record = reproduce_choice(options=options, progress=progress)
+    emit_to(output, record, _show_choice)
 
 
 @app.command()
-def direction(
-    encoders: Encoders = "use-lite,minilm,mpnet",
-    json: Json = False,
-    out: Out = None,
-    report: Report = None,
-    figure: Figure = None,
-    seed: Seed = 0,
-) -> None:
+@takes
+def direction(options: EncodersOptions, output: OutputOptions) -> None:
     """The Moral Compass (Schramowski et al. 2019): every table and figure, per encoder.
 
     Projections are in standard deviations of the fitting actions, good above zero; the paper's m
     has the opposite sign. WEAT values are the printed ones, our own on googlenews-26k and, with
     MORALSCOPE_DATA, all published ones.
     """
-    from moralscope.cli.output import emit, fetching
+    from moralscope.cli.output import emit_to, fetching
     from moralscope.papers.direction import reproduce_direction
 
     with fetching() as progress:
-        record = reproduce_direction(_names(encoders), seed=seed, progress=progress)
-    emit(record, json=json, path=out, show=_show_directions, report=report, figure=figure)
+        record = reproduce_direction(options=options, progress=progress)
+    emit_to(output, record, _show_directions)
 
 
 @app.command()
-def stories(
-    experts: Annotated[
-        str,
-        typer.Option(
-            "--experts",
-            help="mpnet, minilm, scripted or folders of 'stories train', by commas: each split is "
-            "measured with the set trained on it, else with the first.",
-        ),
-    ] = "mpnet",
-    tasks: Annotated[
-        str | None, typer.Option("--tasks", help="Rows of the task table, by commas; else all.")
-    ] = None,
-    file: Stories = None,
-    encoder: Annotated[
-        str, typer.Option("--encoder", help="For the splits of Table 1; 'none' leaves them out.")
-    ] = "minilm",
-    max_stories: Annotated[
-        int | None,
-        typer.Option("--max-stories", min=2, help="Measure on so many, drawn by the seed."),
-    ] = None,
-    runs: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--runs",
-            metavar="RUN.json",
-            help="A run of 'stories generate' or 'chain' on --part test, for Tables 4-6 and 15-17; "
-            "may be repeated.",
-        ),
-    ] = None,
-    judge: Annotated[
-        str, typer.Option("--judge", help="Experts that judge the runs; they ranked none of them.")
-    ] = "minilm",
-    json: Json = False,
-    out: Out = None,
-    report: Report = None,
-    seed: Seed = 0,
-) -> None:
+@takes
+def stories(options: StoriesOptions, output: OutputOptions) -> None:
     """Moral Stories (Emelin et al. 2021): data, classification and texts beside the paper's.
 
     With mpnet on two cores all cells take about an hour; --max-stories 200 takes minutes.
     """
-    from moralscope.cli.output import counting, emit, fetching
+    from moralscope.cli.output import counting, emit_to, fetching
     from moralscope.models.encoders import load_encoder
-    from moralscope.papers.stories import reproduce_stories
-    from moralscope.papers.stories_texts import text_tables
+    from moralscope.papers.stories import reproduce_stories, text_tables
     from moralscope.stories.data_files import load_stories
     from moralscope.stories.evaluate import EvaluateOptions
     from moralscope.stories.experts import prepare_experts
 
-    options = EvaluateOptions(_names(tasks or ""), max_stories=max_stories, seed=seed)
-    listed = load_stories(file)
+    listed = load_stories(options.stories)
     with fetching() as progress:
-        sets = [prepare_experts(name, progress=progress) for name in _names(experts)]
-        model = None if encoder == "none" else load_encoder(encoder, progress)
-        grader = prepare_experts(judge, progress=progress) if runs else None
-    if not sets:
-        raise typer.BadParameter("name some experts")
-    texts = text_tables(runs or (), listed.stories, judge=grader, seed=seed)
+        sets = [prepare_experts(name, progress=progress) for name in options.experts]
+        model = None if options.encoder == NONE else load_encoder(options.encoder, progress)
+        grader = prepare_experts(options.judge, progress=progress) if options.runs else None
+    texts = text_tables(options.runs, listed.stories, judge=grader, seed=options.seed)
+    asked = EvaluateOptions(tasks=options.tasks, max_stories=options.max_stories, seed=options.seed)
     with counting("evaluating") as progressed:
         record = reproduce_stories(
-            listed, sets, options, encoder=model, texts=texts, report=progressed
+            listed, sets, asked, encoder=model, texts=texts, report=progressed
         )
-    emit(record, json=json, path=out, show=_show_stories, report=report)
+    emit_to(output, record, _show_stories)
+
+
+@app.command()
+@takes
+def integrity(options: IntegrityOptions, output: OutputOptions) -> None:
+    """The Moral Integrity Corpus (Ziems et al. 2022): Tables 1 to 4 beside your data's.
+
+    Without the corpus, which its authors hand out, the published figures and what is needed.
+    """
+    from moralscope.cli.output import emit_to, fetching
+    from moralscope.papers.integrity import prepare_sources, reproduce_integrity
+
+    with fetching() as progress:
+        sources = prepare_sources(options, progress)
+    emit_to(output, reproduce_integrity(sources, seed=options.seed), _show_integrity)
 
 
 def _show_stories(record: "RunRecord") -> None:
-    from moralscope.cli.output import out, plain_table, print_warnings
+    from moralscope.cli.output import print_warnings
 
     for found in record.results:
-        table = plain_table("", "column", "ours", "interval", "paper", title=found.name)
-        digits = _digits([row.ours if row.paper is None else row.paper for row in found.rows])
-        table.columns[1].justify = "left"
-        named = ""
-        for row in found.rows:
-            spread = "" if row.low is None else f"{row.low:.2f} … {row.high:.2f}"
-            values = ["" if v is None else f"{v:,.{digits}f}" for v in (row.ours, row.paper)]
-            table.add_row(
-                "" if row.row == named else row.row, row.column, values[0], spread, values[1]
-            )
-            named = row.row
-        out.print(table)
-        out.print()
+        _show_table(found, _digits(found), repeat=False)
     print_warnings(record)
 
 
-def _digits(values: "Sequence[float | None]") -> int:
+def _show_integrity(record: "RunRecord") -> None:
+    from moralscope.cli.output import print_warnings
+
+    for found in record.results:
+        _show_table(found, 2, repeat=True)
+    print_warnings(record)
+
+
+def _show_table(found: "PaperTable", digits: int, *, repeat: bool) -> None:
+    """Print ours beside the paper's; a row's name stands once, or again for each column."""
+    from moralscope.cli.output import clean, out, plain_table
+
+    table = plain_table("", "column", "ours", "interval", "paper", title=found.name)
+    table.columns[1].justify = "left"
+    named = ""
+    for row in found.rows:
+        low, high = _shown(row.low, 2), _shown(row.high, 2)
+        table.add_row(
+            clean("" if row.row == named and not repeat else row.row),
+            clean(row.column),
+            _shown(row.ours, digits),
+            f"{low} … {high}" if low else "",
+            _shown(row.paper, digits),
+        )
+        named = row.row
+    out.print(table)
+    out.print()
+
+
+def _shown(value: float | None, digits: int) -> str:
+    return "" if value is None or isnan(value) else f"{value:,.{digits}f}"
+
+
+def _digits(found: "PaperTable") -> int:
     """Return how many decimals a table needs: none for counts, three where all are shares."""
+    values = [row.ours if row.paper is None else row.paper for row in found.rows]
     known = [value for value in values if value is not None]
     if all(value > 100 for value in known):
         return 0
     return 3 if all(abs(value) <= 1 for value in known) else 2
 
 
-def _names(encoders: str) -> list[str]:
-    return [name.strip() for name in encoders.split(",") if name.strip()]
-
-
-def _show(record: "RunRecord") -> None:
+def _show_choice(record: "RunRecord") -> None:
     from moralscope.cli.output import out, print_warnings
 
     for result in record.results:
@@ -324,6 +306,3 @@ def _projections(rows: "Sequence[ProjectionRow]") -> "Table":
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:+.3f}"
-
-
-app.command("integrity")(reproduce_integrity.integrity)

@@ -1,26 +1,43 @@
 """`reproduce choice`: the first paper's tables beside ours, per encoder.
 
 Jentzsch et al. 2019: means and t of dos and don'ts, the top ten of each (Table 2), gender bias
-of occupations (Table 1), rankings (Table 3) and the correlation with WEAT (Figure 4), beside the
-words part of the paper (`reproduce_words`). Biases are sums over prompts, as the paper prints them.
+of occupations (Table 1), rankings (Table 3) and the correlation with WEAT (Figure 4). Biases are
+sums over prompts, as the paper prints them. The words half: Table 2's WEAT column, the lists of dos
+and don'ts, and their confirmation by AFINN, with our own vectors. What cannot be had here is left
+out and said.
 """
 
+import json
+import logging
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
+from typing import Any
 
 from moralscope.axes.choice import ChoiceMachine
 from moralscope.axes.rank import rank_answers
 from moralscope.axes.templates import load_template
-from moralscope.core.protocols import Encoder
+from moralscope.core.errors import MissingExtra, MoralscopeError
+from moralscope.core.options import chosen_options
+from moralscope.core.protocols import Encoder, WordVectors
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.run_records import model_refs
 from moralscope.models.encoders import load_encoders
-from moralscope.models.store import Progress
-from moralscope.papers.words import published_weat, reproduce_words
+from moralscope.models.store import Progress, data_file
+from moralscope.papers.options import EncodersOptions
 from moralscope.stats import Correlation, Summary, TTest, correlate, summarise, t_test
+from moralscope.words.association import WordAssociation
+from moralscope.words.extract import extract
 from moralscope.words.paper import ChoicePaper, load_paper
+from moralscope.words.valence import validate
+from moralscope.words.vectors import load_vectors
 
-ENCODERS = ("use-lite", "minilm", "mpnet")
+log = logging.getLogger(__name__)
+
+VECTORS = "googlenews-26k"
+_PUBLISHED = "figures/mcm_dos_donts.json"
+_AFINN = "lexicons/AFINN-en-165.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +86,15 @@ class ChoiceReproduction:
 
 
 def reproduce_choice(
-    encoders: Sequence[str] = ENCODERS, *, seed: int = 0, progress: Progress | None = None
+    encoders: Sequence[str] | None = None,
+    options: EncodersOptions | None = None,
+    *,
+    progress: Progress | None = None,
+    **given: Any,
 ) -> RunRecord:
     """Compute the paper's tables for each encoder; one that cannot be fetched is reported.
+
+    `encoders` are those that the options name, if none is given.
 
     Examples
     --------
@@ -79,15 +102,17 @@ def reproduce_choice(
     >>> record.results[0].dos.n, len(record.results[0].female)
     (50, 10)
     """
+    asked = chosen_options(EncodersOptions, options, given)
+    names, seed = encoders or asked.encoders, asked.seed
     paper = load_paper()
     problems: list[str] = []
-    models = load_encoders(encoders, progress, problems)
+    models = load_encoders(names, progress, problems)
     words, word_problems = reproduce_words(seed=seed, progress=progress)
     weat = words.weat if words else {}
     return RunRecord(
         "reproduce",
         seed=seed,
-        config={"paper": "choice", "encoders": list(encoders)},
+        config={"paper": "choice", "encoders": list(names)},
         models=model_refs(models),
         results=[_reproduce(model, paper, weat, seed) for model in models],
         statistics={
@@ -117,9 +142,9 @@ def _reproduce(
         donts=summarise(dont_sums),
         student=t_test(do_sums, dont_sums, equal_variance=True),
         welch=t_test(do_sums, dont_sums, equal_variance=False),
-        weat_printed=_correlate(dos, donts, paper.weat, seed),
-        weat_published=_published(dos, donts, seed),
-        weat_ours=_correlate(dos, donts, weat, seed) if weat else None,
+        weat_printed=_weat_correlation(dos, donts, paper.weat, seed),
+        weat_published=_published_correlation(dos, donts, seed),
+        weat_ours=_weat_correlation(dos, donts, weat, seed) if weat else None,
         top_dos=[_row(s, paper, weat) for s in by_bias if s.action in paper.dos][:10],
         top_donts=[_row(s, paper, weat) for s in reversed(by_bias) if s.action in paper.donts][:10],
         female=female,
@@ -147,7 +172,7 @@ def _row(score: ActionScore, paper: ChoicePaper, weat: Mapping[str, float]) -> W
     )
 
 
-def _correlate(
+def _weat_correlation(
     dos: Sequence[ActionScore], donts: Sequence[ActionScore], weat: Mapping[str, float], seed: int
 ) -> Correlation:
     rows = [(s, "dos") for s in dos] + [(s, "don'ts") for s in donts]
@@ -160,12 +185,12 @@ def _correlate(
     )
 
 
-def _published(
+def _published_correlation(
     dos: Sequence[ActionScore], donts: Sequence[ActionScore], seed: int
 ) -> Correlation | None:
     """Correlate with the published WEAT of all words, where the user has that file."""
     weat = published_weat([score.action for score in [*dos, *donts]])
-    return _correlate(dos, donts, weat, seed) if weat else None
+    return _weat_correlation(dos, donts, weat, seed) if weat else None
 
 
 def _occupations(
@@ -198,3 +223,99 @@ def _ranking(
         [printed[answer] for answer in order],
         same=order == list(answers),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class WordsReproduction:
+    """WEAT values by our vectors, their agreement with the papers', extraction, validation."""
+
+    vectors: str
+    weat: Mapping[str, float]
+    missing: Sequence[str]
+    agreement: Correlation
+    agreement_published: Correlation | None
+    extraction: Mapping[str, Any] | None
+    extracted: Sequence[Any]
+    validation: Mapping[str, Any] | None
+
+
+def reproduce_words(
+    *, seed: int = 0, progress: Progress | None = None
+) -> tuple[WordsReproduction | None, list[str]]:
+    """Return the words part, or None, and a line for each thing that had to be left out."""
+    problems: list[str] = []
+    try:
+        vectors = load_vectors(VECTORS, progress=progress)
+    except MoralscopeError as error:
+        return None, [_left_out("the words part", error)]
+    paper = load_paper()
+    words = [*paper.dos, *paper.donts]
+    weat = our_weat(vectors, words)
+    extraction: RunRecord | None = None
+    try:
+        extraction = extract(vectors, progress=progress, seed=seed)
+    except MoralscopeError as error:
+        problems.append(_left_out("the extraction", error))
+    published = published_weat(words)
+    return (
+        WordsReproduction(
+            vectors=vectors.name,
+            weat=weat,
+            missing=[word for word in words if word not in weat],
+            agreement=_agreement(weat, paper.weat, seed),
+            agreement_published=_agreement(weat, published, seed) if published else None,
+            extraction=extraction.statistics if extraction else None,
+            extracted=extraction.results if extraction else (),
+            validation=_validation(seed, problems),
+        ),
+        problems,
+    )
+
+
+def our_weat(vectors: WordVectors, words: Sequence[str]) -> dict[str, float]:
+    """Return Eq. 1 with the papers' sets for every word that the vectors hold."""
+    paper = load_paper()
+    values = WordAssociation(vectors, paper.positive_words, paper.negative_words).scores(words)
+    pairs = zip(words, values.tolist(), strict=True)
+    return {word: value for word, value in pairs if not isnan(value)}
+
+
+def published_weat(words: Sequence[str]) -> dict[str, float]:
+    """Return the authors' own WEAT of all words, where the user has that file; else nothing."""
+    path = data_file(_PUBLISHED)
+    if path is None:
+        return {}
+    data = json.loads(path.read_text("utf-8"))
+    known = {row["word"]: row["weat"] for row in [*data["dos_50"], *data["donts_50"]]}
+    # The file writes fête without its accent.
+    plain = {word: _without_accents(word) for word in words}
+    return {word: known[key] for word, key in plain.items() if key in known}
+
+
+def _agreement(ours: Mapping[str, float], theirs: Mapping[str, float], seed: int) -> Correlation:
+    dos = set(load_paper().dos)
+    shared = [word for word in theirs if word in ours]
+    return correlate(
+        [theirs[word] for word in shared],
+        [ours[word] for word in shared],
+        ["dos" if word in dos else "don'ts" for word in shared],
+        seed=seed,
+    )
+
+
+def _validation(seed: int, problems: list[str]) -> Mapping[str, Any] | None:
+    try:
+        return validate(valence=data_file(_AFINN), seed=seed).statistics
+    except MissingExtra as error:
+        problems.append(_left_out("the AFINN validation", error))
+        return None
+
+
+def _left_out(what: str, error: MoralscopeError) -> str:
+    line = f"{what} was left out: {error}"
+    log.warning(line)
+    return line
+
+
+def _without_accents(word: str) -> str:
+    return unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode()

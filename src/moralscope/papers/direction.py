@@ -18,22 +18,22 @@ from moralscope.axes.direction.paper import CompassPaper, PaperBias
 from moralscope.axes.options import AxisOptions
 from moralscope.axes.templates import load_template
 from moralscope.core.errors import MoralscopeError
+from moralscope.core.options import chosen_options
 from moralscope.core.protocols import AxisRun, Encoder
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.run_records import model_refs
 from moralscope.models.encoders import load_encoders
 from moralscope.models.store import Progress
-from moralscope.papers.words import our_weat, published_weat
+from moralscope.papers.choice import VECTORS, our_weat, published_weat
+from moralscope.papers.options import EncodersOptions
 from moralscope.stats import Correlation, correlate, spearman
 from moralscope.words.paper import load_paper as load_choice_paper
 from moralscope.words.vectors import load_vectors
 
 log = logging.getLogger(__name__)
 
-ENCODERS = ("use-lite", "minilm", "mpnet")
 FITS = ("pca", "labelled")
 PRINTED = ("bert", "use")
-_VECTORS = "googlenews-26k"
 _TOP = 10
 _CIRCULAR = (
     "labelled directions are fitted on the dos and don'ts that WEAT chose: their correlation with "
@@ -112,9 +112,15 @@ class DirectionReproduction:
 
 
 def reproduce_direction(
-    encoders: Sequence[str] = ENCODERS, *, seed: int = 0, progress: Progress | None = None
+    encoders: Sequence[str] | None = None,
+    options: EncodersOptions | None = None,
+    *,
+    progress: Progress | None = None,
+    **given: Any,
 ) -> RunRecord:
     """Compute the paper's tables for each encoder; one that cannot be fetched is reported.
+
+    `encoders` are those that the options name, if none is given.
 
     Examples
     --------
@@ -122,8 +128,10 @@ def reproduce_direction(
     >>> [(fit.fit, len(fit.atomic), len(fit.contextual)) for fit in record.results[0].fits]
     [('pca', 65, 56), ('labelled', 65, 56)]
     """
+    asked = chosen_options(EncodersOptions, options, given)
+    names, seed = encoders or asked.encoders, asked.seed
     problems: list[str] = []
-    models = load_encoders(encoders, progress, problems)
+    models = load_encoders(names, progress, problems)
     weat = _weat_values(progress, problems)
     found = [_reproduce(model, weat, seed) for model in models]
     results = [result for result, _ in found]
@@ -131,7 +139,7 @@ def reproduce_direction(
     return RunRecord(
         "reproduce",
         seed=seed,
-        config={"paper": "direction", "encoders": list(encoders), "template": "moral"},
+        config={"paper": "direction", "encoders": list(names), "template": "moral"},
         models=model_refs(models),
         results=results,
         statistics={"paper": {"figures": paper.figures, "table9": paper.table9}},
@@ -150,7 +158,7 @@ def _weat_values(progress: Progress | None, problems: list[str]) -> dict[str, di
     words = [*paper.dos, *paper.donts]
     found = {"printed": dict(paper.weat), "published": published_weat(words)}
     try:
-        found["ours"] = our_weat(load_vectors(_VECTORS, progress=progress), words)
+        found["ours"] = our_weat(load_vectors(VECTORS, progress=progress), words)
     except MoralscopeError as error:
         problems.append(f"WEAT by our own vectors was left out: {error}")
         log.warning(problems[-1])

@@ -3,11 +3,12 @@
 The corpus is not shipped: without the user's MIC.csv the tables hold the published figures alone.
 With it, the retrieval baselines of Table 1, their domain shift between chatbots and the agreement
 of people are computed; generated rules and predicted attributes are measured where they are handed
-in.
+in. Domain shift (section 6.2) asks what was learnt on one chatbot's exchanges and tested on
+another's: retrieval is trained on each chatbot's part, generated rules are tested on each.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,13 @@ import numpy as np
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord, SampleInterval
+from moralscope.io.tables import parse_columns
 from moralscope.io.run_records import model_refs
 from moralscope.models.bertscore import BertScorer, load_bert_scorer
 from moralscope.models.encoders import load_encoder
 from moralscope.models.store import Progress, data_file
-from moralscope.papers.integrity_shift import Pair, shift_table
-from moralscope.papers.stories_texts import PaperRow, PaperTable
+from moralscope.papers import PaperRow, PaperTable, paper_row
+from moralscope.papers.options import NONE, IntegrityOptions
 from moralscope.rules.annotations import CONTENT, reliability
 from moralscope.rules.attributes import (
     AskedRule,
@@ -36,6 +38,7 @@ from moralscope.rules.records import SCALES, Annotation
 from moralscope.rules.splits import split_annotations
 from moralscope.stats.summary import unit_rows
 
+ALL = "all"
 SHIFTED = "Social-Chem"  # the row of Table 2
 NEEDED = (
     "the published figures stand alone: no MIC.csv was given ('moralscope data where mic' says "
@@ -57,7 +60,12 @@ _TITLES = {
 _BLOCK = 1024
 _PREDICTED = ("alignment", "severity", "consensus", "foundations")
 
-Cells = Mapping[str, Any]  # column → a figure with value, low and high
+_SHIFT = "Domain shift: trained on the row's exchanges, tested on the column's (ROUGE-L)"
+_COLUMN = "R-L"
+
+Cells = Mapping[str, SampleInterval]
+Pair = tuple[str, str]
+Retrieve = Callable[[Sequence[Annotation], Sequence[Pair]], Mapping[str, Sequence[str]]]
 Generated = Mapping[str, Mapping[tuple[str, str], str]]
 
 
@@ -78,32 +86,20 @@ class IntegritySources:
     max_exchanges: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SourceNames:
-    """Where sources come from: files, and names of models ("none" leaves one out)."""
-
-    annotations: Path | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
-    malformed: str = "stop"
-    generated: Path | None = None
-    experts: str | None = None
-    encoder: str = "minilm"
-    bertscore: str = "minilm"
-    max_exchanges: int | None = None
-
-
-def prepare_sources(names: SourceNames, progress: Progress | None = None) -> IntegritySources:
+def prepare_sources(names: IntegrityOptions, progress: Progress | None = None) -> IntegritySources:
     """Read the user's files; models are loaded only when there are annotations to measure on."""
-    if names.annotations is None and data_file(MIC_FILE) is None:
+    if names.mic is None and data_file(MIC_FILE) is None:
         for given in (names.generated, names.experts):
             if given is not None:
                 raise InputError(f"{given} needs the references of MIC.csv", "name it too")
         return IntegritySources()
-    file = load_annotations(names.annotations, columns=names.columns, malformed=names.malformed)
+    file = load_annotations(
+        names.mic, columns=parse_columns(names.columns), malformed=names.malformed
+    )
     generated = read_generated(names.generated) if names.generated else {}
-    encoder = None if names.encoder == "none" else load_encoder(names.encoder, progress)
+    encoder = None if names.encoder == NONE else load_encoder(names.encoder, progress)
     scorer = (
-        None if names.bertscore == "none" else load_bert_scorer(names.bertscore, progress=progress)
+        None if names.bertscore == NONE else load_bert_scorer(names.bertscore, progress=progress)
     )
     predicted = predictions(prepare_attributes(names.experts, progress)) if names.experts else {}
     return IntegritySources(file, encoder, scorer, generated, predicted, names.max_exchanges)
@@ -308,11 +304,7 @@ def _table(name: str, ours: Mapping[str, Cells]) -> PaperTable:
         columns = dict.fromkeys([*printed.get(row, {}), *ours.get(row, {})])
         for column in columns:
             cell = ours.get(row, {}).get(column)
-            paper = load_paper().printed(name, row, column)
-            if cell is None:
-                rows.append(PaperRow(row, column, None, None, None, paper))
-            else:
-                rows.append(PaperRow(row, column, cell.value, cell.low, cell.high, paper))
+            rows.append(paper_row(row, column, cell, load_paper().printed(name, row, column)))
     return PaperTable(_TITLES[name], rows)
 
 
@@ -327,3 +319,67 @@ def _reliability(file: AnnotationFile, seed: int) -> PaperTable:
         icc = PaperRow(found.attribute, "ICC(1, k)", found.icc, None, None, paper["ICC(1, k)"])
         rows += [alpha, icc]
     return PaperTable("Figure 2: agreement between annotators of one rule", rows)
+
+
+def shift_table(
+    train: Sequence[Annotation],
+    references: Mapping[Pair, Sequence[str]],
+    chatbots: Mapping[Pair, str],
+    retrieve: Retrieve,
+    generated: Mapping[str, Mapping[Pair, str]],
+    seed: int,
+) -> PaperTable | None:
+    """Measure every system on the test exchanges of every chatbot; None where there is one only.
+
+    Parameters
+    ----------
+    train
+        Annotations that retrieval may take rules from.
+    references
+        The rules of people for each exchange tested.
+    chatbots
+        Who replied in each exchange tested.
+    retrieve
+        Rules for exchanges from some annotations, by the name of the method.
+    generated
+        Rules by the name of their generator.
+    seed
+        Of the intervals.
+
+    Examples
+    --------
+    >>> from moralscope.rules.records import Exchange
+    >>> train = [Annotation(Exchange("a", "b"), "Be kind.", chatbot=bot) for bot in ("X", "Y")]
+    >>> chatbots = {("c", "d"): "X", ("e", "f"): "Y"}
+    >>> first = lambda rows, pairs: {"first": [rows[0].rule] * len(pairs)}
+    >>> wanted = {pair: ["Be kind."] for pair in chatbots}
+    >>> table = shift_table(train, wanted, chatbots, first, {}, 0)
+    >>> [(row.row, row.column, round(row.ours)) for row in table.rows][0]
+    ('first, X', 'X', 100)
+    """
+    tested = sorted(set(chatbots.values()) - {""})
+    if len(tested) < 2:
+        return None
+    parts = {bot: [pair for pair in references if chatbots.get(pair) == bot] for bot in tested}
+    rows: list[PaperRow] = []
+    for learnt in (*tested, ALL):
+        known = [row for row in train if learnt in (row.chatbot, ALL)]
+        for bot, pairs in parts.items() if known else ():
+            for method, texts in retrieve(known, pairs).items():
+                told = [references[pair] for pair in pairs]
+                rows.append(_shift_row(f"{method}, {learnt}", bot, texts, told, seed))
+    for name, rules in generated.items():
+        for bot, pairs in parts.items():
+            known_pairs = [pair for pair in pairs if pair in rules]
+            if known_pairs:
+                texts = [rules[pair] for pair in known_pairs]
+                told = [references[pair] for pair in known_pairs]
+                rows.append(_shift_row(name, bot, texts, told, seed))
+    return PaperTable(_SHIFT, sorted(rows, key=lambda row: row.row))
+
+
+def _shift_row(
+    name: str, bot: str, texts: Sequence[str], references: Sequence[Sequence[str]], seed: int
+) -> PaperRow:
+    found = measure_rules(texts, references, seed=seed)[_COLUMN]
+    return paper_row(name, bot, found, None)

@@ -1,23 +1,31 @@
 """`reproduce stories`: the tables of Emelin et al. 2021 beside ours.
 
 Data and splits (Tables 1, 7, 10), classification (Tables 2, 3, 8, 9) and generated texts (Tables 4
-to 6 and 15 to 17, `reproduce_texts`). It generates nothing: texts come from saved runs.
+to 6 and 15 to 17, `text_tables`). It generates nothing: texts come from saved runs, measured by
+`score_texts`. What people said of the paper's texts stands beside what a held-out judge says of
+ours: two different measurements of one question.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from moralscope.core.protocols import Encoder
-from moralscope.core.records import NOT_ADVICE, RunRecord
-from moralscope.papers.stories_texts import PaperRow, PaperTable, TextTables, text_tables
+from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
+from moralscope.papers import PaperRow, PaperTable, paper_row
 from moralscope.stories.evaluate import Evaluated, EvaluateOptions, evaluate
 from moralscope.stories.experts import ExpertSet
 from moralscope.stories.paper import SPLITS, load_paper
+from moralscope.stories.paper_generation import PaperText, load_generation_paper
 from moralscope.stories.reading import StoryFile
+from moralscope.stories.saved_texts import read_texts
 from moralscope.stories.split import SAMPLES, stories_split
 from moralscope.stories.splits import official_parts
 from moralscope.stories.stats import stories_stats
+from moralscope.stories.story import ORIENTATIONS, MoralStory
+from moralscope.stories.text_metrics import NOT_ADVICE as TEXTS_NOT_ADVICE
+from moralscope.stories.text_metrics import TextScores, score_texts
 
 _MEASURED = {  # the paper's tables of accuracies, by part and by what is classified
     ("test", "action"): "Table 2: action classification, test",
@@ -30,6 +38,34 @@ _OTHER_MODEL = (
     "one base for all tasks"
 )
 Report = Callable[[int, int], None]
+_WHO = "shares: a judge for ours, people for the paper's"
+_TABLES = {
+    4: f"action generation ({_WHO})",
+    5: f"consequence generation ({_WHO})",
+    6: f"norm generation ({_WHO})",
+    15: "action generation, more models",
+    16: "consequence generation, more models",
+    17: "norm generation, more models",
+}
+_OWN = {"action": 4, "consequence": 5, "norm": 6}  # where a run that the paper does not have goes
+# What people were asked, and what the judge says of it (a share in per cent).
+_JUDGED = {
+    "norm": "norm_adherence_share",
+    "plausibility": "plausibility_share",
+    "relevance": "relevance_share",
+}
+_COLUMNS = (("BLEU", "bleu", "bleu"), ("ROUGE-L", "rouge_l", "rougeL"))
+_SIDES = ("total", *ORIENTATIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class TextTables:
+    """The six tables on generated texts, what is to be said about our runs, and who judged."""
+
+    tables: Sequence[PaperTable]
+    warnings: Sequence[str] = ()
+    runs: Sequence[str] = ()
+    judge: ModelRef | None = None
 
 
 def reproduce_stories(
@@ -157,7 +193,7 @@ def _measured(part: str, kind: str, cells: Sequence[Evaluated]) -> PaperTable:
             ("F1", cell.measured.f1, cell.paper_f1),
         ):
             column = f"{metric}, {cell.split}"
-            rows.append(PaperRow(cell.task, column, found.value, found.low, found.high, printed))
+            rows.append(paper_row(cell.task, column, found, printed))
     return PaperTable(_MEASURED[part, kind], rows)
 
 
@@ -165,3 +201,93 @@ def _number(name: str) -> int:
     """Return the number of "Table 12: …" to sort by."""
     digits = "".join(char for char in name.partition(":")[0] if char.isdigit())
     return int(digits or 0)
+
+
+def text_tables(
+    runs: Sequence[Path] = (),
+    stories: Sequence[MoralStory] = (),
+    *,
+    judge: ExpertSet | None = None,
+    seed: int = 0,
+) -> TextTables:
+    """Return the printed tables with our runs beside them.
+
+    Parameters
+    ----------
+    runs
+        Records of `stories generate` and `stories chain`; without any, only the paper's figures.
+    stories
+        What the runs were made from: references, and who is in the test part.
+    judge
+        Experts that ranked none of the runs.
+    seed
+        Seeds the intervals.
+
+    Examples
+    --------
+    >>> found = text_tables()
+    >>> [table.name.partition(":")[0] for table in found.tables]
+    ['Table 4', 'Table 5', 'Table 6', 'Table 15', 'Table 16', 'Table 17']
+    >>> row = found.tables[0].rows[0]
+    >>> row.row, row.column, row.ours, row.paper
+    ('action|context (BART)', 'BLEU', None, 5.69)
+    """
+    scores: Sequence[TextScores] = ()
+    notes: list[str] = []
+    if runs:
+        record = score_texts(runs, stories or None, judge=judge, seed=seed)
+        scores = record.results
+        notes = [note for note in record.warnings if note != TEXTS_NOT_ADVICE]
+        notes += _outside(runs, stories)
+    else:
+        notes.append("Tables 4-6 and 15-17 show the paper's figures alone: no --runs were given")
+    tables = [
+        PaperTable(f"Table {n}: {told}", list(_rows(n, scores))) for n, told in _TABLES.items()
+    ]
+    return TextTables(tables, notes, [str(path) for path in runs], judge.ref if judge else None)
+
+
+def _outside(runs: Sequence[Path], stories: Sequence[MoralStory]) -> Iterator[str]:
+    """Say where texts are on other stories than the paper's, which are the test part's."""
+    parts = official_parts(stories, "norm_distance", "action")
+    for run in read_texts(runs, stories or None):
+        others = sum(parts.get(item.id) != "test" for item in run.items)
+        if others:
+            yield (
+                f"{run.strategy}: {others:,} of {len(run.items):,} texts are not on the "
+                "norm-distance test part, which the paper's figures are on"
+            )
+
+
+def _rows(number: int, scores: Sequence[TextScores]) -> Iterator[PaperRow]:
+    printed = load_generation_paper().table(number)
+    for row in printed:
+        name = f"{row.task} ({row.model})" if row.task else row.recipe
+        found = [score for score in scores if row in score.paper]
+        if not found:
+            yield from _cells(name, row, None)
+        for score in found:
+            label = name if len(found) == 1 else f"{name}: {score.strategy}"
+            yield from _cells(label, row, score)
+    for score in scores:
+        if not score.paper and _OWN[score.kind] == number:
+            yield from _cells(score.strategy, None, score)
+
+
+def _cells(label: str, paper: PaperText | None, score: TextScores | None) -> Iterator[PaperRow]:
+    metrics = score.metrics if score else {}
+    for column, printed, ours in _COLUMNS:
+        value = getattr(paper, printed) if paper else None
+        yield paper_row(label, column, metrics.get(ours, {}).get("total"), value)
+    diversity = metrics.get("diversity", {}).get("total")
+    if diversity or (paper and paper.diversity is not None):
+        yield paper_row(label, "diversity", diversity, paper.diversity if paper else None)
+    if paper and not paper.people:  # Tables 15-17: nobody was asked
+        return
+    people: Mapping[str, Sequence[float]] = (paper.people if paper else None) or {}
+    judged = [question for question, name in _JUDGED.items() if name in metrics]
+    for question in dict.fromkeys([*judged, *people]):
+        said = dict(zip(_SIDES, people.get(question, ()), strict=False))
+        found = metrics.get(_JUDGED.get(question, ""), {})
+        for side in [side for side in _SIDES if side in said or side in found]:
+            yield paper_row(label, f"{question}, {side}", found.get(side), said.get(side), 0.01)

@@ -11,12 +11,12 @@ from moralscope.models.bertscore import load_bert_scorer
 from moralscope.models.encoders import load_encoder
 from moralscope.papers.integrity import (
     IntegritySources,
-    SourceNames,
     predictions,
     prepare_sources,
     read_generated,
     reproduce_integrity,
 )
+from moralscope.papers.options import IntegrityOptions
 from moralscope.rules.attributes import prepare_attributes
 from moralscope.rules.reading import AnnotationFile
 from moralscope.rules.records import Annotation, Exchange
@@ -135,12 +135,12 @@ def test_a_limit_draws_the_same_exchanges_for_one_seed():
 
 def test_names_become_sources(tmp_path, monkeypatch):
     monkeypatch.delenv("MORALSCOPE_DATA", raising=False)
-    assert prepare_sources(SourceNames()).file is None
+    assert prepare_sources(IntegrityOptions()).file is None
     with pytest.raises(InputError, match="needs the references"):
-        prepare_sources(SourceNames(generated=tmp_path / "g.jsonl"))
+        prepare_sources(IntegrityOptions(generated=tmp_path / "g.jsonl"))
     path = tmp_path / "MIC.csv"
     path.write_text("Q,A,rot\n" + "".join(f"q{n},a,rule {n} here\n" for n in range(12)))
-    made = prepare_sources(SourceNames(path, encoder="scripted", bertscore="none"))
+    made = prepare_sources(IntegrityOptions(mic=path, encoder="scripted", bertscore="none"))
     assert made.encoder.name == "scripted"
     assert made.scorer is None
     assert cells(reproduce_integrity(made), "Table 1")["SBERT", "R-1"].ours is not None

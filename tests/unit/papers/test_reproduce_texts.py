@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from moralscope.papers.stories_texts import text_tables
+from moralscope.papers.stories import text_tables
 from moralscope.stories.experts import prepare_experts
 from moralscope.stories.story import MoralStory
 

@@ -1,0 +1,123 @@
+"""What the commands of `reproduce` take; nothing here is heavy."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from moralscope.axes.options import split_names
+from moralscope.core.errors import InputError
+from moralscope.core.options import Option, Options, Seed
+from moralscope.rules.options import AnnotationColumns, Malformed
+
+ENCODERS = ("use-lite", "minilm", "mpnet")
+NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodersOptions(Options):
+    """Which encoders a paper's tables are computed for.
+
+    Examples
+    --------
+    >>> EncodersOptions(encoders=("minilm,mpnet",)).encoders
+    ('minilm', 'mpnet')
+    """
+
+    encoders: Annotated[
+        tuple[str, ...], Option("Encoders, separated by commas.", metavar="A,B", group="Model")
+    ] = ENCODERS
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        object.__setattr__(self, "encoders", _names(self.encoders))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoriesOptions(Options):
+    """With whom, and on what, the tables of Moral Stories are computed."""
+
+    experts: Annotated[
+        tuple[str, ...],
+        Option(
+            "mpnet, minilm, scripted or folders of 'stories train', by commas: each split is "
+            "measured with the set trained on it, else with the first.",
+            metavar="A,B",
+            group="Model",
+        ),
+    ] = ("mpnet",)
+    tasks: Annotated[
+        tuple[str, ...],
+        Option("Rows of the task table, by commas; else all.", metavar="A,B", group="Input"),
+    ] = ()
+    stories: Annotated[
+        Path | None,
+        Option(
+            "Stories, one JSON object a line; else your copy of Moral Stories.",
+            metavar="FILE",
+            group="Input",
+        ),
+    ] = None
+    encoder: Annotated[
+        str, Option("For the splits of Table 1; 'none' leaves them out.", group="Model")
+    ] = "minilm"
+    max_stories: Annotated[
+        int | None, Option("Measure on so many, drawn by the seed.", least=2, group="Input")
+    ] = None
+    runs: Annotated[
+        tuple[Path, ...],
+        Option(
+            "A run of 'stories generate' or 'chain' on --part test, for Tables 4-6 and 15-17; may "
+            "be repeated.",
+            metavar="RUN.json",
+            group="Input",
+        ),
+    ] = ()
+    judge: Annotated[
+        str, Option("Experts that judge the runs; they ranked none of them.", group="Model")
+    ] = "minilm"
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        object.__setattr__(self, "experts", _names(self.experts))
+        object.__setattr__(self, "tasks", _names(self.tasks))
+        if not self.experts:
+            raise InputError("no experts were named", "name some, like mpnet")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntegrityOptions(Options):
+    """What the tables of the Moral Integrity Corpus are measured on: files and names of models."""
+
+    mic: Annotated[
+        Path | None,
+        Option("MIC.csv; else MORALSCOPE_DATA/mic/MIC.csv.", metavar="FILE", group="Input"),
+    ] = None
+    generated: Annotated[
+        Path | None,
+        Option(
+            "Rules of generators: JSONL with model (a row of Table 1), prompt, reply, rule.",
+            metavar="FILE",
+            group="Input",
+        ),
+    ] = None
+    experts: Annotated[
+        str | None, Option("Attribute experts for Table 3: a name or a folder.", group="Model")
+    ] = None
+    columns: AnnotationColumns = None
+    malformed: Malformed = "stop"
+    encoder: Annotated[str, Option("For the SBERT row; 'none' leaves it out.", group="Model")] = (
+        "minilm"
+    )
+    bertscore: Annotated[
+        str, Option("minilm, mpnet, scripted, a folder, a hub id, or 'none'.", group="Model")
+    ] = "minilm"
+    max_exchanges: Annotated[
+        int | None, Option("Measure on so many, drawn by the seed.", least=2, group="Input")
+    ] = None
+    seed: Seed = 0
+
+
+def _names(given: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in split_names(given) if name)
