@@ -1,19 +1,56 @@
-"""`moralscope models`: the model store."""
+"""`moralscope models` and `moralscope data`: the model store, and data sets that users bring."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from moralscope.cli.options import Json
+from moralscope.cli.declare import takes
+from moralscope.core.options import Option, Options
 
 app = typer.Typer(
     help="Real weights on this machine: list, pull, verify, where.", no_args_is_help=True
 )
-Names = Annotated[list[str] | None, typer.Argument(help="Models, by the names of 'models list'.")]
+data_app = typer.Typer(
+    help="Data sets you bring (MORALSCOPE_DATA): list, where, verify.", no_args_is_help=True
+)
+Json = Annotated[bool, Option("Print it as JSON, nothing else.", group="Output")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOptions(Options):
+    """How a list is printed."""
+
+    json: Json = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelsOptions(ListOptions):
+    """Which models are meant."""
+
+    names: Annotated[
+        tuple[str, ...], Option("Models, by the names of 'models list'.", argument=True)
+    ] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullOptions(ModelsOptions):
+    """Which models are fetched, and how."""
+
+    accept_licence: Annotated[bool, Option("Accept a licence that asks for consent.")] = False
+    force: Annotated[bool, Option("Fetch again, replacing the files.")] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataOptions(ListOptions):
+    """Which data sets are meant."""
+
+    names: Annotated[tuple[str, ...], Option("Data sets; all, if none.", argument=True)] = ()
 
 
 @app.command("list")
-def list_(json: Json = False) -> None:
+@takes
+def list_models(options: ListOptions) -> None:
     """List every model the store knows, with licence, size and state."""
     from rich.table import Table
 
@@ -21,7 +58,7 @@ def list_(json: Json = False) -> None:
     from moralscope.models.store.commands import list_models
 
     statuses = list_models()
-    if json:
+    if options.json:
         _print_json(statuses)
         return
     table = Table(box=None, pad_edge=False)
@@ -41,16 +78,8 @@ def list_(json: Json = False) -> None:
 
 
 @app.command()
-def pull(
-    names: Names = None,
-    accept_licence: Annotated[
-        bool, typer.Option("--accept-licence", help="Accept a licence that asks for consent.")
-    ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Fetch again, replacing the files.")
-    ] = False,
-    json: Json = False,
-) -> None:
+@takes
+def pull(options: PullOptions) -> None:
     """Fetch models and verify every file by checksum.
 
     The official hub is asked first where it is reachable and allowed (MORALSCOPE_HUB=0 forbids
@@ -61,37 +90,91 @@ def pull(
 
     with fetching() as progress:
         statuses = pull_models(
-            names or [], accept_licence=accept_licence, force=force, progress=progress
+            options.names,
+            accept_licence=options.accept_licence,
+            force=options.force,
+            progress=progress,
         )
-    if json:
+    if options.json:
         _print_json(statuses)
         return
     for row in statuses:
         out.print(f"{row.name}: verified, {row.megabytes:,.0f} MB in {row.folder}", soft_wrap=True)
 
 
-@app.command()
-def verify(names: Names = None, json: Json = False) -> None:
+@app.command("verify")
+@takes
+def verify_models(options: ModelsOptions) -> None:
     """Check the files of the named models (all present ones, if none is named)."""
     from moralscope.cli.output import out
     from moralscope.models.store.commands import verify_models
 
-    statuses = verify_models(names or [])
-    if json:
+    statuses = verify_models(options.names)
+    if options.json:
         _print_json(statuses)
         return
     for row in statuses:
         out.print(f"{row.name}: every file is the file its entry names")
 
 
-@app.command()
-def where(
+@app.command("where")
+def where_model(
     name: Annotated[str | None, typer.Argument(help="A model; the whole store if none.")] = None,
 ) -> None:
     """Print the folder of a model, or of the store."""
     from moralscope.models.store.commands import where_models
 
     typer.echo(where_models(name))
+
+
+@data_app.command("list")
+@takes
+def list_data(options: ListOptions) -> None:
+    """List every data set moralscope reads, with licence and state."""
+    from moralscope.cli.output import out, plain_table
+    from moralscope.models.store.data_cards import list_data
+
+    statuses = list_data()
+    if options.json:
+        _print_json(statuses)
+        return
+    table = plain_table("name", "licence", "state", "source")
+    for row in statuses:
+        table.add_row(row.name, row.licence, row.state, row.source)
+    out.print(table)
+
+
+@data_app.command("where")
+@takes
+def where_data(
+    name: Annotated[str, typer.Argument(help="A data set, by the names of 'data list'.")],
+    options: ListOptions,
+) -> None:
+    """Say where a data set comes from, under which terms, and where its files go."""
+    from moralscope.cli.output import clean, out
+    from moralscope.models.store.data_cards import where_data
+
+    row = where_data(name)
+    if options.json:
+        _print_json(row)
+        return
+    for key in ("about", "source", "licence", "citation", "folder", "state", "notes"):
+        out.print(clean(f"{key + ':':<10}{getattr(row, key)}"), soft_wrap=True)
+
+
+@data_app.command("verify")
+@takes
+def verify_data(options: DataOptions) -> None:
+    """Check the files of the named data sets by checksum (all present ones, if none is named)."""
+    from moralscope.cli.output import out
+    from moralscope.models.store.data_cards import verify_data
+
+    statuses = verify_data(options.names)
+    if options.json:
+        _print_json(statuses)
+        return
+    for row in statuses:
+        out.print(f"{row.name}: {row.state}, {row.files:,} files in {row.folder}", soft_wrap=True)
 
 
 def _print_json(rows: object) -> None:

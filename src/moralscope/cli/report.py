@@ -1,21 +1,30 @@
 """`moralscope report`: a saved run, looked at again."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from moralscope.cli.declare import takes
+from moralscope.core.options import Option, Options
 
-from moralscope.cli.options import Figure
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportOptions(Options):
+    """Which run is drawn, and where to."""
 
-def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN.json", help="A run record saved with --out.")],
+    run: Annotated[
+        Path, Option("A run record saved with --out.", metavar="RUN.json", argument=True)
+    ]
     out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="The report; by default RUN.html beside it."),
-    ] = None,
-    figure: Figure = None,
-) -> None:
+        Path | None, Option("The report; by default RUN.html beside it.", metavar="FILE")
+    ] = None
+    figure: Annotated[
+        Path | None, Option("Draw a figure for a paper: .svg, .png or .pdf.", metavar="FILE")
+    ] = None
+
+
+@takes
+def report(options: ReportOptions) -> None:
     """Draw the report of a saved run: one HTML file that needs no network.
 
     With --figure alone, only the figure is drawn.
@@ -24,9 +33,17 @@ def report(
     """
     from moralscope.cli.output import note
     from moralscope.io.run_records import read_run
-    from moralscope.reports import check_report_place, write_figure, write_report
+    from moralscope.reports import (
+        check_figure_place,
+        check_report_place,
+        write_figure,
+        write_report,
+    )
 
-    page = run.with_suffix(".html") if out is None and figure is None else out
+    run, figure = options.run, options.figure
+    page = run.with_suffix(".html") if options.out is None and figure is None else options.out
+    if figure is not None:
+        check_figure_place(figure)
     if page is not None:
         check_report_place(page)
     record = read_run(run)

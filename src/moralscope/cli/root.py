@@ -12,7 +12,6 @@ from moralscope.cli import (
     audit,
     collect,
     compare,
-    data,
     demo,
     edit,
     models,
@@ -74,7 +73,7 @@ app.command("report", rich_help_panel="Look")(report.report)
 app.command("edit", rich_help_panel="Steer")(edit.edit)
 app.command("teach", rich_help_panel="Steer")(edit.teach)
 app.add_typer(models.app, name="models", rich_help_panel="Weights")
-app.add_typer(data.app, name="data", rich_help_panel="Weights")
+app.add_typer(models.data_app, name="data", rich_help_panel="Weights")
 
 
 def _flow(tree: typer.Typer) -> None:

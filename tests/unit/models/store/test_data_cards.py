@@ -7,7 +7,7 @@ import os
 import pytest
 from typer.testing import CliRunner
 
-from moralscope.cli.data import app
+from moralscope.cli.models import data_app as app
 from moralscope.core.errors import ChecksumMismatch, InputError, StoreError, UnknownName
 from moralscope.models.store import data_cards, load_data_cards
 from moralscope.models.store.data_cards import list_data, verify_data, where_data
