@@ -4,8 +4,8 @@ import json
 
 import pytest
 import typer
-from moralscope.cli.reproduce_integrity import integrity
 
+from moralscope.cli.reproduce import integrity
 from moralscope.cli.rules_stats import stats
 from moralscope.core.errors import InputError
 from moralscope.papers.integrity import read_generated
