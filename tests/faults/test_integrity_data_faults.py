@@ -96,7 +96,7 @@ def test_wrong_policies_and_kinds_are_refused(tmp_path):
         (b"[" * 100_000, "line 1 is not JSON"),
         (b'{"model": "m"}\n', "line 1 lacks a text"),
         (b'{"model": "m", "prompt": 1, "reply": "b", "rule": "c"}\n', "line 1 lacks a text"),
-        (b"\xff\xfe\n", "line 1 is not JSON"),
+        (b"\xff\xfe\n", "line 1 is not valid UTF-8"),
     ],
 )
 def test_bad_generated_rules_are_refused(content, line, tmp_path):

@@ -7,7 +7,6 @@ in. Domain shift (section 6.2) asks what was learnt on one chatbot's exchanges a
 another's: retrieval is trained on each chatbot's part, generated rules are tested on each.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +18,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord, SampleInterval
 from moralscope.io.run_records import model_refs
-from moralscope.io.tables import parse_columns
+from moralscope.io.tables import Layout, Limits, Table, parse_columns
 from moralscope.models.bertscore import BertScorer, load_bert_scorer
 from moralscope.models.encoders import load_encoder
 from moralscope.models.store import Progress, data_file
@@ -49,8 +48,8 @@ _NO_FILTER = (
     "Table 4 is the paper's alone: it needs exchanges labelled as sufficient and as having moral "
     "content"
 )
-_MAX_LINE = 1 << 20
-_MAX_LINES = 1_000_000
+_MAX_RULES = 1_000_000
+_GENERATED = ("model", "prompt", "reply", "rule")
 _TITLES = {
     "Table 1": "Table 1: rules generated or retrieved",
     "Table 2": "Table 2: the same under domain shift",
@@ -170,34 +169,19 @@ def _models(sources: IntegritySources) -> list[ModelRef]:
 
 
 def read_generated(path: Path) -> dict[str, dict[tuple[str, str], str]]:
-    """Read JSONL with model (a row of the table), prompt, reply and the rule generated for them."""
+    """Read model (a row of the table), prompt, reply and the rule generated for them: JSONL."""
+    remedy = f"give JSONL with {', '.join(_GENERATED)} on each line"
+    table = Table(path, kind=".jsonl", layout=Layout(remedy=remedy), limits=Limits(rows=_MAX_RULES))
     found: dict[str, dict[tuple[str, str], str]] = {}
-    try:
-        with path.open("rb") as stream:
-            number = 0
-            while line := stream.readline(_MAX_LINE):
-                number += 1
-                if number > _MAX_LINES:
-                    raise InputError(f"{path} has more than {_MAX_LINES:,} lines", "give parts")
-                if line.strip():
-                    row = _generated(line, f"{path} line {number}")
-                    found.setdefault(row["model"], {})[row["prompt"], row["reply"]] = row["rule"]
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror})", "name JSONL") from error
+    for line, cells in table.strict_rows():
+        texts = [cells.get(name) for name in _GENERATED]
+        if not all(isinstance(text, str) for text in texts):
+            raise table.wrong(line, "lacks a text", remedy)
+        model, prompt, reply, rule = (str(text).strip() for text in texts)
+        found.setdefault(model, {})[prompt, reply] = rule
     if not found:
-        raise InputError(f"{path} holds no rules", "write model, prompt, reply, rule on each line")
+        raise InputError(f"{path} holds no rules", remedy)
     return found
-
-
-def _generated(line: bytes, place: str) -> dict[str, str]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{place} is not JSON", "write one object a line") from error
-    names = ("model", "prompt", "reply", "rule")
-    if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in names):
-        raise InputError(f"{place} lacks a text", f"write {', '.join(names)}")
-    return {name: row[name].strip() for name in names}
 
 
 def _measure(
