@@ -197,7 +197,7 @@ def _settings(path: Path) -> Any:
 
 def _ratings(path: Path) -> Any:
     from moralscope.axes.ratings import read_ratings
-    from moralscope.steer.corrections import read_corrections
+    from moralscope.steer.teach import read_corrections
 
     head = path.read_bytes()[:40]
     return (read_ratings if b"yes" in head or b"no" in head else read_corrections)(path)

@@ -3,14 +3,14 @@
 import pytest
 
 from moralscope.models.store import data_file
-from moralscope.steer.edit import PROFESSIONS, EditSettings, edit
+from moralscope.steer.edit import PROFESSIONS, edit
 from moralscope.steer.teach import teach
 
 
 def measured(name, **settings):
     if data_file(PROFESSIONS) is None:
         pytest.skip(f"MORALSCOPE_DATA has no {PROFESSIONS}")
-    return edit(name, settings=EditSettings(**settings))
+    return edit(name, **settings)
 
 
 def table(record, template):

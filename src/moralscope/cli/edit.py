@@ -5,48 +5,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moralscope.cli.options import Encoder, Json, Out, Report, Seed
+from moralscope.cli.declare import takes
+from moralscope.cli.options import ReportOutput
+from moralscope.core.errors import InputError
+from moralscope.steer.options import EditOptions, TeachOptions
 
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
-    from moralscope.steer.corrections import Correction
 
 _SHOWN = 10
 
 
-def edit(
-    encoder: Encoder = "minilm",
-    remove: Annotated[
-        str, typer.Option("--remove", help="gender, or a name of your own with --pairs.")
-    ] = "gender",
-    pairs: Annotated[
-        Path | None,
-        typer.Option(
-            "--pairs", metavar="FILE", help="Your pairs: CSV first,second[,kind], or a YAML list."
-        ),
-    ] = None,
-    source: Annotated[
-        str,
-        typer.Option("--source", help="Of what gender is made: template, pairs, or both."),
-    ] = "both",
-    keep: Annotated[
-        str, typer.Option("--keep", help="Axes that must stay: choice,direction, one, or none.")
-    ] = "choice,direction",
-    strength: Annotated[
-        float, typer.Option("--strength", help="0 removes nothing, 1 all of it.")
-    ] = 1.0,
-    components: Annotated[
-        int, typer.Option("--components", min=1, help="Leading components of the pairs.")
-    ] = 8,
-    save: Annotated[
-        Path | None,
-        typer.Option("--save", metavar="FILE", help="Save the edit (safetensors)."),
-    ] = None,
-    json: Json = False,
-    out: Out = None,
-    report: Report = None,
-    seed: Seed = 0,
-) -> None:
+@takes
+def edit(options: EditOptions, output: ReportOutput) -> None:
     """Remove a direction, such as gender, from an encoder's embeddings and keep its moral one.
 
     Prints the gender bias of occupations and the moral scores before and after, and how well
@@ -54,52 +25,48 @@ def edit(
 
     Example: moralscope edit --encoder mpnet --remove gender --save mpnet-gender.safetensors
     """
-    from moralscope.cli.output import emit, fetching
+    from moralscope.cli.output import emit_to, fetching
     from moralscope.models.encoders import load_encoder
-    from moralscope.steer.edit import EditSettings, check_edit, edit
+    from moralscope.steer.edit import check_edit, edit
 
-    axes = [] if keep == "none" else [name.strip() for name in keep.split(",")]
-    settings = EditSettings(source, components, pairs, seed)
-    check_edit(remove, axes, strength, settings)
+    check_edit(options)
     with fetching() as progress:
-        model = load_encoder(encoder, progress)
-    record = edit(model, remove=remove, keep=axes, strength=strength, settings=settings, save=save)
-    emit(record, json=json, path=out, show=_show_edit, report=report)
+        model = load_encoder(options.encoder, progress)
+    emit_to(output, edit(model, options), _show_edit)
 
 
+@takes
 def teach(
+    options: TeachOptions,
+    output: ReportOutput,
     correct: Annotated[
         list[str] | None,
-        typer.Option("--correct", metavar="TEXT", help='"eat meat: fine"; may be repeated.'),
+        typer.Option(
+            "--correct",
+            metavar="TEXT",
+            help='"eat meat: fine"; may be repeated.',
+            rich_help_panel="Input",
+        ),
     ] = None,
     corrections: Annotated[
         Path | None,
-        typer.Option("--corrections", metavar="FILE", help="The same, a line each, or a CSV."),
+        typer.Option(
+            "--corrections",
+            metavar="FILE",
+            help="The same, a line each, or a CSV.",
+            rich_help_panel="Input",
+        ),
     ] = None,
-    encoder: Encoder = "minilm",
     file: Annotated[
         Path | None,
-        typer.Option("--file", "-f", metavar="FILE", help="Actions to look at for what moved."),
+        typer.Option(
+            "--file",
+            "-f",
+            metavar="FILE",
+            help="Actions to look at for what moved.",
+            rich_help_panel="Input",
+        ),
     ] = None,
-    fit: Annotated[str, typer.Option("--fit", help="pca or labelled.")] = "pca",
-    axis_file: Annotated[
-        Path | None,
-        typer.Option("--axis-file", metavar="FILE", help="Start from a saved direction."),
-    ] = None,
-    template: Annotated[
-        str, typer.Option("--template", help="moral, or a YAML/CSV file of your own.")
-    ] = "moral",
-    reach: Annotated[
-        float, typer.Option("--reach", help="How far a correction carries to other actions.")
-    ] = 1.0,
-    save_axis: Annotated[
-        Path | None,
-        typer.Option("--save-axis", metavar="FILE", help="Save the taught direction."),
-    ] = None,
-    json: Json = False,
-    out: Out = None,
-    report: Report = None,
-    seed: Seed = 0,
 ) -> None:
     """Correct the moral direction ("eat meat: fine") and see what else moved.
 
@@ -108,28 +75,22 @@ def teach(
 
     Example: moralscope teach --correct "eat meat: fine" --save-axis mine.safetensors
     """
-    from moralscope.axes.options import AxisOptions
-    from moralscope.cli.output import emit, fetching
+    from moralscope.cli.output import emit_to, fetching
     from moralscope.io.actions import read_actions
     from moralscope.models.encoders import load_encoder
-    from moralscope.steer.teach import teach
+    from moralscope.steer.teach import parse_corrections, read_corrections, teach
 
-    lessons = _lessons(correct or [], corrections)
+    if not correct and corrections is None:
+        raise InputError(
+            "no corrections were given", 'give --correct "eat meat: fine" or --corrections FILE'
+        )
+    read = read_corrections(corrections) if corrections else []
+    lessons = [*read, *(parse_corrections(correct) if correct else [])]
     listed = read_actions(file) if file else None
-    axis = AxisOptions(axis="direction", template=template, fit=fit, axis_file=axis_file, seed=seed)
     with fetching() as progress:
-        model = load_encoder(encoder, progress)
-    record = teach(lessons, encoder=model, axis=axis, actions=listed, reach=reach, save=save_axis)
-    emit(record, json=json, path=out, show=_show_teach, report=report)
-
-
-def _lessons(given: list[str], file: Path | None) -> "list[Correction]":
-    from moralscope.steer.corrections import parse_corrections, read_corrections
-
-    if not given and file is None:
-        raise typer.BadParameter('give --correct "eat meat: fine" or --corrections FILE')
-    read = read_corrections(file) if file else []
-    return [*read, *(parse_corrections(given) if given else [])]
+        model = load_encoder(options.encoder, progress)
+    record = teach(lessons, options, encoder=model, actions=listed)
+    emit_to(output, record, _show_teach)
 
 
 def _show_edit(record: "RunRecord") -> None:

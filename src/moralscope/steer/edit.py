@@ -18,19 +18,26 @@ from moralscope.axes.build import LocalModels, build_axis
 from moralscope.axes.choice import ChoiceMachine
 from moralscope.axes.direction.axis import build_direction
 from moralscope.axes.options import AxisOptions
+from moralscope.axes.prompts import question_rows
 from moralscope.axes.score import DEMO_ACTIONS
 from moralscope.axes.templates import Prompt, Template, load_template
-from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.errors import InputError
+from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import NOT_ADVICE, RunRecord
-from moralscope.core.registry import did_you_mean
 from moralscope.io.run_records import check_writable, model_refs
 from moralscope.models.encoders import load_encoder
 from moralscope.models.encoders.edited import Edit, EditedEncoder, save_edit
 from moralscope.models.store import data_file
 from moralscope.stats import Correlation, correlate
-from moralscope.steer.editing import answer_differences, pair_components, subspace
-from moralscope.steer.leakage import leakage, leaning
+from moralscope.steer.linear import (
+    answer_differences,
+    leakage,
+    leaning,
+    pair_components,
+    subspace,
+)
+from moralscope.steer.options import AXES, EditOptions
 from moralscope.steer.pairs import (
     BUILT_IN,
     DirectionPairs,
@@ -40,29 +47,12 @@ from moralscope.steer.pairs import (
 )
 from moralscope.words.paper import load_paper
 
-JOB = "edit"
-AXES = ("choice", "direction")
-SOURCES = ("both", "template", "pairs")
 PROFESSIONS = "weat/professions.json"
 _HIDDEN = (
     "a linear edit hides a direction, it does not make a model forget it: see how well the side of "
     "an occupation can still be told (Gonen & Goldberg 2019)"
 )
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class EditSettings:
-    """How the removed subspace comes about.
-
-    `source`: the differences of the gender template's answers (`template`), the leading
-    `components` of sentence pairs (`pairs`), or both together. `pairs` is a file of the user's own.
-    """
-
-    source: str = "both"
-    components: int = 8
-    pairs: Path | None = None
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,30 +89,19 @@ class BiasChange:
 
 
 def edit(
-    encoder: str | Encoder = "minilm",
-    *,
-    remove: str = "gender",
-    keep: Sequence[str] = AXES,
-    strength: float = 1.0,
-    settings: EditSettings | None = None,
-    save: Path | None = None,
+    encoder: str | Encoder | None = None, options: EditOptions | None = None, **given: Any
 ) -> RunRecord:
     """Remove a direction and return both biases before and after.
 
     Parameters
     ----------
     encoder
-        A name, a folder, a hub id, or any object with the `Encoder` protocol.
-    remove
-        `gender`, or any name of your own with `settings.pairs`.
-    keep
-        Axes whose scores must stay: `choice`, `direction`, both, or none.
-    strength
-        0 leaves the rows as they are, 1 removes the subspace wholly.
-    settings
-        How the subspace is made.
-    save
-        Where to write the edit (safetensors); `load_edited` gives the encoder back.
+        A name, a folder, a hub id, or any object with the `Encoder` protocol; else what the
+        options name.
+    options
+        `EditOptions`, or its fields as keywords: `remove`, which is `gender` or any name of your
+        own with `pairs`; the axes to `keep`; `strength`, `source`, `components`, `seed`; and where
+        to `save` the edit, of which `load_edited` makes the encoder again.
 
     Examples
     --------
@@ -130,28 +109,26 @@ def edit(
     >>> record.config["edited"], record.statistics["gender"][0].n
     ('scripted-gender', 20)
     """
-    if save is not None:
-        check_writable(save)
-    settings = settings or EditSettings()
-    pairs = check_edit(remove, keep, strength, settings)
-    base = load_encoder(encoder) if isinstance(encoder, str) else encoder
-    edited = edited_encoder(base, remove=remove, keep=keep, strength=strength, settings=settings)
-    if save is not None:
-        save_edit(edited.edit, save)
-    gender = list(_gender_changes(edited, settings))
-    moral = {axis: _moral_changes(edited, axis, settings.seed) for axis in AXES}
+    chosen = chosen_options(EditOptions, options, given)
+    pairs = check_edit(chosen)
+    edited = edited_encoder(encoder, chosen)
+    base, seed = edited.base, chosen.seed
+    if chosen.save is not None:
+        save_edit(edited.edit, chosen.save)
+    gender = list(_gender_changes(edited, chosen))
+    moral = {axis: _moral_changes(edited, axis, seed) for axis in AXES}
     return RunRecord(
-        JOB,
-        seed=settings.seed,
+        "edit",
+        seed=seed,
         config={
             "encoder": base.name,
             "edited": edited.name,
-            "remove": remove,
+            "remove": chosen.remove,
             "source": edited.edit.source,
             "dimensions_removed": len(edited.edit.basis),
-            "keep": list(keep),
-            "strength": strength,
-            "saved": str(save) if save else None,
+            "keep": list(chosen.keep),
+            "strength": chosen.strength,
+            "saved": str(chosen.save) if chosen.save else None,
         },
         models=model_refs([base, edited]),
         results=[
@@ -160,21 +137,16 @@ def edit(
         ],
         statistics={
             "gender": [table for table, _ in gender],
-            "moral": {axis: _agreement(rows, settings.seed) for axis, rows in moral.items()},
+            "moral": {axis: _agreement(rows, seed) for axis, rows in moral.items()},
             "pairs": _apart(edited, pairs),
-            "leakage": _leakages(edited, settings.seed),
+            "leakage": _leakages(edited, seed),
         },
-        warnings=[NOT_ADVICE, _HIDDEN, *_notes(strength, gender)],
+        warnings=[NOT_ADVICE, _HIDDEN, *_notes(chosen.strength, gender)],
     )
 
 
 def edited_encoder(
-    encoder: str | Encoder,
-    *,
-    remove: str = "gender",
-    keep: Sequence[str] = AXES,
-    strength: float = 1.0,
-    settings: EditSettings | None = None,
+    encoder: str | Encoder | None = None, options: EditOptions | None = None, **given: Any
 ) -> EditedEncoder:
     """Return the encoder without the direction, for use wherever an encoder is.
 
@@ -183,46 +155,40 @@ def edited_encoder(
     >>> edited_encoder("scripted", keep=["choice"]).name
     'scripted-gender'
     """
-    settings = settings or EditSettings()
-    pairs = check_edit(remove, keep, strength, settings)
-    base = load_encoder(encoder) if isinstance(encoder, str) else encoder
-    kept = [_moral_vectors(base, axis) for axis in keep]
-    removed, source = _removed(base, pairs, settings)
+    chosen = chosen_options(EditOptions, options, given)
+    pairs = load_pairs(chosen.remove, chosen.pairs)
+    named = encoder or chosen.encoder
+    base = load_encoder(named) if isinstance(named, str) else named
+    kept = [_moral_vectors(base, axis) for axis in chosen.keep]
+    removed, source = _removed(base, pairs, chosen)
     basis = subspace(removed, np.concatenate(kept) if kept else np.empty((0, base.dimension)))
-    return EditedEncoder(base, Edit(remove, basis, strength, base.name, base.checksum, source))
+    return EditedEncoder(
+        base, Edit(chosen.remove, basis, chosen.strength, base.name, base.checksum, source)
+    )
 
 
-def check_edit(
-    remove: str, keep: Sequence[str], strength: float, settings: EditSettings
-) -> DirectionPairs:
-    """Refuse what cannot be done before any weights are loaded; return the pairs of the direction.
+def check_edit(options: EditOptions) -> DirectionPairs:
+    """Refuse files that cannot be read or written before any weights are loaded.
 
     Examples
     --------
-    >>> len(check_edit("gender", AXES, 1.0, EditSettings()).words)
+    >>> len(check_edit(EditOptions()).words)
     10
     """
-    if settings.source not in SOURCES:
-        raise UnknownName(
-            f"there is no source '{settings.source}'", did_you_mean(settings.source, SOURCES)
-        )
-    for axis in keep:
-        if axis not in AXES:
-            raise UnknownName(f"there is no axis '{axis}' to keep", did_you_mean(axis, AXES))
-    if not 0 <= strength <= 1:
-        raise InputError(f"strength is {strength:g}", "give 0 (nothing removed) to 1 (all removed)")
-    return load_pairs(remove, settings.pairs)
+    if options.save is not None:
+        check_writable(options.save)
+    return load_pairs(options.remove, options.pairs)
 
 
-def _removed(base: Encoder, pairs: DirectionPairs, settings: EditSettings) -> tuple[Floats, str]:
+def _removed(base: Encoder, pairs: DirectionPairs, options: EditOptions) -> tuple[Floats, str]:
     """Return the vectors to remove, and a sentence about them."""
     parts, about = [], []
     # The template measures gender: it says nothing about a direction of the user's own.
-    if settings.source != "pairs" and pairs.name in BUILT_IN:
+    if options.source != "pairs" and pairs.name in BUILT_IN:
         parts.append(answer_differences(base, _answers(load_template(pairs.name))))
         about.append(f"the answers of the {pairs.name} template")
-    if settings.source != "template" or not parts:
-        parts.append(pair_components(base, pairs.sentences, settings.components))
+    if options.source != "template" or not parts:
+        parts.append(pair_components(base, pairs.sentences, options.components))
         about.append(
             f"{len(parts[-1])} components of {len(pairs.words)} pairs "
             f"in {len(pairs.sentences)} sentence pairs"
@@ -242,10 +208,10 @@ def _answers(template: Template) -> list[tuple[str, str]]:
 
 
 def _gender_changes(
-    edited: EditedEncoder, settings: EditSettings
+    edited: EditedEncoder, options: EditOptions
 ) -> Iterator[tuple[BiasChange, list[Change]]]:
     """Yield a table and its rows for every word list under both gender templates."""
-    used = settings.source != "pairs" and edited.edit.name in BUILT_IN
+    used = options.source != "pairs" and edited.edit.name in BUILT_IN
     for words, occupations in _occupations().items():
         for template, held_out in ((load_template("gender"), not used), (_paraphrased(), True)):
             before, after = (
@@ -318,17 +284,10 @@ def _leakages(edited: EditedEncoder, seed: int) -> Mapping[str, Any]:
     places, sides = leaning(_bias(edited.base, template, occupations))
     chosen = [occupations[place] for place in places]
     found = {
-        when: leakage(_mean_rows(encoder, template, chosen), sides, seed=seed)
+        when: leakage(question_rows(encoder, template, chosen).mean(axis=1), sides, seed=seed)
         for when, encoder in (("before", edited.base), ("after", edited))
     }
     return {"words": words, **found}
-
-
-def _mean_rows(encoder: Encoder, template: Template, words: Sequence[str]) -> Floats:
-    questions = [text for word in words for text in template.questions(word)]
-    rows = encoder.encode(questions).astype(np.float64)
-    means: Floats = rows.reshape(len(words), len(template.prompts), -1).mean(axis=1)
-    return means
 
 
 def _bias(encoder: Encoder, template: Template, words: Sequence[str]) -> Floats:

@@ -1,6 +1,12 @@
-"""Teach a moral direction a user's corrections, and say what else moved."""
+"""Teach a moral direction a user's corrections, and say what else moved.
 
-from collections.abc import Sequence
+A correction is "eat meat: fine", "eat meat, +1", or a row of a CSV with action and label. A label
+names a side of the axis and how far; a number is the wanted score itself. What is wrong is said by
+line; an action with two different labels is refused.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,24 +20,69 @@ from moralscope.axes.direction.axis import build_direction
 from moralscope.axes.options import AxisOptions
 from moralscope.axes.prompts import question_rows
 from moralscope.axes.score import DEMO_ACTIONS
-from moralscope.axes.templates import load_template
-from moralscope.core.errors import InputError
+from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import NOT_ADVICE, RunRecord
+from moralscope.core.registry import did_you_mean
 from moralscope.io.actions import ActionList, check_actions
+from moralscope.io.documents import read_document
 from moralscope.io.run_records import check_writable, model_refs
+from moralscope.io.tables import Layout, Table
 from moralscope.models.encoders import load_encoder
 from moralscope.stats import correlate
 from moralscope.stats.summary import unit_rows
-from moralscope.steer.corrections import Correction, parse_corrections
-from moralscope.steer.teaching import REACH, Taught, teach_direction
+from moralscope.steer.linear import Taught, teach_direction
+from moralscope.steer.options import TeachOptions
 
-JOB = "teach"
+# In standard deviations of the actions that the axis was fitted on.
+LABELS = {
+    "good": 1.0,
+    "right": 1.0,
+    "fine": 0.5,
+    "okay": 0.5,
+    "ok": 0.5,
+    "neutral": 0.0,
+    "bad": -1.0,
+    "wrong": -1.0,
+}
+_MAX_SCORE = 10.0
+_EXAMPLE = "write 'eat meat: fine' or 'eat meat, +1'"
 MAX_CORRECTIONS = 2000
 _FAR = 45.0  # degrees
 _ALIKE = 0.8
 _NAMED = 5
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What an action should score; under a label, more of the same side is right too."""
+
+    action: str
+    label: str
+    target: float
+
+    @property
+    def one_sided(self) -> bool:
+        """A label other than neutral is met by anything beyond its target."""
+        return self.label in LABELS and self.target != 0
+
+    def gap_target(self, score: float) -> float:
+        """Return the score to aim for, given the present one.
+
+        Examples
+        --------
+        >>> fine = Correction("eat meat", "fine", 0.5)
+        >>> fine.gap_target(-0.3), fine.gap_target(0.9)
+        (0.5, 0.9)
+        """
+        beyond = self.one_sided and score * self.target > 0 and abs(score) > abs(self.target)
+        return score if beyond else self.target
+
+    def is_met(self, score: float) -> bool:
+        """Say whether a score is on the wanted side, or near the wanted number."""
+        return score * self.target > 0 if self.one_sided else abs(score - self.target) <= 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +112,11 @@ class Lesson:
 
 def teach(
     corrections: Sequence[str] | Sequence[Correction],
+    options: TeachOptions | None = None,
     *,
-    encoder: str | Encoder = "minilm",
-    axis: AxisOptions | None = None,
+    encoder: str | Encoder | None = None,
     actions: Sequence[str] | ActionList | None = None,
-    reach: float = REACH,
-    save: Path | None = None,
+    **given: Any,
 ) -> RunRecord:
     """Refit a direction with corrections; results are sorted by how far an action moved.
 
@@ -75,16 +125,15 @@ def teach(
     corrections
         Such as "eat meat: fine" or "eat meat, +1"; labels are good, right (+1), fine, okay (+0.5),
         neutral (0), bad, wrong (-1), in standard deviations of the fitting actions.
+    options
+        `TeachOptions`, or its fields as keywords: the `fit` of the direction to start from, or a
+        saved one (`axis_file`); the `reach` of a correction; where to `save` the taught direction,
+        which `score --axis-file` reads.
     encoder
-        A name, a folder, a hub id, or any object with the `Encoder` protocol.
-    axis
-        The direction to start from: its fit, its own actions, or a saved one.
+        A name, a folder, a hub id, or any object with the `Encoder` protocol; else what the
+        options name.
     actions
         What to look at for side effects; the papers' and the demo's actions by default.
-    reach
-        How far a correction carries to other actions.
-    save
-        Where to write the taught direction; `score --axis-file` reads it.
 
     Examples
     --------
@@ -92,41 +141,49 @@ def teach(
     >>> record.statistics["lessons"][0].took, record.results[0].action
     (True, 'eat meat')
     """
-    if save is not None:
-        check_writable(save)
+    chosen = chosen_options(TeachOptions, options, given)
+    if chosen.save is not None:
+        check_writable(chosen.save)
     corrected = _corrections(corrections)
     listed = _listed(actions)
-    model = load_encoder(encoder) if isinstance(encoder, str) else encoder
-    options = axis or AxisOptions(axis="direction")
-    if options.axis != DirectionAxis.name:
-        raise InputError(f"the axis '{options.axis}' is not fitted", "teach the axis 'direction'")
-    old = build_direction(options, LocalModels(model))
-    template = load_template(options.template)
+    named = encoder or chosen.encoder
+    model = load_encoder(named) if isinstance(named, str) else named
+    old = build_direction(
+        AxisOptions(
+            axis="direction",
+            template=chosen.template,
+            fit=chosen.fit,
+            axis_file=chosen.axis_file,
+            seed=chosen.seed,
+        ),
+        LocalModels(model),
+    )
+    template, _ = old.state
     fitting, rows = (
         question_rows(model, template, texts).mean(axis=1)
         for texts in (old.direction.actions, [item.action for item in corrected])
     )
-    taught, lessons = _taught(old.direction, corrected, fitting, rows, reach)
-    if save is not None:
-        save_direction(taught.direction, save)
-    new = DirectionAxis(taught.direction, model, template, seed=options.seed)
+    taught, lessons = _taught(old.direction, corrected, fitting, rows, chosen.reach)
+    if chosen.save is not None:
+        save_direction(taught.direction, chosen.save)
+    new = DirectionAxis(taught.direction, model, template, seed=chosen.seed)
     moved = _moved(old, new, listed)
     return RunRecord(
-        JOB,
-        seed=options.seed,
+        "teach",
+        seed=chosen.seed,
         config={
             "encoder": model.name,
-            "axis": options.axis,
+            "axis": old.name,
             "fit": old.direction.fit,
             "template": template.name,
-            "reach": reach,
+            "reach": chosen.reach,
             "scale": "standard deviations of the fitting actions on the old axis",
             "actions": len(moved),
-            "saved": str(save) if save else None,
+            "saved": str(chosen.save) if chosen.save else None,
         },
         models=model_refs([model]),
         results=moved,
-        statistics=_statistics(taught, lessons, moved, options.seed),
+        statistics=_statistics(taught, lessons, moved, chosen.seed),
         warnings=[NOT_ADVICE, *_notes(taught, lessons, rows - fitting.mean(axis=0))],
     )
 
@@ -239,3 +296,77 @@ def _notes(taught: Taught, lessons: Sequence[Lesson], rows: Floats) -> list[str]
             "axis, not for a corrected one"
         )
     return notes
+
+
+def parse_corrections(texts: Sequence[str]) -> list[Correction]:
+    """Parse corrections given by hand.
+
+    Examples
+    --------
+    >>> [(c.action, c.target) for c in parse_corrections(["eat meat: fine", "lie, -2"])]
+    [('eat meat', 0.5), ('lie', -2.0)]
+    """
+    rows = [(place, *_split(text, "correction", place)) for place, text in enumerate(texts, 1)]
+    return _checked(rows, "correction")
+
+
+def read_corrections(path: Path) -> list[Correction]:
+    """Read a CSV with columns action and label, or lines such as "eat meat: fine"."""
+    document = read_document(path, "corrections", _EXAMPLE)
+    source = f"{path} line"
+    if path.suffix.lower() != ".csv":
+        lines = [
+            (place, line)
+            for place, line in enumerate(document.content.splitlines(), 1)
+            if line.strip()
+        ]
+        return _checked([(place, *_split(line, source, place)) for place, line in lines], source)
+    layout = Layout(order=("action", "label"))
+    table = Table(document.content, name=str(path), kind=".csv", layout=layout)
+    found = table.strict_rows(layout.order, "give action,label")
+    rows = [(line, cells["action"].strip(), cells["label"].strip()) for line, cells in found]
+    return _checked([row for row in rows if any(row[1:])], source)
+
+
+def _split(text: str, source: str, place: int) -> tuple[str, str]:
+    cut = max(text.rfind(":"), text.rfind(","))
+    if cut < 0:
+        raise InputError(f"{source} {place} ({text.strip()[:60]!r}) has no label", _EXAMPLE)
+    return text[:cut].strip(), text[cut + 1 :].strip()
+
+
+def _checked(rows: Iterable[tuple[int, str, str]], source: str) -> list[Correction]:
+    found: dict[str, tuple[int, Correction]] = {}
+    for place, action, label in rows:
+        if not action:
+            raise InputError(f"{source} {place} names no action", _EXAMPLE)
+        check_actions([action])
+        correction = Correction(action, label.lower(), _target(label, source, place))
+        before, known = found.setdefault(action, (place, correction))
+        if known.target != correction.target:
+            raise InputError(
+                f"{source} {place} calls '{action[:60]}' {label}, "
+                f"{source} {before} calls it {known.label}",
+                "give each action one label",
+            )
+    if not found:
+        raise InputError("no corrections were given", _EXAMPLE)
+    return [correction for _, correction in found.values()]
+
+
+def _target(label: str, source: str, place: int) -> float:
+    if label.lower() in LABELS:
+        return LABELS[label.lower()]
+    try:
+        value = float(label)
+    except ValueError:
+        raise UnknownName(
+            f"{source} {place} has the unknown label {label[:40]!r}",
+            f"{did_you_mean(label, LABELS)}, or a score such as +1",
+        ) from None
+    if not math.isfinite(value) or abs(value) > _MAX_SCORE:
+        raise InputError(
+            f"{source} {place} wants the score {label[:40]}",
+            f"give a score from {-_MAX_SCORE:g} to {_MAX_SCORE:g}",
+        )
+    return value

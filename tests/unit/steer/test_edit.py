@@ -10,7 +10,7 @@ from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.records import to_plain
 from moralscope.models.encoders import load_encoder
 from moralscope.models.encoders.loading import load_edited
-from moralscope.steer.edit import EditSettings, edit, edited_encoder
+from moralscope.steer.edit import edit, edited_encoder
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,7 @@ def test_a_saved_edit_for_another_encoder_is_refused(record, minilm):
 
 
 def test_pairs_alone_leave_the_gender_template_held_out():
-    found = edit("scripted", keep=["choice"], settings=EditSettings("pairs"))
+    found = edit("scripted", keep=["choice"], source="pairs")
     assert all(table.held_out for table in found.statistics["gender"])
     assert not any("held-out template" in line for line in found.warnings)
 
@@ -90,7 +90,7 @@ def test_the_two_sides_of_the_pairs_come_nearer(record):
 def test_a_direction_of_ones_own(tmp_path):
     path = tmp_path / "age.csv"
     path.write_text("old,young\naged,youthful\n")
-    encoder = edited_encoder("scripted", remove="age", settings=EditSettings(pairs=path))
+    encoder = edited_encoder("scripted", remove="age", pairs=path)
     assert encoder.name == "scripted-age"
     first, second = encoder.encode(["The old is here.", "The young is here."])
     base = load_encoder("scripted").encode(["The old is here.", "The young is here."])
@@ -120,7 +120,7 @@ def test_a_broken_list_of_professions_is_refused(tmp_path, monkeypatch, text):
     [
         ({"remove": "gendre"}, "did you mean 'gender'"),
         ({"keep": ["choise"]}, "did you mean 'choice'"),
-        ({"settings": EditSettings("template ")}, "there is no source"),
+        ({"source": "template "}, "source is 'template '; did you mean 'template'"),
     ],
 )
 def test_unknown_names_are_refused(options, problem):

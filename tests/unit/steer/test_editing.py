@@ -9,8 +9,7 @@ from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.protocols import Encoder
 from moralscope.models.encoders import load_encoder
 from moralscope.models.encoders.edited import Edit, EditedEncoder, load_edit, save_edit
-from moralscope.steer.editing import answer_differences, pair_components, subspace
-from moralscope.steer.leakage import leakage, leaning
+from moralscope.steer.linear import answer_differences, leakage, leaning, pair_components, subspace
 from moralscope.steer.pairs import held_out_questions, load_pairs
 
 MORAL = [("Yes, it is.", "No, it is not."), ("Yes, you should.", "No, you should not.")]

@@ -4,12 +4,10 @@ import json
 
 import pytest
 
-from moralscope.axes.options import AxisOptions
 from moralscope.axes.score import score
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.records import to_plain
-from moralscope.steer.corrections import Correction, parse_corrections, read_corrections
-from moralscope.steer.teach import teach
+from moralscope.steer.teach import Correction, parse_corrections, read_corrections, teach
 
 ACTIONS = ["eat meat", "eat fish", "kill time", "help people"]
 
@@ -43,7 +41,7 @@ def test_a_row_is_the_score_of_the_saved_axis(tmp_path):
     again = teach(
         ["help people: good"],
         encoder="scripted",
-        axis=AxisOptions(axis="direction", axis_file=path),
+        axis_file=path,
         actions=ACTIONS,
     )
     first = {row.action: row.score for row in found.results}
@@ -72,8 +70,7 @@ def test_the_default_actions_are_the_papers_and_the_demos():
 
 
 def test_the_labelled_fit_can_be_taught():
-    axis = AxisOptions(axis="direction", fit="labelled")
-    found = teach(["eat meat: fine"], encoder="scripted", axis=axis, actions=ACTIONS)
+    found = teach(["eat meat: fine"], encoder="scripted", fit="labelled", actions=ACTIONS)
     assert found.config["fit"] == "labelled"
     assert found.statistics["lessons"][0].took
 
@@ -87,8 +84,8 @@ def test_corrections_that_cannot_be_met_together_are_said():
 
 
 def test_an_axis_without_a_direction_is_refused():
-    with pytest.raises(InputError, match="'choice' is not fitted"):
-        teach(["eat meat: fine"], encoder="scripted", axis=AxisOptions(axis="choice"))
+    with pytest.raises(InputError, match="there is no option 'axis'"):
+        teach(["eat meat: fine"], encoder="scripted", axis="choice")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from moralscope.axes.prompts import question_rows
 from moralscope.axes.templates import load_template
 from moralscope.core.errors import InputError
 from moralscope.models.encoders import load_encoder
-from moralscope.steer.teaching import teach_direction
+from moralscope.steer.linear import teach_direction
+from moralscope.steer.options import TeachOptions
 
 
 @pytest.fixture(scope="module")
@@ -92,9 +93,9 @@ def test_a_small_reach_leaves_the_fitting_actions_alone(direction, fitting, corr
 
 
 @pytest.mark.parametrize("reach", [0.0, -1.0, float("nan")])
-def test_a_reach_that_is_not_positive_is_refused(direction, fitting, corrected, reach):
+def test_a_reach_that_is_not_positive_is_refused(reach):
     with pytest.raises(InputError, match="reach is"):
-        teach_direction(direction, fitting, corrected, np.zeros(2), reach)
+        TeachOptions(reach=reach)
 
 
 def test_a_taught_direction_is_saved_and_loaded(
