@@ -79,7 +79,7 @@ def _collect(rows: Iterable[Row], source: str, unit: str, max_actions: int) -> A
         if len(actions) == max_actions:
             raise InputError(
                 f"{source} holds more than {max_actions:,} actions",
-                "score it in parts, or raise --max-actions (one run record is held in memory)",
+                "score it as a corpus with --out DIR (one run record is held in memory)",
             )
         for text in (action, *others):
             check_text(text, source, unit, place)

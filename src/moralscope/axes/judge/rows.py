@@ -43,7 +43,7 @@ def read_rows(path: Path, max_rows: int = MAX_ACTIONS) -> JudgeRows:
             check_columns(table.header, ["action"], f"{path} line 1", _LAYOUT.remedy)
         if len(rows) == max_rows:
             problem = f"{path} holds more than {max_rows:,} rows"
-            raise InputError(problem, "judge it in parts, or raise --max-actions")
+            raise InputError(problem, "score it in parts, or as a corpus with --out DIR")
         ignored.update(dict.fromkeys(_unknown(cells, f"{path} line {line}")))
         rows.append(_row(cells, str(path), line))
     if not rows:
