@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from moralscope.cli.reproduce import integrity
-from moralscope.cli.rules_stats import stats
+from moralscope.cli.rules import stats
 from moralscope.core.errors import InputError
 from moralscope.papers.integrity import read_generated
 from moralscope.rules.reading import read_annotations

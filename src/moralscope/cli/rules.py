@@ -1,15 +1,29 @@
-"""`moralscope rules`: rules of thumb, found for exchanges, linted and listed."""
+"""`moralscope rules`: rules of thumb, found and written for exchanges, linted, listed, counted."""
 
-from typing import TYPE_CHECKING
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moralscope.cli import rules_attributes, rules_generate, rules_stats, rules_train
+from moralscope.cli import rules_train
 from moralscope.cli.declare import takes
-from moralscope.cli.options import RecordOutput
-from moralscope.rules.options import ExchangeInput, LintOptions, RetrieveOptions, ShowOptions
+from moralscope.cli.options import RecordOutput, ReportOutput
+from moralscope.rules.options import (
+    AnnotationInput,
+    AttributesInput,
+    AttributesOptions,
+    ExchangeInput,
+    GenerateOptions,
+    LintOptions,
+    RetrieveOptions,
+    ShowOptions,
+    StatsOptions,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from moralscope.core.protocols import Encoder
     from moralscope.core.records import RunRecord
     from moralscope.rules.records import ListedRule
@@ -18,10 +32,81 @@ app = typer.Typer(
     help="Rules of thumb: find those that concern a reply, lint and list rulebooks.",
     no_args_is_help=True,
 )
-app.command("stats")(rules_stats.stats)
+Best = Annotated[
+    Path | None,
+    typer.Option(
+        "--best",
+        metavar="FILE.jsonl",
+        rich_help_panel="Output",
+        help="Write the best rule of each, for 'reproduce integrity --generated'.",
+    ),
+]
+
+
+@app.command()
+@takes
+def stats(source: AnnotationInput, options: StatsOptions, output: ReportOutput) -> None:
+    """Count annotations; show how attributes are distributed and how far people agree.
+
+    Figure 2 and section 4 of Ziems et al. 2022, beside the paper's. The texts may offend.
+
+    Example: moralscope rules stats MIC.csv --malformed skip
+    """
+    from moralscope.cli.output import emit_to
+    from moralscope.io.tables import parse_columns
+    from moralscope.rules.annotations import stats
+
+    columns = parse_columns(source.columns)
+    emit_to(output, stats(source.file, options, columns=columns), _show_stats)
+
+
 app.command("train")(rules_train.train)
-app.command("generate")(rules_generate.generate)
-app.command("attributes")(rules_attributes.attributes)
+
+
+@app.command()
+@takes
+def generate(
+    source: ExchangeInput, options: GenerateOptions, output: RecordOutput, best: Best = None
+) -> None:
+    """Write rules of thumb for a reply, or for each reply of a file; none is judged.
+
+    Example: moralscope rules generate --prompt "Any plans?" --reply "I'll read my ex's diary."
+    """
+    from moralscope.cli.output import counting, emit_to, fetching
+    from moralscope.io.run_records import check_writable
+    from moralscope.rules import generate as job
+    from moralscope.rules.audit_files import read_exchanges
+
+    if best is not None:
+        check_writable(best)
+    given = read_exchanges(source)
+    with fetching() as progress:
+        ready = job.prepare_writing(options, progress)
+    with counting("exchanges") as report:
+        record = job.generate_rules(given, options, ready=ready, report=report)
+    if best is not None:
+        job.write_best(record, best)
+    emit_to(output, record, _show_written)
+
+
+@app.command()
+@takes
+def attributes(source: AttributesInput, options: AttributesOptions, output: RecordOutput) -> None:
+    """Estimate foundations, severity and consensus of rules, and how replies stand to them.
+
+    Example: moralscope rules attributes --rule "It is wrong to lie." --experts my-experts
+    """
+    from moralscope.cli.output import emit_to, fetching
+    from moralscope.io.tables import parse_columns
+    from moralscope.rules import attributes as job
+
+    if source.file is not None:
+        asked = job.read_rule_queries(source.file, parse_columns(source.columns))
+    else:
+        asked = job.rule_queries(source.rule, source.prompt, source.reply)
+    with fetching() as progress:
+        ready = job.prepare_attributes(options.experts, progress)
+    emit_to(output, job.attributes(asked, options, models=ready), _show_attributes)
 
 
 @app.command()
@@ -116,4 +201,106 @@ def _show_rules(record: "RunRecord") -> None:
     shares = ", ".join(f"{name} {count}" for name, count in found)
     name = record.config["rulebook"]
     out.print(clean(f"{name}: {len(record.results):,} rules; first foundation: {shares}"))
+    print_warnings(record)
+
+
+def _show_stats(record: "RunRecord") -> None:
+    from moralscope.cli.output import out, plain_table, print_warnings
+
+    sizes = record.statistics["counts"]
+    out.print(
+        f"{sizes.annotations:,} annotations of {sizes.exchanges:,} {_unit(record)} "
+        f"({sizes.prompts:,} prompts), {sizes.rules:,} different rules",
+        style="bold",
+    )
+    out.print(
+        f"annotations an exchange: {sizes.per_exchange:.2f}; words a rule: {sizes.words:.1f}; "
+        f"repeated rules: {sizes.repeated_rules:,}; revised replies: {sizes.revised:,}"
+    )
+    table = plain_table("attribute", "value", "annotations", "share", "paper", "reply disagrees")
+    shares = record.statistics["paper"]["shares"]
+    for bar in record.results:
+        wrong = "" if bar.disagree is None else f"{bar.disagree:.0%}"
+        paper = f"{shares[bar.value]:.0%}" if bar.value in shares else ""
+        table.add_row(bar.attribute, bar.value, f"{bar.count:,}", f"{bar.share:.1%}", paper, wrong)
+    out.print(table)
+    found, printed = record.statistics, record.statistics["paper"]["reliability"]
+    _show_reliability("agreement about one rule", found["reliability_same_rule"], printed)
+    title = "agreement about one exchange, each with a rule of their own"
+    _show_reliability(title, found["reliability_own_rules"], {})
+    _show_split(record.statistics["split"])
+    print_warnings(record)
+
+
+def _unit(record: "RunRecord") -> str:
+    return "situations" if record.config["kind"] == "social-chem" else "exchanges"
+
+
+def _show_reliability(title: str, rows: "Sequence[Any]", printed: Any) -> None:
+    from moralscope.cli.output import out, plain_table
+
+    if not rows:
+        return
+    table = plain_table(
+        "attribute", "units", "alpha", "interval", "paper", "ICC(1, k)", "paper ", title=title
+    )
+    for row in rows:
+        paper = printed.get(row.attribute, {})
+        table.add_row(
+            row.attribute,
+            f"{row.units:,}",
+            _number(row.alpha),
+            f"{_number(row.low)} … {_number(row.high)}" if _number(row.low) else "",
+            _number(paper.get("alpha")),
+            _number(row.icc),
+            _number(paper.get("ICC(1, k)")),
+        )
+    out.print(table)
+
+
+def _show_split(split: Any) -> None:
+    from moralscope.cli.output import out
+
+    if split is None:
+        return
+    whose = "the file's own" if split["official"] else "ours, 80-10-10"
+    sizes = ", ".join(f"{part} {count:,}" for part, count in split["exchanges"].items())
+    out.print(f"by part ({whose}): {sizes}")
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None or isnan(value) else f"{value:.2f}"
+
+
+def _show_written(record: "RunRecord") -> None:
+    from moralscope.cli.output import clean, out, print_warnings
+
+    for row in record.results:
+        out.print(clean(f"{row.prompt[:200]} → {row.reply[:200]}"), style="bold", soft_wrap=True)
+        if row.refusal:
+            out.print(clean(f"  no rules: {row.refusal}"), soft_wrap=True)
+        for rule in row.rules:
+            named = sorted(rule.foundations, key=lambda name: -rule.foundations[name])[:1]
+            numbers = rule.scales.items()
+            told = [f"{name} {value:.1f}" for name, value in numbers if value is not None]
+            facts = f"{rule.evidence}: {', '.join([*named, *told])}" if told else rule.evidence
+            out.print(clean(f"  {rule.score:+.3f}  {rule.text}  [{facts}]"), soft_wrap=True)
+        for left in row.left_out:
+            out.print(clean(f"  left out: {left.text[:200]} ({left.reason})"), soft_wrap=True)
+    print_warnings(record)
+
+
+def _show_attributes(record: "RunRecord") -> None:
+    from moralscope.cli.output import clean, out, print_warnings
+
+    for row in record.results:
+        out.print(clean(row.rule[:300]), style="bold", soft_wrap=True)
+        if row.reply is not None:
+            out.print(clean(f"  {row.alignment}: {row.reply[:200]}"), soft_wrap=True)
+        chances = ", ".join(f"{name} {value:.2f}" for name, value in row.probabilities.items())
+        if row.foundations is not None:
+            out.print(f"  {', '.join(row.foundations) or 'no foundation'} ({chances})")
+        for name, value in row.scales.items():
+            if value is not None:
+                out.print(f"  {name} {value:.1f}")
     print_warnings(record)

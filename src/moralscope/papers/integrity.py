@@ -26,8 +26,8 @@ from moralscope.papers import PaperRow, PaperTable, paper_row
 from moralscope.papers.options import NONE, IntegrityOptions
 from moralscope.rules.annotations import CONTENT, reliability
 from moralscope.rules.attributes import (
-    AskedRule,
     AttributeExperts,
+    RuleQuery,
     attributes,
     prepare_attributes,
 )
@@ -116,7 +116,7 @@ def predictions(experts: AttributeExperts) -> dict[str, dict[str, Predict]]:
 
     def of(name: str) -> Predict:
         def predict(rows: Sequence[Annotation]) -> list[Any]:
-            asked = [AskedRule(row.rule, row.exchange) for row in rows]
+            asked = [RuleQuery(row.rule, row.exchange) for row in rows]
             return [getattr(one, name) for one in attributes(asked, models=experts).results]
 
         return predict

@@ -138,7 +138,7 @@ class AttributeExperts(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class AskedRule:
+class RuleQuery:
     """A rule, with the exchange it is set beside, where there is one."""
 
     rule: str
@@ -164,34 +164,34 @@ def prepare_attributes(name: str, progress: Progress | None = None) -> Attribute
     return found
 
 
-def asked_rules(
+def rule_queries(
     rules: Sequence[str], prompt: str | None = None, reply: str | None = None
-) -> list[AskedRule]:
+) -> list[RuleQuery]:
     """Set rules beside one exchange, or beside none.
 
     Examples
     --------
-    >>> asked_rules(["Don't lie."], reply="I lied.")[0].exchange.prompt
+    >>> rule_queries(["Don't lie."], reply="I lied.")[0].exchange.prompt
     ''
     """
     if reply is None and prompt is not None:
         raise InputError("a prompt alone is no exchange", "give the reply too")
     exchange = None if reply is None else Exchange(prompt or "", reply)
-    return [AskedRule(rule, exchange) for rule in rules]
+    return [RuleQuery(rule, exchange) for rule in rules]
 
 
-def read_asked(path: Path, columns: Mapping[str, str] | None = None) -> list[AskedRule]:
+def read_rule_queries(path: Path, columns: Mapping[str, str] | None = None) -> list[RuleQuery]:
     """Read rows of prompt, reply and rule: a CSV with these columns, or like MIC.csv."""
     names = dict(columns or {})
     if not names:
         header = read_header(path)
         names = {name: name for name in _OWN if set(_OWN) <= set(header)}
     file = read_annotations(path, kind="mic", columns=names)
-    return [AskedRule(row.rule, row.exchange) for row in file.annotations]
+    return [RuleQuery(row.rule, row.exchange) for row in file.annotations]
 
 
 def attributes(
-    asked: Sequence[AskedRule],
+    asked: Sequence[RuleQuery],
     options: AttributesOptions | None = None,
     *,
     models: AttributeExperts | None = None,
@@ -210,7 +210,7 @@ def attributes(
 
     Examples
     --------
-    >>> record = attributes([AskedRule("Don't lie.")], experts="scripted")
+    >>> record = attributes([RuleQuery("Don't lie.")], experts="scripted")
     >>> record.results[0].alignment, record.results[0].evidence
     (None, 'estimated')
     """
@@ -243,7 +243,7 @@ def attributes(
 
 
 def _align(
-    found: Sequence[dict[str, Any]], asked: Sequence[AskedRule], experts: AttributeExperts
+    found: Sequence[dict[str, Any]], asked: Sequence[RuleQuery], experts: AttributeExperts
 ) -> None:
     """Add the alignment of the rows that have an exchange."""
     places = [place for place, one in enumerate(asked) if one.exchange]

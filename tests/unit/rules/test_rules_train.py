@@ -9,7 +9,7 @@ from safetensors.numpy import load_file
 
 from moralscope.core.errors import InputError
 from moralscope.models.classifiers.saved import read_settings
-from moralscope.rules.attributes import asked_rules, attributes, prepare_attributes
+from moralscope.rules.attributes import attributes, prepare_attributes, rule_queries
 from moralscope.rules.train import AttributeOptions, train_attributes
 from moralscope.rules.training_data import exchange_lessons, lessons_at_hand
 from moralscope.stories.experts import prepare_experts
@@ -108,7 +108,7 @@ def test_at_hand_alignment_and_foundations_go_into_one_adapter(tmp_path, base, d
     assert str(tmp_path) not in card
     experts = prepare_experts(str(out))
     assert experts.tasks == ("alignment", "foundations")
-    asked = asked_rules(["Don't lie."], "Do you?", "Yes.")
+    asked = rule_queries(["Don't lie."], "Do you?", "Yes.")
     (row,) = attributes(asked, models=prepare_attributes(str(out))).results
     assert row.alignment in ("agree", "disagree", "neither")
     assert set(row.probabilities) == {"care", "fairness", "loyalty"}
@@ -154,7 +154,7 @@ def test_annotations_train_every_attribute(tmp_path, base, mic, task, figure):
     record = train_attributes(options(base, task, data=mic, rank=4, test=True), tmp_path / "x")
     assert figure in record.statistics["figures"]["test"]
     row = attributes(
-        asked_rules(["Don't lie."]), models=prepare_attributes(str(tmp_path / "x"))
+        rule_queries(["Don't lie."]), models=prepare_attributes(str(tmp_path / "x"))
     ).results[0]
     told = {"severity": row.severity, "consensus": row.consensus, "foundations": row.probabilities}
     assert told[task]
