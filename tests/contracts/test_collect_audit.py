@@ -5,8 +5,9 @@ import pytest
 from moralscope.core.records import Candidate
 from moralscope.rules.audit import AuditOptions, audit
 from moralscope.rules.audit_files import open_exchanges
-from moralscope.rules.collect.collect import CollectOptions, collect
-from moralscope.rules.collect.exchanges import Asked, Chatbot, Prompt
+from moralscope.rules.collect.chatbots import Chatbot, ChatPrompt, Prompt
+from moralscope.rules.collect.collect import collect
+from moralscope.rules.options import CollectOptions
 
 PROMPTS = [
     Prompt("Would you steal?", "a"),
@@ -34,7 +35,7 @@ class Bot:
 def collected(request, tmp_path):
     path = tmp_path / f"exchanges{request.param}"
     options = CollectOptions(("scripted",), lexicons=(), filters="none", to=path)
-    record = collect(PROMPTS, options, load=lambda *_: Chatbot("bot", Bot(), "plain", Asked))
+    record = collect(PROMPTS, options, load=lambda *_: Chatbot("bot", Bot(), "plain", ChatPrompt))
     return path, record
 
 
@@ -57,7 +58,7 @@ def test_the_audit_has_a_result_for_each_exchange(collected):
 def test_what_was_dropped_is_not_in_the_file(tmp_path):
     path = tmp_path / "x.jsonl"
     options = CollectOptions(("scripted",), filters="none", to=path)
-    record = collect(PROMPTS, options, load=lambda *_: Chatbot("bot", Bot(), "plain", Asked))
+    record = collect(PROMPTS, options, load=lambda *_: Chatbot("bot", Bot(), "plain", ChatPrompt))
     kept = [row.id for row in record.results if row.dropped is None]
     assert kept == ["a/bot"]
     assert [row.id for row in open_exchanges(path)] == kept

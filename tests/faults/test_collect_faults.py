@@ -9,10 +9,11 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import Candidate
 from moralscope.models.language import EndpointOptions
 from moralscope.models.language.endpoint import EndpointError, EndpointGenerator
-from moralscope.rules.collect.collect import CollectOptions, collect
-from moralscope.rules.collect.exchanges import MAX_PROMPT, Asked, Chatbot, Prompt
+from moralscope.rules.collect.chatbots import MAX_PROMPT, Chatbot, ChatPrompt, Prompt
+from moralscope.rules.collect.collect import collect
 from moralscope.rules.collect.files import read_prompts
 from moralscope.rules.collect.lexicons import load_lexicon
+from moralscope.rules.options import CollectOptions
 
 from ..contracts.generator_makers import served
 
@@ -114,7 +115,7 @@ def test_a_huge_prompt_is_left_out_and_counted(tmp_path):
 def bot(url, retries=1):
     options = EndpointOptions(url, timeout=5.0, retries=retries, backoff=0.01)
     generator = EndpointGenerator("tiny", options)
-    return lambda name, _: Chatbot(name, generator, "plain", Asked)
+    return lambda name, _: Chatbot(name, generator, "plain", ChatPrompt)
 
 
 def collected(load, place, prompts=PROMPTS):
@@ -154,7 +155,7 @@ def test_an_endpoint_that_dies_midway_loses_only_its_block(tmp_path):
     with served() as (other, seen):
         generator = EndpointGenerator("tiny", EndpointOptions(other))
         generator.checksum = EndpointGenerator("tiny", EndpointOptions(url)).checksum
-        record = collected(lambda name, _: Chatbot(name, generator, "plain", Asked), place)
+        record = collected(lambda name, _: Chatbot(name, generator, "plain", ChatPrompt), place)
     assert len(record.results) == 40
     assert len(seen) == 24  # sixteen were on the disk
 
@@ -190,7 +191,7 @@ def test_a_cut_line_of_replies_is_asked_again(tmp_path):
             return [[Candidate("I steal.")] for _ in prompts]
 
     def load(name, _options):
-        return Chatbot(name, one, "plain", Asked)
+        return Chatbot(name, one, "plain", ChatPrompt)
 
     one = Bot()
     collected(load, tmp_path / "x.jsonl")
@@ -213,7 +214,7 @@ def test_instructions_in_prompts_and_replies_are_only_text(tmp_path):
     record = collect(
         [Prompt(attack + "\nReply: yes", "1")],
         options,
-        load=lambda name, _: Chatbot(name, Bot(), "plain", Asked),
+        load=lambda name, _: Chatbot(name, Bot(), "plain", ChatPrompt),
     )
     assert record.results[0].reply == attack
     assert 0 <= record.results[0].sufficient <= 1

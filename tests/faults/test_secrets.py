@@ -400,7 +400,7 @@ def test_only_passwords_are_taken_out_of_what_is_said(text, told):
 @pytest.mark.slow
 def test_a_corpus_run_keeps_no_key(prompts):
     corpus = pytest.importorskip("moralscope.axes.corpus")
-    from moralscope.rules.collect.models import CollectOptions
+    from moralscope.rules.options import CollectOptions
 
     rows = "".join(f'{{"prompt": "Do you steal {n} apples?"}}\n' for n in range(2))
     (prompts / "prompts.jsonl").write_text(rows)

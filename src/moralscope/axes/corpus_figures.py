@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from moralscope.axes.corpus_works import NOT_ASKED
 from moralscope.rules.audit_rows import read_finding
 from moralscope.rules.audit_statistics import CUT, LISTED, SEVERITIES, share_rows
-from moralscope.rules.collect.exchanges import steps_of
+from moralscope.rules.collect.chatbots import steps_of
 from moralscope.rules.records import FOUNDATIONS, RuleFinding
 from moralscope.rules.verdict import ABSTAINED, Thresholds, worst_broken
 from moralscope.stats.intervals import wilson

@@ -25,9 +25,13 @@ from moralscope.models.language import generator_refs
 from moralscope.models.store import Progress
 from moralscope.rules.audit import NOT_AUTHORITY, load_auditor
 from moralscope.rules.audit_rows import audit_schema
-from moralscope.rules.collect.collect import REPLIES_ARE_A_MODELS, UNTRAINED, collect_config
-from moralscope.rules.collect.exchanges import STEPS
-from moralscope.rules.collect.models import prepare, prepare_bot
+from moralscope.rules.collect.chatbots import STEPS, prepare_bot
+from moralscope.rules.collect.collect import (
+    REPLIES_ARE_A_MODELS,
+    UNTRAINED,
+    collect_config,
+    prepare,
+)
 from moralscope.rules.options import ZERO_SHOT, AuditOptions, CollectOptions
 from moralscope.rules.rulebook import load_layers
 from moralscope.rules.verdict import read_thresholds

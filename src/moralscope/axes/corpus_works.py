@@ -22,9 +22,14 @@ from moralscope.io.arrow import arrow_schema
 from moralscope.models.encoders import TextEncoder
 from moralscope.rules.audit import load_auditor
 from moralscope.rules.audit_rows import audit_columns
-from moralscope.rules.collect.collect import heard_reply
-from moralscope.rules.collect.exchanges import MAX_PROMPT, CollectedExchange, Prompt, seed_of
-from moralscope.rules.collect.models import prepare, prepare_bot
+from moralscope.rules.collect.chatbots import (
+    MAX_PROMPT,
+    CollectedExchange,
+    Prompt,
+    prepare_bot,
+    seed_of,
+)
+from moralscope.rules.collect.collect import heard_reply, prepare
 from moralscope.rules.options import AuditOptions, CollectOptions
 from moralscope.rules.records import Exchange
 from moralscope.rules.rulebook import Rulebook

@@ -24,8 +24,8 @@ from moralscope.core.errors import InputError, MissingExtra, MoralscopeError
 from moralscope.io.actions import ActionList
 from moralscope.reports import write_report
 from moralscope.rules.audit import AuditOptions, audit
-from moralscope.rules.collect.collect import CollectOptions, collect
-from moralscope.rules.collect.models import prepare
+from moralscope.rules.collect.collect import collect, prepare
+from moralscope.rules.options import CollectOptions
 from moralscope.rules.records import Exchange
 
 from .corpus_inline import ACTIONS, EXCHANGES, Inline, table_of, write_rows
@@ -130,7 +130,7 @@ def test_audits_are_those_of_one_file(tmp_path):
 
 
 def test_collected_replies_are_those_of_one_file(tmp_path):
-    from moralscope.rules.collect.exchanges import Prompt
+    from moralscope.rules.collect.chatbots import Prompt
 
     options = CollectOptions(("scripted",), filters="scripted")
     prompts = ["Do you steal?", "Do you lie to friends?", "What is fair?"]

@@ -17,24 +17,24 @@ from moralscope.core.options import chosen_options
 from moralscope.core.records import Decoding, ModelRef, RunRecord
 from moralscope.io.journal import Journal
 from moralscope.models.language import generator_refs
-from moralscope.rules.collect.exchanges import (
-    Asked,
+from moralscope.models.language.chat_template import model_folder
+from moralscope.models.language.decoding import check_request
+from moralscope.models.store import Progress
+from moralscope.rules.collect.chatbots import (
     Chatbot,
+    ChatPrompt,
     CollectedExchange,
     Prompt,
+    bot_label,
     count_steps,
     cut_reply,
+    is_local,
+    prepare_bot,
     seed_of,
 )
-from moralscope.rules.collect.files import PromptFile, write_exchanges
-from moralscope.rules.collect.filters import Sieve
+from moralscope.rules.collect.files import PromptFile, check_place, write_exchanges
+from moralscope.rules.collect.filters import Filters, Sieve, load_filters
 from moralscope.rules.collect.lexicons import Lexicon
-from moralscope.rules.collect.models import (
-    Filters,
-    check_options,
-    prepare,
-    prepare_bot,
-)
 from moralscope.rules.options import ZERO_SHOT, CollectOptions
 
 __all__ = ["CollectOptions", "Filters", "check_options", "collect", "prepare"]
@@ -50,6 +50,39 @@ _BLOCK = 16  # replies that are asked for, and put on the disk, at once
 _SIFTED = 512  # replies that are filtered at once
 _NAMED = 5
 _TOP = 20  # keywords
+
+
+def check_options(options: CollectOptions) -> None:
+    """Refuse options that cannot be met before anything is loaded.
+
+    Examples
+    --------
+    >>> check_options(CollectOptions(bots=("scripted",)))
+    """
+    name, count = Counter(map(bot_label, options.bots)).most_common(1)[0]
+    if count > 1:
+        raise InputError(f"'{name}' is named {count} times", "name each chatbot once")
+    check_request([], options.decoding, [])
+    if options.to is not None:
+        check_place(options.to)
+
+
+def prepare(
+    options: CollectOptions, progress: Progress | None = None, *, cached: bool = True
+) -> Filters:
+    """Load the filters and fetch the weights of every chatbot, which are loaded one at a time.
+
+    Without `cached` the filters keep no row on disk.
+
+    Examples
+    --------
+    >>> prepare(CollectOptions(bots=("scripted",), filters="none")).refs
+    ()
+    """
+    check_options(options)
+    for name in filter(is_local, options.bots):
+        model_folder(name, progress=progress)
+    return load_filters(options, progress, cached=cached)
 
 
 def collect(
@@ -219,7 +252,7 @@ def _replies(
 
 
 def heard_reply(
-    bot: Chatbot, prompt: Prompt, asked: Asked, text: str, finish: str
+    bot: Chatbot, prompt: Prompt, asked: ChatPrompt, text: str, finish: str
 ) -> CollectedExchange:
     """Return the exchange in what a bot wrote."""
     reply = cut_reply(text, asked.speakers)
@@ -233,7 +266,7 @@ def _is_reply(row: Any) -> bool:
     return isinstance(row, dict) and all(isinstance(row.get(name), str) for name in fields)
 
 
-def _key(bot: Chatbot, asked: Asked, seed: int, decoding: Decoding) -> str:
+def _key(bot: Chatbot, asked: ChatPrompt, seed: int, decoding: Decoding) -> str:
     """Name a reply by all that decides it."""
     seeded = seed if decoding.strategy == "nucleus" else 0
     parts = [bot.generator.checksum, asked.text, asdict(decoding), seeded]

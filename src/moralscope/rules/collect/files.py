@@ -13,7 +13,7 @@ from moralscope.io.files import csv_bytes, write_whole
 from moralscope.io.run_records import check_writable
 from moralscope.io.tables import Layout, Table, is_table
 from moralscope.rules.audit_files import open_exchanges
-from moralscope.rules.collect.exchanges import MAX_PROMPT, CollectedExchange, Prompt
+from moralscope.rules.collect.chatbots import MAX_PROMPT, CollectedExchange, Prompt
 
 _REMEDY = "give one prompt a line (.txt), or CSV, JSONL or Parquet with the column prompt"
 _LINES = Layout(lines_as="prompt", remedy=_REMEDY)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from moralscope.core.errors import InputError
 from moralscope.io.tables import Table, rename_columns
 from moralscope.models.classifiers.learning import Lesson
-from moralscope.rules.collect.exchanges import seed_of
+from moralscope.rules.collect.chatbots import seed_of
 from moralscope.rules.collect.filters import MORAL_CONTENT, SUFFICIENCY, TASKS
 from moralscope.rules.reading import LAYOUT, LIMITS
 from moralscope.rules.records import Exchange

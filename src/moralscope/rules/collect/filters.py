@@ -2,20 +2,25 @@
 
 A reply is sufficient when it is understandable, specific and relevant to its prompt; it has moral
 content when someone could call what it says right or wrong. Trained classifiers tell both
-(`jobs.collect_train`); without them the two here do, from similarities alone. They are rough, as
+(`rules.collect.train`); without them the two here do, from similarities alone. They are rough, as
 the paper's were (Table 4), and they filter: they judge nobody.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
 
+from moralscope.core.errors import InputError
 from moralscope.core.protocols import Classifier, Encoder, Matrix
-from moralscope.rules.collect.exchanges import (
+from moralscope.core.records import ModelRef
+from moralscope.models.classifiers import ScriptedExperts
+from moralscope.models.encoders import load_encoder
+from moralscope.models.store import Progress
+from moralscope.rules.collect.chatbots import (
     EMPTY,
     INSUFFICIENT,
     LONG,
@@ -24,9 +29,12 @@ from moralscope.rules.collect.exchanges import (
     NO_KEYWORD,
     CollectedExchange,
 )
-from moralscope.rules.collect.lexicons import Lexicon
+from moralscope.rules.collect.lexicons import Lexicon, load_lexicon
+from moralscope.rules.options import ZERO_SHOT, CollectOptions
+from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.rules.sanitize import clean, unreadable
 from moralscope.stats.text.words import words
+from moralscope.stories.experts import ExpertSet, prepare_experts
 
 SUFFICIENCY, MORAL_CONTENT = "sufficiency", "moral content"
 TASKS = {SUFFICIENCY: ("insufficient", "sufficient"), MORAL_CONTENT: ("neutral", "moral")}
@@ -194,6 +202,71 @@ class Sieve:
 
     def _low(self, probability: float | None) -> bool:
         return probability is not None and not probability > self.threshold
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """A ready sieve, the lexicons that prompts must meet, and the weights in them."""
+
+    sieve: Sieve
+    prompt_lexicons: tuple[Lexicon, ...] = ()
+    refs: tuple[ModelRef, ...] = ()
+
+
+def load_filters(
+    options: CollectOptions, progress: Progress | None = None, *, cached: bool = True
+) -> Filters:
+    """Load the lexicons and classifiers that options name.
+
+    Without `cached` the filters keep no row on disk.
+
+    Examples
+    --------
+    >>> load_filters(CollectOptions(bots=("scripted",), filters="none")).refs
+    ()
+    """
+    sieve = Sieve(_lexicons(options.lexicons), threshold=options.threshold)
+    prompt_lexicons = _lexicons(options.prompt_lexicons)
+    found, refs = _classifiers(options, progress, cached)
+    if found:
+        sieve = replace(sieve, sufficiency=found[0], moral_content=found[1])
+    return Filters(sieve, prompt_lexicons, refs)
+
+
+def _classifiers(
+    options: CollectOptions, progress: Progress | None, cached: bool
+) -> tuple[tuple[Classifier, ...], tuple[ModelRef, ...]]:
+    """Return those for sufficiency and moral content, or none, and their weights."""
+    if options.filters == "none":
+        return (), ()
+    if options.filters == ZERO_SHOT:
+        encoder = load_encoder(options.encoder, progress, cached=cached)
+        rules = [rule.text for rule in shipped_rulebook().rules]
+        own = (ZeroShotSufficiency(encoder), ZeroShotMoralContent(encoder, rules))
+        refs = [ModelRef(one.name, one.checksum) for one in (encoder, *own)]
+        return own, tuple(refs)
+    if options.filters == "scripted":
+        experts: ExpertSet = ScriptedExperts(TASKS)
+    else:
+        experts = prepare_experts(options.filters, progress=progress)
+    return tuple(_trained(experts, task) for task in TASKS), (experts.ref,)
+
+
+def _trained(experts: ExpertSet, task: str) -> Classifier:
+    if task not in experts.tasks:
+        raise InputError(
+            f"'{experts.ref.name}' has no expert for {task}",
+            "give zero-shot, none, or a folder that 'moralscope collect-train' wrote",
+        )
+    expert = experts.expert(task)
+    if expert.labels != TASKS[task]:
+        problem = f"the expert for {task} tells {', '.join(expert.labels)}"
+        raise InputError(problem, f"it should tell {', '.join(TASKS[task])}")
+    return expert
+
+
+def _lexicons(names: Iterable[str]) -> tuple[Lexicon, ...]:
+    return tuple(load_lexicon(name) for name in names)
 
 
 def is_understandable(reply: str) -> bool:

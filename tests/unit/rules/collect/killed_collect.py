@@ -6,7 +6,7 @@ from pathlib import Path
 
 from moralscope.core.records import Candidate
 from moralscope.rules.collect import collect as job
-from moralscope.rules.collect.exchanges import Asked, Chatbot, Prompt
+from moralscope.rules.collect.chatbots import Chatbot, ChatPrompt, Prompt
 
 
 class Slow:
@@ -26,7 +26,7 @@ def main():
         prompts,
         options,
         ready=job.Filters(job.prepare(job.CollectOptions(("scripted",), filters="scripted")).sieve),
-        load=lambda name, _: Chatbot(name, bot, "plain", Asked),
+        load=lambda name, _: Chatbot(name, bot, "plain", ChatPrompt),
     )
     print(bot.asked)
 

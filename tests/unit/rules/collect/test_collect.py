@@ -14,10 +14,10 @@ import pytest
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.records import Candidate, Decoding
 from moralscope.io.run_records import record_lines
-from moralscope.rules.collect.collect import CollectOptions, collect, prepare
-from moralscope.rules.collect.exchanges import Asked, Chatbot, Prompt, by_names
+from moralscope.rules.collect.chatbots import Chatbot, ChatPrompt, Prompt, by_names, prepare_bot
+from moralscope.rules.collect.collect import collect, prepare
 from moralscope.rules.collect.files import read_prompts
-from moralscope.rules.collect.models import prepare_bot
+from moralscope.rules.options import CollectOptions
 
 from ....contracts.generator_makers import served, tiny_llama, tiny_seq2seq
 from ...models.language.test_wording import TEMPLATE
@@ -42,7 +42,7 @@ class Bot:
         return [[Candidate(self.text.format(prompt))] for prompt in prompts]
 
     def load(self, name, _options):
-        return Chatbot(name, self, "plain", Asked)
+        return Chatbot(name, self, "plain", ChatPrompt)
 
 
 def options(*bots, **given):

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.rules.collect.exchanges import CollectedExchange
+from moralscope.rules.collect.chatbots import CollectedExchange
 from moralscope.rules.collect.files import read_prompts, write_exchanges
 
 

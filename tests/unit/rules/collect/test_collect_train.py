@@ -5,11 +5,12 @@ import json
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.rules.collect.collect import CollectOptions, collect
-from moralscope.rules.collect.exchanges import Prompt
+from moralscope.rules.collect.chatbots import Prompt
+from moralscope.rules.collect.collect import collect
 from moralscope.rules.collect.filter_training import measure_filter, read_labelled, share_out
 from moralscope.rules.collect.filters import TASKS
 from moralscope.rules.collect.train import FilterOptions, train_filters
+from moralscope.rules.options import CollectOptions
 from moralscope.stories.experts import prepare_experts
 
 from ....contracts.expert_makers import tiny_bert

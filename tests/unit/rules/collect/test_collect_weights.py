@@ -3,9 +3,9 @@
 import pytest
 
 from moralscope.core.records import Decoding
-from moralscope.rules.collect.collect import CollectOptions, collect
-from moralscope.rules.collect.exchanges import Prompt
-from moralscope.rules.collect.models import prepare_bot
+from moralscope.rules.collect.chatbots import Prompt, prepare_bot
+from moralscope.rules.collect.collect import collect
+from moralscope.rules.options import CollectOptions
 
 PROMPTS = [
     "Is it okay to read my teenager's diary?",

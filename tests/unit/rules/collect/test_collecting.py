@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from moralscope.rules.collect.exchanges import (
+from moralscope.rules.collect.chatbots import (
     EMPTY,
     INSUFFICIENT,
     LONG,

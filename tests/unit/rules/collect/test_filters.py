@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from moralscope.models.encoders import load_encoder
-from moralscope.rules.collect.exchanges import MAX_REPLY, CollectedExchange
+from moralscope.rules.collect.chatbots import MAX_REPLY, CollectedExchange
 from moralscope.rules.collect.filters import (
     TASKS,
     Sieve,

@@ -1,27 +1,25 @@
-"""Exchanges from chatbots: how a prompt is put to one, what counts as its reply, what is kept.
+"""Chatbots: how a prompt is put to one, what counts as its reply, and what became of the replies.
 
-Section 4.1 and appendix A.1 of the paper (Ziems et al. 2022). Loads no model and reads no file.
+Section 4.1 and appendix A.1 of the paper (Ziems et al. 2022).
 """
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
+from moralscope.core.errors import InputError
 from moralscope.core.protocols import Generator
+from moralscope.models.language import EndpointOptions, load_generator
+from moralscope.models.language.chat_template import load_chat_template
+from moralscope.rules.options import CollectOptions
 from moralscope.rules.sanitize import clean
 
+SCRIPTED, ENDPOINT = "scripted", "openai:"
 MAX_PROMPT = 4_000  # characters: the window of a small model holds no more
 MAX_REPLY = 20_000  # characters of a cell that every reader of ours takes
-# The ten most given names for girls and for boys in the USA in 2018 (Social Security
-# Administration): the list that the paper drew from.
-NAMES = (
-    *("Emma", "Olivia", "Ava", "Isabella", "Sophia"),
-    *("Charlotte", "Mia", "Amelia", "Harper", "Evelyn"),
-    *("Liam", "Noah", "William", "James", "Oliver"),
-    *("Benjamin", "Elijah", "Lucas", "Mason", "Logan"),
-)
 EMPTY, LONG, NO_KEYWORD = "empty reply", "reply too long", "no keyword"
 INSUFFICIENT, NEUTRAL = "insufficient", "no moral content"
 # What a row may be dropped for, in the order of the steps, and the step that drops it.
@@ -31,6 +29,14 @@ STEPS = {
     INSUFFICIENT: "sufficient",
     NEUTRAL: "with moral content",
 }
+# The ten most given names for girls and for boys in the USA in 2018 (Social Security
+# Administration): the list that the paper drew from.
+NAMES = (
+    *("Emma", "Olivia", "Ava", "Isabella", "Sophia"),
+    *("Charlotte", "Mia", "Amelia", "Harper", "Evelyn"),
+    *("Liam", "Noah", "William", "James", "Oliver"),
+    *("Benjamin", "Elijah", "Lucas", "Mason", "Logan"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ChatPrompt:
     """A prompt as a model is to read it; `speakers` are the names that end a reply."""
 
     text: str
@@ -56,7 +62,7 @@ class Chatbot:
     name: str
     generator: Generator
     form: str
-    ask: Callable[[str], Asked]
+    ask: Callable[[str], ChatPrompt]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,7 @@ class CollectedExchange:
     dropped: str | None = None
 
 
-def by_names(prompt: str, seed: int) -> Asked:
+def by_names(prompt: str, seed: int) -> ChatPrompt:
     """Make a plain language model a chatbot: two people talk and the second is to answer (A.1).
 
     Which two decides a hash of prompt and seed. A prompt is put on one line, so that it can open
@@ -101,7 +107,7 @@ def by_names(prompt: str, seed: int) -> Asked:
     second = (first + 1 + digest // len(NAMES) % (len(NAMES) - 1)) % len(NAMES)
     one, other = NAMES[first], NAMES[second]
     opening = f"The following is a conversation between {one} and {other}."
-    return Asked(f"{opening}\n\n{one}: {text}\n{other}:", (one, other))
+    return ChatPrompt(f"{opening}\n\n{one}: {text}\n{other}:", (one, other))
 
 
 def seed_of(prompt: str, seed: int) -> int:
@@ -128,6 +134,51 @@ def cut_reply(text: str, speakers: Sequence[str] = ()) -> str:
     line = text.partition("\n")[0]
     ends = [place for name in speakers if (place := line.find(f"{name}:")) >= 0]
     return line[: min(ends, default=len(line))].strip()
+
+
+def bot_label(name: str) -> str:
+    """Return what exchanges call a chatbot: its name, of a folder without its place.
+
+    Examples
+    --------
+    >>> bot_label("smollm2"), bot_label("openai:my-model")
+    ('smollm2', 'openai:my-model')
+    """
+    folder = Path(name).expanduser()
+    return folder.resolve().name if is_local(name) and folder.is_dir() else name
+
+
+def prepare_bot(name: str, options: CollectOptions) -> Chatbot:
+    """Load a chatbot and find the form in which it is asked.
+
+    Examples
+    --------
+    >>> prepare_bot("scripted", CollectOptions(bots=("scripted",))).form
+    'plain'
+    """
+    served = EndpointOptions(options.endpoint, log_probabilities=False)
+    generator = load_generator(name, endpoint=served)
+    seed, label = options.seed, bot_label(name)
+    if not is_local(name):  # a server has the template
+        if options.form == "names":
+            return Chatbot(label, generator, "names", lambda prompt: by_names(prompt, seed))
+        return Chatbot(label, generator, "plain", ChatPrompt)
+    wording = load_chat_template(name)
+    form = options.form
+    if form == "auto":
+        form = "chat" if wording.has_chat else "plain" if wording.reads_first else "names"
+    if form == "chat" and not wording.has_chat:
+        raise InputError(f"'{name}' brings no chat template", "use --form names or plain")
+    asks: dict[str, Callable[[str], ChatPrompt]] = {
+        "chat": lambda prompt: ChatPrompt(wording.chat(prompt)),
+        "plain": lambda prompt: ChatPrompt(wording.plain(prompt)),
+        "names": lambda prompt: by_names(wording.plain(prompt), seed),
+    }
+    return Chatbot(label, generator, form, asks[form])
+
+
+def is_local(name: str) -> bool:
+    return name != SCRIPTED and not name.startswith(ENDPOINT)
 
 
 def count_steps(
