@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from moralscope.server.api import Token
-from moralscope.server.site.stories import _Watched
+from moralscope.server.site.chains import _WatchedGenerator
 
 from ..unit.server.site_pages import PAGES
 from .site import (
@@ -52,13 +52,13 @@ def test_a_chain_is_watched_to_its_choice(site, open_page):
 
 
 def test_long_work_shows_progress_and_can_be_cancelled(site, open_page, monkeypatch):
-    inner = _Watched.generate
+    inner = _WatchedGenerator.generate
 
     def slow(self, *given):
         time.sleep(0.7)
         return inner(self, *given)
 
-    monkeypatch.setattr(_Watched, "generate", slow)
+    monkeypatch.setattr(_WatchedGenerator, "generate", slow)
     page = open_page(f"{site}/stories")
     chain(page)
     page.locator(".tree.moral .live").first.wait_for()

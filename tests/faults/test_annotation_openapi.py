@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import (
 
 from moralscope.annotation.records import Item
 from moralscope.server.annotate import annotation_app
-from moralscope.server.limits import RateLimit
+from moralscope.server.errors import RateLimit
 from moralscope.server.running import Place
 
 from ..unit.server.annotation_site import SECRET, Guest, Site

@@ -22,9 +22,10 @@ from moralscope.cli import main
 from moralscope.core.errors import InputError, MoralscopeError, without_passwords
 from moralscope.models.store._fetch import FetchError, run_child
 from moralscope.server.api import Proxy
-from moralscope.server.api.access import HEADER, Token, read_token
-from moralscope.server.guard.policy import Guard, GuardOptions
+from moralscope.server.guard import Guard
 from moralscope.server.guard.upstream import Upstream
+from moralscope.server.options import GuardOptions
+from moralscope.server.security import HEADER, Token, read_token
 from moralscope.server.service import Service
 
 from ..contracts.generator_makers import answer_to, served
@@ -295,7 +296,7 @@ def test_a_bug_behind_the_server_is_logged_without_the_token(caplog, monkeypatch
 )
 def test_the_guards_own_key_reaches_no_client(caplog, reply, status):
     service = Service()
-    guard = Guard(service, GuardOptions("annotate", experts="scripted"))
+    guard = Guard(service, GuardOptions(action="annotate", experts="scripted"))
     chat = {"model": "m", "messages": [{"role": "user", "content": "Hi?"}], "n": 1}
     with served(with_defaults(reply)) as (url, seen), caplog.at_level(logging.DEBUG):
         proxy = Proxy(guard, Upstream(url, key=Token(KEY), seconds=5))
@@ -317,7 +318,7 @@ def test_no_redirect_takes_a_key_elsewhere(run, prompts):
         with served(turn) as (url, seen):
             code, _, err = run(*COLLECT, "--endpoint", url)
             service = Service()
-            guard = Guard(service, GuardOptions("annotate", experts="scripted"))
+            guard = Guard(service, GuardOptions(action="annotate", experts="scripted"))
             proxy = Proxy(guard, Upstream(url, key=Token(KEY), seconds=5))
             with site(proxy=proxy) as client:
                 chat = {"model": "m", "messages": [{"role": "user", "content": "Hi?"}]}

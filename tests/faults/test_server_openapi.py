@@ -18,8 +18,9 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from moralscope.server.api import Bounds, Proxy, Work, api_app
-from moralscope.server.guard.policy import Guard, GuardOptions
+from moralscope.server.guard import Guard
 from moralscope.server.guard.upstream import Upstream
+from moralscope.server.options import GuardOptions
 from moralscope.server.running import Place
 from moralscope.server.service import Service
 
@@ -52,7 +53,7 @@ def app(monkeypatch):
     upstream._client = httpx2.AsyncClient(
         transport=httpx2.MockTransport(lambda _: httpx2.Response(200, text=json.dumps(COMPLETION)))
     )
-    guard = Guard(work.service, GuardOptions("block", "scripted"))
+    guard = Guard(work.service, GuardOptions(action="block", experts="scripted"))
     place = Place(public_url="http://testserver")  # what schemathesis calls it
     made = api_app(work, place=place, proxy=Proxy(guard, upstream))
     made.router.lifespan_context = lambda _: nullcontext()  # schemathesis ends it after Python did

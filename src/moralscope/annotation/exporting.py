@@ -19,25 +19,18 @@ from moralscope.io.files import csv_bytes, escape_cell
 ROW_SCHEMA = "moralscope.annotations/1"
 PEOPLE_SCHEMA = "moralscope.annotators/1"
 SUFFIXES = {
-    "jsonl": ".jsonl",
-    "csv": ".csv",
+    **dict.fromkeys(("jsonl", "stories", "people"), ".jsonl"),
+    **dict.fromkeys(("csv", "mic", "human"), ".csv"),
     "parquet": ".parquet",
-    "mic": ".csv",
-    "stories": ".jsonl",
-    "human": ".csv",
-    "people": ".jsonl",
 }
 # Which task a shape is made of; the others are made of any.
-_TASKS = {"mic": "rule-of-thumb", "stories": "story-writing", "human": "action-yes-no"}
+TASK_OF = {"mic": "rule-of-thumb", "stories": "story-writing", "human": "action-yes-no"}
 _ALIGNMENTS = {"disagree": 0, "neither": 1, "agree": 2}  # MIC's codes
-_MIC = ("id", "Q", "A", "rot", "A_agrees", "rot-agree", "violation-severity", "moral")
-_MIC_REST = ("worker_answer", "WorkerId", "chatbot", "split")
-_HEAD = ("item", "person", "form", "stage", "submitted", "seconds", "revision")
 
 
 def check_shape(project: Project, shape: str) -> None:
     """Refuse a shape that this project's task does not have."""
-    task = _TASKS.get(shape, project.task)
+    task = TASK_OF.get(shape, project.task)
     if task != project.task:
         raise InputError(
             f"the shape '{shape}' is of the task '{task}', this project's is '{project.task}'",
@@ -48,16 +41,13 @@ def check_shape(project: Project, shape: str) -> None:
 def export_bytes(shape: str, project: Project, rows: Sequence[AnswerRow]) -> Iterator[bytes]:
     """Yield the bytes of an export; of `csv`, no spreadsheet runs a cell."""
     check_shape(project, shape)
-    if shape == "jsonl":
-        return (_json_line(row) for row in json_rows(project, rows))
-    if shape == "stories":
-        return (_json_line(row) for row in story_rows(project, rows))
+    if shape in ("jsonl", "stories"):
+        found = json_rows(project, rows) if shape == "jsonl" else story_rows(project, rows)
+        return map(_json_line, found)
     if shape == "csv":
         return _csv_bytes(flat_rows(rows), escape_cell)
-    if shape == "mic":
-        return _csv_bytes(mic_rows(rows), str)
-    if shape == "human":
-        return _csv_bytes(human_rows(rows), str)
+    if shape in ("mic", "human"):
+        return _csv_bytes(mic_rows(rows) if shape == "mic" else human_rows(rows), str)
     return iter([_parquet_bytes(flat_rows(rows))])
 
 
@@ -107,26 +97,20 @@ def flat_rows(rows: Sequence[AnswerRow]) -> list[dict[str, Any]]:
 def mic_rows(rows: Iterable[AnswerRow]) -> list[dict[str, Any]]:
     """Return rules of thumb in the columns of MIC.csv; who wrote them is a random id."""
     return [
-        dict(
-            zip(
-                (*_MIC, *_MIC_REST),
-                (
-                    f"{row.item}-{row.person}",
-                    row.texts["prompt"],
-                    row.texts["reply"],
-                    row.answer["rule"],
-                    _ALIGNMENTS[row.answer["alignment"]],
-                    row.answer["consensus"],
-                    row.answer["severity"],
-                    "|".join(row.answer.get("foundations") or ()),
-                    row.answer["revised_reply"],
-                    row.person,
-                    row.texts.get("chatbot", ""),
-                    "",
-                ),
-                strict=True,
-            )
-        )
+        {
+            "id": f"{row.item}-{row.person}",
+            "Q": row.texts["prompt"],
+            "A": row.texts["reply"],
+            "rot": row.answer["rule"],
+            "A_agrees": _ALIGNMENTS[row.answer["alignment"]],
+            "rot-agree": row.answer["consensus"],
+            "violation-severity": row.answer["severity"],
+            "moral": "|".join(row.answer.get("foundations") or ()),
+            "worker_answer": row.answer["revised_reply"],
+            "WorkerId": row.person,
+            "chatbot": row.texts.get("chatbot", ""),
+            "split": "",
+        }
         for row in rows
     ]
 
@@ -185,9 +169,15 @@ def sheet_rows(rows: Iterable[AnswerRow]) -> dict[str, list[dict[str, Any]]]:
 
 
 def _head(row: AnswerRow) -> dict[str, Any]:
-    at = datetime.fromtimestamp(row.submitted, UTC).isoformat(timespec="seconds")
-    values = (row.item, row.person, row.form, row.stage, at, round(row.seconds, 1), row.revision)
-    return dict(zip(_HEAD, values, strict=True))
+    return {
+        "item": row.item,
+        "person": row.person,
+        "form": row.form,
+        "stage": row.stage,
+        "submitted": datetime.fromtimestamp(row.submitted, UTC).isoformat(timespec="seconds"),
+        "seconds": round(row.seconds, 1),
+        "revision": row.revision,
+    }
 
 
 def _cell(value: Any) -> Any:

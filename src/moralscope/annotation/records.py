@@ -175,8 +175,8 @@ class Item:
 class Person:
     """Somebody with a token. `id` is random and stable; it alone stands in exports.
 
-    `name` is what the lead calls the person; only leads see it. `attempts_left` counts the
-    qualification tests that may still be taken.
+    It is sent whole to herself and to leads. `name` is what the lead calls the person.
+    `attempts_left` counts the qualification tests that may still be taken.
     """
 
     id: str

@@ -167,7 +167,8 @@ class Storage:
     def __init__(self, folder: Path, url: str = "", steps: Sequence[Any] = STEPS) -> None:
         self._engine = _engine(folder, url)
         self._steps = steps
-        # SQLite has one writer: waiting in line is fairer and quicker than asking again and again.
+        # SQLite has one writer: waiting in line is fairer and quicker than its own busy loop, which
+        # asks again and again and lets whoever comes at the right moment go first.
         self._turn: AbstractContextManager[Any] = nullcontext() if url else threading.Lock()
         try:
             self._migrate()
@@ -205,7 +206,7 @@ class Storage:
         problem = "the project's database cannot be opened"
         remedy = "see that it runs, and what project.yaml says of it"
         with _told(problem, remedy), self._turn, self._engine.begin() as connection:
-            if connection.dialect.name == "postgresql":
+            if connection.dialect.name == "postgresql":  # SQLite's write lock is held already
                 connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({_LOCK_KEY})"))
             METADATA.create_all(connection, tables=[META])
             done = self.version(connection)
@@ -228,7 +229,7 @@ def _told(problem: str, remedy: str) -> Iterator[None]:
     """Turn what a database refuses into an error that people can read."""
     try:
         yield
-    except exc.IntegrityError as error:
+    except exc.IntegrityError as error:  # a constraint decided between two who came at once
         raise Conflict("something else was saved first", "reload and try again") from error
     except (exc.DBAPIError, exc.TimeoutError) as error:
         raise NotSaved(f"{problem} ({_first_line(error)})", remedy) from error
@@ -293,12 +294,16 @@ def _sqlite(path: Path) -> sa.Engine:
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None  # transactions begin where we say, not the driver
+        # Transactions begin where we say, not the driver. WAL lets readers go on while one writes;
+        # FULL makes a commit wait for the disk: what is acknowledged outlives a power cut.
+        connection.isolation_level = None
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")
     def begin(connection: sa.Connection) -> None:
+        # A plain BEGIN would take the write lock at the first write only, and fail with "database
+        # is locked" if another wrote in between: what was read is stale then, waiting cannot help.
         reading = connection.get_execution_options().get(_READING)
         connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 

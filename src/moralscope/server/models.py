@@ -20,13 +20,11 @@ from moralscope.core.registry import did_you_mean
 from moralscope.models.batching import BatchCounts, Batcher, Cancelled, OutOfTime, check_patience
 from moralscope.models.encoders import load_encoder
 from moralscope.models.language import generator_refs, load_generator
+from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS
 from moralscope.models.store import Store
 from moralscope.stories.experts import STORIES, ExpertSet, prepare_experts
 
 SCRIPTED = "scripted"
-ENCODERS = ("minilm", "mpnet", "use-lite", SCRIPTED)
-EXPERTS = ("mpnet", "minilm", SCRIPTED)
-GENERATORS = ("smollm2", SCRIPTED)
 _STEP = 0.2  # seconds between two looks at whether who asked still waits
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -36,13 +34,13 @@ class NotHere(StoreError):
     """The weights are not on this machine, and a request fetches none."""
 
 
-class Kept(Generic[K, V]):
+class SingleFlightCache(Generic[K, V]):
     """The last few things that were made; each is made once, however many ask for it at a time.
 
     Examples
     --------
-    >>> kept = Kept(most=2)
-    >>> [kept.get(key, lambda: object()) is kept.get(key, lambda: object()) for key in "ab"]
+    >>> cache = SingleFlightCache(most=2)
+    >>> [cache.get(key, lambda: object()) is cache.get(key, lambda: object()) for key in "ab"]
     [True, True]
     """
 
@@ -54,6 +52,8 @@ class Kept(Generic[K, V]):
     def get(self, key: K, make: Callable[[], V]) -> V:
         """Return what is kept under the key, or make and keep it; a failure is not kept."""
         while True:
+            # The lock is held to look and to reserve, never to make: loading takes seconds, and
+            # who asks for something else must not wait for it.
             with self._lock:
                 slot = self._slots.get(key)
                 is_mine = slot is None
@@ -81,7 +81,7 @@ class Kept(Generic[K, V]):
         try:
             slot.set_result(make())
         except BaseException as error:
-            with self._lock:
+            with self._lock:  # it may have been dropped for room, and made anew by another
                 if self._slots.get(key) is slot:
                     del self._slots[key]
             slot.set_exception(error)
@@ -176,9 +176,10 @@ class Models:
     """
 
     def __init__(self) -> None:
-        self._encoders: Kept[tuple[str, bool], SharedEncoder] = Kept(2 * len(ENCODERS))
-        self._experts: Kept[tuple[str, str, bool], SharedExperts] = Kept(4 * len(EXPERTS))
-        self._generators: Kept[str, SharedGenerator] = Kept(len(GENERATORS))
+        # Large enough that nothing is ever dropped: who holds a model may still use it.
+        self._encoders = SingleFlightCache[tuple[str, bool], SharedEncoder](2 * len(ENCODERS))
+        self._experts = SingleFlightCache[tuple[str, str, bool], SharedExperts](4 * len(EXPERTS))
+        self._generators = SingleFlightCache[str, SharedGenerator](len(GENERATORS))
 
     def encoder(self, name: str, *, eight_bits: bool = False) -> SharedEncoder:
         """Return an encoder."""

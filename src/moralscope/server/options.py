@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from moralscope.core.options import Option, Options
+from moralscope.models.options import EXPERTS
 
 LOOPBACK = "127.0.0.1"
 ANNOTATE_PORT = 8765
 GUARD_ACTIONS = ("annotate", "revise", "block")
-EXPERTS = ("mpnet", "minilm", "scripted")
 Port = Annotated[int, Option("0: any free.", least=0, most=65_535)]
 PublicUrl = Annotated[
     str, Option("What people type where a proxy stands before it.", metavar="URL")
@@ -31,14 +31,15 @@ class GuardOptions(Options):
 
     Examples
     --------
-    >>> GuardOptions().guard_action
+    >>> GuardOptions().action
     'annotate'
     """
 
-    guard_action: Annotated[
+    action: Annotated[
         str,
         Option(
             "What becomes of flagged replies: annotate, revise or block.",
+            flag="--guard-action",
             choices=GUARD_ACTIONS,
             group="Guard",
         ),
@@ -46,9 +47,11 @@ class GuardOptions(Options):
     experts: Annotated[
         str, Option("The guard's experts: mpnet, minilm, scripted.", choices=EXPERTS, group="Guard")
     ] = "mpnet"
-    rulebook: Annotated[
+    rulebooks: Annotated[
         tuple[str, ...],
-        Option("The guard's rules; again for more.", metavar="FILE", group="Guard"),
+        Option(
+            "The guard's rules; again for more.", flag="--rulebook", metavar="FILE", group="Guard"
+        ),
     ] = ()
     generator: str = "smollm2"  # what writes revised replies
 

@@ -7,9 +7,12 @@ request. Knows nothing of people or jobs.
 import base64
 import hashlib
 import hmac
+import os
+import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from starlette.datastructures import MutableHeaders
@@ -18,6 +21,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moralscope.core.errors import InputError
+from moralscope.server.errors import Refused
+from moralscope.server.running import Place
 
 CSRF_HEADER = "X-CSRF-Token"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -173,3 +178,144 @@ class SecurityHeaders:
             await send(message)
 
         await self.app(scope, receive, add)
+
+
+VARIABLE = "MORALSCOPE_TOKEN_SECRET"
+FILE = ".session-secret"
+
+
+def named_secret() -> bytes | None:
+    """Return the secret that the owner named in the environment, if there is one."""
+    return os.environ.get(VARIABLE, "").encode() or None
+
+
+def kept_secret(folder: Path) -> bytes:
+    """Return the folder's own secret; it is made at the first call, readable by its owner only.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     len(kept_secret(Path(folder))), kept_secret(Path(folder)) == kept_secret(Path(folder))
+    (64, True)
+    """
+    path = folder / FILE
+    try:
+        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return _read(path)
+    except OSError as error:
+        raise InputError(f"cannot write {path} ({error.strerror})", "check the folder") from None
+    with os.fdopen(made, "wb") as file:
+        secret = secrets.token_hex(32).encode()
+        file.write(secret)
+        file.flush()
+        os.fsync(file.fileno())
+    return secret
+
+
+def _read(path: Path) -> bytes:
+    try:
+        secret = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path} ({error.strerror})", "check its owner") from None
+    if len(secret) != 64:
+        raise InputError(f"{path} is damaged", "delete it: people then join again by their links")
+    return secret
+
+
+HEADER = "X-Moralscope-Token"
+MIN_TOKEN = 16  # characters
+_MAX_FILE = 4096
+_BEARER = "bearer "
+
+
+class Unknown(Refused):
+    """Who asks has not shown the token."""
+
+    def __init__(self) -> None:
+        remedy = f"send it as 'Authorization: Bearer TOKEN' or '{HEADER}: TOKEN'"
+        super().__init__(401, "this server wants its token", remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A secret that shows itself to nobody.
+
+    Examples
+    --------
+    >>> Token("0123456789abcdef")
+    Token()
+    >>> Token("0123456789abcdef").fits("0123456789abcdef")
+    True
+    """
+
+    value: str = field(repr=False)
+
+    def fits(self, given: str) -> bool:
+        """Compare in constant time."""
+        return hmac.compare_digest(given.encode("utf-8", "replace"), self.value.encode())
+
+
+def read_token(source: str | None, what: str = "--token-from") -> Token | None:
+    """Read a token from `env:NAME` or from the first line of a file.
+
+    Examples
+    --------
+    >>> read_token(None) is None
+    True
+    """
+    if source is None:
+        return None
+    if source.startswith("env:"):
+        name = source.removeprefix("env:")
+        value = os.environ.get(name, "")
+        if not value:
+            raise InputError(f"{what}: the variable {name} is not set", "set it to the token")
+    else:
+        value = _first_line(Path(source).expanduser(), what)
+    value = value.strip()
+    if not (value.isascii() and value.isprintable()) or " " in value or len(value) < MIN_TOKEN:
+        raise InputError(
+            f"{what}: the token is too short or holds characters that no token has",
+            f"use {MIN_TOKEN} or more letters and digits, e.g. of 'openssl rand -hex 24'",
+        )
+    return Token(value)
+
+
+def _first_line(path: Path, what: str) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_FILE)
+    except OSError as error:
+        raise InputError(
+            f"{what}: {path} cannot be read ({error.strerror})", "give a file, or env:NAME"
+        ) from None
+    return (data.decode("ascii", "replace").splitlines() or [""])[0]
+
+
+def check_place(place: Place, token: Token | None) -> None:
+    """Refuse a place that would be open to others without a token."""
+    if not place.is_loopback and token is None:
+        raise InputError(
+            f"{place.host} is open to other machines and there is no token",
+            "give --token-from env:NAME or a file, or leave --host out",
+        )
+    place.check(has_secret=True)
+
+
+def bearer(request: Request) -> str:
+    """Return the token of the Authorization header, or nothing."""
+    given = request.headers.get("authorization", "")
+    return given[len(_BEARER) :].strip() if given.lower().startswith(_BEARER) else ""
+
+
+def allowed(request: Request) -> None:
+    """Refuse who may not ask; a dependency of every route but health."""
+    token: Token | None = request.app.state.token
+    if token is not None and not (
+        token.fits(bearer(request)) or token.fits(request.headers.get(HEADER, ""))
+    ):
+        raise Unknown()
+    if request.method not in SAFE_METHODS and not is_same_origin(request):
+        raise Refused(403, "a page of another site asked", "ask from a program, or from our page")

@@ -1,12 +1,11 @@
 """The jobs as a server runs them: the same records and numbers, on models that stay loaded.
 
 Everything that a request may name is a name of the catalogue or a text in the request itself; no
-path of a request is ever opened. `within` says how long a request may take and who can cancel it.
+path of a request is ever opened.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from moralscope.axes.build import build_axis
 from moralscope.axes.compare import compare
@@ -18,20 +17,10 @@ from moralscope.core.errors import InputError
 from moralscope.core.protocols import Axis, Report
 from moralscope.core.records import RunRecord
 from moralscope.io.actions import check_actions
-from moralscope.models.batching import (
-    BatchCounts,
-    Cancelled,
-    Closed,
-    OutOfTime,
-    Patience,
-    check_patience,
-    patience,
-)
 from moralscope.models.store import Progress, Store
 from moralscope.models.store.commands import ModelStatus, list_models
 from moralscope.rules.audit import (
     AuditModels,
-    AuditOptions,
     RuleIndex,
     audit,
     check_options,
@@ -39,6 +28,7 @@ from moralscope.rules.audit import (
     join_auditor,
 )
 from moralscope.rules.lint import lint_book
+from moralscope.rules.options import AuditOptions, LintOptions
 from moralscope.rules.records import AuditedReply, Exchange
 from moralscope.rules.rulebook import (
     Rulebook,
@@ -46,38 +36,13 @@ from moralscope.rules.rulebook import (
     parse_rulebook,
     shipped_rulebook,
 )
-from moralscope.rules.verdict import given_thresholds
-from moralscope.server.models import (
-    ENCODERS,
-    EXPERTS,
-    GENERATORS,
-    SCRIPTED,
-    Kept,
-    Models,
-    NotHere,
-)
+from moralscope.rules.verdict import Thresholds
+from moralscope.server.models import SCRIPTED, Models, SingleFlightCache
 from moralscope.stories.experts import RULES
-
-__all__ = [
-    "ENCODERS",
-    "EXPERTS",
-    "GENERATORS",
-    "Asked",
-    "BatchCounts",
-    "Cancelled",
-    "Closed",
-    "NotHere",
-    "OutOfTime",
-    "Patience",
-    "RulebookText",
-    "Service",
-    "fetch",
-    "within",
-]
 
 USUAL = ("minilm", "mpnet")  # what a request uses that names no model
 MAX_RULES = 2000  # of a rulebook in a request
-_AXES, _SHELVES = 16, 8  # how many are kept
+_AXES, _BOOKS = 16, 8  # how many are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,22 +70,14 @@ class RulebookText:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What an audit is asked for, beside its options: rulebooks in turn (None: ours), limits."""
+class AuditRules:
+    """What an audit judges by, beside its options: rulebooks in turn (None: ours), limits."""
 
-    rulebooks: Sequence[RulebookText | None] = ()
-    thresholds: Mapping[str, float] | None = None
+    rulebooks: tuple[RulebookText | None, ...] = ()
+    thresholds: Thresholds = field(default_factory=Thresholds)
 
 
 Books = tuple[RulebookText | None, ...]
-
-
-@contextmanager
-def within(given: Patience) -> Iterator[None]:
-    """Run a job of the service with a time limit and a way to cancel it."""
-    with patience(given):
-        check_patience()
-        yield
 
 
 def fetch(names: Iterable[str] = USUAL, progress: Progress | None = None) -> None:
@@ -151,9 +108,9 @@ class Service:
 
     def __init__(self) -> None:
         self.models = Models()
-        self._axes: Kept[AxisOptions, Axis] = Kept(_AXES)
-        self._books: Kept[Books, Rulebook] = Kept(_SHELVES)
-        self._shelves: Kept[tuple[Books, str, bool], RuleIndex] = Kept(_SHELVES)
+        self._axes = SingleFlightCache[AxisOptions, Axis](_AXES)
+        self._books = SingleFlightCache[Books, Rulebook](_BOOKS)
+        self._indexes = SingleFlightCache[tuple[Books, str, bool], RuleIndex](_BOOKS)
 
     def close(self) -> None:
         """Finish what was handed in and end the models' threads."""
@@ -192,7 +149,7 @@ class Service:
         self,
         exchanges: Sequence[tuple[str, str, str]],
         options: AuditOptions,
-        asked: Asked | None = None,
+        rules: AuditRules | None = None,
         report: Report | None = None,
         tell: Callable[[AuditedReply], None] | None = None,
     ) -> RunRecord:
@@ -202,25 +159,24 @@ class Service:
             for number, (prompt, reply, name) in enumerate(exchanges, 1)
         ]
         check_options(options)
-        models = self.auditor(options, asked or Asked())
+        models = self.auditor(options, rules or AuditRules())
         return audit(given, options, models=models, report=report, tell=tell)
 
-    def auditor(self, options: AuditOptions, asked: Asked) -> AuditModels:
+    def auditor(self, options: AuditOptions, rules: AuditRules) -> AuditModels:
         """Return an auditor on shared models."""
-        limits = given_thresholds(asked.thresholds or {}, "the request")
-        books = tuple(asked.rulebooks)
+        books = rules.rulebooks
         book = self._book(books)
         light = not options.exact
         experts = self.models.experts(options.experts, family=RULES, eight_bits=light)
         encoder = self.models.encoder(options.encoder_name, eight_bits=light)
-        shelf = self._shelves.get((books, encoder.name, light), lambda: index_rules(book, encoder))
+        index = self._indexes.get((books, encoder.name, light), lambda: index_rules(book, encoder))
         generator = self.models.generator(options.generator) if options.revise else None
-        return join_auditor(options, shelf, experts, limits, (generator, None))
+        return join_auditor(options, index, experts, rules.thresholds, (generator, None))
 
-    def lint(self, rulebooks: Sequence[RulebookText | None], encoder: str | None) -> RunRecord:
+    def lint(self, rulebooks: Sequence[RulebookText | None], options: LintOptions) -> RunRecord:
         """Lint rulebooks laid over each other."""
-        model = self.models.encoder(encoder) if encoder else None
-        return lint_book(self._book(tuple(rulebooks)), encoder=model)
+        model = self.models.encoder(options.encoder) if options.encoder else None
+        return lint_book(self._book(tuple(rulebooks)), encoder=model, seed=options.seed)
 
     def _book(self, given: Books) -> Rulebook:
         return self._books.get(given, lambda: _layered(given))

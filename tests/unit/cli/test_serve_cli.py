@@ -20,8 +20,8 @@ def typed(*words):
         (["--token-from", "env:MORALSCOPE_NO_SUCH_TOKEN"], "is not set"),
         (["--guard", "localhost:8080"], "http"),
         (["--guard", "http://me:secret@localhost/v1"], "holds a secret"),
-        (["--guard", "http://localhost:1/v1", "--guard-action", "scold"], "no guard action"),
-        (["--guard", "http://localhost:1/v1", "--rulebook", "none.yaml"], "is not a file"),
+        (["--guard", "http://localhost:1/v1", "--guard-action", "scold"], "action is 'scold'"),
+        (["--guard", "http://localhost:1/v1", "--rulebook", "none.yaml"], "none.yaml cannot be"),
         (["--guard", "http://localhost:1/v1", "--guard-key-from", "none"], "--guard-key-from"),
     ],
 )

@@ -6,9 +6,8 @@ from fastapi.testclient import TestClient
 from pydantic import BaseModel
 
 from moralscope.core.errors import InputError, StoreError
-from moralscope.server.errors import Refused
-from moralscope.server.factory import make_app
-from moralscope.server.limits import MAX_BODY, Storable
+from moralscope.server.app import make_app
+from moralscope.server.errors import MAX_BODY, Refused, Storable
 from moralscope.server.running import Place
 
 router = APIRouter()

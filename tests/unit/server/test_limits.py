@@ -1,6 +1,6 @@
 """Rates that refill, bodies that end."""
 
-from moralscope.server.limits import RateLimit
+from moralscope.server.errors import RateLimit
 
 
 class Clock:
@@ -26,7 +26,7 @@ def test_asking_how_long_takes_nothing():
 
 
 def test_strangers_do_not_fill_the_memory(monkeypatch):
-    monkeypatch.setattr("moralscope.server.limits._MAX_KEYS", 10)
+    monkeypatch.setattr("moralscope.server.errors._MAX_KEYS", 10)
     limit = RateLimit(per_second=1, burst=1, clock=Clock())
     for number in range(100):
         limit.take(str(number))

@@ -8,14 +8,17 @@ import pytest
 
 from moralscope.axes.options import ScoreOptions
 from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.options import build_options
 from moralscope.core.records import Decoding
 from moralscope.models.batching import Cancelled, OutOfTime, Patience, patience
 from moralscope.models.encoders import load_encoder
 from moralscope.models.language import load_generator
 from moralscope.rules.audit import AuditOptions, audit
+from moralscope.rules.options import LintOptions
 from moralscope.rules.records import Exchange
-from moralscope.server.models import Kept, Models, NotHere
-from moralscope.server.service import Asked, RulebookText, Service, within
+from moralscope.rules.verdict import Thresholds
+from moralscope.server.models import Models, NotHere, SingleFlightCache
+from moralscope.server.service import AuditRules, RulebookText, Service
 from moralscope.stories.experts import prepare_experts
 
 ACTIONS = ["kill people", "kill time", "help people"]
@@ -37,7 +40,7 @@ def models():
 
 
 def test_what_many_ask_for_at_once_is_made_once():
-    made, kept, start = [], Kept(4), threading.Barrier(8)
+    made, kept, start = [], SingleFlightCache(4), threading.Barrier(8)
 
     def make():
         made.append(1)
@@ -54,7 +57,7 @@ def test_what_many_ask_for_at_once_is_made_once():
 
 
 def test_a_failure_is_not_kept_and_the_longest_unused_goes():
-    kept = Kept(2)
+    kept = SingleFlightCache(2)
     with pytest.raises(InputError):
         kept.get("a", lambda: (_ for _ in ()).throw(InputError("no", "yes")))
     assert kept.get("a", lambda: 1) == 1
@@ -65,7 +68,7 @@ def test_a_failure_is_not_kept_and_the_longest_unused_goes():
 
 
 def test_who_waits_makes_it_anew_where_the_maker_gave_up():
-    kept, began, go = Kept(2), threading.Event(), threading.Event()
+    kept, began, go = SingleFlightCache(2), threading.Event(), threading.Event()
 
     def gives_up():
         began.set()
@@ -84,7 +87,7 @@ def test_who_waits_makes_it_anew_where_the_maker_gave_up():
 
 
 def test_who_waits_for_a_model_waits_no_longer_than_its_time():
-    kept, began, go = Kept(2), threading.Event(), threading.Event()
+    kept, began, go = SingleFlightCache(2), threading.Event(), threading.Event()
 
     def make():
         began.set()
@@ -156,8 +159,8 @@ def test_an_audit_is_that_of_the_job(service):
 def test_rulebooks_of_a_request_are_laid_over_ours(service):
     options = AuditOptions(experts="scripted")
     own = RulebookText("text,severity\nIt's wrong to steal from friends.,5\n", "csv")
-    alone = service.audit(GIVEN, options, Asked([own]))
-    both = service.audit(GIVEN, options, Asked([None, own]))
+    alone = service.audit(GIVEN, options, AuditRules((own,)))
+    both = service.audit(GIVEN, options, AuditRules((None, own)))
     ours = service.audit(GIVEN, options)
     rules = [record.config["rules"] for record in (alone, both, ours)]
     assert rules == [1, rules[2] + 1, rules[2]]
@@ -166,16 +169,16 @@ def test_rulebooks_of_a_request_are_laid_over_ours(service):
 def test_a_rulebook_of_a_request_is_bounded(service):
     text = "\n".join(f"It is wrong to steal {n} bikes." for n in range(2001))
     with pytest.raises(InputError, match="2,001 rules"):
-        service.lint([RulebookText(text, "txt")], None)
+        service.lint([RulebookText(text, "txt")], LintOptions())
 
 
 def test_options_of_another_axis_are_refused(service):
     with pytest.raises(InputError, match="judge axis"):
         service.score(ACTIONS, ScoreOptions(norm="Be kind.", encoder="scripted"))
     with pytest.raises(UnknownName):
-        service.audit(GIVEN, AuditOptions(experts="scripted"), Asked((), {"flagg": 0.5}))
+        build_options(Thresholds, {"flagg": 0.5})
 
 
 def test_a_job_ends_where_its_time_is_over(service):
-    with pytest.raises(OutOfTime), within(Patience(time.monotonic() - 1)):
+    with pytest.raises(OutOfTime), patience(Patience(time.monotonic() - 1)):
         service.score(ACTIONS, ScoreOptions(encoder="scripted"))

@@ -15,10 +15,9 @@ from moralscope.annotation.service import AnnotationService
 from moralscope.rules.show import RuleSearch
 from moralscope.server.annotate import api, lead, pages
 from moralscope.server.annotate.access import Access
-from moralscope.server.factory import make_app
+from moralscope.server.app import make_app
 from moralscope.server.running import Place, run
-from moralscope.server.secret import kept_secret, named_secret
-from moralscope.server.security import Sessions, Signer
+from moralscope.server.security import Sessions, Signer, kept_secret, named_secret
 
 __all__ = ["annotation_app", "serve"]
 

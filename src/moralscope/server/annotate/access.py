@@ -8,8 +8,7 @@ from starlette.requests import Request
 
 from moralscope.annotation.records import NotAllowed, Person, Session
 from moralscope.annotation.service import AnnotationService
-from moralscope.server.errors import Refused
-from moralscope.server.limits import RateLimit
+from moralscope.server.errors import RateLimit, Refused
 from moralscope.server.security import SAFE_METHODS, Sessions, is_same_origin
 
 LEAD = "lead"

@@ -6,6 +6,8 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from moralscope.annotation import records
+from moralscope.rules.show import RuleExample, RuleSearch
 from moralscope.server.annotate import schemas as s
 from moralscope.server.annotate.access import LEAD, Annotator, Anyone, access
 from moralscope.server.errors import documented
@@ -25,12 +27,8 @@ def join(request: Request, response: Response, body: s.Token) -> s.Joined:
     known = access(request)
     session = known.join(request, body.token)
     known.sessions.start(response, session.secret)
-    person = session.person
-    return s.Joined(
-        csrf=known.sessions.csrf(session.secret),
-        person=s.Me.model_validate(person),
-        next=next_page(person.role),
-    )
+    csrf, person = known.sessions.csrf(session.secret), session.person
+    return s.Joined(csrf=csrf, person=person, next=next_page(person.role))
 
 
 @router.post("/leave")
@@ -48,27 +46,27 @@ def me(caller: Anyone) -> s.Standing:
     progress = caller.service.progress(caller.person) if works else None
     return s.Standing(
         csrf=caller.csrf,
-        person=s.Me.model_validate(caller.person),
-        progress=s.Progress.model_validate(progress) if progress else None,
+        person=caller.person,
+        progress=progress,
     )
 
 
 @router.post("/consent")
-def consent(caller: Annotator, body: s.Consent) -> s.Me:
+def consent(caller: Annotator, body: s.Consent) -> records.Person:
     """Agree to take part, or decline."""
-    return s.Me.model_validate(caller.service.consent(caller.person, body.agrees))
+    return caller.service.consent(caller.person, body.agrees)
 
 
 @router.get("/test")
-def test(caller: Annotator) -> s.Test:
+def test(caller: Annotator) -> records.Test:
     """Return the questions of the open attempt."""
-    return s.Test.model_validate(caller.service.test(caller.person))
+    return caller.service.test(caller.person)
 
 
 @router.post("/test")
-def answer_test(caller: Annotator, body: s.TestAnswers) -> s.TestOutcome:
+def answer_test(caller: Annotator, body: s.TestAnswers) -> records.TestResult:
     """Answer the questions."""
-    return s.TestOutcome.model_validate(caller.service.answer_test(caller.person, body.answers))
+    return caller.service.answer_test(caller.person, body.answers)
 
 
 @router.get("/questionnaire")
@@ -78,17 +76,17 @@ def questionnaire(caller: Annotator) -> s.Questionnaire:
 
 
 @router.post("/questionnaire")
-def answer_questionnaire(caller: Annotator, body: s.AboutMe) -> s.Me:
+def answer_questionnaire(caller: Annotator, body: s.AboutMe) -> records.Person:
     """Tell about oneself; an empty answer declines."""
     person = caller.service.answer_questionnaire(caller.person, body.leaning, body.statements)
-    return s.Me.model_validate(person)
+    return person
 
 
 @router.get("/work")
 def work(caller: Annotator) -> s.NextWork:
     """Return the item one is at, or the next one."""
     found = caller.service.next_item(caller.person)
-    progress = s.Progress.model_validate(caller.service.progress(caller.person))
+    progress = caller.service.progress(caller.person)
     return s.NextWork(work=s.Work.of(found) if found else None, progress=progress)
 
 
@@ -103,21 +101,21 @@ def save_draft(caller: Annotator, assignment: s.Id, body: s.Draft) -> s.SavedDra
 def check(caller: Annotator, assignment: s.Id, body: s.Draft) -> s.Findings:
     """Say what a submission would be asked to mend."""
     found = caller.service.check(caller.person, assignment, body.answer)
-    return s.Findings(findings=[s.Finding.model_validate(each) for each in found])
+    return s.Findings(findings=list(found))
 
 
 @router.post("/work/{assignment}/submit")
-def submit(caller: Annotator, assignment: s.Id, body: s.Submission) -> s.Receipt:
+def submit(caller: Annotator, assignment: s.Id, body: s.Submission) -> records.Receipt:
     """Submit; the same submission id again changes nothing."""
     receipt = caller.service.submit(caller.person, assignment, body.submission, body.answer)
-    return s.Receipt.model_validate(receipt)
+    return receipt
 
 
 @router.put("/work/{assignment}/answer")
-def edit(caller: Annotator, assignment: s.Id, body: s.Submission) -> s.Receipt:
+def edit(caller: Annotator, assignment: s.Id, body: s.Submission) -> records.Receipt:
     """Change one's submitted answer; the earlier one is kept."""
     receipt = caller.service.edit(caller.person, assignment, body.submission, body.answer)
-    return s.Receipt.model_validate(receipt)
+    return receipt
 
 
 @router.post("/work/{assignment}/skip")
@@ -128,15 +126,15 @@ def skip(caller: Annotator, assignment: s.Id, body: s.Skip) -> s.Done:
 
 
 @router.post("/pause")
-def pause(caller: Annotator) -> s.Me:
+def pause(caller: Annotator) -> records.Person:
     """Take a break: the open item goes back, the draft is kept."""
-    return s.Me.model_validate(caller.service.pause(caller.person))
+    return caller.service.pause(caller.person)
 
 
 @router.post("/resume")
-def resume(caller: Annotator) -> s.Me:
+def resume(caller: Annotator) -> records.Person:
     """Go on after a break."""
-    return s.Me.model_validate(caller.service.resume(caller.person))
+    return caller.service.resume(caller.person)
 
 
 @router.get("/history")
@@ -148,6 +146,7 @@ def history(caller: Annotator) -> list[s.Past]:
 @router.get("/examples")
 def examples(
     request: Request, caller: Anyone, q: Annotated[s.Line, Query(min_length=1)]
-) -> list[s.Example]:
+) -> list[RuleExample]:
     """Search the project's rulebooks for examples of rules."""
-    return [s.Example.model_validate(each) for each in request.app.state.search.search(q, 8)]
+    search: RuleSearch = request.app.state.search
+    return search.search(q, 8)

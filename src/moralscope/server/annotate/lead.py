@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import FileResponse
 
+from moralscope.annotation import records
 from moralscope.annotation.agreement import agreement_so_far
 from moralscope.annotation.records import Field, Invitation
 from moralscope.annotation.service import AnnotationService
@@ -19,31 +20,9 @@ from moralscope.server.errors import Refused, documented
 router = APIRouter(prefix="/api/lead", tags=["leads"], responses=documented(401, 403, 404, 409))
 
 
-class PersonLine(s.View):
-    person: s.Me
-    submitted: int
-    staged: int
-    skipped: int
-    failed_checks: int
-    seconds: float | None
-    last_seen: float | None
-    tokens: list[str]
-
-
-class Overview(s.View):
-    items: int
-    complete: int
-    wanted: int
-    submitted: int
-    open: int
-    paused: bool
-    to_review: int
-    people: list[PersonLine]
-
-
 class ToReview(BaseModel):
     assignment: str
-    person: s.Me
+    person: records.Person
     title: str
     texts: list[s.Shown]
     answer: dict[str, object]
@@ -54,19 +33,10 @@ class ToReview(BaseModel):
 class Invited(BaseModel):
     """A new token: shown this once."""
 
-    person: s.Me
+    person: records.Person
     token: str
     token_id: str
     link: str
-
-
-class LogLine(s.View):
-    number: int
-    at: float
-    actor: str
-    action: str
-    subject: str
-    detail: str
 
 
 class Exported(BaseModel):
@@ -126,9 +96,9 @@ class AgreementCache:
 
 
 @router.get("/overview")
-def overview(caller: Lead) -> Overview:
+def overview(caller: Lead) -> records.Overview:
     """Say who did what, how long it took and which checks failed."""
-    return Overview.model_validate(caller.service.overview(caller.person))
+    return caller.service.overview(caller.person)
 
 
 @router.get("/review")
@@ -137,7 +107,7 @@ def review_queue(caller: Lead) -> list[ToReview]:
     return [
         ToReview(
             assignment=each.assignment,
-            person=s.Me.model_validate(each.person),
+            person=each.person,
             title=each.form.title,
             texts=s.shown(each.form, each.item.texts),
             answer=dict(each.answer),
@@ -168,21 +138,21 @@ def reissue(request: Request, caller: Lead, person: s.Id) -> Invited:
 
 
 @router.post("/people/{person}/admit")
-def admit(caller: Lead, person: s.Id) -> s.Me:
+def admit(caller: Lead, person: s.Id) -> records.Person:
     """Admit a reviewed person to the main stage."""
-    return s.Me.model_validate(caller.service.admit(caller.person, person))
+    return caller.service.admit(caller.person, person)
 
 
 @router.post("/people/{person}/send-back")
-def send_back(caller: Lead, person: s.Id) -> s.Me:
+def send_back(caller: Lead, person: s.Id) -> records.Person:
     """Ask a person to mend her staging answers by the feedback."""
-    return s.Me.model_validate(caller.service.send_back(caller.person, person))
+    return caller.service.send_back(caller.person, person)
 
 
 @router.post("/people/{person}/remove")
-def remove(caller: Lead, person: s.Id) -> s.Me:
+def remove(caller: Lead, person: s.Id) -> records.Person:
     """End a person's part; her answers stay."""
-    return s.Me.model_validate(caller.service.remove(caller.person, person))
+    return caller.service.remove(caller.person, person)
 
 
 @router.delete("/tokens/{token}")
@@ -207,9 +177,9 @@ def agreement(request: Request, caller: Lead) -> Agreement:
 
 
 @router.get("/log")
-def log(caller: Lead) -> list[LogLine]:
+def log(caller: Lead) -> list[records.AuditLine]:
     """Return the last lines of the audit log."""
-    return [LogLine.model_validate(line) for line in caller.service.audit_log(caller.person)]
+    return list(caller.service.audit_log(caller.person))
 
 
 @router.post("/exports")
@@ -240,7 +210,7 @@ def exports(caller: Caller) -> dict[str, Folder]:
 def _invited(request: Request, invitation: Invitation) -> Invited:
     base = request.app.state.public_url or str(request.base_url).rstrip("/")
     return Invited(
-        person=s.Me.model_validate(invitation.person),
+        person=invitation.person,
         token=invitation.token,
         token_id=invitation.token_id,
         link=f"{base}/join#{invitation.token}",

@@ -7,13 +7,14 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from moralscope.annotation.exporting import TASK_OF
 from moralscope.annotation.records import Paused, TaskForm
 from moralscope.server.annotate import lead as leads
 from moralscope.server.annotate import schemas as s
 from moralscope.server.annotate.access import LEAD, Annotator, Anyone, Caller, Lead, access
 from moralscope.server.annotate.api import next_page
+from moralscope.server.app import page
 from moralscope.server.errors import Refused
-from moralscope.server.pages import page
 
 router = APIRouter(include_in_schema=False)
 _ENDED = ("declined", "failed", "removed")
@@ -26,7 +27,6 @@ SHAPES = {
     "human": "Yes rates: what score --human reads",
     "people": "People: leaning and foundation weights",
 }
-_ONLY_OF = {"mic": "rule-of-thumb", "stories": "story-writing", "human": "action-yes-no"}
 
 
 @router.get("/")
@@ -56,7 +56,7 @@ def work(caller: Annotator) -> Response:
     if person.paused:
         return _draw(caller, "paused.html", by_lead=False)
     if person.stage == "qualification":
-        return _draw(caller, "test.html", test=s.Test.model_validate(caller.service.test(person)))
+        return _draw(caller, "test.html", test=caller.service.test(person))
     if person.questionnaire_open:
         known = s.Questionnaire.model_validate(caller.service.questionnaire())
         return _draw(caller, "questionnaire.html", known=known)
@@ -160,7 +160,7 @@ def data(caller: Lead) -> Response:
     log = caller.service.audit_log(caller.person, 100)
     files = sorted(leads.exports(caller))
     task = caller.service.project.task
-    shapes = {name: said for name, said in SHAPES.items() if _ONLY_OF.get(name, task) == task}
+    shapes = {name: said for name, said in SHAPES.items() if TASK_OF.get(name, task) == task}
     return _draw(caller, "data.html", files=files, log=log, names=names, shapes=shapes)
 
 

@@ -1,7 +1,8 @@
 """What goes over the wire: bounded bodies in, and out only what the person may see.
 
 An annotator gets the texts that the form shows and nothing else of an item: not who wrote it, not
-the columns that a blinded sheet hides.
+the columns that a blinded sheet hides. Records that hold nothing to hide (`records.Person`, …) are
+sent as they are.
 """
 
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from moralscope.annotation import records
-from moralscope.server.limits import Storable
+from moralscope.server.errors import Storable
 
 LONGEST = 20_000  # characters of one text; forms ask for far less
 
@@ -93,69 +94,18 @@ class View(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
-class Me(View):
-    """A person as she sees herself, or as a lead sees her."""
-
-    id: str
-    name: str
-    role: str
-    stage: str
-    paused: bool
-    questionnaire_open: bool
-    attempts_left: int
-
-
-class Progress(View):
-    done: int
-    skipped: int
-    left: int
-    project_paused: bool
-
-
 class Joined(BaseModel):
     """Who one is, the token for changes, and the page to go to."""
 
     csrf: str
-    person: Me
+    person: records.Person
     next: str
 
 
 class Standing(BaseModel):
     csrf: str
-    person: Me
-    progress: Progress | None
-
-
-class Choice(View):
-    value: str
-    label: str
-    help: str
-    examples: list[str]
-
-
-class Question(View):
-    id: str
-    text: str
-    choices: list[Choice]
-
-
-class Test(View):
-    __test__ = False
-
-    attempt: int
-    pass_mark: int
-    attempts_left: int
-    questions: list[Question]
-
-
-class TestOutcome(View):
-    __test__ = False
-
-    passed: bool
-    right: int
-    of: int
-    attempts_left: int
-    explanations: dict[str, str]
+    person: records.Person
+    progress: records.Progress | None
 
 
 class Statement(View):
@@ -164,9 +114,9 @@ class Statement(View):
 
 
 class Questionnaire(View):
-    leanings: list[Choice]
+    leanings: list[records.Choice]
     statements: list[Statement]
-    scale: list[Choice]
+    scale: list[records.Choice]
 
 
 class FormField(View):
@@ -175,7 +125,7 @@ class FormField(View):
     type: str
     help: str
     required: bool
-    choices: list[Choice]
+    choices: list[records.Choice]
     low: int
     high: int
     longest: int
@@ -221,7 +171,7 @@ class Work(BaseModel):
 
 class NextWork(BaseModel):
     work: Work | None
-    progress: Progress
+    progress: records.Progress
 
 
 class SavedDraft(BaseModel):
@@ -229,23 +179,8 @@ class SavedDraft(BaseModel):
     lease_until: float
 
 
-class Finding(View):
-    field: str
-    check: str
-    message: str
-    blocks: bool
-
-
 class Findings(BaseModel):
-    findings: list[Finding]
-
-
-class Receipt(View):
-    submission: str
-    saved: bool
-    repeated: bool
-    revision: int
-    findings: list[Finding]
+    findings: list[records.Finding]
 
 
 class Said(BaseModel):
@@ -283,12 +218,6 @@ class Past(BaseModel):
         )
 
 
-class Example(View):
-    text: str
-    foundations: list[str]
-    source: str
-
-
 def shown(form: records.TaskForm, texts: Mapping[str, str]) -> list[Shown]:
     """Return the item's texts that the form shows, in its order."""
     return [
@@ -304,6 +233,6 @@ def fields(form: records.TaskForm, texts: Mapping[str, str]) -> list[FormField]:
     for field in form.fields:
         fixed = FormField.model_validate(field)
         offered = [texts[name] for name in field.choices_from if texts.get(name)]
-        more = [Choice(value=each, label=each, help="", examples=[]) for each in offered]
+        more = [records.Choice(each, each) for each in offered]
         found.append(fixed.model_copy(update={"choices": fixed.choices + more}))
     return found

@@ -16,15 +16,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from moralscope.server.api import routes
-from moralscope.server.api.access import Token, Unknown, check_place
-from moralscope.server.api.metrics import Measured
+from moralscope.server.api.metrics import RequestCounter
 from moralscope.server.api.work import STATUSES, BodyTime, Bounds, Work
+from moralscope.server.app import make_app
 from moralscope.server.errors import problem
-from moralscope.server.factory import make_app
+from moralscope.server.guard import Guard
 from moralscope.server.guard import proxy as guard_routes
-from moralscope.server.guard.policy import Guard
 from moralscope.server.guard.upstream import Upstream
 from moralscope.server.running import Place, run
+from moralscope.server.security import Token, Unknown, check_place
 
 __all__ = ["Bounds", "Proxy", "Token", "Work", "api_app", "serve"]
 
@@ -76,7 +76,7 @@ def api_app(
     app = make_app("moralscope", place or Place(), _secured(routers, token), STATUSES, MAX_BODY)
     app.state.work, app.state.token, app.state.proxy = work, token, proxy
     app.add_middleware(BodyTime, seconds=min(_ARRIVAL, work.bounds.seconds))
-    app.add_middleware(Measured, metrics=work.metrics)
+    app.add_middleware(RequestCounter, metrics=work.metrics)
     app.add_exception_handler(Unknown, _unknown)
     app.router.lifespan_context = _closing
     return app

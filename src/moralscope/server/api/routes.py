@@ -8,15 +8,16 @@ from starlette.responses import PlainTextResponse, Response
 
 from moralscope.axes.options import CompareOptions, RankOptions, ScoreOptions
 from moralscope.core.records import RunRecord
-from moralscope.rules.audit import AuditOptions
-from moralscope.server.api import examples
+from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS
+from moralscope.rules.options import AuditOptions, LintOptions
+from moralscope.rules.verdict import Thresholds
 from moralscope.server.api import schemas as s
-from moralscope.server.api.access import allowed
 from moralscope.server.api.bodies import options_in
 from moralscope.server.api.metrics import CONTENT_TYPE
 from moralscope.server.api.work import NDJSON, Report, Tell, Work
 from moralscope.server.errors import documented
-from moralscope.server.service import ENCODERS, EXPERTS, GENERATORS, Asked
+from moralscope.server.security import allowed
+from moralscope.server.service import AuditRules
 from moralscope.version import __version__
 
 router = APIRouter(
@@ -34,11 +35,12 @@ server_router = APIRouter(
 )
 
 
-def _answers(example: Any, lines: str = "") -> dict[int | str, dict[str, Any]]:
+def _answers(name: str, lines: str = "") -> dict[int | str, dict[str, Any]]:
     """Document the record, and the lines where a route can answer with them."""
-    content: dict[str, Any] = {"application/json": {"example": example}}
+    content: dict[str, Any] = {"application/json": {"example": s.example_record(name)}}
     if lines:
-        content[NDJSON] = {"schema": {"type": "string"}, "example": lines}
+        example = s.example_text("lines", lines)
+        content[NDJSON] = {"schema": {"type": "string"}, "example": example}
     return {200: {"description": "The run record", "model": s.Record, "content": content}}
 
 
@@ -47,51 +49,46 @@ def _work(request: Request) -> Work:
     return work
 
 
-@router.post("/score", responses=_answers(examples.SCORE, examples.LINES), summary="Score actions")
+@router.post("/score", responses=_answers("score", "record"), summary="Score actions")
 async def score(request: Request, body: s.ScoreRequest) -> Response:
     """Score actions on a moral axis; positive is good, negative is bad.
 
     With `Accept: application/x-ndjson` the answer is a stream of lines: progress, then the record.
     """
-    work = _work(request)
+    work, options = _work(request), options_in(body, ScoreOptions, human=None)
 
     def job(report: Report, tell: Tell | None) -> RunRecord:
-        options = options_in(body, ScoreOptions)
         return work.service.score(body.actions, options, body.human, report)
 
     return await work.answer(request, job)
 
 
-@router.post(
-    "/compare", responses=_answers(examples.COMPARE, examples.LINES), summary="Compare encoders"
-)
+@router.post("/compare", responses=_answers("compare", "record"), summary="Compare encoders")
 async def compare(request: Request, body: s.CompareRequest) -> Response:
     """Score the same actions with several encoders and compare each pair of them.
 
     A gate that is not met is no error here: see `statistics.gate.met`.
     """
-    work = _work(request)
+    work, options = _work(request), options_in(body, CompareOptions)
 
     def job(report: Report, tell: Tell | None) -> RunRecord:
-        return work.service.compare(body.actions, options_in(body, CompareOptions), report)
+        return work.service.compare(body.actions, options, report)
 
     return await work.answer(request, job)
 
 
-@router.post("/rank", responses=_answers(examples.RANK, examples.LINES), summary="Rank answers")
+@router.post("/rank", responses=_answers("rank", "record"), summary="Rank answers")
 async def rank(request: Request, body: s.RankRequest) -> Response:
     """Rank candidate answers to a question by cosine similarity."""
-    work = _work(request)
+    work, options = _work(request), options_in(body, RankOptions)
 
     def job(report: Report, tell: Tell | None) -> RunRecord:
-        return work.service.rank(body.question, body.answers, options_in(body, RankOptions))
+        return work.service.rank(body.question, body.answers, options)
 
     return await work.answer(request, job)
 
 
-@router.post(
-    "/audit", responses=_answers(examples.AUDIT, examples.AUDIT_LINES), summary="Audit replies"
-)
+@router.post("/audit", responses=_answers("audit", "audit"), summary="Audit replies")
 async def audit(request: Request, body: s.AuditRequest) -> Response:
     """Audit replies: rules of thumb they keep or break, severity, consensus and a verdict.
 
@@ -100,32 +97,26 @@ async def audit(request: Request, body: s.AuditRequest) -> Response:
     `statistics.gate.met`.
     """
     work = _work(request)
-    asked = Asked(s.read_rulebooks(body.rulebooks), body.thresholds.model_dump(exclude_none=True))
-    options = AuditOptions(
-        experts=body.experts,
-        encoder=body.encoder,
-        top=body.top,
-        revise=body.revise,
-        generator=body.generator,
-        gate=body.gate,
-        seed=body.seed,
-    )
+    options = options_in(body, AuditOptions, rulebooks=())
+    thresholds = options_in(body.thresholds, Thresholds)
+    rules = AuditRules(s.read_rulebooks(body.rulebooks), thresholds)
     given = [(each.prompt, each.reply, each.id) for each in body.exchanges]
 
     def job(report: Report, tell: Tell | None) -> RunRecord:
-        return work.service.audit(given, options, asked, report, tell)
+        return work.service.audit(given, options, rules, report, tell)
 
     return await work.answer(request, job)
 
 
-@router.post("/rules/lint", responses=_answers(examples.LINT), summary="Lint a rulebook")
+@router.post("/rules/lint", responses=_answers("lint"), summary="Lint a rulebook")
 async def lint(request: Request, body: s.LintRequest) -> Response:
     """Say what a reader would object to in rulebooks: duplicates, contradictions, vague rules."""
     work = _work(request)
+    options = options_in(body, LintOptions, rulebooks=())
     books = s.read_rulebooks(body.rulebooks)
 
     def job(report: Report, tell: Tell | None) -> RunRecord:
-        return work.service.lint(books, body.encoder)
+        return work.service.lint(books, options)
 
     return await work.answer(request, job)
 
@@ -163,13 +154,15 @@ def _listed(found: Any) -> s.ModelListed:
     responses={
         200: {
             "description": "Prometheus' text form",
-            "content": {"text/plain": {"schema": {"type": "string"}, "example": examples.METRICS}},
+            "content": {
+                "text/plain": {"schema": {"type": "string"}, "example": s.example_text("metrics")}
+            },
         }
     },
 )
 def metrics(request: Request) -> Response:
     """Return counts of requests, batches and memory; no text of anybody."""
-    return Response(_work(request).text(), media_type=CONTENT_TYPE)
+    return Response(_work(request).metrics.text(), media_type=CONTENT_TYPE)
 
 
 @open_router.get("/health", summary="Is the server up?")

@@ -1,92 +1,76 @@
 """What requests may say and what answers hold: checked on the way in, documented both ways.
 
-Names are names of the catalogue. A text is bounded; nothing in it is ever read as a path.
+A request's options are those of the subject's options class (`bodies.body_of`); here stand the
+inputs beside them. A text is bounded; nothing in it is ever read as a path. The examples of the
+OpenAPI document are in `examples.json`.
 """
 
+import json
+from functools import cache, reduce
+from importlib import resources
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from moralscope.axes.options import CompareOptions, RankOptions, ScoreOptions
-from moralscope.rules.options import MAX_TOP
-from moralscope.server.api.bodies import body_of
+from moralscope.core.records import NOT_ADVICE, RUN_SCHEMA
+from moralscope.models.options import ENCODERS
+from moralscope.rules.options import AuditOptions, LintOptions
+from moralscope.rules.verdict import Thresholds
+from moralscope.server.api.bodies import RequestModel, body_of
 from moralscope.server.service import RulebookText
+from moralscope.version import __version__
 
 MAX_ACTIONS = 2000
+MAX_ENCODERS = 4  # compared in one request
 MAX_EXCHANGES = 1000
 MAX_TEXT = 100_000  # characters of a prompt or a reply
 MAX_BOOK = 500_000
 
-Encoder = Literal["minilm", "mpnet", "use-lite", "scripted"]
-Experts = Literal["mpnet", "minilm", "scripted"]
-Generator = Literal["smollm2", "scripted"]
 Action = Annotated[str, StringConstraints(min_length=1, max_length=10_000)]
+Actions = Annotated[list[Action], Field(min_length=1, max_length=MAX_ACTIONS)]
 Long = Annotated[str, StringConstraints(max_length=MAX_TEXT)]
-Gate = Annotated[str, StringConstraints(min_length=1, max_length=500)]
-Seed = Annotated[int, Field(ge=0, le=2**32 - 1, description="Seed of everything random.")]
-Unit = Annotated[float, Field(ge=0, le=1)]
-Scale = Annotated[float, Field(ge=1, le=5)]
+Book = Annotated[str, StringConstraints(min_length=1, max_length=MAX_BOOK)]
 
 
-class Asked(BaseModel):
-    """A request: unknown fields and values of another type are refused."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+def _shows(**example: Any) -> ConfigDict:
+    """Return the config of a body whose documentation shows an example."""
+    return ConfigDict(json_schema_extra={"examples": [example]})
 
 
 class ScoreRequest(body_of(ScoreOptions)):  # type: ignore[misc]
     """Actions to be scored on a moral axis."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"actions": ["kill people", "kill time"], "axis": "choice", "encoder": "minilm"}
-            ]
-        }
-    )
-    actions: Annotated[list[Action], Field(min_length=1, max_length=MAX_ACTIONS)]
-    human: Annotated[str, StringConstraints(min_length=1, max_length=MAX_BOOK)] | None = Field(
-        None, description="Ratings by people, as CSV text: action, yes, no."
-    )
+    model_config = _shows(actions=["kill people", "kill time"], axis="choice", encoder="minilm")
+    actions: Actions
+    human: Book | None = Field(None, description="Ratings by people, as CSV text: action, yes, no.")
 
 
 class CompareRequest(body_of(CompareOptions)):  # type: ignore[misc]
-    """The same actions on several encoders."""
+    """The same actions on several encoders; whether a gate holds is in statistics.gate.met."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "actions": ["kill people", "kill time", "help people"],
-                    "encoders": ["minilm", "mpnet"],
-                    "gate": "r>=0.5",
-                }
-            ]
-        }
+    model_config = _shows(
+        actions=["kill people", "kill time", "help people"],
+        encoders=["minilm", "mpnet"],
+        gate="r>=0.5",
     )
     actions: Annotated[list[Action], Field(min_length=3, max_length=MAX_ACTIONS)]
-    encoders: Annotated[list[Encoder], Field(min_length=2, max_length=4)]
+    encoders: Annotated[list[Literal[ENCODERS]], Field(max_length=MAX_ENCODERS)]  # type: ignore[valid-type]
 
 
 class RankRequest(body_of(RankOptions)):  # type: ignore[misc]
     """Candidate answers to a question."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "question": "What should I put in the toaster?",
-                    "answers": ["bread", "old pizza", "my hamster"],
-                    "encoder": "minilm",
-                }
-            ]
-        }
+    model_config = _shows(
+        question="What should I put in the toaster?",
+        answers=["bread", "old pizza", "my hamster"],
+        encoder="minilm",
     )
     question: Action
-    answers: Annotated[list[Action], Field(min_length=1, max_length=MAX_ACTIONS)]
+    answers: Actions
 
 
-class ExchangeGiven(Asked):
+class ExchangeGiven(RequestModel):
     """What a person asked and what the chatbot said."""
 
     prompt: Long = ""
@@ -94,10 +78,10 @@ class ExchangeGiven(Asked):
     id: Annotated[str, StringConstraints(max_length=200)] = ""
 
 
-class RulebookGiven(Asked):
+class RulebookGiven(RequestModel):
     """A rulebook of one's own, as text."""
 
-    text: Annotated[str, StringConstraints(min_length=1, max_length=MAX_BOOK)]
+    text: Book
     format: Literal["yaml", "csv", "txt"] = "yaml"
 
 
@@ -111,7 +95,7 @@ Rulebooks = Annotated[
 
 
 def read_rulebooks(given: list[Any]) -> tuple[RulebookText | None, ...]:
-    """Return rulebooks as the jobs take them: None is ours.
+    """Return rulebooks as the service takes them: None is ours.
 
     Examples
     --------
@@ -124,62 +108,31 @@ def read_rulebooks(given: list[Any]) -> tuple[RulebookText | None, ...]:
     )
 
 
-class ThresholdsGiven(Asked):
+class ThresholdsGiven(body_of(Thresholds)):  # type: ignore[misc]
     """Limits of an audit; one that is left out is as usual."""
 
-    applies: Unit | None = None
-    disagree: Unit | None = None
-    agree: Unit | None = None
-    flag: Unit | None = None
-    severity: Scale | None = None
-    consensus: Scale | None = None
-    gain: Unit | None = None
-    relevance: Unit | None = None
 
-
-class AuditRequest(Asked):
+class AuditRequest(body_of(AuditOptions)):  # type: ignore[misc]
     """Replies to be audited."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "exchanges": [
-                        {
-                            "prompt": "My friend told me a secret. Should I share it?",
-                            "reply": "Tell everybody, secrets are for fun.",
-                        }
-                    ]
-                }
-            ]
-        }
+    model_config = _shows(
+        exchanges=[
+            {
+                "prompt": "My friend told me a secret. Should I share it?",
+                "reply": "Tell everybody, secrets are for fun.",
+            }
+        ]
     )
     exchanges: Annotated[list[ExchangeGiven], Field(min_length=1, max_length=MAX_EXCHANGES)]
-    rulebooks: Rulebooks = []
-    experts: Experts = "mpnet"
-    encoder: Encoder | None = Field(None, description="What finds rules; else the experts' base.")
-    top: Annotated[int, Field(ge=1, le=MAX_TOP)] = 5
-    revise: bool = False
-    generator: Generator = "smollm2"
+    rulebooks: Rulebooks = Field(default_factory=list)
     thresholds: ThresholdsGiven = ThresholdsGiven()
-    gate: Gate | None = Field(
-        None, description="Limits such as flagged<=0.02; statistics.gate.met says if they hold."
-    )
-    seed: Seed = 0
 
 
-class LintRequest(Asked):
+class LintRequest(body_of(LintOptions)):  # type: ignore[misc]
     """Rulebooks to be linted."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"rulebooks": [{"text": "It's rude to stare at people.", "format": "txt"}]}
-            ]
-        }
-    )
-    rulebooks: Rulebooks = []
-    encoder: Encoder | None = Field(None, description="Compare meanings too, not words alone.")
+    model_config = _shows(rulebooks=[{"text": "It's rude to stare at people.", "format": "txt"}])
+    rulebooks: Rulebooks = Field(default_factory=list)
 
 
 class ModelUsed(BaseModel):
@@ -236,3 +189,32 @@ class Health(BaseModel):
     status: Literal["ok"] = "ok"
     version: str
     waiting: int = Field(description="Requests accepted and not yet done.")
+
+
+@cache
+def _examples() -> Any:
+    return json.loads(resources.files(__package__).joinpath("examples.json").read_text("utf-8"))
+
+
+def example_record(name: str) -> dict[str, Any]:
+    """Return the run record that the OpenAPI document shows for a route.
+
+    Examples
+    --------
+    >>> example_record("rank")["schema"]
+    'moralscope.run/1'
+    """
+    return {
+        "schema": RUN_SCHEMA,
+        "version": __version__,
+        "created": "2026-01-01T12:00:00+00:00",
+        "seed": 0,
+        "warnings": [NOT_ADVICE],
+        **_examples()["records"][name],
+    }
+
+
+def example_text(*names: str) -> str:
+    """Return the lines of text that it shows, by their place in `examples.json`."""
+    found = reduce(lambda inside, name: inside[name], names, _examples())
+    return "".join(f"{line}\n" for line in found)

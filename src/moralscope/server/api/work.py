@@ -21,9 +21,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.records import RunRecord, to_plain
 from moralscope.io.run_records import record_lines
-from moralscope.server.api.metrics import Metrics, family
+from moralscope.models.batching import OutOfTime, Patience, patience
+from moralscope.server.api.metrics import Metrics
 from moralscope.server.errors import Refused, problem, title
-from moralscope.server.service import NotHere, OutOfTime, Patience, Service, within
+from moralscope.server.models import NotHere
+from moralscope.server.service import Service
 
 NDJSON = "application/x-ndjson"
 STATUSES: dict[type[MoralscopeError], int] = {InputError: 422, NotHere: 422, OutOfTime: 504}
@@ -56,14 +58,16 @@ class Work:
     def __init__(self, service: Service, bounds: Bounds | None = None) -> None:
         self.service = service
         self.bounds = bounds or Bounds()
-        self.metrics = Metrics()
-        self.waiting = 0  # accepted and not yet done; touched by the event loop only
+        # Accepted and not yet done. Only the event loop touches it (callbacks of asyncio futures
+        # run there), so that no lock is needed and the bound is exact.
+        self.waiting = 0
         self._mean = 0.1  # seconds of a job, of late
+        self.metrics = Metrics(lambda: self.waiting, service.models.counts)
         self._pool = ThreadPoolExecutor(self.bounds.threads, "job")
 
     def close(self) -> None:
         """Finish what was accepted, then end all threads."""
-        self._pool.shutdown()
+        self._pool.shutdown()  # first: running jobs still hand work to the models
         self.service.close()
 
     async def answer(self, request: Request, job: Job) -> Response:
@@ -82,6 +86,8 @@ class Work:
             await asyncio.wait({future, watch}, return_when=asyncio.FIRST_COMPLETED)
             if not future.done():
                 given.cancelled.set()
+            # A thread cannot be stopped from outside: the job sees the flag at its next step, and
+            # its place is given to nobody before.
             return await future
         except asyncio.CancelledError:
             given.cancelled.set()
@@ -98,6 +104,7 @@ class Work:
 
         def put(**event: Any) -> None:
             line = json.dumps(to_plain(event), allow_nan=False) + "\n"
+            # The job's thread calls this, and a queue of asyncio belongs to the loop.
             loop.call_soon_threadsafe(events.put_nowait, line)
 
         def report(done: int, total: int) -> None:
@@ -122,7 +129,7 @@ class Work:
 
     def _start(self, given: Patience, job: Callable[[], Any]) -> "asyncio.Future[Any]":
         if self.waiting >= self.bounds.threads + self.bounds.queue:
-            self.metrics.refused += 1
+            self.metrics.refused.inc()
             wait = min(60.0, self.waiting * self._mean / self.bounds.threads)
             raise Refused(
                 429, "too many requests are waiting", f"try again in {math.ceil(wait + 1)} s", wait
@@ -131,51 +138,20 @@ class Work:
         began = time.monotonic()
 
         def run() -> Any:
-            with within(given):
+            # The patience is the thread's own: what the job hands to shared models waits so long.
+            with patience(given):
+                given.check()  # it may have waited for its thread too long already
                 return job()
 
         def done(future: "asyncio.Future[Any]") -> None:
             self.waiting -= 1
             self._mean += 0.1 * (time.monotonic() - began - self._mean)
             if not future.cancelled():
-                future.exception()  # looked at: who asked may be gone
+                future.exception()  # asked for, else asyncio logs that nobody did: a gone client
 
         future = asyncio.wrap_future(self._pool.submit(run))
         future.add_done_callback(done)
         return future
-
-    def text(self) -> str:
-        """Return all metrics in Prometheus' text form."""
-        counts = self.service.models.counts()
-        named = [({"kind": kind, "model": name}, found) for (kind, name), found in counts.items()]
-        return self.metrics.text(
-            [
-                *family(
-                    "moralscope_requests_waiting",
-                    "gauge",
-                    "Requests accepted and not yet done.",
-                    [("", {}, self.waiting)],
-                ),
-                *family(
-                    "moralscope_batches_total",
-                    "counter",
-                    "Batches that a model computed.",
-                    [("", labels, found.batches) for labels, found in named],
-                ),
-                *family(
-                    "moralscope_batch_items_total",
-                    "counter",
-                    "Texts, pairs or prompts in them.",
-                    [("", labels, found.items) for labels, found in named],
-                ),
-                *family(
-                    "moralscope_items_waiting",
-                    "gauge",
-                    "Texts, pairs or prompts that wait for a model.",
-                    [("", labels, found.waiting) for labels, found in named],
-                ),
-            ]
-        )
 
 
 class BodyTime:
@@ -192,6 +168,7 @@ class BodyTime:
         until, is_whole = asyncio.get_running_loop().time() + self._seconds, False
 
         async def timed() -> Message:
+            # After the body, receive() only waits for the client to go: that may take long.
             nonlocal is_whole
             async with asyncio.timeout_at(None if is_whole else until):
                 message = await receive()

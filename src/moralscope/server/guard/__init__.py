@@ -1,1 +1,137 @@
-"""A guard in front of an OpenAI-compatible chatbot: each reply is audited before it is sent."""
+"""A guard in front of a chatbot: each reply is audited, then passed on, revised or withheld.
+
+Decides what becomes of a reply and says why; knows nothing of HTTP. A reply that could not be
+judged (another language, no rule that applies) passes: the guard withholds what it can name a
+broken rule for.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.errors import InputError
+from moralscope.core.records import to_plain
+from moralscope.rules.audit import AuditOptions
+from moralscope.rules.options import SHIPPED
+from moralscope.rules.records import AuditedReply
+from moralscope.rules.rule_files import read_text
+from moralscope.rules.verdict import abstained
+from moralscope.server.options import GuardOptions
+from moralscope.server.service import AuditRules, RulebookText, Service
+
+WITHHELD = "I would rather not answer that: my reply would have broken the rule “{}”"
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """What goes out for a reply, and what is said of it.
+
+    `outcome` is passed, flagged (annotated only), revised or blocked.
+    """
+
+    text: str
+    outcome: str
+    verdict: str  # kept, flagged or abstained
+    note: Mapping[str, Any]
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether another text goes out than came in."""
+        return self.outcome in ("revised", "blocked")
+
+
+class Guard:
+    """Audits replies and decides.
+
+    Examples
+    --------
+    >>> service = Service()
+    >>> guard = Guard(service, GuardOptions(experts="scripted"))
+    >>> (found,) = guard("Hi!", ["Hello you."])
+    >>> found.text
+    'Hello you.'
+    >>> service.close()
+    """
+
+    def __init__(self, service: Service, options: GuardOptions) -> None:
+        self._service, self.options = service, options
+        self._rules = AuditRules(tuple(map(_book, options.rulebooks)))
+        self._audit = AuditOptions(
+            experts=options.experts,
+            revise=options.action == "revise",
+            generator=options.generator,
+        )
+
+    def prepare(self) -> None:
+        """Load everything now, so that the first reply does not wait for it."""
+        self._service.auditor(self._audit, self._rules)
+
+    def __call__(self, prompt: str, replies: Sequence[str]) -> list[Guarded]:
+        """Return what goes out for each reply to a prompt, in order."""
+        given = [(prompt, reply, "") for reply in replies]
+        record = self._service.audit(given, self._audit, self._rules)
+        return [self._decided(row) for row in record.results]
+
+    def _decided(self, row: AuditedReply) -> Guarded:
+        flagged = row.verdict.flag
+        verdict = "flagged" if flagged else "abstained" if abstained(row.verdict) else "kept"
+        text, outcome = row.reply, "passed"
+        if flagged:
+            text, outcome = self._replaced(row)
+        note = {
+            "outcome": outcome,
+            "verdict": to_plain(row.verdict),
+            "rules": to_plain(row.rules),
+            "revised_reply": row.revised_reply if outcome != "blocked" else None,
+        }
+        return Guarded(text, outcome, verdict, note)
+
+    def _replaced(self, row: AuditedReply) -> tuple[str, str]:
+        if self.options.action == "annotate":
+            return row.reply, "flagged"
+        if self.options.action == "revise" and row.revised_reply is not None:
+            return row.revised_reply, "revised"
+        broken = [rule for rule in row.rules if rule.alignment.label == "disagree"]
+        worst = max(broken, key=lambda rule: rule.alignment.probabilities["disagree"])
+        return WITHHELD.format(worst.text), "blocked"
+
+
+def _book(name: str) -> RulebookText | None:
+    if name == SHIPPED:
+        return None
+    path = Path(name).expanduser()
+    text = RulebookText(read_text(path), path.suffix.lower().removeprefix("."))
+    text.read()  # refused now, not at the first reply
+    return text
+
+
+def last_prompt(messages: Any) -> str:
+    """Return what the person said last in a chat; text parts of it are joined.
+
+    Examples
+    --------
+    >>> last_prompt([{"role": "user", "content": "Hi!"}, {"role": "assistant", "content": "Ho!"}])
+    'Hi!'
+    """
+    if not isinstance(messages, list):
+        raise InputError("'messages' is no list", "send messages as OpenAI's API has them")
+    for message in reversed(messages):
+        if isinstance(message, dict) and message.get("role") == "user":
+            return text_of(message.get("content"))
+    return ""
+
+
+def text_of(content: Any) -> str:
+    """Return the text of a message's content: a string, or parts of which some are text.
+
+    Examples
+    --------
+    >>> text_of([{"type": "text", "text": "Hi!"}, {"type": "image_url"}]), text_of(None)
+    ('Hi!', '')
+    """
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = (part.get("text") for part in parts if isinstance(part, dict))
+    return "\n".join(text for text in texts if isinstance(text, str))

@@ -14,10 +14,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from moralscope.core.errors import InputError, MoralscopeError
-from moralscope.server.api.access import Token, allowed, bearer
 from moralscope.server.errors import Refused, documented
-from moralscope.server.guard.policy import Guarded, last_prompt, text_of
+from moralscope.server.guard import Guarded, last_prompt, text_of
 from moralscope.server.guard.upstream import Answer, Json, UpstreamError, openai_error
+from moralscope.server.security import Token, allowed, bearer
 
 VERDICT = "X-Moralscope-Verdict"
 FIELD = "moralscope"

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from moralscope.core.errors import InputError
-from moralscope.server.api.access import Token
+from moralscope.server.security import Token
 
 MAX_ANSWER = 8_000_000  # bytes
 _HERE = ("localhost", "127.0.0.1", "::1")

@@ -12,8 +12,8 @@ from starlette.responses import Response
 
 from moralscope.server.errors import problem
 from moralscope.server.site import pages, routes
-from moralscope.server.site.runs import NoSuchRun, Runs
-from moralscope.server.site.stories import Storyteller
+from moralscope.server.site.chains import StoryChains
+from moralscope.server.site.routes import NoSuchRun, Runs
 
 __all__ = ["mount_site"]
 
@@ -33,7 +33,7 @@ def mount_site(app: FastAPI, runs: Runs | None = None) -> None:
     >>> work.close()
     """
     app.state.runs = runs or Runs()
-    app.state.storyteller = Storyteller(app.state.work.service.models)
+    app.state.chains = StoryChains(app.state.work.service.models)
     app.include_router(pages.router)
     app.include_router(routes.router)
     app.add_exception_handler(NoSuchRun, _gone)
@@ -43,7 +43,7 @@ def mount_site(app: FastAPI, runs: Runs | None = None) -> None:
     async def closing(within: FastAPI) -> AsyncIterator[None]:
         async with before(within):
             yield
-        within.state.storyteller.close()
+        within.state.chains.close()
 
     app.router.lifespan_context = closing
 

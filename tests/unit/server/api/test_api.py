@@ -9,10 +9,11 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.models.encoders.loading import encoder_names
+from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS
 from moralscope.server import service as serving
 from moralscope.server.api import Bounds, Token, schemas
-from moralscope.server.api.access import check_place, read_token
 from moralscope.server.running import Place
+from moralscope.server.security import check_place, read_token
 
 from ..api_site import ACTIONS, AUDIT, SCORE, scripted_catalogue, site
 
@@ -32,9 +33,11 @@ def lines(answer):
 
 
 def test_names_are_those_of_the_catalogue():
-    names = schemas.Encoder.__args__, schemas.Experts.__args__, schemas.Generator.__args__
-    assert names == (serving.ENCODERS, serving.EXPERTS, serving.GENERATORS)
-    assert set(serving.ENCODERS) == set(encoder_names())
+    fields = schemas.AuditRequest.model_json_schema()["properties"]
+    assert fields["experts"]["enum"] == list(EXPERTS)
+    assert fields["generator"]["enum"] == list(GENERATORS)
+    assert fields["encoder"]["anyOf"][0]["enum"] == list(ENCODERS)
+    assert set(ENCODERS) == set(encoder_names())
 
 
 def test_score_answers_with_the_run_record(client):

@@ -10,7 +10,7 @@ import pytest
 from moralscope.annotation.projects import new_project, open_project, write_project
 from moralscope.annotation.records import Item
 from moralscope.core.errors import InputError
-from moralscope.server.secret import FILE, kept_secret
+from moralscope.server.security import FILE, kept_secret
 
 SERVE = """
 import sys

@@ -10,7 +10,7 @@ import pytest
 from moralscope.core.errors import InputError
 from moralscope.rules.revision import Reviser
 from moralscope.server.api import Proxy, Token, Work
-from moralscope.server.guard.policy import WITHHELD, Guard, GuardOptions, last_prompt
+from moralscope.server.guard import WITHHELD, Guard, GuardOptions, last_prompt
 from moralscope.server.guard.upstream import Upstream
 from moralscope.server.service import Service
 
@@ -94,7 +94,7 @@ def behind(server):
 @contextmanager
 def guarded(behind, action="annotate", token=None, key=None, seconds=5.0):
     service = Service()
-    options = GuardOptions(action, experts="scripted", generator="scripted")
+    options = GuardOptions(action=action, experts="scripted", generator="scripted")
     proxy = Proxy(Guard(service, options), Upstream(behind.url, key=key, seconds=seconds))
     with site(proxy=proxy, token=token) as client:
         yield client
@@ -105,7 +105,7 @@ def guarded(behind, action="annotate", token=None, key=None, seconds=5.0):
 def texts():
     """A reply that the scripted experts pass, and one that they flag and that can be revised."""
     service = Service()
-    guard = Guard(service, GuardOptions("revise", experts="scripted", generator="scripted"))
+    guard = Guard(service, GuardOptions(action="revise", experts="scripted", generator="scripted"))
     found = {}
     for n in range(400):
         text = f"I often steal {n} bikes from my neighbours and lie about it."
@@ -367,5 +367,5 @@ def test_the_last_thing_the_person_said_is_the_prompt():
 def test_a_guard_action_that_is_none_is_refused():
     work = Work(Service())
     with pytest.raises(InputError, match="did you mean 'block'"):
-        Guard(work.service, GuardOptions("blok"))
+        Guard(work.service, GuardOptions(action="blok"))
     work.close()

@@ -3,12 +3,12 @@
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.server.site import files as page_files
-from moralscope.server.site.files import plot_styles, read_upload, shipped_experts
+from moralscope.server.site import pages
+from moralscope.server.site.pages import plot_styles, read_upload, shipped_experts
 
 
 def test_too_many_exchanges_are_refused_with_another_way(monkeypatch):
-    monkeypatch.setattr(page_files, "MOST", 1)
+    monkeypatch.setattr(pages, "MOST_EXCHANGES", 1)
     with pytest.raises(InputError, match=r"my\.csv holds 2 exchanges; .*moralscope audit FILE"):
         read_upload("my.csv", b"prompt,reply\na,b\nc,d\n")
 

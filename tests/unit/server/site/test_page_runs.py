@@ -3,8 +3,8 @@
 import pytest
 
 from moralscope.core.errors import InputError, MoralscopeError
-from moralscope.server.site import runs as page_runs
-from moralscope.server.site.runs import NoSuchRun, Runs
+from moralscope.server.site import routes
+from moralscope.server.site.routes import NoSuchRun, Runs
 
 RECORD = {
     "schema": "moralscope.run/1",
@@ -30,7 +30,7 @@ def test_a_number_that_is_none_is_kept_as_null(runs):
 
 
 def test_no_more_are_kept_than_the_limit(runs, monkeypatch):
-    monkeypatch.setattr(page_runs, "MOST", 2)
+    monkeypatch.setattr(routes, "MOST_RUNS", 2)
     runs.save(RECORD)
     runs.save(RECORD)
     with pytest.raises(InputError, match="2 runs are kept already; delete some"):

@@ -4,51 +4,47 @@ import pytest
 
 from moralscope.core.errors import UnknownName
 from moralscope.server.models import Models, NotHere
-from moralscope.server.site.stories import RECIPES, ChainAsked, Storyteller, recipe_lines
+from moralscope.server.site.chains import RECIPES, StoryChainOptions, StoryChains, recipe_lines
+from moralscope.stories.story import MoralStory
 
-ASKED = {
-    "norm": "Be kind.",
-    "situation": "Jo meets a child.",
-    "intention": "Jo wants to pass.",
-    "generator": "scripted",
-    "experts": "scripted",
-}
+STORY = MoralStory("1", "Be kind.", "Jo meets a child.", "Jo wants to pass.")
+SCRIPTED = {"generator": "scripted", "experts": "scripted"}
 
 
 @pytest.fixture
-def teller():
+def chains():
     models = Models()
-    yield Storyteller(models)
+    yield StoryChains(models)
     models.close()
 
 
-def test_every_recipe_of_the_page_needs_no_more_than_a_story(teller):
+def test_every_recipe_of_the_page_needs_no_more_than_a_story(chains):
     assert [line.name for line in recipe_lines()] == list(RECIPES)
     for name in RECIPES:
-        assert len(teller.run(ChainAsked(**ASKED, recipe=name)).results) >= 1
+        assert len(chains.run(STORY, StoryChainOptions(**SCRIPTED, recipe=name)).results) >= 1
 
 
-def test_each_target_is_told_under_its_own_number(teller):
+def test_each_target_is_told_under_its_own_number(chains):
     told = []
-    teller.run(ChainAsked(**ASKED), tell=told.append)
+    chains.run(STORY, StoryChainOptions(**SCRIPTED), tell=told.append)
     assert [event.get("item") for event in told] == [0, 0, 1, 1, None, None]
 
 
-def test_weighed_texts_come_with_the_labels_of_the_expert(teller):
+def test_weighed_texts_come_with_the_labels_of_the_expert(chains):
     told = []
-    teller.run(ChainAsked(**ASKED, count=3), tell=told.append)
+    chains.run(STORY, StoryChainOptions(**SCRIPTED, count=3), tell=told.append)
     weighed = next(event for event in told if event["event"] == "weighed")
     assert len(weighed["texts"]) == 3
     assert sum(weighed["texts"][0]["probabilities"].values()) == pytest.approx(1, abs=1e-4)
 
 
 @pytest.mark.parametrize("change", [{"recipe": "norm-synthesis"}, {"generator": "/etc"}])
-def test_other_names_are_refused(teller, change):
+def test_other_names_are_refused(chains, change):
     with pytest.raises(UnknownName):
-        teller.run(ChainAsked(**{**ASKED, **change}))
+        chains.run(STORY, StoryChainOptions(**{**SCRIPTED, **change}))
 
 
-def test_weights_that_are_not_here_are_not_fetched(teller, tmp_path, monkeypatch):
+def test_weights_that_are_not_here_are_not_fetched(chains, tmp_path, monkeypatch):
     monkeypatch.setenv("MORALSCOPE_HOME", str(tmp_path))
     with pytest.raises(NotHere, match="moralscope models pull smollm2"):
-        teller.run(ChainAsked(**{**ASKED, "generator": "stories"}))
+        chains.run(STORY, StoryChainOptions(**{**SCRIPTED, "generator": "stories"}))

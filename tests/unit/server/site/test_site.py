@@ -5,7 +5,7 @@ import json
 import pytest
 
 from moralscope.server.api import Token
-from moralscope.server.pages import FOLDER
+from moralscope.server.app import FOLDER
 
 from ..api_site import SCORE
 from ..site_pages import PAGES, whole_site

@@ -5,18 +5,21 @@ Outermost first: headers, host names, body size, errors; then routes and static 
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
 
+import jinja2
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import APIRouter, FastAPI
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from moralscope.core.errors import MoralscopeError
-from moralscope.server.errors import documented, install
-from moralscope.server.limits import MAX_BODY, BodyLimit
-from moralscope.server.pages import STATIC, page
+from moralscope.server.errors import MAX_BODY, BodyLimit, documented, install
 from moralscope.server.running import Place
 from moralscope.server.security import SecurityHeaders
 from moralscope.version import __version__
@@ -70,3 +73,57 @@ def _is_static(path: str) -> bool:
 
 def _draw(request: Request, status: int, title: str, detail: str) -> Response:
     return page("error.html", status, title=title, detail=detail, code=status)
+
+
+FOLDER = Path(__file__).parent / "page"
+STATIC = FOLDER / "static"
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    found = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(FOLDER / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters["when"] = when
+    found.filters["duration"] = duration
+    return found
+
+
+def page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """Draw a template."""
+    return HTMLResponse(_templates().get_template(template).render(values), status)
+
+
+def when(seconds: float | None) -> str:
+    """Write a time as people read it, in UTC.
+
+    Examples
+    --------
+    >>> when(0), when(None)
+    ('1970-01-01 00:00', 'never')
+    """
+    if seconds is None:
+        return "never"
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def duration(seconds: float | None) -> str:
+    """Write a duration.
+
+    Examples
+    --------
+    >>> duration(42.4), duration(130), duration(7300)
+    ('42 s', '2 min 10 s', '2 h 1 min')
+    """
+    if seconds is None:
+        return "\N{EN DASH}"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -1,25 +1,26 @@
 """A chain of experts on one story, watched: what is proposed and how it is weighed, as it happens.
 
-The record is that of `jobs.stories_chain`; watching changes no number.
+The record is that of `stories.chains.run`; watching changes no number.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from moralscope.core.errors import UnknownName
+from moralscope.core.options import Option, Options, Seed
 from moralscope.core.protocols import Classifier, Generator, Matrix, Report
 from moralscope.core.records import Candidate, Decoding, RunRecord
-from moralscope.core.registry import did_you_mean
-from moralscope.models.language import load_generator
+from moralscope.models.language import generator_refs, load_generator
+from moralscope.models.options import EXPERTS
 from moralscope.models.store import Store
-from moralscope.server.models import SCRIPTED, Kept, Models, NotHere, SharedGenerator
+from moralscope.server.models import SCRIPTED, Models, NotHere, SharedGenerator, SingleFlightCache
 from moralscope.stories.chains import load_recipe, story_fields
 from moralscope.stories.chains.run import ChainModels, ChainOptions, chain
 from moralscope.stories.experts import ExpertSet
 from moralscope.stories.story import MoralStory
 
 RECIPES = ("action-ranking", "action-abduction", "action-sample")
+TARGETS = ("both", "moral", "immoral")
 GENERATORS = ("stories", SCRIPTED)
 _BASE = "smollm2"  # what the generator 'stories' is an adapter of
 Tell = Callable[[Any], None]
@@ -34,19 +35,16 @@ class RecipeLine:
     steps: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ChainAsked:
-    """One story, and what is to be done with it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoryChainOptions(Options):
+    """What the page may say of a chain."""
 
-    norm: str
-    situation: str
-    intention: str
-    recipe: str = RECIPES[0]
-    target: str = "both"
-    generator: str = GENERATORS[0]
-    experts: str = "mpnet"
-    count: int = 4
-    seed: int = 0
+    recipe: Annotated[str, Option("Which chain.", choices=RECIPES)] = RECIPES[0]
+    target: Annotated[str, Option("Which action is written.", choices=TARGETS)] = TARGETS[0]
+    generator: Annotated[str, Option("What writes.", choices=GENERATORS)] = GENERATORS[0]
+    experts: Annotated[str, Option("What weighs it.", choices=EXPERTS)] = EXPERTS[0]
+    count: Annotated[int, Option("Texts that are proposed.", least=1, most=10)] = 4
+    seed: Seed = 0
 
 
 def recipe_lines() -> list[RecipeLine]:
@@ -65,16 +63,16 @@ def recipe_lines() -> list[RecipeLine]:
     ]
 
 
-class Storyteller:
+class StoryChains:
     """Runs chains on models that stay loaded.
 
     Examples
     --------
     >>> told = []
-    >>> asked = ChainAsked("Be kind.", "Jo meets a child.", "Jo wants to pass.",
-    ...                    generator="scripted", experts="scripted")
+    >>> story = MoralStory("1", "Be kind.", "Jo meets a child.", "Jo wants to pass.")
+    >>> options = StoryChainOptions(generator="scripted", experts="scripted")
     >>> models = Models()
-    >>> record = Storyteller(models).run(asked, tell=told.append)
+    >>> record = StoryChains(models).run(story, options, tell=told.append)
     >>> [event["event"] for event in told]
     ['proposed', 'weighed', 'proposed', 'weighed', 'row', 'row']
     >>> models.close()
@@ -82,17 +80,18 @@ class Storyteller:
 
     def __init__(self, models: Models) -> None:
         self._models = models
-        self._own: Kept[str, SharedGenerator] = Kept(1)
+        self._own = SingleFlightCache[str, SharedGenerator](1)
 
     def run(
-        self, asked: ChainAsked, report: Report | None = None, tell: Tell | None = None
+        self,
+        story: MoralStory,
+        options: StoryChainOptions,
+        report: Report | None = None,
+        tell: Tell | None = None,
     ) -> RunRecord:
         """Run a recipe on the story; `tell` gets each step's texts, then each target's row."""
-        if asked.recipe not in RECIPES:
-            raise UnknownName(
-                f"there is no chain '{asked.recipe[:60]}' here", did_you_mean(asked.recipe, RECIPES)
-            )
-        generator, experts = self._generator(asked.generator), self._models.experts(asked.experts)
+        generator = self._generator(options.generator)
+        experts = self._models.experts(options.experts)
         watch = _Watch(tell or _nobody)
 
         def step(done: int, total: int) -> None:
@@ -100,10 +99,10 @@ class Storyteller:
             if report:
                 report(done, total)
 
-        models = ChainModels(_Watched(generator, watch), _WatchedExperts(experts, watch))
-        story = MoralStory("1", asked.norm, asked.situation, asked.intention)
-        options = ChainOptions(asked.target, Decoding(count=asked.count), seed=asked.seed, block=1)
-        record = chain(asked.recipe, [story], models, options, report=step)
+        models = ChainModels(_WatchedGenerator(generator, watch), _WatchedExperts(experts, watch))
+        decoding = Decoding(count=options.count)
+        chosen = ChainOptions(options.target, decoding, seed=options.seed, block=1)
+        record = chain(options.recipe, [story], models, chosen, report=step)
         for row in record.results:
             watch.tell({"event": "row", "row": row})
         return record
@@ -114,10 +113,6 @@ class Storyteller:
             each.batcher.close()
 
     def _generator(self, name: str) -> Generator:
-        if name not in GENERATORS:
-            raise UnknownName(
-                f"there is no generator '{name[:60]}'", did_you_mean(name, GENERATORS)
-            )
         if name == SCRIPTED:
             return self._models.generator(name)
         if not Store().is_present(_BASE):
@@ -139,12 +134,12 @@ class _Watch:
         self.tell, self.item = tell, 0
 
 
-class _Watched:
+class _WatchedGenerator:
     """A `Generator` that tells what it wrote."""
 
     def __init__(self, generator: Generator, watch: _Watch) -> None:
         self.name, self.checksum = generator.name, generator.checksum
-        self.refs: Any = getattr(generator, "refs", ())
+        self.refs = generator_refs(generator)
         self._generator, self._watch = generator, watch
 
     def generate(

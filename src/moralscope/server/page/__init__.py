@@ -1,1 +1,0 @@
-"""The local page: templates and static files. No build step, nothing from the network."""
