@@ -43,7 +43,9 @@ def test_the_published_biases_give_the_published_figures():
     """Our statistics on the authors' own numbers: r = 0.73, t = 10.20, means and sds."""
     import json
 
-    from moralscope.stats import correlate, summarise, t_test
+    from moralscope.stats.correlation import correlate
+    from moralscope.stats.significance import t_test
+    from moralscope.stats.summary import summarise
     from moralscope.words.paper import load_paper
 
     path = data_file("figures/mcm_dos_donts.json")

@@ -19,19 +19,15 @@ from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Axis, AxisCard, Encoder, Report
 from moralscope.core.records import NOT_ADVICE, ActionScore, ModelRef, RunRecord
 from moralscope.io.actions import ActionList, check_actions
-from moralscope.stats import (
-    Correlation,
+from moralscope.stats.correlation import Correlation, correlate, kendall, spearman
+from moralscope.stats.gates import Gate, GateResult, check_gate, parse_gate
+from moralscope.stats.significance import (
     PairedDifferences,
-    correlate,
     holm,
-    kendall,
     minimum_detectable_effect,
     paired_differences,
-    spearman,
-    without_column_effects,
-    z_scores,
 )
-from moralscope.stats.gates import Gate, GateResult, check_gate, parse_gate
+from moralscope.stats.summary import without_column_effects, z_scores
 
 MIN_ACTIONS = 3
 LEVEL = 0.05

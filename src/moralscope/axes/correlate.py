@@ -17,7 +17,9 @@ from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Encoder, WordVectors
 from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
 from moralscope.models.encoders import load_encoder
-from moralscope.stats import correlate, summarise, t_test
+from moralscope.stats.correlation import correlate
+from moralscope.stats.significance import t_test
+from moralscope.stats.summary import summarise
 from moralscope.words.association import WordAssociation
 from moralscope.words.valence import read_lists
 from moralscope.words.vectors import load_vectors

@@ -14,7 +14,7 @@ from moralscope.axes.build import EXACT
 from moralscope.axes.direction.paper import load_paper
 from moralscope.core.protocols import Axis
 from moralscope.core.records import RunRecord
-from moralscope.stats import spearman
+from moralscope.stats.correlation import spearman
 
 _MOST = 200  # actions that are scored both ways
 _LEAST = 50  # with fewer, actions of the papers join them: two ranks tell nothing

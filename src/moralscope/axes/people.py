@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from moralscope.axes.ratings import POOLED, Ratings, read_ratings
 from moralscope.core.errors import InputError
 from moralscope.core.records import ActionScore
-from moralscope.stats import Correlation, correlate, percentile_interval, spearman
+from moralscope.stats.correlation import Correlation, correlate, spearman
+from moralscope.stats.intervals import percentile_interval
 
 _DRAWS = 2000
 Floats = NDArray[np.float64]

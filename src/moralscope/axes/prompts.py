@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from moralscope.axes.templates import Template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder, Report
-from moralscope.stats import crossed_bootstrap, percentile_interval, resample_weights
+from moralscope.stats.intervals import crossed_bootstrap, percentile_interval, resample_weights
 
 _BLOCK = 256  # actions whose questions are in memory at once
 Floats = NDArray[np.float64]

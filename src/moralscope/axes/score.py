@@ -14,7 +14,7 @@ from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Axis, Encoder, Report
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.actions import ActionList, check_actions
-from moralscope.stats import summarise
+from moralscope.stats.summary import summarise
 
 DEMO_ACTIONS = (
     "kill people",

@@ -152,14 +152,16 @@ def where_data(
 ) -> None:
     """Say where a data set comes from, under which terms, and where its files go."""
     from moralscope.cli.output import clean, out
+    from moralscope.core.records import to_plain
     from moralscope.models.store.data_cards import where_data
 
     row = where_data(name)
     if options.json:
         _print_json(row)
         return
+    found = to_plain(row)
     for key in ("about", "source", "licence", "citation", "folder", "state", "notes"):
-        out.print(clean(f"{key + ':':<10}{getattr(row, key)}"), soft_wrap=True)
+        out.print(clean(f"{key + ':':<10}{found[key]}"), soft_wrap=True)
 
 
 @data_app.command("verify")

@@ -229,16 +229,14 @@ def _words(title: str, left: "Sequence[WordRow]", right: "Sequence[WordRow]") ->
     """Lay out two lists side by side; the WEAT columns only where there is a WEAT value."""
     from moralscope.cli.output import plain_table
 
-    fields = ["ours", "paper", "weat_ours", "weat_paper"]
-    if not any(row.weat_ours or row.weat_paper for row in (*left, *right)):
-        fields = fields[:2]
-    titles = ["word", *(name.replace("weat_", "WEAT, ") for name in fields)]
+    weat = any(row.weat_ours or row.weat_paper for row in (*left, *right))
+    titles = ["word", "ours", "paper", *(["WEAT, ours", "WEAT, paper"] if weat else [])]
     table = plain_table(*titles, *(f"{name} " for name in titles), title=title)
     for pair in zip(left, right, strict=True):
         cells: list[str] = []
         for row in pair:
-            values = [getattr(row, name) for name in fields]
-            cells += [row.word, *("" if value is None else f"{value:+.3f}" for value in values)]
+            values = [row.ours, row.paper, *([row.weat_ours, row.weat_paper] if weat else [])]
+            cells += [row.word, *(_number(value) for value in values)]
         table.add_row(*cells)
     return table
 

@@ -276,10 +276,11 @@ def valence_table(found: Any) -> "Table":
     table = plain_table("figure", "ours", *(["paper"] if paper else []), title=f"valence by {name}")
     for key, label in (("all_words", "all words"), ("rated_only", "rated only")):
         ours, printed = found[key], paper[key] if paper else None
-        for side, who in (("dos", "dos"), ("donts", "don'ts")):
-            row = [_spread(getattr(ours, side), getattr(ours, side).population_sd)]
-            if printed:
-                row.append(_spread(getattr(printed, side), getattr(printed, side).sd))
+        theirs = (printed.dos, printed.donts) if printed else (None, None)
+        for who, side, other in zip(("dos", "don'ts"), (ours.dos, ours.donts), theirs, strict=True):
+            row = [_spread(side, side.population_sd)]
+            if other:
+                row.append(_spread(other, other.sd))
             table.add_row(f"{label}, {who}: mean (population sd), n", *row)
         row = [_number(ours.test.t, ".2f") + ours.test.stars]
         table.add_row(f"{label}: t", *row, *([f"{printed.t:.2f}***"] if printed else []))

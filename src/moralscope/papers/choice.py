@@ -26,7 +26,9 @@ from moralscope.io.run_records import model_refs
 from moralscope.models.encoders import load_encoders
 from moralscope.models.store import Progress, data_file
 from moralscope.papers.options import EncodersOptions
-from moralscope.stats import Correlation, Summary, TTest, correlate, summarise, t_test
+from moralscope.stats.correlation import Correlation, correlate
+from moralscope.stats.significance import TTest, t_test
+from moralscope.stats.summary import Summary, summarise
 from moralscope.words.association import WordAssociation
 from moralscope.words.extract import extract
 from moralscope.words.paper import ChoicePaper, load_paper

@@ -26,7 +26,7 @@ from moralscope.models.encoders import load_encoders
 from moralscope.models.store import Progress
 from moralscope.papers.choice import VECTORS, our_weat, published_weat
 from moralscope.papers.options import EncodersOptions
-from moralscope.stats import Correlation, correlate, spearman
+from moralscope.stats.correlation import Correlation, correlate, spearman
 from moralscope.words.paper import load_paper as load_choice_paper
 from moralscope.words.vectors import load_vectors
 
@@ -252,8 +252,9 @@ def _table9_agreement(
     found = {}
     for part, listed in rows.items():
         ours = {row.action: row.ours for row in listed}
-        for name in PRINTED:
-            printed = {row.action: -getattr(row, name) for row in listed}
+        for name, column in (("bert", [r.bert for r in listed]), ("use", [r.use for r in listed])):
+            pairs = zip(listed, column, strict=True)
+            printed = {row.action: -value for row, value in pairs if value is not None}
             found[f"{name} {part}"] = _rank(ours, printed, seed)
     return found
 

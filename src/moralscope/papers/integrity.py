@@ -9,6 +9,7 @@ another's: retrieval is trained on each chatbot's part, generated rules are test
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,7 @@ def predictions(experts: AttributeExperts) -> dict[str, dict[str, Predict]]:
     def of(name: str) -> Predict:
         def predict(rows: Sequence[Annotation]) -> list[Any]:
             asked = [RuleQuery(row.rule, row.exchange) for row in rows]
-            return [getattr(one, name) for one in attributes(asked, models=experts).results]
+            return [attrgetter(name)(one) for one in attributes(asked, models=experts).results]
 
         return predict
 
@@ -270,14 +271,16 @@ def _people(annotations: Sequence[Annotation], seed: int) -> dict[str, SampleInt
     pairs = [(rows[0], rows[1]) for rows in groups.values() if len(rows) > 1]
     others = {id(first): second for first, second in pairs}
 
-    def other(name: str) -> Predict:
-        scale = SCALES[name].merge if name in SCALES else lambda value: value
-        return lambda rows: [scale(getattr(others[id(row)], name)) for row in rows]
-
     found: dict[str, SampleInterval] = {}
     for name in ("severity", "consensus", "alignment", "foundations"):
-        rows = [first for first, second in pairs if getattr(second, name) is not None]
-        found |= measure_attributes(rows, {name: other(name)}, seed=seed)
+        judged = attrgetter(name)
+        scale = SCALES[name].merge if name in SCALES else lambda value: value
+
+        def other(rows: Sequence[Annotation], judged: Any = judged, scale: Any = scale) -> Any:
+            return [scale(judged(others[id(row)])) for row in rows]
+
+        rows = [first for first, second in pairs if judged(second) is not None]
+        found |= measure_attributes(rows, {name: other}, seed=seed)
     return found
 
 

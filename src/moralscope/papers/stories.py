@@ -54,7 +54,6 @@ _JUDGED = {
     "plausibility": "plausibility_share",
     "relevance": "relevance_share",
 }
-_COLUMNS = (("BLEU", "bleu", "bleu"), ("ROUGE-L", "rouge_l", "rougeL"))
 _SIDES = ("total", *ORIENTATIONS)
 
 
@@ -276,8 +275,8 @@ def _rows(number: int, scores: Sequence[TextScores]) -> Iterator[PaperRow]:
 
 def _cells(label: str, paper: PaperText | None, score: TextScores | None) -> Iterator[PaperRow]:
     metrics = score.metrics if score else {}
-    for column, printed, ours in _COLUMNS:
-        value = getattr(paper, printed) if paper else None
+    bleu, rouge = (paper.bleu, paper.rouge_l) if paper else (None, None)
+    for column, ours, value in (("BLEU", "bleu", bleu), ("ROUGE-L", "rougeL", rouge)):
         yield paper_row(label, column, metrics.get(ours, {}).get("total"), value)
     diversity = metrics.get("diversity", {}).get("total")
     if diversity or (paper and paper.diversity is not None):

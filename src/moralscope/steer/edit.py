@@ -29,7 +29,7 @@ from moralscope.io.run_records import check_writable, model_refs
 from moralscope.models.encoders import load_encoder
 from moralscope.models.encoders.edited import Edit, EditedEncoder, save_edit
 from moralscope.models.store import data_file
-from moralscope.stats import Correlation, correlate
+from moralscope.stats.correlation import Correlation, correlate
 from moralscope.steer.linear import (
     answer_differences,
     leakage,

@@ -30,7 +30,7 @@ from moralscope.io.documents import read_document
 from moralscope.io.run_records import check_writable, model_refs
 from moralscope.io.tables import Layout, Table
 from moralscope.models.encoders import load_encoder
-from moralscope.stats import correlate
+from moralscope.stats.correlation import correlate
 from moralscope.stats.summary import unit_rows
 from moralscope.steer.linear import Taught, teach_direction
 from moralscope.steer.options import TeachOptions

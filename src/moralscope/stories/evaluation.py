@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from moralscope.core.protocols import Classifier
 from moralscope.core.records import Interval
-from moralscope.stats import percentile_interval, resample_weights
 from moralscope.stats.calibration import (
     ReliabilityBin,
     expected_calibration_error,
     negative_log_likelihood,
     reliability_bins,
 )
+from moralscope.stats.intervals import percentile_interval, resample_weights
 from moralscope.stats.significance import mcnemar
 from moralscope.stories.story import MoralStory
 from moralscope.stories.tasks import ClassificationTask, Sample, samples

@@ -12,7 +12,7 @@ from moralscope.core.options import chosen_options
 from moralscope.core.protocols import WordVectors
 from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
 from moralscope.io.actions import ActionList, check_actions
-from moralscope.stats import summarise
+from moralscope.stats.summary import summarise
 from moralscope.words.association import WordAssociation, weat
 from moralscope.words.options import PLURAL, AssociateOptions
 from moralscope.words.vectors import load_vectors
@@ -108,7 +108,7 @@ def associate(
                 note
                 for name, lost in set_missing.items()
                 for note in _missing_note(
-                    f"of {len(getattr(chosen, name))} {name} words of {chosen.name}", lost
+                    f"of {len(chosen.lists[name])} {name} words of {chosen.name}", lost
                 )
             ),
             *_own_set_note(listed, chosen, model),
@@ -228,7 +228,7 @@ def _notes(sets: WordSets, row: WeatRow) -> list[str]:
     if row.problem:
         return [f"{row.name} could not be run: {row.problem}"]
     lost = [
-        f"{len(words)} of {len(getattr(sets, name))} in {name}"
+        f"{len(words)} of {len(sets.lists[name])} in {name}"
         for name, words in row.missing.items()
         if words
     ]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import WordVectors
-from moralscope.stats import percentile_interval, resample_weights
+from moralscope.stats.intervals import percentile_interval, resample_weights
 
 PERMUTATIONS = 10_000
 _BLOCK = 4096
@@ -239,8 +239,9 @@ def weat(
     refuse_overlap(sets.x, sets.y, "x", "y")
     refuse_overlap(sets.positive, sets.negative, "positive", "negative")
     rows, missing = {}, {}
-    for name in ("x", "y", "positive", "negative"):
-        rows[name], missing[name] = known_rows(vectors, getattr(sets, name), name)
+    lists = {"x": sets.x, "y": sets.y, "positive": sets.positive, "negative": sets.negative}
+    for name, words in lists.items():
+        rows[name], missing[name] = known_rows(vectors, words, name)
     axis = rows["positive"].mean(axis=0) - rows["negative"].mean(axis=0)
     x, y = rows["x"] @ axis, rows["y"] @ axis
     if np.ptp(np.concatenate([x, y])) == 0:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from moralscope.stats import Summary
+from moralscope.stats.summary import Summary
 
 
 @dataclass(frozen=True, slots=True)

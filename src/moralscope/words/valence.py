@@ -21,7 +21,8 @@ from moralscope.core.records import ModelRef, RunRecord
 from moralscope.io.actions import read_actions
 from moralscope.io.tables import Layout, Table
 from moralscope.models.store import data_file
-from moralscope.stats import Summary, TTest, summarise, t_test
+from moralscope.stats.significance import TTest, t_test
+from moralscope.stats.summary import Summary, summarise
 from moralscope.words.options import ListOptions, ValidateOptions
 from moralscope.words.paper import load_paper
 

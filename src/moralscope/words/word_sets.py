@@ -46,6 +46,11 @@ class WordSets:
     about: str = ""
     published: Mapping[str, Published] = field(default_factory=dict)
 
+    @property
+    def lists(self) -> Mapping[str, tuple[str, ...]]:
+        """The four sets by name."""
+        return dict(zip(_LISTS, (self.positive, self.negative, self.x, self.y), strict=True))
+
     def lowered(self) -> "WordSets":
         """Return the sets in lower case; words that become the same are kept once a set.
 

@@ -15,7 +15,7 @@ from moralscope.core.records import ActionScore, to_plain
 from moralscope.io.actions import ActionList
 from moralscope.io.run_records import model_refs
 from moralscope.models.encoders import load_encoder
-from moralscope.stats import holm
+from moralscope.stats.significance import holm
 
 ACTIONS = [f"do thing {place:02d}" for place in range(30)]
 PROMPTS = load_template("moral").prompts

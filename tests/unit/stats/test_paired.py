@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from moralscope.stats import (
-    holm,
-    minimum_detectable_effect,
-    paired_differences,
-    without_column_effects,
-    z_scores,
-)
+from moralscope.stats.significance import holm, minimum_detectable_effect, paired_differences
+from moralscope.stats.summary import without_column_effects, z_scores
 
 rng = np.random.default_rng(5)
 

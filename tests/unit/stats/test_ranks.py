@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from moralscope.stats import kendall, spearman
-from moralscope.stats.correlation import _spearman_of, _tau_draws, resampled_places
+from moralscope.stats.correlation import (
+    _spearman_of,
+    _tau_draws,
+    kendall,
+    resampled_places,
+    spearman,
+)
 
 rng = np.random.default_rng(11)
 CONTINUOUS = rng.normal(size=(2, 60)) + np.linspace(0, 2, 60)

@@ -4,16 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from moralscope.stats import (
-    Summary,
-    correlate,
-    crossed_bootstrap,
-    percentile_interval,
-    resample_weights,
-    summarise,
-    t_test,
-    t_test_from_summaries,
-)
+from moralscope.stats.correlation import correlate
+from moralscope.stats.intervals import crossed_bootstrap, percentile_interval, resample_weights
+from moralscope.stats.significance import t_test, t_test_from_summaries
+from moralscope.stats.summary import Summary, summarise
 from moralscope.words.paper import load_paper
 
 rng = np.random.default_rng(7)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from moralscope.stats import summarise
 from moralscope.stats.streams import Extremes, Frequent, Histogram, Moments
+from moralscope.stats.summary import summarise
 
 VALUES = np.random.default_rng(0).normal(3.0, 0.5, 10_000)
 

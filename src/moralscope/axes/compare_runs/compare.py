@@ -32,8 +32,8 @@ from moralscope.core.records import NOT_ADVICE, RunRecord
 from moralscope.core.registry import did_you_mean
 from moralscope.rules.audit import NOT_AUTHORITY
 from moralscope.rules.records import FOUNDATIONS
-from moralscope.stats import holm, paired_differences
 from moralscope.stats.gates import Gate, GateResult, check_gate, parse_gate
+from moralscope.stats.significance import holm, paired_differences
 
 LEVEL = 0.05
 FIGURES: Mapping[str, str] = {

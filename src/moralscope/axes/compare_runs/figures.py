@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.stats import Correlation, paired_differences, spearman
-from moralscope.stats.correlation import undefined
+from moralscope.stats.correlation import Correlation, spearman, undefined
 from moralscope.stats.intervals import wilson
-from moralscope.stats.significance import mcnemar
+from moralscope.stats.significance import mcnemar, paired_differences
 from moralscope.stats.streams import (
     Extremes,
     MeanOf,

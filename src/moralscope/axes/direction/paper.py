@@ -10,7 +10,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from moralscope.stats import Summary
+from moralscope.stats.summary import Summary
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from moralscope.io.run_records import write_record
 from moralscope.rules.audit_statistics import audit_statistics
 from moralscope.rules.records import Alignment, AuditedReply, RuleFinding, Verdict
 from moralscope.rules.verdict import Thresholds
-from moralscope.stats import summarise
+from moralscope.stats.summary import summarise
 
 PROMPTS = ["Is it okay to {}?", "Should I {}?", "May I {}?", "Shall I {}?"]
 
