@@ -10,6 +10,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Classifier, Encoder, Generator
 from moralscope.core.records import ModelRef, RunRecord
+from moralscope.models.classifiers import Experts
 from moralscope.models.encoders import load_encoder
 from moralscope.models.language import generator_refs, load_generator
 from moralscope.models.store import Progress
@@ -26,13 +27,13 @@ from moralscope.rules.audit_statistics import (
 )
 from moralscope.rules.auditor import Auditor
 from moralscope.rules.options import AuditOptions
-from moralscope.rules.records import AuditedReply, Exchange
+from moralscope.rules.records import AuditedReply, Exchange, first_notes
 from moralscope.rules.retrieval import Retriever
 from moralscope.rules.revision import Reviser
 from moralscope.rules.rule_writer import RuleWriter
 from moralscope.rules.rulebook import Rulebook, load_layers
 from moralscope.rules.verdict import Thresholds, read_thresholds
-from moralscope.stats.gates import Gate, GateResult, check_gate, parse_gate
+from moralscope.stats.gates import Gate, check_gate, parse_gate
 from moralscope.stories.experts import RULES, ExpertSet, prepare_experts
 
 __all__ = ["AuditModels", "AuditOptions", "Auditor", "audit", "check_options", "prepare_auditor"]
@@ -48,7 +49,6 @@ _ADAPTED = (
     "its probabilities as a ranking"
 )
 _BLOCK = 64  # replies that are audited at once
-_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def prepare_auditor(options: AuditOptions, progress: Progress | None = None) -> 
     Examples
     --------
     >>> models = prepare_auditor(AuditOptions(experts="scripted"))
-    >>> [audit.reply for audit in models.auditor([Exchange("Hi!", "Hello you.")])]
+    >>> [audit.reply for audit in models.auditor.audit([Exchange("Hi!", "Hello you.")])]
     ['Hello you.']
     """
     check_options(options)
@@ -136,13 +136,13 @@ def join_auditor(
         "rules": len(book.rules),
         "experts": experts.ref.name,
         "encoder": encoder.name,
-        "bits": getattr(experts, "bits", 32),
+        "bits": experts.bits if isinstance(experts, Experts) else 32,
         "top": options.top,
         "revise": options.generator if revises else None,
         "generate": options.writer if writes else None,
         "thresholds": asdict(limits),
     }
-    return AuditModels(auditor, refs, config, [*warnings, *_some(book.warnings)])
+    return AuditModels(auditor, refs, config, [*warnings, *first_notes(book.warnings)])
 
 
 def check_options(options: AuditOptions, *, paired: bool = False) -> Gate | None:
@@ -225,7 +225,7 @@ def audit(
             **found,
             "seconds": seconds,
             "against": paired,
-            "gate": _gate(gate, figures(found, paired)),
+            "gate": check_gate(gate, {"": figures(found, paired)}) if gate else None,
         },
         warnings=[NOT_AUTHORITY, *ready.warnings, *notes],
     )
@@ -249,17 +249,11 @@ def _work(
             notes += [f"reply {row.id[:60]}: {note}" for note in each.notes]
             refusals.update([each.refusal] if each.refusal else [])
         step(len(results))
-    told = _some(notes)
+    told = first_notes(notes)
     if refusals:
         parts = ", ".join(f"{count:,} because {why}" for why, count in refusals.most_common())
         told.append(f"{refusals.total():,} of {len(results):,} replies were not judged: {parts}")
     return results, told
-
-
-def _some(lines: Sequence[str]) -> list[str]:
-    """Return the first lines and how many more there are."""
-    more = len(lines) - _NAMED
-    return [*lines[:_NAMED], *([f"and {more:,} more such notes"] if more > 0 else [])]
 
 
 def _step(report: Report | None, before: int, total: int) -> Callable[[int], None]:
@@ -270,7 +264,3 @@ def _source(exchanges: Exchanges | None) -> str | None:
     if exchanges is None:
         return None
     return str(exchanges.path) if isinstance(exchanges, ExchangeFile) else "given"
-
-
-def _gate(gate: Gate | None, found: Mapping[str, float]) -> GateResult | None:
-    return None if gate is None else check_gate(gate, {"": found})

@@ -102,10 +102,6 @@ class Auditor:
     writer: Finds | None = None
     top: int = TOP
 
-    def __call__(self, exchanges: Sequence[Exchange]) -> list[AuditedReply]:
-        """Audit replies: the same as `audit`."""
-        return self.audit(exchanges)
-
     def audit(self, exchanges: Sequence[Exchange]) -> list[AuditedReply]:
         """Return one audit a reply, in order."""
         return [each.audit for each in self.examine(exchanges)]

@@ -23,13 +23,12 @@ from moralscope.models.store import Progress
 from moralscope.rules.attributes import Attributes
 from moralscope.rules.audit_files import ExchangeFile, blocks
 from moralscope.rules.options import GenerateOptions
-from moralscope.rules.records import Exchange, GeneratedRule
+from moralscope.rules.records import Exchange, GeneratedRule, first_notes
 from moralscope.rules.rule_writer import DECODINGS, LeftOut, RuleWriter, WrittenRules
 from moralscope.rules.rulebook import NOT_LAW, load_layers
 
 ESTIMATED = "severity, consensus and foundations are estimates from like rules of the rulebook"
 _BLOCK = 64  # exchanges whose rules are written at once
-_NAMED = 5
 
 Report = Callable[[int, int], None]
 Exchanges = Sequence[Exchange] | ExchangeFile
@@ -140,7 +139,7 @@ def generate_rules(
         models=list(ready.refs),
         results=results,
         statistics={**_counts(results), "seconds": seconds},
-        warnings=[NOT_LAW, ESTIMATED, *notes[:_NAMED], *_more(len(notes) - _NAMED)],
+        warnings=[NOT_LAW, ESTIMATED, *first_notes(notes)],
     )
 
 
@@ -183,7 +182,3 @@ def _counts(results: Sequence[GeneratedRules]) -> dict[str, Any]:
         "left_out": sum(len(row.left_out) for row in results),
         "refusals": dict(Counter(row.refusal for row in results if row.refusal)),
     }
-
-
-def _more(count: int) -> list[str]:
-    return [f"and {count:,} more such notes"] if count > 0 else []

@@ -4,7 +4,6 @@ Classes that end in Input hold what only the command line says of the data: whic
 columns. The functions take the data itself.
 """
 
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -437,10 +436,9 @@ class CollectOptions(Options):
             raise InputError("no chatbot was named", "name one, e.g. --bot smollm2")
         if not 0 <= self.threshold < 1:
             raise InputError(f"threshold is {self.threshold}", "give 0 to below 1")
-        for name in ("lexicons", "prompt_lexicons"):
-            given: tuple[str, ...] = getattr(self, name)
+        for name, given in (("lexicons", self.lexicons), ("prompt_lexicons", self.prompt_lexicons)):
             if "none" in given:
-                if Counter(given) != {"none": 1}:
+                if len(given) > 1:
                     raise InputError("'none' stands alone", "or name lexicons without it")
                 object.__setattr__(self, name, ())
         if self.decoding is None:

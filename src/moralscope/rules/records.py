@@ -8,7 +8,7 @@ field of the records below; reading, estimates, lessons, statistics, corpus colu
 through `SCALES` and follow by themselves.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -19,6 +19,7 @@ ALIGNMENTS = ("disagree", "agree", "neither")
 SOURCES = ("rulebook", "generated", "retrieved")
 EVIDENCE = ("measured", "estimated")
 SCALE = (1.0, 5.0)  # of every attribute in SCALES, as people gave them
+_NAMED = 5  # notes that a record repeats in full
 
 # A mapping whose keys are known beforehand: corpus columns need them.
 FoundationShares = Annotated[Mapping[str, float], FOUNDATIONS]
@@ -65,6 +66,18 @@ SCALES = {
         "how many people agree", mic="rot-agree", social="rot-agree", merged=3.0, weighed=True
     ),
 }
+
+
+def first_notes(notes: Sequence[str]) -> list[str]:
+    """Return the first notes and how many more there are: a record of 10,000 replies stays short.
+
+    Examples
+    --------
+    >>> first_notes(["a note"] * 7)[4:]
+    ['a note', 'and 2 more such notes']
+    """
+    more = len(notes) - _NAMED
+    return [*notes[:_NAMED], *([f"and {more:,} more such notes"] if more > 0 else [])]
 
 
 class HasScales:

@@ -82,13 +82,19 @@ class Retriever:
         self.rules = tuple(rules)
         self._encoder = encoder
         texts = unit_rows(encoder, [rule.text for rule in rules])
+        # "It's wrong to …" makes all rules alike and the bare behaviour tells them apart; the whole
+        # text keeps who must and who may. So each is half of a rule's row.
         self._rows = (texts + unit_rows(encoder, [_behaviour(rule) for rule in rules])) / 2
         shown = [place for place, rule in enumerate(self.rules) if rule.examples]
         self._shown = np.array(shown, dtype=np.intp)
+        # All examples as one text stand for what they share: one example alone may be an odd one.
         keys = [(*(rule := self.rules[place]).examples, " ".join(rule.examples)) for place in shown]
+        # Rows of all examples lie in one matrix, so that one product serves every rule; `_starts`
+        # says where each rule's begin, for reduceat in `find`.
         self._starts = np.cumsum([0, *map(len, keys)])[:-1]
         self._examples = unit_rows(encoder, [key for each in keys for key in each])
         for place, start, each in zip(shown, self._starts, keys, strict=True):
+            # w and m are linear in the exchange's row: added here, `find` multiplies once.
             mean = self._examples[start : start + len(each) - 1].mean(axis=0)
             self._rows[place] = (self._rows[place] + mean) / 3
 
@@ -262,7 +268,11 @@ def _behaviour(rule: RuleOfThumb) -> str:
 
 
 def _both(exchanges: Sequence[Exchange], encoder: Encoder) -> Matrix:
-    """Return the mean of each prompt's and reply's row; an empty text stands for the other."""
+    """Return the mean of each prompt's and reply's row; an empty text stands for the other.
+
+    Two rows and not one of the joined text: a long prompt would drown a short reply, and the reply
+    is what is judged.
+    """
     parts = [_parts(each) for each in exchanges]
     rows = unit_rows(encoder, [text for prompt, reply in parts for text in (prompt, reply)])
     return np.asarray((rows[::2] + rows[1::2]) / 2, dtype=np.float32)
@@ -284,6 +294,8 @@ def _top(scores: Matrix, k: int) -> list[int]:
     k = min(k, len(scores))
     if k < 1:
         return []
+    # partition is linear in the rules where a sort is not; `>=` takes equals in, and the stable
+    # sort puts the earlier rule first, so that a row never depends on its batch.
     least = np.partition(scores, len(scores) - k)[len(scores) - k]
     best = np.flatnonzero(scores >= least)
     order = np.argsort(-scores[best], kind="stable")[:k]
@@ -291,5 +303,6 @@ def _top(scores: Matrix, k: int) -> list[int]:
 
 
 def _random(seed: int, exchange: Exchange) -> np.random.Generator:
+    """Return a generator for one exchange: what is drawn is the same in any batch and order."""
     text = f"{exchange.prompt}\n{exchange.reply}".encode("utf-8", "surrogatepass")
     return np.random.default_rng([seed, crc32(text)])

@@ -202,6 +202,7 @@ class Reviser:
             for case, answer in enumerate(judged)
             if (rules := _broken(answer.findings, self._limits))
         }
+        # Relevance costs an embedding, a verdict the experts: the cheap test goes first.
         tries = self._relevant(exchanges, self._candidates(exchanges, broken))
         best = self._chosen(exchanges, judged, tries, judge)
         return [best.get(case) for case in range(len(exchanges))]
@@ -215,6 +216,8 @@ class Reviser:
     ) -> dict[int, Revision]:
         """Return the candidate with the best verdict of each case that has a good one."""
         asked = [Exchange(exchanges[one.case].prompt, one.revision.text) for one in tries]
+        # A candidate is asked about the reply's rules too, not only about those found for itself:
+        # else one that talks of something else would pass.
         found = judge(asked, [judged[one.case].rules for one in tries]) if tries else []
         best: dict[int, tuple[float, float, Revision]] = {}
         for one, answer in zip(tries, found, strict=True):
@@ -325,5 +328,6 @@ def is_usable(text: str, reply: str, rule: str) -> bool:
 
 
 def _seed(prompt: str, seed: int) -> int:
+    # surrogatepass: half a pair may stand in a user's text, and must not end the run.
     key = f"{seed}\n{prompt}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(key, digest_size=4).digest())

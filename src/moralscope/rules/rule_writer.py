@@ -102,10 +102,6 @@ class RuleWriter:
         self._keep = keep
         self._seed = seed
 
-    def __call__(self, exchanges: Sequence[Exchange]) -> list[WrittenRules]:
-        """Write rules: the same as `write`."""
-        return self.write(exchanges)
-
     def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]:
         """Return up to `k` written rules an exchange, as a `Retriever` returns those it finds."""
         return [list(each.rules[:k]) for each in self.write(exchanges)]

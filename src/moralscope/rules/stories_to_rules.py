@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from moralscope.rules.lessons import Matter
 from moralscope.rules.records import Annotation
 from moralscope.rules.replies import Act
-from moralscope.stories.norms.first_person import gender_of, own_act, own_phrase, present_verbs
+from moralscope.stories.norms.first_person import (
+    OwnAct,
+    gender_of,
+    own_act,
+    own_phrase,
+    present_verbs,
+)
 from moralscope.stories.norms.phrases import starts_with_gerund
 from moralscope.stories.norms.reversal import behaviour_of, restatements, reversals
 from moralscope.stories.story import MoralStory
@@ -110,7 +116,7 @@ def social_matters(rows: Sequence[Annotation]) -> Matters:
     return Matters(tuple(found), len(given), len(found))
 
 
-def _acts(text: str | None, verbs: frozenset[str], gender: str | None) -> tuple[Act, ...]:
+def _acts(text: str | None, verbs: frozenset[str], gender: str | None) -> tuple[OwnAct, ...]:
     act = own_act(text, verbs, gender) if text else None
     return (act,) if act else ()
 
@@ -131,7 +137,6 @@ def _contexts(story: MoralStory, verbs: frozenset[str], gender: str | None) -> t
         for text in (story.situation, story.intention)
         if _same_actor(story, text)
         for act in _acts(text, verbs | {"wants"}, gender)
-        if hasattr(act, "present")
     ]
     return tuple(dict.fromkeys([*([third] if third else []), *own]))
 

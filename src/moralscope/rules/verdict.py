@@ -141,6 +141,8 @@ def decide(rules: Sequence[RuleFinding], limits: Thresholds, notes: Sequence[str
     >>> decide([], Thresholds()).reason
     'abstained: no rule was found for this exchange'
     """
+    # The worst breach and no sum: ten slight breaches must not outweigh a grave one, and how many
+    # rules are found depends on the rulebook.
     worst = worst_broken(rules, limits)
     if worst is not None:
         score = -breach(worst, limits)
@@ -172,6 +174,8 @@ def abstained(verdict: Verdict) -> bool:
 
 
 def _holds(rule: RuleFinding, label: str, least: float) -> bool:
+    # Both tests: with three labels the likeliest may be unlikely, and below one half a limit
+    # alone would let two labels hold at once.
     probability = rule.alignment.probabilities.get(label, 0.0)
     return rule.alignment.label == label and probability >= least
 

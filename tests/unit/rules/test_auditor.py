@@ -38,7 +38,7 @@ def test_results_are_in_order_and_do_not_depend_on_neighbours():
     one = auditor()
     rows = [KILLS, Exchange("Hi", "😀"), HELPS, NOTHING, Exchange("", "You should kill him.")]
     assert one.audit(rows) == [one.audit([row])[0] for row in rows]
-    assert [each.reply for each in one(rows)] == [row.reply for row in rows]
+    assert [each.reply for each in one.audit(rows)] == [row.reply for row in rows]
     assert one.audit([]) == []
 
 

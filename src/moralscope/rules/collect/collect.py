@@ -19,6 +19,7 @@ from moralscope.io.journal import Journal
 from moralscope.models.language import generator_refs
 from moralscope.models.language.chat_template import model_folder
 from moralscope.models.language.decoding import check_request
+from moralscope.models.language.endpoint import EndpointGenerator
 from moralscope.models.store import Progress
 from moralscope.rules.collect.chatbots import (
     Chatbot,
@@ -36,6 +37,7 @@ from moralscope.rules.collect.files import PromptFile, check_place, write_exchan
 from moralscope.rules.collect.filters import Filters, Sieve, load_filters
 from moralscope.rules.collect.lexicons import Lexicon
 from moralscope.rules.options import ZERO_SHOT, CollectOptions
+from moralscope.rules.records import first_notes
 
 __all__ = ["CollectOptions", "Filters", "check_options", "collect", "prepare"]
 
@@ -48,7 +50,6 @@ UNTRAINED = (
 )
 _BLOCK = 16  # replies that are asked for, and put on the disk, at once
 _SIFTED = 512  # replies that are filtered at once
-_NAMED = 5
 _TOP = 20  # keywords
 
 
@@ -190,7 +191,7 @@ def _journal(options: CollectOptions) -> Journal:
 
 def _heard(bot: Chatbot) -> _Heard:
     notes = tuple(f"{bot.name}: {line}" for line in getattr(bot.generator, "warnings", []))
-    usage = getattr(bot.generator, "usage", None)
+    usage = bot.generator.usage if isinstance(bot.generator, EndpointGenerator) else None
     return _Heard(bot.name, bot.form, generator_refs(bot.generator), notes, usage)
 
 
@@ -320,5 +321,4 @@ def _warnings(
         lines.append(f"{cut:,} of {len(rows):,} replies were cut at {most} tokens")
     if rows and all(row.dropped is not None for row in rows):
         lines.append("no exchange was kept")
-    more = len(notes) - _NAMED
-    return [*lines, *notes[:_NAMED], *([f"and {more:,} more such notes"] if more > 0 else [])]
+    return [*lines, *first_notes(notes)]

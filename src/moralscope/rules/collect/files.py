@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
+from moralscope.core.records import to_plain
 from moralscope.io.files import csv_bytes, write_whole
 from moralscope.io.run_records import check_writable
 from moralscope.io.tables import Layout, Table, is_table
@@ -117,8 +118,8 @@ def _table_rows(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, s
 
 
 def _cells(row: CollectedExchange) -> dict[str, Any]:
-    cells = {name: getattr(row, name) for name in _COLUMNS}
-    return {**cells, "keywords": "|".join(row.keywords)}
+    plain = to_plain(row)
+    return {**{name: plain[name] for name in _COLUMNS}, "keywords": "|".join(row.keywords)}
 
 
 def _jsonl(rows: Sequence[CollectedExchange]) -> Iterator[bytes]:
