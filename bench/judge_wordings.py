@@ -14,11 +14,11 @@ import sys
 
 import numpy as np
 
-from moralscope.axes.judge.judge import BREAKS, KEEPS, TaskExperts
+from moralscope.axes.judge import BREAKS, KEEPS
 from moralscope.models.store import data_file
 from moralscope.rules.judgments import read_judgment
 from moralscope.rules.rulebook import shipped_rulebook
-from moralscope.stories.experts import prepare_experts
+from moralscope.stories.experts import ExpertSet, prepare_experts
 
 FORMS = (
     "{}",
@@ -56,7 +56,7 @@ def behaviours() -> list[tuple[str, str, str]]:
     return found
 
 
-def table(experts: TaskExperts) -> None:
+def table(experts: ExpertSet) -> None:
     lists = json.loads(data("figures/mcm_dos_donts.json"))
     dos, donts = ([each["word"] for each in lists[name]] for name in ("dos_100", "donts_100"))
     people = list(csv.DictReader(data("human/yes_no_visible_half.csv").splitlines()))

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from moralscope.version import __version__
 
 if TYPE_CHECKING:
+    from moralscope.axes.choice import rank
     from moralscope.axes.compare import compare
-    from moralscope.axes.compare_runs.compare import compare_runs
+    from moralscope.axes.compare_runs import compare_runs
     from moralscope.axes.correlate import correlate_words
-    from moralscope.axes.rank import rank
     from moralscope.axes.score import score
     from moralscope.io.run_records import write_record
     from moralscope.models.encoders import load_encoder
@@ -42,7 +42,7 @@ _HOMES = {
     "chain": "moralscope.stories.chains.run",
     "compare": "moralscope.axes.compare",
     "compare_corpora": "moralscope.words.compare",
-    "compare_runs": "moralscope.axes.compare_runs.compare",
+    "compare_runs": "moralscope.axes.compare_runs",
     "correlate_words": "moralscope.axes.correlate",
     "edit": "moralscope.steer.edit",
     "edited_encoder": "moralscope.steer.edit",
@@ -54,7 +54,7 @@ _HOMES = {
     "load_stories": "moralscope.stories.data_files",
     "prepare_experts": "moralscope.stories.experts",
     "load_generator": "moralscope.models.language.loading",
-    "rank": "moralscope.axes.rank",
+    "rank": "moralscope.axes.choice",
     "reproduce_choice": "moralscope.papers.choice",
     "reproduce_direction": "moralscope.papers.direction",
     "reproduce_stories": "moralscope.papers.stories",

@@ -9,7 +9,7 @@ import tracemalloc
 import pytest
 
 from moralscope.annotation.item_files import read_items
-from moralscope.axes.labels import read_labelled
+from moralscope.axes.direction.labelled import read_labelled
 from moralscope.axes.templates import parse_template
 from moralscope.core.errors import InputError, MoralscopeError, StoreError
 from moralscope.core.records import Decoding

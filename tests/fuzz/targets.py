@@ -157,7 +157,7 @@ def _items(path: Path) -> Any:
 
 
 def _actions(path: Path) -> Any:
-    from moralscope.axes.labels import read_labelled
+    from moralscope.axes.direction.labelled import read_labelled
     from moralscope.io.actions import read_actions
 
     read_labelled(path, all_labelled=False)
@@ -165,7 +165,7 @@ def _actions(path: Path) -> Any:
 
 
 def _judge_rows(path: Path) -> Any:
-    from moralscope.axes.judge.rows import read_rows
+    from moralscope.axes.judge_rows import read_rows
 
     return read_rows(path)
 

@@ -47,7 +47,7 @@ AXES: Mapping[str, AxisKind] = {
     ),
     "judge": AxisKind(
         "trained P(moral)",
-        "moralscope.axes.judge.judge:build_judge",
+        "moralscope.axes.judge:build_judge",
         ("encoder", "experts", "norm", "wordings"),
         columns=("action", "norm", "situation", "intention", "consequence"),
         writes=("score", "low", "high", "probability", "verdict"),

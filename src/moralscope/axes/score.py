@@ -6,7 +6,7 @@ from typing import Any
 
 from moralscope.axes.build import LocalModels, build_axis
 from moralscope.axes.drift import tell_drift
-from moralscope.axes.judge.rows import JudgeRows
+from moralscope.axes.judge_rows import JudgeRows
 from moralscope.axes.options import RankOptions, ScoreOptions
 from moralscope.axes.people import human_agreement
 from moralscope.axes.ratings import Ratings, read_ratings

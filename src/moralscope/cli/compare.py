@@ -1,6 +1,6 @@
 """`moralscope compare`: several encoders on the same actions, or two saved runs; with a gate."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
 
 _SHOWN = 15
+_SHOWN_ITEMS = 10
+_CUT = 60
+_LISTS = (
+    ("newly_flagged", "newly flagged"),
+    ("newly_cleared", "no longer flagged"),
+    ("drops", "largest drops"),
+    ("rises", "largest rises"),
+)
 
 
 @takes
@@ -51,15 +59,14 @@ def compare(
     """
     from moralscope.axes.build import LocalModels, build_axis
     from moralscope.axes.compare import FIGURES, compare
-    from moralscope.axes.compare_runs.compare import compare_runs
-    from moralscope.cli.compare_runs import show
+    from moralscope.axes.compare_runs import compare_runs
     from moralscope.cli.output import counting, emit_to, fetching
     from moralscope.stats.gates import parse_gate
 
     if runs is not None:
         _refuse(context, ("actions", "file", "figure", *_own_fields(CompareOptions)), "--runs")
         record = compare_runs(*runs, saved)
-        emit_to(output, record, show)
+        emit_to(output, record, _show_runs)
         _require(record)
         return
     _refuse(context, _own_fields(CompareRunsOptions), "--encoders")
@@ -106,8 +113,7 @@ def _show(record: "RunRecord") -> None:
     for pair in found["pairs"]:
         out.print()
         out.print(_disagreements(record, pair.pair))
-    if found["gate"] is not None:
-        out.print(clean(f"gate {found['gate'].expression}: {_verdict(found['gate'])}"))
+    _print_gate(found["gate"])
     print_warnings(record)
 
 
@@ -173,6 +179,82 @@ def _p(value: float) -> str:
     return "<0.001 *" if value < 0.001 else f"{value:.3f}" + (" *" if value < 0.05 else "  ")
 
 
-def _verdict(gate: Any) -> str:
-    found = ", ".join(f"{check.name} is {check.value:.4g}" for check in gate.checks)
-    return f"{'met' if gate.met else 'not met'} ({found})"
+def _print_gate(gate: Any) -> None:
+    from moralscope.cli.output import clean, out
+
+    if gate is not None:
+        told = ", ".join(f"{check.name} is {check.value:.4g}" for check in gate.checks)
+        verdict = "met" if gate.met else "not met"
+        out.print(clean(f"gate {gate.expression}: {verdict} ({told})"))
+
+
+def _show_runs(record: "RunRecord") -> None:
+    """Print what changed, the largest changes, and whether the gate was met."""
+    from moralscope.cli.output import clean, out, print_warnings
+
+    config, found = record.config, record.statistics
+    what = f"{config['job']}, {config['axis']}" if "axis" in config else config["job"]
+    out.print(
+        clean(f"{config['runs'][0]} → {config['runs'][1]}: {what}, {found['items']:,} in both"),
+        style="bold",
+    )
+    out.print(_run_figures(found))
+    for key, title in _LISTS:
+        if found.get(key):
+            out.print()
+            out.print(_run_items(title, found[key]))
+    _print_gate(found["gate"])
+    print_warnings(record)
+
+
+def _run_figures(found: Any) -> "Table":
+    from moralscope.cli.output import plain_table
+
+    table = plain_table("change", "")
+    change, mean = found["change"], found["mean"]
+    table.add_row("mean before, after", f"{mean['before']:+.4f}, {mean['after']:+.4f}")
+    table.add_row("mean change", f"{_span(change)}, p {change.p:.3g}")
+    if "spearman" in found:
+        order = found["spearman"]
+        table.add_row("Spearman's rho", f"{order.r:.4f} ({order.low:.4f} … {order.high:.4f})")
+        table.add_row("changed sign", _share(found["flips"]))
+        ends = f"{found['max_drop']:.4f}, {found['max_rise']:.4f}"
+        table.add_row("largest drop, rise", ends)
+    if found.get("changed") is not None:
+        table.add_row("beyond the prompts' noise", f"{found['changed']:,} of {found['items']:,}")
+    flagged = found.get("flagged")
+    if flagged:
+        table.add_row("flagged before", _share(flagged["before"]))
+        table.add_row("flagged after", _share(flagged["after"]))
+        table.add_row("flagged change", _span(flagged["change"]))
+    if flagged and "newly_flagged" in flagged:
+        table.add_row("newly flagged", _share(flagged["newly_flagged"]))
+        table.add_row("no longer flagged", _share(flagged["newly_cleared"]))
+        table.add_row("p (McNemar, exact)", f"{flagged['p']:.3g}")
+    for row in found.get("foundations") or ():
+        if row["before"].value or row["after"].value:
+            name = f"  {row['foundation']}"
+            shares = f"{row['before'].value:.1%} → {row['after'].value:.1%}"
+            table.add_row(name, shares)
+    if "other_replies" in found:
+        table.add_row("other replies", f"{found['other_replies']:,} of {found['items']:,}")
+    table.add_row("only before, only after", f"{found['only_before']:,}, {found['only_after']:,}")
+    return table
+
+
+def _span(found: Any) -> str:
+    return f"{found.value:+.4f} ({found.low:+.4f} … {found.high:+.4f})"
+
+
+def _share(found: Any) -> str:
+    return f"{found.value:.2%} ({found.low:.2%} … {found.high:.2%})"
+
+
+def _run_items(title: str, rows: Sequence[Any]) -> "Table":
+    from moralscope.cli.output import clean, plain_table
+
+    table = plain_table("item", "before", "after", "change", title=title)
+    for row in rows[:_SHOWN_ITEMS]:
+        text = row.text if len(row.text) <= _CUT else f"{row.text[:_CUT]}…"
+        table.add_row(clean(text), f"{row.before:+.3f}", f"{row.after:+.3f}", f"{row.change:+.3f}")
+    return table

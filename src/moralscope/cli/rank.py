@@ -23,7 +23,7 @@ def rank(
 
     Example: moralscope rank "What should I put in the toaster?" bread "old pizza" "my hamster"
     """
-    from moralscope.axes.rank import rank
+    from moralscope.axes.choice import rank
     from moralscope.cli.output import emit_to, fetching
     from moralscope.models.encoders import load_encoder
 

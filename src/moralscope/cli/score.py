@@ -143,7 +143,7 @@ def _over_corpus(
 
 def _read(actions: list[str] | None, file: Path | None, options: ScoreOptions) -> Any:
     """Read what is to be scored: rows, where the axis reads more of them than actions."""
-    from moralscope.axes.judge.rows import SUFFIXES, read_rows
+    from moralscope.axes.judge_rows import SUFFIXES, read_rows
 
     reads_rows = "paraphrases" not in AXES[options.axis].columns
     if reads_rows and file is not None and not actions and file.suffix.lower() in SUFFIXES:

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
-from moralscope.axes.choice import ChoiceMachine
-from moralscope.axes.rank import rank_answers
+from moralscope.axes.choice import ChoiceMachine, rank_answers
 from moralscope.axes.templates import load_template
 from moralscope.core.errors import MissingExtra, MoralscopeError
 from moralscope.core.options import chosen_options

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from moralscope.axes.build import build_axis
+from moralscope.axes.choice import rank
 from moralscope.axes.compare import compare
 from moralscope.axes.options import AxisOptions, CompareOptions, RankOptions, ScoreOptions
-from moralscope.axes.rank import rank
 from moralscope.axes.ratings import parse_ratings
 from moralscope.axes.score import score
 from moralscope.core.errors import InputError

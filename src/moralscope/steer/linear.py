@@ -21,9 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.axes.direction.components import unit
+from moralscope.axes.direction.components import angle, unit
 from moralscope.axes.direction.fitting import Direction
-from moralscope.axes.direction.stability import angle
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
 from moralscope.stats.summary import unit_rows

@@ -5,7 +5,7 @@ import pytest
 from moralscope.axes.build import LocalModels, build_axis
 from moralscope.axes.direction import load_paper
 from moralscope.axes.direction.axis import build_direction
-from moralscope.axes.labels import read_labelled
+from moralscope.axes.direction.labelled import read_labelled
 from moralscope.axes.options import AxisOptions
 from moralscope.axes.score import score
 from moralscope.core.errors import InputError, UnknownName

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from moralscope.axes.rank import rank
+from moralscope.axes.choice import rank
 from moralscope.axes.score import DEMO_ACTIONS, score
 from moralscope.core.errors import InputError, StoreError, UnknownName
 from moralscope.io.run_records import record_lines, write_record

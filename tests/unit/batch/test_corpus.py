@@ -16,7 +16,7 @@ from moralscope.axes.corpus import (
 )
 from moralscope.axes.corpus_estimate import distinct_rows, estimate_job
 from moralscope.axes.corpus_prepare import prepare_score
-from moralscope.axes.judge.rows import JudgeRows
+from moralscope.axes.judge_rows import JudgeRows
 from moralscope.axes.score import score
 from moralscope.batch import running
 from moralscope.batch.child import in_child

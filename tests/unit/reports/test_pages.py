@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from moralscope.axes.rank import rank
+from moralscope.axes.choice import rank
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
 from moralscope.io.record_view import check_plain

@@ -2,7 +2,7 @@
 
 import pytest
 
-from moralscope.axes.compare_runs.compare import compare_runs
+from moralscope.axes.compare_runs import compare_runs
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
 from moralscope.reports import report_html

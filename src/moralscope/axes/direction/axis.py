@@ -14,9 +14,9 @@ import numpy as np
 
 from moralscope.axes.build import AxisModels, arithmetic_of, question_encoder
 from moralscope.axes.direction.fitting import LABELLED, Anchors, Direction, fit_labelled, fit_pca
+from moralscope.axes.direction.labelled import read_labelled
 from moralscope.axes.direction.paper import load_paper
 from moralscope.axes.direction.saved import load_direction, save_direction
-from moralscope.axes.labels import read_labelled
 from moralscope.axes.options import AxisOptions
 from moralscope.axes.prompts import (
     Forms,

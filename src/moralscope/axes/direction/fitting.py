@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 from moralscope.axes.direction.components import (
     LEADING,
     Prominence,
+    Stability,
     difference_shares,
     leading_component,
+    measure_stability,
     principal_components,
     prominence,
     unit,
 )
 from moralscope.axes.direction.labelled import METHODS, auc, choose_method, cross_validate
-from moralscope.axes.direction.stability import Stability, measure_stability
 from moralscope.axes.prompts import encode_finite, question_rows
 from moralscope.axes.templates import Template
 from moralscope.core.errors import InputError

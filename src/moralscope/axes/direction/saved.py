@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.axes.direction.components import Prominence
+from moralscope.axes.direction.components import Prominence, Stability
 from moralscope.axes.direction.fitting import FITS, Anchors, Direction
-from moralscope.axes.direction.stability import Stability
 from moralscope.axes.templates import Template
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.protocols import Encoder

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from moralscope.axes.choice import ChoiceMachine
-from moralscope.axes.rank import rank_answers
+from moralscope.axes.choice import ChoiceMachine, rank_answers
 from moralscope.axes.templates import load_template
 from moralscope.core.protocols import Axis
 from moralscope.models.encoders import load_encoder

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from scipy import stats as scipy_stats
 
-from moralscope.axes.compare_runs.compare import compare_runs
+from moralscope.axes.compare_runs import compare_runs
 from moralscope.core.errors import InputError
 
 from .saved_runs import audit_record, corpus_folder, reply, saved, score_record

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from moralscope.axes.compare_runs.compare import AUDIT_FIGURES, FIGURES, compare_runs, figures
+from moralscope.axes.compare_runs import AUDIT_FIGURES, FIGURES, compare_runs, figures
 from moralscope.axes.score import score
 from moralscope.core.errors import GateNotMet, InputError, UnknownName
 from moralscope.core.records import RunRecord, to_plain
@@ -191,7 +191,7 @@ def test_many_items_get_the_intervals_of_large_samples(tmp_path, monkeypatch):
         for at, each in enumerate((first, second))
     ]
     resampled = compare_runs(*paths).statistics
-    monkeypatch.setattr("moralscope.axes.compare_runs.figures.RESAMPLED", 100)
+    monkeypatch.setattr("moralscope.axes.run_changes.RESAMPLED", 100)
     counted = compare_runs(*paths).statistics
     assert counted["change"].value == pytest.approx(resampled["change"].value)
     assert counted["change"].low == pytest.approx(resampled["change"].low, abs=0.005)

@@ -2,12 +2,13 @@ import numpy as np
 import pytest
 
 from moralscope.axes.direction.components import (
+    angle,
     difference_shares,
     leading_component,
+    measure_stability,
     principal_components,
     prominence,
 )
-from moralscope.axes.direction.stability import angle, measure_stability
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from moralscope.axes.compare import compare
-from moralscope.axes.judge.judge import FEW, GROUNDED_WORDINGS, PHRASE_WORDINGS, SENTENCE_WORDINGS
-from moralscope.axes.judge.rows import JudgeRows, read_rows
+from moralscope.axes.judge import FEW, GROUNDED_WORDINGS, PHRASE_WORDINGS, SENTENCE_WORDINGS
+from moralscope.axes.judge_rows import JudgeRows, read_rows
 from moralscope.axes.score import score
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from moralscope.axes.judge.judge import TASKS, Judge, best_task, unused, wordings
+from moralscope.axes.judge import TASKS, Judge, best_task, unused, wordings
 from moralscope.core.errors import InputError
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.stories.tasks import classification_tasks

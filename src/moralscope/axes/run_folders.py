@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.axes.compare_runs.figures import RESAMPLED, Block, ChangeTally, ComparedItem
-from moralscope.axes.compare_runs.items import AUDIT, SavedRun
+from moralscope.axes.run_changes import RESAMPLED, Block, ChangeTally, ComparedItem
+from moralscope.axes.saved_runs import AUDIT, SavedRun
 from moralscope.core.errors import InputError
 from moralscope.stats.streams import RankTable, rank_edges
 

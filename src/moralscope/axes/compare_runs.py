@@ -13,9 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from moralscope.axes.compare_runs.figures import Block, ChangeTally, ComparedItem, by_foundation
-from moralscope.axes.compare_runs.folders import compare_folders
-from moralscope.axes.compare_runs.items import (
+from moralscope.axes.options import CompareRunsOptions
+from moralscope.axes.run_changes import (
+    Block,
+    ChangeTally,
+    ComparedItem,
+    by_foundation,
+    compare_sums,
+    only,
+    saved_foundations,
+)
+from moralscope.axes.run_folders import compare_folders
+from moralscope.axes.saved_runs import (
     AUDIT,
     PairedItems,
     RunItem,
@@ -24,8 +33,6 @@ from moralscope.axes.compare_runs.items import (
     open_run,
     pair_items,
 )
-from moralscope.axes.compare_runs.sums import compare_sums, only, saved_foundations
-from moralscope.axes.options import CompareRunsOptions
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.options import chosen_options
 from moralscope.core.records import NOT_ADVICE, RunRecord
