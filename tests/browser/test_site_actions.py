@@ -75,6 +75,8 @@ def test_record_csv_and_svg_can_be_taken_away(site, open_page, tmp_path):
 class Renamed:
     """An encoder under another name, with other rows."""
 
+    arithmetic = "float32"
+
     def __init__(self, name, **_):
         inner = load_encoder("scripted")
         self.name, self.checksum, self.dimension = name, name, inner.dimension

@@ -7,7 +7,7 @@ import pytest
 
 from moralscope.core.errors import UnknownName
 from moralscope.core.protocols import Classifier
-from moralscope.models.classifiers import Experts
+from moralscope.models.classifiers.experts import Experts
 from moralscope.models.hugging_face import folder_checksum
 from moralscope.stories.experts import prepare_experts
 

@@ -24,6 +24,7 @@ REPLIES = [
 
 
 class Bot:
+    refs, warnings, usage = (), (), None
     name, checksum = "bot", "b07"
 
     def generate(self, prompts, decoding, seeds):

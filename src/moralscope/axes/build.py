@@ -98,4 +98,4 @@ def arithmetic_of(encoder: Encoder) -> str:
     >>> arithmetic_of(load_encoder("scripted"))
     'float32'
     """
-    return str(getattr(encoder, "arithmetic", EXACT))
+    return encoder.arithmetic

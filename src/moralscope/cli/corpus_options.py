@@ -135,14 +135,16 @@ def wants_corpus(
 
     `parquet` says whether the command reads a Parquet file without being told of a corpus.
     """
+    if not inputs:  # before anything of corpora is imported: a quick start
+        return given.any or (out is not None and is_folder(out))
     from moralscope.axes.corpus import is_corpus, is_table
 
     if given.any or len(inputs) > 1 or any(is_corpus(each) for each in inputs):
         return True
     if not parquet and any(each.lower().endswith(".parquet") for each in inputs):
         return True
-    if out is None or not inputs:
-        return out is not None and is_folder(out)
+    if out is None:
+        return False
     return is_folder(out) or (not Path(out).suffix and all(is_table(each) for each in inputs))
 
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.core.records import ActionScore, Candidate, Decoding, ModelRef
+from moralscope.core.records import ActionScore, Candidate, Decoding, ModelRef, Usage
 
 Matrix = NDArray[np.float32]
 Report = Callable[[int, int], None]  # told (done, total) as work goes on
@@ -22,7 +22,8 @@ class Encoder(Protocol):
     """Texts in, one row of float32 per text out, in the order given.
 
     A text's row does not depend on its neighbours, its batch or the calling thread.
-    `checksum` names the weights and settings that decide the rows.
+    `checksum` names the weights and settings that decide the rows, `arithmetic` what products are
+    computed in: float32, int8, and on a GPU bfloat16 or float16.
     """
 
     @property
@@ -33,6 +34,9 @@ class Encoder(Protocol):
 
     @property
     def dimension(self) -> int: ...
+
+    @property
+    def arithmetic(self) -> str: ...
 
     def encode(self, texts: Sequence[str]) -> Matrix: ...
 
@@ -156,7 +160,8 @@ class Generator(Protocol):
     """Prompts in, `decoding.count` candidates each out, in the order given.
 
     `seeds` has one number a prompt: a prompt with the same seed gets the same candidates in any
-    batch and in any order.
+    batch and in any order. `refs` are the weights it consists of (none: its own name and checksum),
+    `warnings` what a run should say about its answers so far, `usage` what they cost, if anything.
     """
 
     @property
@@ -164,6 +169,15 @@ class Generator(Protocol):
 
     @property
     def checksum(self) -> str: ...
+
+    @property
+    def refs(self) -> tuple[ModelRef, ...]: ...
+
+    @property
+    def warnings(self) -> Sequence[str]: ...
+
+    @property
+    def usage(self) -> Usage | None: ...
 
     def generate(
         self, prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]

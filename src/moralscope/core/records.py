@@ -104,6 +104,17 @@ class ModelRef:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """What a generator used since it was made. `cost` is None where no price is known."""
+
+    requests: int = 0
+    retries: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunRecord:
     """What a job read, did and found. Reports are drawn from it alone."""
 

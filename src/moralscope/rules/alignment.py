@@ -60,7 +60,7 @@ class Aligner:
 
     Examples
     --------
-    >>> from moralscope.models.classifiers import ScriptedExperts
+    >>> from moralscope.models.classifiers.scripted import ScriptedExperts
     >>> expert = ScriptedExperts({TASK: ALIGNMENTS}).expert(TASK)
     >>> (found,) = Aligner(expert).align([("Be kind.", Exchange("Hi!", "Hello."))])
     >>> found.label in ALIGNMENTS, round(sum(found.probabilities.values()), 3)
@@ -89,7 +89,7 @@ class StoriesAlignment:
 
     Examples
     --------
-    >>> from moralscope.models.classifiers import ScriptedExperts
+    >>> from moralscope.models.classifiers.scripted import ScriptedExperts
     >>> expert = ScriptedExperts({"action+norm": list(STORIES_LABELS)}).expert("action+norm")
     >>> StoriesAlignment(expert).labels
     ('disagree', 'agree', 'neither')

@@ -19,7 +19,8 @@ from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Encoder, Matrix
 from moralscope.core.records import ModelRef, RunRecord
 from moralscope.io.tables import read_header
-from moralscope.models.classifiers import Experts, ScriptedExperts
+from moralscope.models.classifiers.experts import Experts
+from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.models.store import Progress
 from moralscope.rules.alignment import TASK, alignment_pair
 from moralscope.rules.options import AttributesOptions

@@ -10,7 +10,6 @@ from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Classifier, Encoder, Generator
 from moralscope.core.records import ModelRef, RunRecord
-from moralscope.models.classifiers import Experts
 from moralscope.models.encoders import load_encoder
 from moralscope.models.language import generator_refs, load_generator
 from moralscope.models.store import Progress
@@ -136,7 +135,7 @@ def join_auditor(
         "rules": len(book.rules),
         "experts": experts.ref.name,
         "encoder": encoder.name,
-        "bits": experts.bits if isinstance(experts, Experts) else 32,
+        "bits": experts.bits,
         "top": options.top,
         "revise": options.generator if revises else None,
         "generate": options.writer if writes else None,

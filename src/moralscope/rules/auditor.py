@@ -78,7 +78,7 @@ class Auditor:
 
     Examples
     --------
-    >>> from moralscope.models.classifiers import ScriptedExperts
+    >>> from moralscope.models.classifiers.scripted import ScriptedExperts
     >>> from moralscope.rules.alignment import Aligner
     >>> from moralscope.rules.attributes import Attributes
     >>> from moralscope.rules.records import ALIGNMENTS

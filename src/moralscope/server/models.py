@@ -102,6 +102,7 @@ class SharedEncoder:
 
     def __init__(self, encoder: Encoder) -> None:
         self.name, self.checksum, self.dimension = encoder.name, encoder.checksum, encoder.dimension
+        self.arithmetic = encoder.arithmetic
         self.batcher = Batcher(encoder.name, lambda _, texts: encoder.encode(texts))
 
     def encode(self, texts: Sequence[str]) -> Matrix:
@@ -115,7 +116,7 @@ class SharedExperts:
 
     def __init__(self, experts: ExpertSet) -> None:
         self.ref, self.card, self.tasks = experts.ref, experts.card, experts.tasks
-        self.bits = getattr(experts, "bits", 32)
+        self.bits = experts.bits
         self._experts = experts
         self.batcher = Batcher(
             experts.ref.name, lambda task, pairs: experts.expert(task).probabilities(pairs)
@@ -145,7 +146,8 @@ class SharedGenerator:
 
     def __init__(self, generator: Generator) -> None:
         self.name, self.checksum = generator.name, generator.checksum
-        self.refs = generator_refs(generator)
+        self.refs, self.usage = generator_refs(generator), None
+        self.warnings: Sequence[str] = ()  # many share it: nobody knows whose they would be
 
         def write(decoding: Decoding, asked: list[tuple[str, int]]) -> Any:
             prompts, seeds = [prompt for prompt, _ in asked], [seed for _, seed in asked]

@@ -8,9 +8,7 @@ from moralscope.core.errors import UnknownName
 from moralscope.core.protocols import Classifier
 from moralscope.core.records import ModelRef
 from moralscope.core.registry import did_you_mean
-from moralscope.models.classifiers import Experts, ScriptedExperts
-from moralscope.models.classifiers.module import resolve_base
-from moralscope.models.classifiers.saved import read_settings
+from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.models.store import Progress, Store, shipped_folder
 from moralscope.stories.tasks import classification_tasks
 
@@ -19,7 +17,9 @@ STORIES, RULES = "stories", "rules"  # what shipped experts are for: the folders
 
 
 class ExpertSet(Protocol):
-    """Experts by task, as jobs use them."""
+    """Experts by task, as jobs use them; `bits` is what their products are computed in."""
+
+    bits: int
 
     @property
     def ref(self) -> ModelRef: ...
@@ -62,6 +62,10 @@ def prepare_experts(
             f"{did_you_mean(name, [*BASES, 'scripted'])}, or a folder that "
             "'moralscope stories train' wrote",
         )
+    from moralscope.models.classifiers.experts import Experts
+    from moralscope.models.classifiers.module import resolve_base
+    from moralscope.models.classifiers.saved import read_settings
+
     settings = read_settings(path)
     label = path.resolve().name  # of the shipped ones: stories-mpnet, stories-minilm
     base, checksum = None, ""

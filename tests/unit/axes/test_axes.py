@@ -187,6 +187,7 @@ def test_people_stand_beside_any_axis(tmp_path, encoder):
 
 def test_ratings_that_cannot_be_read_stop_before_any_work(tmp_path):
     class Refusing:
+        arithmetic = "float32"
         name, checksum, dimension = "refusing", "0" * 64, 4
 
         def encode(self, texts):

@@ -24,6 +24,8 @@ PROMPTS = load_template("moral").prompts
 class Planted:
     """An encoder whose question/answer bias of each action is given, with noise per prompt."""
 
+    arithmetic = "float32"
+
     dimension = 2
 
     def __init__(self, values, *, noise=0.02, scale=1.0, seed=0, name="planted", checksum=None):

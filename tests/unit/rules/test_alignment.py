@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.models.classifiers import ScriptedExperts
+from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.rules.alignment import (
     Aligner,
     StoriesAlignment,

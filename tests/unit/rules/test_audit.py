@@ -6,7 +6,7 @@ import pytest
 
 from moralscope.core.errors import GateNotMet, InputError, UnknownName
 from moralscope.io.run_records import record_lines
-from moralscope.models.classifiers import ScriptedExperts
+from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.rules.audit import (
     AuditModels,
     AuditOptions,

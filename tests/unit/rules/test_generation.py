@@ -23,6 +23,8 @@ STEAL = "It's wrong to steal a bike."
 class Says:
     """A generator that writes the same lines for every prompt, the first likeliest."""
 
+    refs, warnings, usage = (), (), None
+
     name = checksum = "says"
 
     def __init__(self, *lines):

@@ -39,6 +39,7 @@ def test_vague_rules():
 
 def test_meaning_is_compared_where_an_encoder_is_given():
     class Pair:
+        arithmetic = "float32"
         name, checksum, dimension = "pair", "", 2
 
         def encode(self, texts):

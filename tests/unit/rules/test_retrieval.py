@@ -112,6 +112,7 @@ def test_the_random_baseline_draws_by_seed_without_repeating():
 
 def test_ten_thousand_rules_are_searched_in_milliseconds():
     class Noise:
+        arithmetic = "float32"
         name, checksum, dimension = "noise", "", 384
 
         def encode(self, texts):

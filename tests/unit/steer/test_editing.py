@@ -57,6 +57,7 @@ def test_strength_dampens_in_proportion(base, basis):
 
 def test_the_first_component_is_the_common_difference_of_the_pairs():
     class Planted:
+        arithmetic = "float32"
         name, checksum, dimension = "planted", "0" * 32, 8
 
         def encode(self, texts):

@@ -80,6 +80,8 @@ def test_a_biased_lemma_counts_once_and_on_its_own_side():
 class Circle:
     """Norms on a circle, so that isolation can be worked out by hand."""
 
+    arithmetic = "float32"
+
     name, checksum, dimension = "circle", "0", 2
 
     def encode(self, texts):

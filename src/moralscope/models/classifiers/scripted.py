@@ -41,6 +41,8 @@ class ScriptedClassifier:
 class ScriptedExperts:
     """Every task it is given, without weights."""
 
+    bits = 32
+
     def __init__(self, tasks: Mapping[str, Sequence[str]]) -> None:
         self._tasks = dict(tasks)
         self.ref = ModelRef("scripted", sha256(repr(sorted(self._tasks)).encode()).hexdigest())

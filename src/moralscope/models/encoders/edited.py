@@ -93,6 +93,10 @@ class EditedEncoder:
     def dimension(self) -> int:
         return self.base.dimension
 
+    @property
+    def arithmetic(self) -> str:
+        return self.base.arithmetic
+
     def encode(self, texts: Sequence[str]) -> Matrix:
         """Return one edited row per text, in order."""
         return self.edit.apply(self.base.encode(texts))

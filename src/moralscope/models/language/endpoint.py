@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from moralscope.core.errors import InputError, MoralscopeError
-from moralscope.core.records import Candidate, Decoding
+from moralscope.core.records import Candidate, Decoding, ModelRef, Usage
 from moralscope.models.language.decoding import check_request, sentence_end
 
 _AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}
@@ -66,17 +66,6 @@ class EndpointOptions:
     output_price: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What was used since the generator was made. `cost` is None where no price is known."""
-
-    requests: int = 0
-    retries: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = None
-
-
 class EndpointError(MoralscopeError):
     """The endpoint did not answer, or not with what was asked."""
 
@@ -105,6 +94,7 @@ class EndpointGenerator:
         _check(model, url, options, offline)
         self.name = f"openai:{model}"
         self.checksum = sha256(f"{url.rstrip('/')} {model}".encode()).hexdigest()
+        self.refs: tuple[ModelRef, ...] = ()
         self.warnings: list[str] = []
         self.usage = Usage()
         self._model = model

@@ -86,5 +86,4 @@ def generator_refs(generator: Generator) -> tuple[ModelRef, ...]:
     >>> [ref.name for ref in generator_refs(load_generator("scripted"))]
     ['scripted']
     """
-    refs: tuple[ModelRef, ...] = getattr(generator, "refs", ())
-    return refs or (ModelRef(generator.name, generator.checksum),)
+    return generator.refs or (ModelRef(generator.name, generator.checksum),)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError, StoreError
-from moralscope.core.records import Candidate, Decoding, ModelRef
+from moralscope.core.records import Candidate, Decoding, ModelRef, Usage
 from moralscope.models.adapters import Adapter, add_markers, merge
 from moralscope.models.hugging_face import set_up_transformers
 from moralscope.models.language.decoding import check_request
@@ -56,6 +56,7 @@ class LocalGenerator:
         refs = [ModelRef(name, checksum)]
         self.refs = (*refs, ModelRef(adapter.name, adapter.sha256)) if adapter else tuple(refs)
         self.warnings: list[str] = []
+        self.usage: Usage | None = None  # nobody is paid
         self._tokenizer = _tokenizer(folder)
         if adapter:
             add_markers(self._tokenizer, adapter)

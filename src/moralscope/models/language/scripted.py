@@ -6,7 +6,7 @@ Its sentences are drawn by hash from a few words; nothing it says has any meanin
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
-from moralscope.core.records import Candidate, Decoding
+from moralscope.core.records import Candidate, Decoding, ModelRef, Usage
 from moralscope.models.language.decoding import check_request
 
 _PARTS = (
@@ -35,6 +35,8 @@ class ScriptedGenerator:
 
     name = "scripted"
     checksum = blake2b(b"moralscope scripted generator 1", digest_size=32).hexdigest()
+    refs: tuple[ModelRef, ...] = ()
+    usage: Usage | None = None
 
     def __init__(self, script: Mapping[str, Sequence[str]] | None = None) -> None:
         self._script = dict(script or {})

@@ -19,7 +19,6 @@ from moralscope.io.journal import Journal
 from moralscope.models.language import generator_refs
 from moralscope.models.language.chat_template import model_folder
 from moralscope.models.language.decoding import check_request
-from moralscope.models.language.endpoint import EndpointGenerator
 from moralscope.models.store import Progress
 from moralscope.rules.collect.chatbots import (
     Chatbot,
@@ -190,8 +189,8 @@ def _journal(options: CollectOptions) -> Journal:
 
 
 def _heard(bot: Chatbot) -> _Heard:
-    notes = tuple(f"{bot.name}: {line}" for line in getattr(bot.generator, "warnings", []))
-    usage = bot.generator.usage if isinstance(bot.generator, EndpointGenerator) else None
+    notes = tuple(f"{bot.name}: {line}" for line in bot.generator.warnings)
+    usage = bot.generator.usage
     return _Heard(bot.name, bot.form, generator_refs(bot.generator), notes, usage)
 
 

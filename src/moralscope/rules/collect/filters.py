@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Classifier, Encoder, Matrix
 from moralscope.core.records import ModelRef
-from moralscope.models.classifiers import ScriptedExperts
+from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.models.encoders import load_encoder
 from moralscope.models.store import Progress
 from moralscope.rules.collect.chatbots import (

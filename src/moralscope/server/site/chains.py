@@ -139,7 +139,8 @@ class _WatchedGenerator:
 
     def __init__(self, generator: Generator, watch: _Watch) -> None:
         self.name, self.checksum = generator.name, generator.checksum
-        self.refs = generator_refs(generator)
+        self.refs, self.usage = generator_refs(generator), None
+        self.warnings: Sequence[str] = ()
         self._generator, self._watch = generator, watch
 
     def generate(
@@ -157,6 +158,7 @@ class _WatchedExperts:
 
     def __init__(self, experts: ExpertSet, watch: _Watch) -> None:
         self.ref, self.card, self.tasks = experts.ref, experts.card, experts.tasks
+        self.bits = experts.bits
         self._experts, self._watch = experts, watch
 
     def expert(self, task: str) -> Classifier:

@@ -12,7 +12,7 @@ from moralscope.core.protocols import Generator
 from moralscope.core.records import Decoding, ModelRef, RunRecord
 from moralscope.io.journal import Journal, journal_path
 from moralscope.io.run_records import read_run
-from moralscope.models.classifiers import ScriptedExperts
+from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.models.language import generator_refs
 from moralscope.stories.chains import (
     BLOCK,
@@ -257,7 +257,7 @@ def _work(
     done = len(journal)
     if report:
         report(done, len(items))
-    said: list[str] = getattr(plan.generator, "warnings", [])
+    said = plan.generator.warnings
     told = len(said)
     for each in run_chain(plan, items[done:], block=block):
         tallies = {name: asdict(tally) for name, tally in each.tallies.items()}
@@ -365,7 +365,7 @@ def _statistics(
 
 def _usage(models: ChainModels) -> dict[str, Any]:
     """Return the tokens and the cost that an endpoint counted, in this process."""
-    used = getattr(models.generator, "usage", None)
+    used = models.generator.usage
     return {} if used is None else {"usage": used}
 
 

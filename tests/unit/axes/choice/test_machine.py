@@ -10,6 +10,8 @@ from moralscope.models.encoders import load_encoder
 class CountingEncoder:
     """Counts every text it is asked to encode."""
 
+    arithmetic = "float32"
+
     name, checksum, dimension = "counting", "0" * 64, 64
 
     def __init__(self):
@@ -23,6 +25,8 @@ class CountingEncoder:
 
 class PlantedEncoder:
     """Questions about murder lie near "no", all others near "yes"."""
+
+    arithmetic = "float32"
 
     name, checksum, dimension = "planted", "1" * 64, 2
 

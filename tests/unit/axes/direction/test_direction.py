@@ -36,6 +36,8 @@ def noise(text):
 class PlantedEncoder:
     """The third of five numbers is +2 for texts with "good", -2 for texts with "bad"."""
 
+    arithmetic = "float32"
+
     name, dimension = "planted", 5
 
     def __init__(self, checksum="1" * 64):
@@ -50,6 +52,8 @@ class PlantedEncoder:
 
 class ConstantEncoder:
     """The same number everywhere, whatever it is asked."""
+
+    arithmetic = "float32"
 
     name, checksum, dimension = "constant", "2" * 64, 5
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from moralscope.core.errors import ChecksumMismatch, InputError, StoreError, UnknownName
-from moralscope.models.classifiers import Experts
+from moralscope.models.classifiers.experts import Experts
 from moralscope.models.classifiers.learning import run_network
 from moralscope.models.classifiers.module import Slices, resolve_base, tokenise
 from moralscope.models.classifiers.saved import read_settings

@@ -8,7 +8,7 @@ import torch
 
 from moralscope.core.errors import InputError
 from moralscope.models.adapters import AdapterShape
-from moralscope.models.classifiers import Experts
+from moralscope.models.classifiers.experts import Experts
 from moralscope.models.classifiers.figures import best_thresholds, group_figures, label_f1
 from moralscope.models.classifiers.learning import Lesson, PairLearner
 from moralscope.models.classifiers.making import Making, keep_tasks, make_experts

@@ -10,6 +10,7 @@ from moralscope.rules.collect.chatbots import Chatbot, ChatPrompt, Prompt
 
 
 class Slow:
+    refs, warnings, usage = (), (), None
     name, checksum, asked = "slow", "5105", 0
 
     def generate(self, prompts, decoding, seeds):

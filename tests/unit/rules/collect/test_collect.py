@@ -30,6 +30,8 @@ ALL = {"filters": "none", "lexicons": ()}
 class Bot:
     """Answers with a moral word, and counts; `stops` after so many prompts."""
 
+    refs, warnings, usage = (), (), None
+
     name, checksum = "bot", "b07"
 
     def __init__(self, stops=10**9, text="I would never steal: {}"):

@@ -6,13 +6,14 @@ from pathlib import Path
 
 from moralscope.core.records import Candidate, Decoding
 from moralscope.io.run_records import write_record
-from moralscope.models.classifiers import ScriptedExperts
+from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.stories.chains.run import ChainModels, ChainOptions, chain, finish
 from moralscope.stories.story import MoralStory
 from moralscope.stories.tasks import classification_tasks
 
 
 class Slow:
+    refs, warnings, usage = (), (), None
     name, checksum, asked = "slow", "5105", 0
 
     def generate(self, prompts, decoding, seeds):

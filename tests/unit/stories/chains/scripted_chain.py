@@ -17,6 +17,8 @@ def number(*parts):
 class Writer:
     """Candidates that depend on the prompt and its seed alone; every call is noted in `log`."""
 
+    refs, warnings, usage = (), (), None
+
     name, checksum = "writer", "c0ffee"
 
     def __init__(self, log=None, text=None):

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.core.records import Candidate, Decoding, ModelRef, to_plain
+from moralscope.core.records import Candidate, Decoding, ModelRef, Usage, to_plain
 from moralscope.io.run_records import record_lines, write_record
-from moralscope.models.classifiers import ScriptedExperts
-from moralscope.models.language import Usage
+from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.stories.chains.run import (
     ChainModels,
     ChainOptions,
@@ -38,6 +37,8 @@ SCRIPT = Path(__file__).with_name("killed_chain.py")
 
 class Writer:
     """Texts from the prompt and the seed; counts what it was asked for."""
+
+    refs, warnings, usage = (), (), None
 
     name, checksum = "writer", "c0ffee"
 
