@@ -16,8 +16,7 @@ from moralscope.annotation.disagreement import (
     FieldAgreement,
     ItemSpread,
     field_agreement,
-    field_splits,
-    item_splits,
+    group_splits,
     item_spreads,
     most_split,
     significant,
@@ -203,7 +202,7 @@ def _groups(
         return {"people": len(answering), "leanings": []}
     everyone = [Annotator(person, leaning) for person, leaning in leanings.items()]
     written = Counter(who for who, _ in {(one.person, one.item) for one in judged.judgments})
-    apart = item_splits(fields, leanings, smallest, seed=seed)
+    apart = group_splits(fields, leanings, smallest, seed=seed)
     by_item = {ratings.field: item_groups(ratings, leanings, smallest) for ratings in fields}
     return {
         "people": len(answering),
@@ -214,7 +213,7 @@ def _groups(
             for ratings in fields
             for row in group_agreement(ratings, leanings, smallest, seed=seed)
         ],
-        "field_splits": field_splits(fields, leanings, smallest, seed=seed),
+        "field_splits": group_splits(fields, leanings, smallest, whole=True, seed=seed),
         "item_splits": apart[: max(_SHOWN, len(significant(apart)))],
         "items_compared": len(apart),
         "item_leanings": {field: found for field, found in by_item.items() if found},

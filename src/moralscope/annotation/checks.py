@@ -15,7 +15,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from moralscope.annotation.forms import data_keys
+from moralscope.annotation.forms import shipped_data
 from moralscope.annotation.records import Answer, Field, Finding, TaskForm
 from moralscope.core.errors import InputError
 
@@ -206,14 +206,14 @@ def charged_words() -> frozenset[str]:
     >>> {"praised", "steal"} <= charged_words(), "kind" in charged_words()
     (True, False)
     """
-    keys = data_keys("charged_words.yaml", ("bad", "good"))
-    return frozenset(word for kind in ("bad", "good") for word in keys.text(kind).split())
+    found = shipped_data("charged_words.yaml")
+    return frozenset(word for kind in ("bad", "good") for word in found[kind].split())
 
 
 @cache
 def _not_names() -> frozenset[str]:
     """Return words that have a capital letter and name nobody."""
-    return frozenset(data_keys("not_names.yaml", ("words",)).text("words").split())
+    return frozenset(shipped_data("not_names.yaml")["words"].split())
 
 
 def _names(text: str, *, first: bool = False) -> list[str]:

@@ -190,63 +190,29 @@ class GroupSplit:
     corrected: float
 
 
-def field_splits(
+def group_splits(
     fields: Sequence[FieldRatings],
     leanings: Mapping[str, str | None],
     smallest: int = 5,
     *,
-    seed: int = 0,
-) -> list[GroupSplit]:
-    """Compare leanings over whole fields: each person counts once, with the mean of her answers."""
-    return _splits(fields, leanings, smallest, seed, whole=True)
-
-
-def item_splits(
-    fields: Sequence[FieldRatings],
-    leanings: Mapping[str, str | None],
-    smallest: int = 5,
-    *,
+    whole: bool = False,
     seed: int = 0,
 ) -> list[GroupSplit]:
     """Compare leanings item by item, where enough people of both answered it.
 
     The p-values come from permutations of people between the two leanings; they are corrected for
     all items and fields by the largest difference of a permutation, and for the number of pairs
-    of leanings by their number. Largest differences first.
+    of leanings by their number. Largest differences first. With `whole`, fields are compared over
+    all items: each person counts once, with the mean of her answers.
 
     Examples
     --------
     >>> from moralscope.annotation.judgments import Judgment, by_field
     >>> told = {f"p{n}": "left" if n < 8 else "right" for n in range(16)}
     >>> given = [Judgment("1", who, "ok", leaning == "left") for who, leaning in told.items()]
-    >>> [(row.item, row.value, row.difference) for row in item_splits(by_field(given)[0], told)]
+    >>> [(row.item, row.value, row.difference) for row in group_splits(by_field(given)[0], told)]
     [('1', 'yes', 1.0)]
     """
-    return _splits(fields, leanings, smallest, seed, whole=False)
-
-
-def significant(splits: Sequence[GroupSplit]) -> list[GroupSplit]:
-    """Return the differences that hold after correction."""
-    return [row for row in splits if row.corrected < _SIGNIFICANT]
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """A column of people's answers: a scale's value, or whether a label was chosen."""
-
-    field: str
-    item: str
-    value: str
-
-
-def _splits(
-    fields: Sequence[FieldRatings],
-    leanings: Mapping[str, str | None],
-    smallest: int,
-    seed: int,
-    *,
-    whole: bool,
-) -> list[GroupSplit]:
     groups = dict(named(large_groups(leanings, smallest)))
     groups.pop(NOT_SAID, None)
     pairs = list(combinations(groups, 2))
@@ -267,6 +233,20 @@ def _splits(
     known = (row for row in found if not np.isnan(row.p))
     paid = [replace(row, corrected=min(1.0, row.corrected * len(pairs))) for row in known]
     return sorted(paid, key=lambda row: (row.corrected, row.p, -abs(row.difference)))
+
+
+def significant(splits: Sequence[GroupSplit]) -> list[GroupSplit]:
+    """Return the differences that hold after correction."""
+    return [row for row in splits if row.corrected < _SIGNIFICANT]
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A column of people's answers: a scale's value, or whether a label was chosen."""
+
+    field: str
+    item: str
+    value: str
 
 
 def _compared(

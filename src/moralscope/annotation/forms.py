@@ -1,9 +1,14 @@
-"""Task forms, read from `data/tasks/`: what is shown, what is asked, which checks apply.
+"""Our forms, as data: task forms (`data/tasks/`), the qualification test, the questionnaire.
 
-A form is data: a new task is a new file. Whether an answer fits its form is `checks.py`'s question.
+A new task is a new file. Whether an answer fits its form is `checks.py`'s question.
+
+The test is after Ziems et al. 2022, appendix E.1: seven questions on moral foundations and on what
+makes a rule of thumb, six to pass; the questions are ours. The questionnaire asks for political
+leaning and for the constructs of the Moral Foundations Questionnaire (Graham et al. 2008) as Ziems
+et al. used it in section 4.2, on a scale of 1 to 5, in statements of ours. All of it is optional
+and is kept apart from answers.
 """
 
-import dataclasses
 import random
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -13,8 +18,6 @@ from statistics import fmean
 from typing import Any
 
 from moralscope.annotation.records import (
-    FIELD_TYPES,
-    LEVELS,
     Check,
     Choice,
     Field,
@@ -24,17 +27,22 @@ from moralscope.annotation.records import (
     Statement,
     TaskForm,
 )
-from moralscope.annotation.yaml_files import Keys, one_of, parse_yaml
 from moralscope.core.errors import InputError
+from moralscope.core.registry import did_you_mean
+from moralscope.io.documents import Document
 
 FOUNDATIONS = ("care", "fairness", "liberty", "loyalty", "authority", "sanctity")
-CHOICE = ("value", "label", "help", "examples")
-_FORM = (
-    "title", "instructions", "shows", "fields", "search", "validation", "policies"
-)  # fmt: skip
-_SHOWN = ("name", "label", "required")
-_FIELD = (*(one.name for one in dataclasses.fields(Field)), "foundations")
+KINDS = ("foundation", "rule")  # of questions of the test
+LOW, HIGH = 1, 5  # of the questionnaire
 _LEVEL_OF = {"one": "nominal", "many": "several", "scale": "ordinal", "yes_no": "nominal"}
+
+
+def one_of(value: str, known: Iterable[str], what: str) -> str:
+    """Return the value, or refuse it with the nearest known one."""
+    names = tuple(known)
+    if value not in names:
+        raise InputError(f"there is no {what} '{value[:60]}'", did_you_mean(value, names))
+    return value
 
 
 @cache
@@ -68,18 +76,15 @@ def load_form(name: str) -> TaskForm:
     >>> [field.name for field in form.fields], form.shows[0].name
     (['ok'], 'action')
     """
-    one_of(name, form_names(), "task")
-    keys = data_keys(f"tasks/{name}.yaml", _FORM)
-    shows = tuple(map(_shown, keys.parts("shows", _SHOWN)))
-    fields = tuple(map(_field, keys.parts("fields", _FIELD)))
+    found = shipped_data(f"tasks/{one_of(name, form_names(), 'task')}.yaml")
     return TaskForm(
         name,
-        keys.text("title"),
-        keys.texts("instructions"),
-        shows,
-        fields,
-        search=keys.flag("search", False),
-        validation=keys.text("validation", "") or None,
+        found["title"],
+        tuple(found["instructions"]),
+        tuple(Shown(**one) for one in found["shows"]),
+        tuple(map(_field, found["fields"])),
+        search=found.get("search", False),
+        validation=found.get("validation"),
     )
 
 
@@ -91,61 +96,42 @@ def default_policies(name: str) -> dict[str, Any]:
     >>> default_policies("action-yes-no")["qualification"]
     False
     """
-    one_of(name, form_names(), "task")
-    return data_keys(f"tasks/{name}.yaml", _FORM).pairs("policies")
+    found = shipped_data(f"tasks/{one_of(name, form_names(), 'task')}.yaml")
+    return dict(found.get("policies", {}))
 
 
 @cache
 def foundation_choices() -> tuple[Choice, ...]:
     """Return the six foundations with definitions and examples, in our words."""
-    keys = data_keys("foundations.yaml", FOUNDATIONS)
-    return tuple(read_choice(keys.inner(name, CHOICE), name) for name in FOUNDATIONS)
+    found = shipped_data("foundations.yaml")
+    return tuple(_choice({"value": name, **found[name]}) for name in FOUNDATIONS)
 
 
-def data_keys(name: str, known: Iterable[str]) -> Keys:
-    """Return the mapping of one of the files that ship with the room."""
-    path = resources.files(__package__) / "data" / name
-    return Keys(parse_yaml(path.read_text("utf-8"), name), name, known)
+@cache
+def shipped_data(name: str) -> Any:
+    """Return what one of the YAML files that ship with the package holds."""
+    text = (resources.files(__package__) / "data" / name).read_text("utf-8")
+    return Document(text, name, "install moralscope again").yaml_values()
 
 
-def _shown(keys: Keys) -> Shown:
-    return Shown(keys.text("name"), keys.text("label"), keys.flag("required", True))
+def _field(told: Mapping[str, Any]) -> Field:
+    values = {
+        "level": _LEVEL_OF.get(told["type"], "text"),
+        "longest": 500 if told["type"] == "text" else 2000,
+        **told,
+        "choices": tuple(map(_choice, told.get("choices", ()))),
+        "choices_from": tuple(told.get("choices_from", ())),
+        "checks": tuple(Check(*pair) for pair in told.get("checks", {}).items()),
+    }
+    if values.pop("foundations", False):
+        values["choices"] = foundation_choices()
+    return Field(**values)
 
 
-def _field(keys: Keys) -> Field:
-    kind = one_of(keys.text("type"), FIELD_TYPES, "type of field")
-    choices = tuple(read_choice(part) for part in keys.parts("choices", CHOICE))
-    if keys.flag("foundations", False):
-        choices = foundation_choices()
-    return Field(
-        keys.text("name"),
-        keys.text("label"),
-        kind,
-        help=keys.text("help", ""),
-        required=keys.flag("required", True),
-        choices=choices,
-        choices_from=keys.texts("choices_from"),
-        low=keys.number("low", 1, 0, 10),
-        high=keys.number("high", 5, 1, 10),
-        longest=keys.number("longest", 500 if kind == "text" else 2000, 1, 20_000),
-        checks=tuple(Check(name, value) for name, value in keys.pairs("checks").items()),
-        level=one_of(keys.text("level", _LEVEL_OF.get(kind, "text")), LEVELS, "level"),
-        shortcut=keys.text("shortcut", ""),
-    )
-
-
-def read_choice(keys: Keys, value: str | None = None) -> Choice:
-    """Return a choice; where its key is its value, `value` is given."""
+def _choice(told: Mapping[str, Any]) -> Choice:
     return Choice(
-        keys.text("value") if value is None else value,
-        keys.text("label"),
-        keys.text("help", ""),
-        keys.texts("examples"),
+        str(told["value"]), told["label"], told.get("help", ""), tuple(told.get("examples", ()))
     )
-
-
-KINDS = ("foundation", "rule")
-_QUESTION = ("id", "text", "choices", "right", "why")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +153,12 @@ def question_bank() -> dict[str, BankQuestion]:
     >>> len(question_bank()) >= 14, {one.kind for one in question_bank().values()} == set(KINDS)
     (True, True)
     """
-    keys = data_keys("qualification.yaml", KINDS)
     found: dict[str, BankQuestion] = {}
     for kind in KINDS:
-        for part in keys.parts(kind, _QUESTION):
-            name = part.text("id")
-            own = tuple(read_choice(one) for one in part.parts("choices", CHOICE))
-            question = Question(name, part.text("text"), own or foundation_choices())
-            found[name] = BankQuestion(question, kind, part.text("right"), part.text("why"))
+        for one in shipped_data("qualification.yaml")[kind]:
+            own = tuple(map(_choice, one.get("choices", ())))
+            question = Question(one["id"], one["text"], own or foundation_choices())
+            found[one["id"]] = BankQuestion(question, kind, one["right"], one["why"])
     return found
 
 
@@ -217,9 +201,6 @@ def mark_test(questions: Collection[str], answers: Mapping[str, str]) -> dict[st
     return wrong
 
 
-LOW, HIGH = 1, 5
-
-
 @cache
 def load_questionnaire() -> Questionnaire:
     """Return the leanings, the statements and the scale.
@@ -230,15 +211,11 @@ def load_questionnaire() -> Questionnaire:
     >>> [choice.value for choice in asked.leanings][2], len(asked.scale)
     ('moderate', 5)
     """
-    keys = data_keys("questionnaire.yaml", ("leanings", "scale", "statements"))
-    statements = []
-    for part in keys.parts("statements", ("id", "foundation", "text")):
-        foundation = one_of(part.text("foundation"), FOUNDATIONS, "foundation")
-        statements.append(Statement(part.text("id"), part.text("text"), foundation))
+    found = shipped_data("questionnaire.yaml")
     return Questionnaire(
-        tuple(map(read_choice, keys.parts("leanings", CHOICE))),
-        tuple(statements),
-        tuple(map(read_choice, keys.parts("scale", CHOICE))),
+        tuple(map(_choice, found["leanings"])),
+        tuple(Statement(**one) for one in found["statements"]),
+        tuple(map(_choice, found["scale"])),
     )
 
 

@@ -7,23 +7,23 @@ its database. What people and leads do is `AnnotationService`'s.
 import dataclasses
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from moralscope.annotation.exporting import sheet_rows
-from moralscope.annotation.forms import default_policies, load_form, task_names
+from moralscope.annotation.forms import default_policies, load_form, one_of, task_names
 from moralscope.annotation.item_files import RATINGS, read_items
 from moralscope.annotation.options import ExportOptions, ImportOptions, InitOptions
 from moralscope.annotation.records import Invitation, Policies, Project
 from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
-from moralscope.annotation.yaml_files import Keys, one_of, parse_yaml
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, option_fields
 from moralscope.core.records import RunRecord
-from moralscope.io.documents import read_document
+from moralscope.core.registry import did_you_mean
+from moralscope.io.documents import Document, read_document
 from moralscope.io.files import SHEET_SCHEMA, restore_cell, write_whole
 from moralscope.io.tables import parse_columns
 
@@ -41,6 +41,7 @@ _LONGEST = 5000  # characters of a text of the first page
 _ENV = "env:"  # before the name of a variable that holds the URL of the database
 _FILE_NAMES = {"jsonl": "answers", "csv": "answers", "parquet": "answers", "mic": "MIC"}
 _KEYS = tuple(one.name for one in dataclasses.fields(Project) if one.name != "folder")
+_REMEDY = "mend the line; `moralscope annotate init` writes a good file to compare with"
 _HEAD = """\
 # An annotation project of moralscope: how it is run. Change it while the server is stopped.
 # Items, people and answers are in the database, not here.
@@ -115,14 +116,14 @@ def parse_project(text: str, source: str) -> Project:
     Traceback (most recent call last):
     moralscope.core.errors.InputError: project.yaml has an unknown key 'polices'; did you mean 'p...
     """
-    found = parse_yaml(text, source)
+    found = Document(text, source, _REMEDY).yaml_values()
     version = found.get("version", VERSION) if isinstance(found, dict) else VERSION
     if isinstance(version, int) and version > VERSION:  # first: it may have keys of its own
         raise InputError(
             f"{source} has version {version} of a newer moralscope, this one knows {VERSION}",
             "open it with the newer version: pip install -U moralscope",
         )
-    keys = Keys(found, source, _KEYS)
+    keys = _Keys(found, source, _KEYS)
     task = one_of(keys.text("task"), task_names(), "task")
     project = Project(
         keys.text("name"),
@@ -141,7 +142,66 @@ def parse_project(text: str, source: str) -> Project:
     return project
 
 
-def _policies(keys: Keys, task: str, source: str) -> Policies:
+class _Keys:
+    """A mapping of a YAML file whose keys are known; another key is refused with the nearest.
+
+    Each value is checked by whoever asks for it, against its type.
+    """
+
+    def __init__(self, found: object, place: str, known: Iterable[str]) -> None:
+        if not isinstance(found, Mapping):
+            raise InputError(f"{place} needs keys and values", _REMEDY)
+        self._found = found
+        self._place = place
+        names = tuple(known)
+        for key in found:
+            if key not in names:
+                name = str(key)[:60]
+                raise InputError(f"{place} has an unknown key '{name}'", did_you_mean(name, names))
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """Return a text; without a default it must be there."""
+        value = self._value(key, default)
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise self._wrong(key, value, "a text")
+        return str(value).strip()
+
+    def number(self, key: str, default: int, low: int, high: int) -> int:
+        """Return a whole number within bounds."""
+        value = self._value(key, default)
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise self._wrong(key, value, f"a whole number from {low} to {high}")
+        return value
+
+    def flag(self, key: str, default: bool) -> bool:
+        """Return true or false."""
+        value = self._value(key, default)
+        if not isinstance(value, bool):
+            raise self._wrong(key, value, "true or false")
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return a list of texts, empty where there is none."""
+        value = self._value(key, [])
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise self._wrong(key, value, "a list of texts")
+        return tuple(one.strip() for one in value)
+
+    def inner(self, key: str, known: Iterable[str]) -> "_Keys":
+        """Return the mapping under a key, empty where there is none."""
+        return _Keys(self._value(key, {}), f"{self._place}, {key}", known)
+
+    def _value(self, key: str, default: object) -> object:
+        value = self._found.get(key, default)
+        if value is None and default is None:
+            raise InputError(f"{self._place} has no '{key}'", _REMEDY)
+        return default if value is None else value
+
+    def _wrong(self, key: str, value: object, wanted: str) -> InputError:
+        return InputError(f"{self._place} has {key} = {str(value)[:60]!r}", f"give {wanted}")
+
+
+def _policies(keys: _Keys, task: str, source: str) -> Policies:
     fields = option_fields(Policies)
     told = keys.inner("policies", [field.name for field in fields])
     values: dict[str, Any] = asdict(Policies(**default_policies(task)))

@@ -12,12 +12,12 @@ import sqlalchemy as sa
 
 from moralscope.annotation.checks import find
 from moralscope.annotation.exporting import SUFFIXES, check_shape, export_bytes, people_bytes
+from moralscope.annotation.forms import one_of
 from moralscope.annotation.records import Item, Person
 from moralscope.annotation.service_lead import LeadService
 from moralscope.annotation.service_people import PeopleService
 from moralscope.annotation.service_work import WorkService
 from moralscope.annotation.storage import ITEMS, PEOPLE, UNLIMITED
-from moralscope.annotation.yaml_files import one_of
 from moralscope.core.errors import InputError
 from moralscope.io.files import write_whole
 

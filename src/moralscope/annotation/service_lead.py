@@ -3,6 +3,7 @@
 Names of people appear on the lead's own pages only; answers and facts carry random ids.
 """
 
+import dataclasses
 from collections import defaultdict
 from statistics import median
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from moralscope.annotation.checks import plain_text
-from moralscope.annotation.forms import load_form, mean_weights
+from moralscope.annotation.forms import load_form, mean_weights, one_of
 from moralscope.annotation.records import (
     AnswerRow,
     AuditLine,
@@ -35,7 +36,6 @@ from moralscope.annotation.storage import (
     REVISIONS,
     TOKENS,
 )
-from moralscope.annotation.yaml_files import one_of
 from moralscope.core.errors import InputError
 
 VERDICTS = ("good", "mend")
@@ -69,41 +69,23 @@ class LeadService(ServiceBase):
 
     def history(self, person: Person) -> tuple[PastWork, ...]:
         """Return a person's own submissions, the latest first, with history and feedback."""
-        query = (
-            sa.select(*_ANSWER_COLUMNS)
-            .select_from(_SUBMITTED)
-            .where(ASSIGNMENTS.c.person == person.id, ASSIGNMENTS.c.status == "submitted")
-            .order_by(ASSIGNMENTS.c.submitted.desc())
-        )
+        query = _submitted(ASSIGNMENTS.c.person == person.id)
         mine = sa.select(ASSIGNMENTS.c.id).where(ASSIGNMENTS.c.person == person.id)
         with self._storage.read() as connection:
-            rows = connection.execute(query).mappings().all()
-            revisions = _grouped(
-                connection,
-                sa.select(REVISIONS)
-                .where(REVISIONS.c.assignment.in_(mine))
-                .order_by(REVISIONS.c.number),
-            )
-            reviews = _grouped(
-                connection,
-                sa.select(REVIEWS).where(REVIEWS.c.assignment.in_(mine)).order_by(REVIEWS.c.number),
-            )
+            rows = connection.execute(query.order_by(ASSIGNMENTS.c.submitted.desc())).mappings()
+            found = rows.all()
+            revisions = _by_assignment(connection, REVISIONS, Revision, mine)
+            reviews = _by_assignment(connection, REVIEWS, Review, mine)
         return tuple(
             PastWork(
                 row["id"],
                 item_of(row),
                 load_form(row["item_form"]),
                 row["stage"],
-                tuple(
-                    Revision(one["number"], one["answer"], one["created"])
-                    for one in revisions[row["id"]]
-                ),
-                tuple(
-                    Review(one["verdict"], one["feedback"], one["created"])
-                    for one in reviews[row["id"]]
-                ),
+                tuple(revisions[row["id"]]),
+                tuple(reviews[row["id"]]),
             )
-            for row in rows
+            for row in found
         )
 
     def overview(self, lead: Person) -> Overview:
@@ -185,41 +167,24 @@ class LeadService(ServiceBase):
         """Return everybody's latest answers, by item and time; one row a person and item."""
         self._lead(lead)
         one_of(stage, ANSWER_STAGES, "stage")
-        query = (
-            sa.select(*_ANSWER_COLUMNS)
-            .select_from(_SUBMITTED)
-            .where(ASSIGNMENTS.c.status == "submitted")
-            .order_by(ITEMS.c.position, ASSIGNMENTS.c.submitted, ASSIGNMENTS.c.id)
+        columns = (
+            ITEMS.c.id.label("item"),
+            *(ITEMS.c.form, ITEMS.c.texts, ITEMS.c.author),
+            *(ASSIGNMENTS.c[name] for name in ("person", "stage", "submitted", "seconds")),
+            ASSIGNMENTS.c.id.label("submission"),
+            *(REVISIONS.c.number.label("revision"), REVISIONS.c.answer),
         )
-        if stage != "all":
-            query = query.where(ASSIGNMENTS.c.stage == stage)
-        with self._storage.read() as connection:
-            rows = connection.execute(query).mappings().all()
-        return tuple(
-            AnswerRow(
-                row["item_id"],
-                row["person"],
-                row["item_form"],
-                row["stage"],
-                row["item_texts"],
-                row["answer"],
-                row["submitted"],
-                row["seconds"],
-                row["revision"],
-                row["id"],
-                row["item_author"],
-            )
-            for row in rows
-        )
+        query = _submitted(*(() if stage == "all" else (ASSIGNMENTS.c.stage == stage,)))
+        query = query.with_only_columns(*columns)
+        query = query.order_by(ITEMS.c.position, ASSIGNMENTS.c.submitted, ASSIGNMENTS.c.id)
+        return tuple(AnswerRow(**row) for row in self._storage.rows(query))
 
     def facts(self, lead: Person) -> tuple[PersonFacts, ...]:
         """Return what people told about themselves, under their random ids."""
         self._lead(lead)
-        with self._storage.read() as connection:
-            rows = connection.execute(sa.select(FACTS).order_by(FACTS.c.person)).mappings().all()
         return tuple(
             PersonFacts(row["person"], row["leaning"], mean_weights(row["statements"]))
-            for row in rows
+            for row in self._storage.rows(sa.select(FACTS).order_by(FACTS.c.person))
         )
 
     def audit_log(self, lead: Person, last: int = 200) -> tuple[AuditLine, ...]:
@@ -228,26 +193,17 @@ class LeadService(ServiceBase):
         query = (
             sa.select(AUDIT).order_by(AUDIT.c.number.desc()).limit(max(1, min(last, _MOST_LINES)))
         )
-        with self._storage.read() as connection:
-            rows = connection.execute(query).mappings().all()
-        return tuple(AuditLine(**row) for row in rows)
+        return tuple(AuditLine(**row) for row in self._storage.rows(query))
 
     def _waiting(self, connection: sa.Connection) -> list[Row]:
         reviewed = sa.select(REVIEWS.c.number).where(
             REVIEWS.c.assignment == ASSIGNMENTS.c.id, REVIEWS.c.revision == REVISIONS.c.number
         )
-        query = (
-            sa.select(*_ANSWER_COLUMNS)
-            .select_from(_SUBMITTED.join(PEOPLE, PEOPLE.c.id == ASSIGNMENTS.c.person))
-            .where(
-                ASSIGNMENTS.c.stage == "staging",
-                ASSIGNMENTS.c.status == "submitted",
-                PEOPLE.c.stage.in_(("staging", "review")),
-                ~reviewed.exists(),
-            )
-            .order_by(ASSIGNMENTS.c.submitted)
+        here = sa.select(PEOPLE.c.id).where(PEOPLE.c.stage.in_(("staging", "review")))
+        query = _submitted(
+            ASSIGNMENTS.c.stage == "staging", ASSIGNMENTS.c.person.in_(here), ~reviewed.exists()
         )
-        return list(connection.execute(query).mappings())
+        return list(connection.execute(query.order_by(ASSIGNMENTS.c.submitted)).mappings())
 
     def _people(self, connection: sa.Connection) -> tuple[PersonLine, ...]:
         done: dict[str, list[Row]] = defaultdict(list)
@@ -290,8 +246,19 @@ def _count_done(connection: sa.Connection) -> dict[int, int]:
     return dict(iter(connection.execute(query)))
 
 
-def _grouped(connection: sa.Connection, query: sa.Select[Any]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = defaultdict(list)
-    for row in connection.execute(query).mappings():
-        found[row["assignment"]].append(row)
+def _submitted(*where: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    """Select submissions with their items and latest revisions."""
+    query = sa.select(*_ANSWER_COLUMNS).select_from(_SUBMITTED)
+    return query.where(ASSIGNMENTS.c.status == "submitted", *where)
+
+
+def _by_assignment(
+    connection: sa.Connection, table: sa.Table, kind: type[Any], mine: sa.Select[Any]
+) -> dict[str, list[Any]]:
+    """Return the rows of some assignments as records: columns are called as fields are."""
+    columns = (table.c[field.name] for field in dataclasses.fields(kind))
+    query = sa.select(table.c.assignment, *columns).where(table.c.assignment.in_(mine))
+    found: dict[str, list[Any]] = defaultdict(list)
+    for assignment, *values in connection.execute(query.order_by(table.c.number)):
+        found[assignment].append(kind(*values))
     return found

@@ -17,6 +17,7 @@ from moralscope.annotation.forms import (
     draw_questions,
     load_questionnaire,
     mark_test,
+    one_of,
     question_bank,
 )
 from moralscope.annotation.records import (
@@ -32,7 +33,6 @@ from moralscope.annotation.records import (
 )
 from moralscope.annotation.service_base import Row, ServiceBase, own_id, random_id
 from moralscope.annotation.storage import ATTEMPTS, FACTS, ITEMS, PEOPLE, SESSIONS, TOKENS
-from moralscope.annotation.yaml_files import one_of
 from moralscope.core.errors import InputError
 
 _LONGEST_SECRET = 200

@@ -192,6 +192,11 @@ class Storage:
         with _told(problem, remedy), engine.begin() as connection:
             yield connection
 
+    def rows(self, query: sa.Select[Any]) -> Sequence[sa.RowMapping]:
+        """Return all rows of a query, by column name."""
+        with self.read() as connection:
+            return connection.execute(query).mappings().all()
+
     def version(self, connection: sa.Connection) -> int:
         """How many steps this database has been through."""
         found = connection.execute(sa.select(META.c.value).where(META.c.key == "schema"))
@@ -322,7 +327,7 @@ def _make_private(path: Path) -> None:
 
 def _first_line(error: Exception) -> str:
     """Return what the database said, without the statement and its values."""
-    cause = getattr(error, "orig", None) or error
+    cause = (error.orig if isinstance(error, exc.DBAPIError) else None) or error
     detail = cause.args[0] if cause.args else cause
     if isinstance(detail, dict):  # pg8000 gives the fields of the server's message
         detail = detail.get("M", "error")

@@ -99,8 +99,9 @@ def bind(place: Place) -> socket.socket:
         bound.listen(128)  # who comes before the server is ready waits
     except (OSError, OverflowError) as error:
         bound.close()
+        why = error.strerror if isinstance(error, OSError) else error
         raise InputError(
-            f"cannot listen on {place.host}:{place.port} ({getattr(error, 'strerror', error)})",
+            f"cannot listen on {place.host}:{place.port} ({why})",
             "choose another --port (0 takes any free one)",
         ) from None
     return bound

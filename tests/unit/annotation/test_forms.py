@@ -17,7 +17,7 @@ from moralscope.annotation.forms import (
     question_bank,
     task_names,
 )
-from moralscope.annotation.records import Policies
+from moralscope.annotation.records import FIELD_TYPES, LEVELS, Policies
 from moralscope.core.errors import InputError
 
 
@@ -32,6 +32,8 @@ def test_forms_are_complete(name):
     keys = [field.shortcut for field in form.fields if field.shortcut]
     assert len(set(keys)) == len(keys), "one key, one field"
     for field in form.fields:
+        assert field.type in FIELD_TYPES
+        assert field.level in LEVELS
         if field.type == "scale":
             assert [one.value for one in field.choices] == list("12345")
         if field.type in ("one", "many"):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moralscope.annotation.disagreement import field_splits, item_splits, significant
+from moralscope.annotation.disagreement import group_splits, significant
 from moralscope.annotation.groups import (
     OTHERS,
     Annotator,
@@ -78,19 +78,21 @@ def test_a_group_that_answers_otherwise_is_found_and_nobody_else():
         return int(noise.integers(2, 4)) + (2 if item == 4 and leaning == "left" else 0)
 
     fields = judged(answer)
-    found = significant(item_splits(fields, LEANINGS))
+    found = significant(group_splits(fields, LEANINGS))
     assert {(row.item, row.first, row.second) for row in found} == {
         ("i4", "left", "middle"),
         ("i4", "left", "right"),
     }
     assert all(row.difference > 1 and row.first_people == 10 for row in found)
-    overall = significant(field_splits(fields, LEANINGS))
+    overall = significant(group_splits(fields, LEANINGS, whole=True))
     assert {row.item for row in overall} <= {""}
 
 
 def test_labels_are_compared_by_the_share_who_chose_them():
     fields = judged(lambda item, leaning, n: "a" if leaning == "left" else "b", level="nominal")
-    row = next(r for r in item_splits(fields, LEANINGS) if {r.first, r.second} == {"left", "right"})
+    row = next(
+        r for r in group_splits(fields, LEANINGS) if {r.first, r.second} == {"left", "right"}
+    )
     assert (row.value, row.first_mean, row.second_mean) == ("b", 0.0, 1.0)
 
 
@@ -105,14 +107,14 @@ def test_an_item_that_few_of_a_group_answered_names_no_group():
     named = item_groups(fields[0], LEANINGS)
     assert set(named["i1"]) == {"left", "right", "middle", "not said"}
     assert set(named["i0"]) == {"middle"} or set(named["i0"]) == {"left"}
-    first = {row.item for row in item_splits(fields, LEANINGS)}
+    first = {row.item for row in group_splits(fields, LEANINGS)}
     assert "i0" not in first
 
 
 def test_three_people_an_item_are_never_told_apart():
     fields = judged(lambda item, leaning, n: 1 + n % 5 if n // 3 == item else None, items=13)
     assert item_groups(fields[0], LEANINGS) == {}
-    assert item_splits(fields, LEANINGS) == []
+    assert group_splits(fields, LEANINGS) == []
     assert {row.leaning for row in group_agreement(fields[0], LEANINGS)} >= {"left", "right"}
 
 
@@ -126,7 +128,7 @@ def test_agreement_within_a_group_is_of_its_people_alone():
 
 def test_pairs_of_leanings_are_paid_for():
     fields = judged(lambda item, leaning, n: 1 + (n * 7 + item) % 5)
-    rows = item_splits(fields, LEANINGS)
+    rows = group_splits(fields, LEANINGS)
     assert len({(row.first, row.second) for row in rows}) == len(list(combinations(range(3), 2)))
     assert all(row.corrected >= row.p for row in rows)
     assert significant(rows) == []

@@ -35,10 +35,9 @@ def body_of(kind: type[Options]) -> type[RequestModel]:
 
 def options_in(body: BaseModel, kind: type[GIVEN], **more: Any) -> GIVEN:
     """Return the options that a body holds; wrong values are refused by the options class."""
-    names = {field.name for field in option_fields(kind)} & set(type(body).model_fields)
-    values = {name: getattr(body, name) for name in names}
-    tupled = {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}
-    return kind(**{**tupled, **more})
+    names = {field.name for field in option_fields(kind)}
+    values = {key: tuple(v) if isinstance(v, list) else v for key, v in body if key in names}
+    return kind(**{**values, **more})
 
 
 def _body_field(field: OptionField) -> tuple[Any, Any]:
