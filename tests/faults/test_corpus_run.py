@@ -22,7 +22,8 @@ import pytest
 import moralscope
 from moralscope.batch import folder as folders
 from moralscope.batch import progress, running
-from moralscope.batch.running import RunOptions, run_corpus
+from moralscope.batch.options import BatchOptions
+from moralscope.batch.running import run_corpus
 from moralscope.core.errors import InputError, MoralscopeError
 
 HERE = Path(__file__).parent.parent / "unit" / "batch"
@@ -88,7 +89,7 @@ def mixed_corpus(tmp_path, count=400):
 
 
 def run_here(path, folder, spec, report=None, **options):
-    chosen = RunOptions(**{"block_rows": BLOCK, "call_rows": 4, "workers": 1, **options})
+    chosen = BatchOptions(**{"block_rows": BLOCK, "call_rows": 4, "workers": 1, **options})
     return run_corpus(opened(path), spec, folder, chosen, settings={}, report=report)
 
 

@@ -400,7 +400,9 @@ def test_only_passwords_are_taken_out_of_what_is_said(text, told):
 
 @pytest.mark.slow
 def test_a_corpus_run_keeps_no_key(prompts):
-    corpus = pytest.importorskip("moralscope.axes.corpus")
+    from moralscope.batch.job import open_job, run_job
+    from moralscope.batch.options import BatchOptions, BatchPlace
+    from moralscope.rules.collect.batch import CollectBatch
     from moralscope.rules.options import CollectOptions
 
     rows = "".join(f'{{"prompt": "Do you steal {n} apples?"}}\n' for n in range(2))
@@ -408,9 +410,8 @@ def test_a_corpus_run_keeps_no_key(prompts):
     out = prompts / "out"
     with served(echo) as (url, seen):
         asked = CollectOptions(("openai:tiny",), endpoint=url, filters="none", lexicons=())
-        run = corpus.RunOptions(workers=1)
-        options = corpus.CorpusOptions((str(prompts / "prompts.jsonl"),), out, run=run)
-        corpus.run_job(corpus.open_job(asked, options))
+        place = BatchPlace((str(prompts / "prompts.jsonl"),), out)
+        run_job(open_job(CollectBatch(asked), place, BatchOptions(workers=1)))
     assert seen[0]["headers"]["Authorization"] == f"Bearer {KEY}", "the key was sent"
     tables = [repr(pq.read_table(part).to_pylist()) for part in out.glob("*.parquet")]
     assert "I steal keys" in "".join(tables)

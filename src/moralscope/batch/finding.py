@@ -62,6 +62,19 @@ def is_url(text: str) -> bool:
     return "://" in text or "::" in text
 
 
+def is_corpus(given: str) -> bool:
+    """Tell whether an input can only be read as a corpus: a folder, a glob, a URL, a packed file.
+
+    Examples
+    --------
+    >>> [is_corpus(name) for name in ("logs/*.jsonl", "s3://bucket/logs", "a.csv.gz", "a.csv")]
+    [True, True, True, False]
+    """
+    packed = any(given.lower().endswith(f"{one}{two}") for one in SUFFIXES for two in PACKED)
+    pattern = any(sign in given for sign in "*?[") and not Path(given).exists()
+    return "://" in given or pattern or packed or Path(given).is_dir()
+
+
 def shown(url: str) -> str:
     """Return a URL as it may be printed and recorded: no password, no signature.
 

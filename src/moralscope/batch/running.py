@@ -17,19 +17,15 @@ import numpy as np
 import pyarrow as pa
 
 from moralscope.batch.folder import GO_ON, RunFolder, part_schema
+from moralscope.batch.options import ENGINES, BatchOptions
 from moralscope.batch.plan import Plan, make_plan, open_plan
 from moralscope.batch.progress import Progress, ProgressReporter, Report
 from moralscope.batch.sources import Corpus
 from moralscope.batch.types import Block, BlockRows, JoinedBlock, Task
 from moralscope.batch.working import BlockResult, WorkSpec, load_named
-from moralscope.core.errors import MoralscopeError, UnknownName
-from moralscope.core.registry import did_you_mean
+from moralscope.core.errors import MoralscopeError
 from moralscope.version import __version__
 
-ENGINES = {
-    "local": "moralscope.batch.workers.local:LocalEngine",
-    "ray": "moralscope.batch.workers.ray:RayEngine",
-}
 _SPACE = 1.5  # bytes of output and plan for a byte of input, at worst
 _HELD = 32 << 20  # bytes of early results held in memory
 
@@ -42,22 +38,6 @@ class Engine(Protocol):
     ) -> Generator[BlockResult, None, None]:
         """Yield results in any order, taking few tasks ahead; closing it ends its workers."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How to run. Only the last five decide what comes out; the others may change on resume."""
-
-    engine: str = "local"
-    workers: int | None = None
-    address: str | None = None
-    gpus: float = 0.0
-    resume: bool = False
-    block_rows: int = 2048
-    call_rows: int = 256
-    limit: int | None = None
-    sample: float | None = None
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +61,7 @@ def run_corpus(
     corpus: Corpus,
     spec: WorkSpec,
     folder: Path,
-    options: RunOptions,
+    options: BatchOptions,
     *,
     settings: Mapping[str, Any],
     report: Report | None = None,
@@ -104,7 +84,7 @@ def run_corpus(
     report
         Told now and then where the run stands.
     """
-    engine = _engine(options)
+    engine = engine_for(options)
     identity = _identity(corpus, spec, options, settings)
     with RunFolder(folder, resume=options.resume) as out:
         resumed = out.check(identity)
@@ -125,16 +105,14 @@ def run_corpus(
             raise
 
 
-def _engine(options: RunOptions) -> Engine:
-    if options.engine not in ENGINES:
-        problem = f"there is no engine '{options.engine[:60]}'"
-        raise UnknownName(problem, did_you_mean(options.engine, ENGINES))
-    engine: Engine = load_named(ENGINES[options.engine])(options)
+def engine_for(options: BatchOptions) -> Engine:
+    """Return the engine that the options name; one that is not installed is refused."""
+    engine: Engine = load_named(ENGINES[options.engine_name])(options)
     return engine
 
 
 def _identity(
-    corpus: Corpus, spec: WorkSpec, options: RunOptions, settings: Mapping[str, Any]
+    corpus: Corpus, spec: WorkSpec, options: BatchOptions, settings: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what must be the same when a run is continued."""
     return {
@@ -152,7 +130,11 @@ def _identity(
 
 
 def _plan(
-    corpus: Corpus, spec: WorkSpec, options: RunOptions, out: RunFolder, reporter: ProgressReporter
+    corpus: Corpus,
+    spec: WorkSpec,
+    options: BatchOptions,
+    out: RunFolder,
+    reporter: ProgressReporter,
 ) -> Plan:
     """Open the plan of a run that began, make it for a new one."""
     if out.manifest() is not None and out.plan.exists():

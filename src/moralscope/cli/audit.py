@@ -1,24 +1,9 @@
 """`moralscope audit`: which rules of thumb a chatbot's replies keep or break."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from moralscope.cli.corpus_options import (
-    CorpusGiven,
-    DryRun,
-    Engine,
-    Gpus,
-    Limit,
-    OutPlace,
-    Price,
-    RayAddress,
-    Resume,
-    Sample,
-    Workers,
-    corpus_options,
-    record_place,
-    wants_corpus,
-)
+from moralscope.batch.options import BatchOptions, BatchPlace
+from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
 from moralscope.cli.options import Json, Report
 from moralscope.rules.options import AuditInput, AuditOptions
@@ -37,18 +22,10 @@ _SHORT = 100
 def audit(
     source: AuditInput,
     options: AuditOptions,
+    batch: BatchOptions,
     json: Json = False,
     out: OutPlace = None,
     report: Report = None,
-    resume: Resume = False,
-    engine: Engine = None,
-    workers: Workers = None,
-    limit: Limit = None,
-    sample: Sample = None,
-    dry_run: DryRun = False,
-    ray_address: RayAddress = None,
-    gpus: Gpus = None,
-    price: Price = None,
 ) -> None:
     """Audit replies: rules they keep or break, how severe, how many would agree, and a verdict.
 
@@ -64,10 +41,16 @@ def audit(
     from moralscope.rules import audit as job
 
     job.check_options(options, paired=source.against is not None)
-    wanted = CorpusGiven(engine, workers, limit, sample, dry_run, ray_address, gpus, price, resume)
-    if wants_corpus(source.file, out, wanted):
+    if wants_corpus(source.file, out, batch):
+        from moralscope.batch.job import job_columns
+        from moralscope.rules.audit_batch import AuditBatch
+
         source.check_corpus()
-        _over_corpus(options, source, out, wanted, (json, report))
+        corpus = AuditBatch(options, job_columns(source.columns, AuditBatch.reads))
+        parts = BatchPlace.given(source.file, out, batch)
+        record = run_over_corpus(corpus, parts, batch, json=json, report=report, show=show_audit)
+        if record.statistics.get("gate") is not None:
+            record.statistics["gate"].require()
         return
     place = record_place(out)
     given, other = _exchanges(source)
@@ -78,24 +61,6 @@ def audit(
     emit(record, json=json, path=place, show=show_audit, report=report)
     if record.statistics["gate"] is not None:
         record.statistics["gate"].require()
-
-
-def _over_corpus(
-    asked: AuditOptions,
-    source: AuditInput,
-    out: str | None,
-    given: CorpusGiven,
-    rest: tuple[bool, Path | None],
-) -> None:
-    from moralscope.axes.corpus import parse_corpus_columns
-    from moralscope.cli.corpus_runs import run_corpus_job
-
-    json, report = rest
-    names = parse_corpus_columns(source.columns, "audit")
-    options = corpus_options(source.file, out, given, names, asked.seed)
-    found = run_corpus_job(asked, options, given, json=json, report=report, show=show_audit)
-    if found.statistics.get("gate") is not None:
-        found.statistics["gate"].require()
 
 
 def _exchanges(source: AuditInput) -> "tuple[Exchanges, Exchanges | None]":

@@ -6,21 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moralscope.cli.corpus_options import (
-    CorpusGiven,
-    DryRun,
-    Engine,
-    Gpus,
-    Limit,
-    OutPlace,
-    Price,
-    RayAddress,
-    Sample,
-    Workers,
-    corpus_options,
-    record_place,
-    wants_corpus,
-)
+from moralscope.batch.options import BatchOptions, BatchPlace
+from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
 from moralscope.cli.options import Json, Out, Report, Seed
 from moralscope.core.errors import InputError
@@ -37,17 +24,10 @@ _SHORT = 80
 def collect(
     source: CollectInput,
     options: CollectOptions,
+    batch: BatchOptions,
     json: Json = False,
     out: OutPlace = None,
     report: Report = None,
-    engine: Engine = None,
-    workers: Workers = None,
-    limit: Limit = None,
-    sample: Sample = None,
-    dry_run: DryRun = False,
-    ray_address: RayAddress = None,
-    gpus: Gpus = None,
-    price: Price = None,
 ) -> None:
     """Ask chatbots, filter what they reply, and write exchanges to annotate or to audit.
 
@@ -66,12 +46,16 @@ def collect(
     from moralscope.rules.collect.files import read_prompts
 
     job.check_options(options)
-    given = CorpusGiven(engine, workers, limit, sample, dry_run, ray_address, gpus, price)
-    if wants_corpus(source.prompts, out, given):
+    # --resume belongs to --to as well: by itself it does not ask for a corpus run.
+    if wants_corpus(source.prompts, out, replace(batch, resume=False)):
+        from moralscope.batch.job import job_columns
+        from moralscope.rules.collect.batch import CollectBatch
+
         if options.to is not None:
             raise InputError("--to belongs to one run record", "a corpus goes to --out DIR")
-        wanted = replace(given, resume=options.resume)
-        _over_corpus(options, source, out, wanted, (json, report))
+        corpus = CollectBatch(options, job_columns(source.columns, CollectBatch.reads))
+        parts = BatchPlace.given(source.prompts, out, batch)
+        run_over_corpus(corpus, parts, batch, json=json, report=report, show=show_collected)
         return
     place = record_place(out)
     found = read_prompts(Path(source.prompts[0]), parse_columns(source.columns))
@@ -82,22 +66,6 @@ def collect(
     emit(record, json=json, path=place, show=show_collect, report=report)
     if options.to is not None and not json:
         note(f"exchanges: {options.to}")
-
-
-def _over_corpus(
-    asked: CollectOptions,
-    source: CollectInput,
-    out: str | None,
-    given: CorpusGiven,
-    rest: tuple[bool, Path | None],
-) -> None:
-    from moralscope.axes.corpus import parse_corpus_columns
-    from moralscope.cli.corpus_runs import run_corpus_job, show_collected
-
-    json, report = rest
-    names = parse_corpus_columns(source.columns, "collect")
-    options = corpus_options(source.prompts, out, given, names, asked.seed)
-    run_corpus_job(asked, options, given, json=json, report=report, show=show_collected)
 
 
 def collect_train(
@@ -194,4 +162,15 @@ def show_collect(record: "RunRecord") -> None:
         table.add_row(f"… {len(kept) - _SHOWN:,} more", "--to, --json or --out", "")
     if kept:
         out.print(table)
+    print_warnings(record)
+
+
+def show_collected(record: "RunRecord") -> None:
+    """Print how many replies passed each step."""
+    from moralscope.cli.output import out, plain_table, print_warnings
+
+    table = plain_table("step", "replies")
+    for step in record.statistics["steps"]:
+        table.add_row(step["step"], f"{step['all']:,}")
+    out.print(table)
     print_warnings(record)

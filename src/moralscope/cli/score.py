@@ -6,37 +6,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from moralscope.axes.options import AXES, ScoreOptions
-from moralscope.cli.corpus_options import (
-    CorpusGiven,
-    DryRun,
-    Engine,
-    Gpus,
-    Limit,
-    OutPlace,
-    Price,
-    RayAddress,
-    Resume,
-    Sample,
-    Workers,
-    corpus_options,
-    record_place,
-    wants_corpus,
-)
+from moralscope.batch.options import BatchOptions, BatchPlace
+from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
 from moralscope.cli.inputs import read_given
 from moralscope.cli.options import Actions, Figure, Json, Report
 from moralscope.core.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from moralscope.axes.people import HumanAgreement
     from moralscope.core.records import RunRecord
 
 
+_SHOWN = 5  # of the lowest and of the highest
+_SHORT = 100
+
+
 @takes
 def score(
     options: ScoreOptions,
+    batch: BatchOptions,
     actions: Actions = None,
     file: Annotated[
         str | None,
@@ -61,15 +52,6 @@ def score(
     out: OutPlace = None,
     report: Report = None,
     figure: Figure = None,
-    resume: Resume = False,
-    engine: Engine = None,
-    workers: Workers = None,
-    limit: Limit = None,
-    sample: Sample = None,
-    dry_run: DryRun = False,
-    ray_address: RayAddress = None,
-    gpus: Gpus = None,
-    price: Price = None,
 ) -> None:
     """Score actions: which does this model call good, which bad, and how sure is it?
 
@@ -91,9 +73,8 @@ def score(
     from moralscope.axes.score import check_people, score
     from moralscope.cli.output import counting, emit, fetching
 
-    given = CorpusGiven(engine, workers, limit, sample, dry_run, ray_address, gpus, price, resume)
     inputs = [file] if file is not None else []
-    if wants_corpus(inputs, out, given, parquet=False):
+    if wants_corpus(inputs, out, batch, parquet=False):
         _refuse(
             {
                 "actions": actions,
@@ -103,18 +84,23 @@ def score(
             },
             "cannot be used over a corpus",
         )
-        _over_corpus(options, inputs, out, given, columns, (json, report))
+        from moralscope.axes.batch import ScoreBatch
+        from moralscope.batch.job import job_columns
+
+        job = ScoreBatch(options, job_columns(columns, AXES[options.axis].columns))
+        place = BatchPlace.given(inputs, out, batch)
+        run_over_corpus(job, place, batch, json=json, report=report, show=_show_spread)
         return
     corpus_alone = {"--calibrate": options.calibrate, "--columns": columns}
     _refuse(corpus_alone, "belongs to a corpus run: add --out DIR")
-    place = record_place(out)
+    record_file = record_place(out)
     check_people(options)
     listed = _read(actions, Path(file) if file is not None else None, options)
     with fetching() as progress:
         built = build_axis(options, LocalModels(progress=progress))
     with counting("scoring") as step:
         record = score(listed, options, built=built, report=step)
-    emit(record, json=json, path=place, show=_show, report=report, figure=figure)
+    emit(record, json=json, path=record_file, show=_show, report=report, figure=figure)
 
 
 def _refuse(given: "Mapping[str, Any]", why: str) -> None:
@@ -122,23 +108,6 @@ def _refuse(given: "Mapping[str, Any]", why: str) -> None:
     for name, value in given.items():
         if value:
             raise InputError(f"{name} {why}", "see 'moralscope score --help'")
-
-
-def _over_corpus(
-    options: ScoreOptions,
-    inputs: list[str],
-    out: str | None,
-    given: CorpusGiven,
-    columns: str | None,
-    rest: tuple[bool, Path | None],
-) -> None:
-    from moralscope.axes.corpus import parse_corpus_columns
-    from moralscope.cli.corpus_runs import run_corpus_job, show_scores
-
-    json, report = rest
-    names = parse_corpus_columns(columns, options.axis)
-    corpus = corpus_options(inputs, out, given, names, options.seed)
-    run_corpus_job(options, corpus, given, json=json, report=report, show=show_scores)
 
 
 def _read(actions: list[str] | None, file: Path | None, options: ScoreOptions) -> Any:
@@ -206,3 +175,29 @@ def _show_ceiling(found: Any) -> None:
     for pair in found.between:
         first, second = pair.pair
         out.print(f"{first} and {second} agree with each other at r = {pair.pearson.r:.3f}")
+
+
+def _show_spread(record: "RunRecord") -> None:
+    """Print how scores are spread, and the lowest and highest of them."""
+    from moralscope.cli.output import out, print_warnings
+
+    found = record.statistics
+    scores = found["scores"]
+    if scores.n:
+        spread = found["quantiles"]
+        out.print(
+            f"mean score {scores.mean:+.3f} (sd {scores.sd:.3f}); 90 % lie between "
+            f"{spread['0.05']:+.3f} and {spread['0.95']:+.3f}"
+        )
+        _show_listed("lowest", found["lowest"])
+        _show_listed("highest", found["highest"])
+    print_warnings(record)
+
+
+def _show_listed(title: str, rows: "Sequence[Mapping[str, Any]]") -> None:
+    from moralscope.cli.output import clean, out, plain_table
+
+    table = plain_table(title, "score", "id")
+    for row in rows[:_SHOWN]:
+        table.add_row(clean(row["action"][:_SHORT]), f"{row['score']:+.3f}", clean(row["id"]))
+    out.print(table)

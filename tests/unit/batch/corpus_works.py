@@ -228,14 +228,15 @@ class Wide:
 
 def main(path, folder, name, options):
     """Run a work as a program of its own, one that can be killed."""
-    from moralscope.batch.running import RunOptions, run_corpus
+    from moralscope.batch.options import BatchOptions
+    from moralscope.batch.running import run_corpus
 
     writes = pa.schema({"wide": pa.string()}) if name == "Wide" else WRITES
     options = json.loads(options)
     work = spec_of(name, writes, **options.pop("work", {}))
     try:
         outcome = run_corpus(
-            opened(path), work, Path(folder), RunOptions(**options), settings={"name": name}
+            opened(path), work, Path(folder), BatchOptions(**options), settings={"name": name}
         )
     except MoralscopeError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -5,25 +5,22 @@ from dataclasses import replace
 
 import pytest
 
-from moralscope.axes.corpus import (
-    CorpusOptions,
-    RunOptions,
-    ScoreOptions,
-    is_corpus,
-    open_job,
-    parse_corpus_columns,
-    run_job,
-)
-from moralscope.axes.corpus_estimate import distinct_rows, estimate_job
-from moralscope.axes.corpus_prepare import prepare_score
+from moralscope.axes.batch import ScoreBatch
 from moralscope.axes.judge_rows import JudgeRows
+from moralscope.axes.options import AXES, ScoreOptions
 from moralscope.axes.score import score
 from moralscope.batch import running
 from moralscope.batch.child import in_child
+from moralscope.batch.estimate import distinct_rows, estimate_job
+from moralscope.batch.finding import is_corpus
+from moralscope.batch.job import job_columns, open_job, run_job
+from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.core.errors import InputError, MissingExtra, MoralscopeError
 from moralscope.io.actions import ActionList
 from moralscope.reports import write_report
 from moralscope.rules.audit import AuditOptions, audit
+from moralscope.rules.audit_batch import AuditBatch
+from moralscope.rules.collect.batch import CollectBatch
 from moralscope.rules.collect.collect import collect, prepare
 from moralscope.rules.options import CollectOptions
 from moralscope.rules.records import Exchange
@@ -32,21 +29,22 @@ from .corpus_inline import ACTIONS, EXCHANGES, Inline, table_of, write_rows
 
 SCRIPTED = AuditOptions(experts="scripted")
 SCRIPTED_SCORES = ScoreOptions(encoder="scripted")
+JOBS = {ScoreOptions: ScoreBatch, AuditOptions: AuditBatch, CollectOptions: CollectBatch}
 
 
 @pytest.fixture(autouse=True)
 def inline(monkeypatch):
     """Compute in this process: no worker to start."""
-    monkeypatch.setattr(running, "_engine", Inline)
+    monkeypatch.setattr(running, "engine_for", Inline)
 
 
 def run(asked, rows, tmp_path, **given):
     path = tmp_path / "in.jsonl"
     if not path.exists():  # to be resumed with the very same file
         write_rows(path, rows)
-    columns = given.pop("columns", {})
-    options = CorpusOptions((str(path),), tmp_path / "out", columns, RunOptions(**given))
-    return run_job(open_job(asked, options))
+    job = JOBS[type(asked)](asked, given.pop("columns", {}))
+    place = BatchPlace((str(path),), tmp_path / "out")
+    return run_job(open_job(job, place, BatchOptions(**given)))
 
 
 @pytest.mark.parametrize("axis", ["choice", "direction"])
@@ -78,7 +76,7 @@ def test_paraphrases_join_as_in_one_file(tmp_path):
 
 
 def test_replies_can_be_scored(tmp_path):
-    columns = parse_corpus_columns("action=reply", "choice")
+    columns = job_columns("action=reply", AXES["choice"].columns)
     run(SCRIPTED_SCORES, EXCHANGES, tmp_path, columns=columns)
     one = score([row["reply"] for row in EXCHANGES], encoder="scripted")
     found = table_of(tmp_path / "out")
@@ -183,21 +181,21 @@ def test_resuming_with_another_rulebook_is_refused(tmp_path):
 
 def test_a_folder_with_a_run_is_refused_before_anything_is_loaded(tmp_path, monkeypatch):
     run(SCRIPTED, EXCHANGES, tmp_path)
-    monkeypatch.setattr("moralscope.axes.corpus.open_corpus", None)
+    monkeypatch.setattr("moralscope.batch.job.open_corpus", None)
     with pytest.raises(InputError, match="has a run already"):
         run(SCRIPTED, EXCHANGES, tmp_path)
 
 
 def test_resuming_a_finished_run_computes_nothing(tmp_path, monkeypatch):
     first = run(SCRIPTED, EXCHANGES, tmp_path)
-    monkeypatch.setattr(running, "_engine", lambda options: None)
+    monkeypatch.setattr(running, "engine_for", lambda options: None)
     again = run(SCRIPTED, EXCHANGES, tmp_path, resume=True)
     assert again.statistics["corpus"].resumed_parts == 1
     assert again.statistics["flagged"] == first.statistics["flagged"]
 
 
 def test_a_missing_extra_is_told_before_anything_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("moralscope.axes.corpus.open_corpus", None)
+    monkeypatch.setattr("moralscope.batch.job.open_corpus", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r'pip install "moralscope\[ray\]"'):
         run(SCRIPTED, EXCHANGES, tmp_path, engine="ray")
@@ -207,18 +205,17 @@ def test_names_of_inputs_and_columns(tmp_path):
     assert is_corpus(str(tmp_path))
     assert not is_corpus("actions.txt")
     with pytest.raises(InputError, match="did you mean"):
-        parse_corpus_columns("actoin=reply", "choice")
+        job_columns("actoin=reply", AXES["choice"].columns)
     with pytest.raises(InputError, match="twice"):
-        parse_corpus_columns("prompt=a,reply=a", "audit")
+        job_columns("prompt=a,reply=a", AuditBatch.reads)
 
 
 def test_the_dry_run_estimates_and_writes_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "moralscope.axes.corpus_estimate.in_child", lambda call, *given: call(*given)
-    )
+    monkeypatch.setattr("moralscope.batch.estimate.in_child", lambda call, *given: call(*given))
     path = write_rows(tmp_path / "in.jsonl", [{"action": f"do {n % 250}"} for n in range(1000)])
-    options = CorpusOptions((str(path),), run=RunOptions(workers=2))
-    record = estimate_job(open_job(SCRIPTED_SCORES, options), price_per_hour=3600.0)
+    options = BatchOptions(workers=2, dry_run=True, price_per_hour=3600.0)
+    job = ScoreBatch(SCRIPTED_SCORES)
+    record = estimate_job(open_job(job, BatchPlace((str(path),)), options))
     found = record.statistics["estimate"]
     assert (found.rows, found.distinct, found.exact, found.drawn) == (1000, 250, True, 200)
     assert found.seconds == pytest.approx(found.start_seconds + 125 * found.seconds_a_row)
@@ -249,7 +246,7 @@ def test_distinct_rows_are_never_more_than_rows():
 
 def test_what_a_child_raises_comes_back_as_it_is():
     with pytest.raises(InputError, match="there is no encoder 'minilmm'"):
-        in_child(prepare_score, ScoreOptions(encoder="minilmm"), {})
+        in_child(ScoreBatch(ScoreOptions(encoder="minilmm")).prepare)
 
 
 def test_a_child_that_dies_is_told():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from corpus_works import opened, spec_of, write_corpus
 
-from moralscope.batch.running import RunOptions
+from moralscope.batch.options import BatchOptions
 from moralscope.batch.types import Block, Task
 from moralscope.batch.workers.local import LocalEngine, _Assignment, useful_cores
 from moralscope.core.errors import MoralscopeError
@@ -19,7 +19,7 @@ def computed(tmp_path, texts, spec, workers=1, block_rows=8, call_rows=4):
         Task(block, np.arange(block.rows, dtype=np.int32).tobytes())
         for block in corpus.blocks(block_rows)
     ]
-    engine = LocalEngine(RunOptions(workers=workers, call_rows=call_rows))
+    engine = LocalEngine(BatchOptions(workers=workers, call_rows=call_rows))
     done = sorted(engine.run(tasks, corpus, spec), key=lambda each: each.number)
     assert [each.number for each in done] == list(range(len(tasks)))
     lengths = [n for each in done for n in each.table().column("length").to_pylist()]
@@ -64,7 +64,7 @@ def test_closing_ends_the_workers(tmp_path):
 
     corpus = opened(write_corpus(tmp_path / "a.jsonl", ["a"] * 40))
     tasks = [Task(block, np.arange(4, dtype=np.int32).tobytes()) for block in corpus.blocks(4)]
-    stream = LocalEngine(RunOptions(workers=2)).run(tasks, corpus, spec_of("Plain", seconds=0.01))
+    stream = LocalEngine(BatchOptions(workers=2)).run(tasks, corpus, spec_of("Plain", seconds=0.01))
     next(stream)
     assert multiprocessing.active_children()
     stream.close()

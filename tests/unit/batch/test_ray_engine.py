@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from corpus_works import content, dead_letters, make_texts, opened, results, spec_of, write_corpus
 
-from moralscope.batch.running import RunOptions, run_corpus
+from moralscope.batch.options import BatchOptions
+from moralscope.batch.running import run_corpus
 from moralscope.batch.types import Task
 from moralscope.batch.workers import ray as ray_engine
 from moralscope.batch.workers.ray import RayEngine
@@ -21,7 +22,7 @@ ONE_CPU = {"engine": "ray", "workers": 1}
 def test_without_ray_the_pip_command_is_named(monkeypatch):
     monkeypatch.setattr(ray_engine.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r'pip install "moralscope\[ray\]"'):
-        RayEngine(RunOptions(engine="ray"))
+        RayEngine(BatchOptions(engine="ray"))
 
 
 def test_a_cluster_that_refuses_us_is_told_in_one_line():
@@ -74,8 +75,8 @@ def test_the_same_bytes_as_the_local_engine(cluster, tmp_path, monkeypatch):
     given = {"workers": 2, "block_rows": 64, "call_rows": 16}
     spec = spec_of("Moody")
     there, here = tmp_path / "ray", tmp_path / "local"
-    run_corpus(corpus, spec, there, RunOptions("ray", **given), settings={})
-    run_corpus(corpus, spec, here, RunOptions("local", **given), settings={})
+    run_corpus(corpus, spec, there, BatchOptions(engine="ray", **given), settings={})
+    run_corpus(corpus, spec, here, BatchOptions(engine="local", **given), settings={})
     assert parts(there) == parts(here)
     assert dead_letters(there) == dead_letters(here)
     assert len(dead_letters(there)) == 3
@@ -90,7 +91,7 @@ def test_a_killed_worker_is_replaced_and_nothing_is_lost(cluster, tmp_path):
     texts[90] = "wound"
     corpus = opened(write_corpus(tmp_path / "a.jsonl", texts))
     spec = ray_spec("Wounded", mark=str(tmp_path / "mark"))
-    options = RunOptions(block_rows=32, call_rows=8, **ONE_CPU)
+    options = BatchOptions(block_rows=32, call_rows=8, **ONE_CPU)
     outcome = run_corpus(corpus, spec, tmp_path / "out", options, settings={})
     assert (tmp_path / "mark").exists()
     assert (outcome.rows, outcome.failed) == (200, 0)
@@ -102,7 +103,7 @@ def test_a_row_that_kills_every_worker_becomes_a_dead_letter(cluster, tmp_path):
     texts = [f"text {number}" for number in range(40)]
     texts[13] = "deadly"
     corpus = opened(write_corpus(tmp_path / "a.jsonl", texts))
-    options = RunOptions(block_rows=16, call_rows=4, **ONE_CPU)
+    options = BatchOptions(block_rows=16, call_rows=4, **ONE_CPU)
     run_corpus(corpus, ray_spec("Deadly"), tmp_path / "out", options, settings={})
     (letter,) = dead_letters(tmp_path / "out")
     assert (letter["row"], letter["reason"]) == (13, "the worker died on this row")
@@ -114,7 +115,7 @@ def test_an_error_of_ours_ends_the_run_as_it_is(cluster, tmp_path):
     corpus = opened(write_corpus(tmp_path / "a.jsonl", ["one", "two"]))
     spec = ray_spec("Unloadable")
     with pytest.raises(MoralscopeError, match="the weights are damaged; pull them again"):
-        run_corpus(corpus, spec, tmp_path / "out", RunOptions(**ONE_CPU), settings={})
+        run_corpus(corpus, spec, tmp_path / "out", BatchOptions(**ONE_CPU), settings={})
 
 
 @pytest.mark.slow
@@ -123,10 +124,10 @@ def test_closing_it_frees_the_cores(cluster, tmp_path):
     tasks = [
         Task(block, np.arange(block.rows, dtype=np.int32).tobytes()) for block in corpus.blocks(8)
     ]
-    stream = RayEngine(RunOptions(**ONE_CPU)).run(tasks, corpus, spec_of("Plain", seconds=0.05))
+    stream = RayEngine(BatchOptions(**ONE_CPU)).run(tasks, corpus, spec_of("Plain", seconds=0.05))
     next(stream)
     stream.close()
-    again = RayEngine(RunOptions(engine="ray", workers=2)).run(tasks, corpus, spec_of("Plain"))
+    again = RayEngine(BatchOptions(engine="ray", workers=2)).run(tasks, corpus, spec_of("Plain"))
     assert len(list(again)) == len(tasks)
 
 

@@ -14,7 +14,8 @@ from corpus_works import (
 )
 
 from moralscope.batch import running
-from moralscope.batch.running import RunOptions, RunStopped, run_corpus
+from moralscope.batch.options import BatchOptions
+from moralscope.batch.running import RunStopped, run_corpus
 from moralscope.core.errors import InputError, MoralscopeError, UnknownName
 
 pytestmark = pytest.mark.usefixtures("inline")
@@ -24,7 +25,7 @@ def ran(tmp_path, texts, spec=None, name="out", report=None, **options):
     path = tmp_path / "a.jsonl"
     if not path.exists():
         write_corpus(path, texts)
-    chosen = RunOptions(**{"block_rows": 10, "call_rows": 4, **options})
+    chosen = BatchOptions(**{"block_rows": 10, "call_rows": 4, **options})
     return run_corpus(
         opened(path),
         spec or spec_of("Plain"),
@@ -218,7 +219,7 @@ def test_a_result_that_has_the_name_of_an_input_column(tmp_path):
     spec = spec_of("Plain", writes=pa.schema({"length": pa.int64()}))
     path = tmp_path / "b.jsonl"
     path.write_text('{"text": "abc", "length": "long"}\n')
-    run_corpus(opened(path), spec, tmp_path / "out", RunOptions(), settings={})
+    run_corpus(opened(path), spec, tmp_path / "out", BatchOptions(), settings={})
     assert content(tmp_path / "out").to_pylist() == [
         {"text": "abc", "input_length": "long", "length": 3, "_row": 0}
     ]

@@ -17,7 +17,7 @@ SCORE = ("--encoder", "scripted")
 def run(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(running, "_engine", Inline)
+    monkeypatch.setattr(running, "engine_for", Inline)
 
     def call(*words):
         with pytest.raises(SystemExit) as caught:
@@ -129,9 +129,7 @@ def test_collect_over_a_corpus(run, replies, tmp_path):
 
 
 def test_a_dry_run_prints_and_writes_nothing(run, actions, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "moralscope.axes.corpus_estimate.in_child", lambda call, *given: call(*given)
-    )
+    monkeypatch.setattr("moralscope.batch.estimate.in_child", lambda call, *given: call(*given))
     words = ("score", "--file", actions, "--dry-run", "--price-per-hour", "2", "--out", "out")
     code, out, err = run(*words, *SCORE)
     assert code == 0, err
@@ -145,14 +143,14 @@ def test_a_dry_run_prints_and_writes_nothing(run, actions, tmp_path, monkeypatch
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--sample", "0"), "--sample is 0"),
+        (("--sample", "0"), "sample is 0"),
         (("--engine", "ray", "--price-per-hour", "2"), "belongs to --dry-run"),
         (("--gpus", "0.5"), "belong to --engine ray"),
         (("--engine", "sparc"), "there is no engine 'sparc'"),
         (("--human", "h.csv", "--limit", "1"), "--human cannot be used over a corpus"),
-        (("--max-actions", "5", "--limit", "1"), "--max-actions cannot be used"),
+        (("--max-actions", "5", "--limit", "1"), "--max-actions is now gone"),
         (("--columns", "actoin=a", "--limit", "1"), "did you mean"),
-        (("--norm", "Be kind.", "--limit", "1"), "belong to --axis judge"),
+        (("--norm", "Be kind.", "--limit", "1"), "has no option 'norm'"),
     ],
 )
 def test_what_does_not_go_together_is_refused_in_one_line(run, actions, words, said):

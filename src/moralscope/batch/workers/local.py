@@ -41,7 +41,7 @@ from moralscope.batch.working import (
 from moralscope.core.errors import MoralscopeError
 
 if TYPE_CHECKING:
-    from moralscope.batch.running import RunOptions
+    from moralscope.batch.options import BatchOptions
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ class LocalEngine:
         `workers` (else one a useful core) and `call_rows` are used.
     """
 
-    def __init__(self, options: "RunOptions") -> None:
+    def __init__(self, options: "BatchOptions") -> None:
         self._workers = options.workers or useful_cores()
         self._call_rows = options.call_rows
 

@@ -27,7 +27,7 @@ from moralscope.batch.working import BlockResult, BlockWorker, WorkSpec
 from moralscope.core.errors import InputError, MissingExtra, MoralscopeError
 
 if TYPE_CHECKING:
-    from moralscope.batch.running import RunOptions
+    from moralscope.batch.options import BatchOptions
 
 log = logging.getLogger(__name__)
 
@@ -50,8 +50,8 @@ class RayEngine:
     Parameters
     ----------
     options
-        `workers` (else as many as the cluster has cores), `address`, `gpus` of each worker (a part
-        of one, too) and `call_rows` are used.
+        `workers` (else as many as the cluster has cores), `ray_address`, `gpus` of each worker (a
+        part of one, too) and `call_rows` are used.
 
     Raises
     ------
@@ -59,7 +59,7 @@ class RayEngine:
         Ray is not installed.
     """
 
-    def __init__(self, options: "RunOptions") -> None:
+    def __init__(self, options: "BatchOptions") -> None:
         if importlib.util.find_spec("ray") is None:
             raise MissingExtra("Ray is not installed", 'pip install "moralscope[ray]"')
         self._options = options
@@ -200,7 +200,7 @@ def _raised(told: Sequence[str]) -> Exception:
     return (InputError if kind == "input" else MoralscopeError)(problem, remedy)
 
 
-def _connect(options: "RunOptions") -> bool:
+def _connect(options: "BatchOptions") -> bool:
     """Connect to a cluster, or start one here; say whether it is ours to leave."""
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
@@ -208,12 +208,12 @@ def _connect(options: "RunOptions") -> bool:
     if ray.is_initialized():
         return False
     logging.getLogger("ray").setLevel(logging.ERROR)
-    given: dict[str, Any] = {"address": options.address}
-    if options.address is None and not os.environ.get("RAY_ADDRESS"):
+    given: dict[str, Any] = {"address": options.ray_address}
+    if options.ray_address is None and not os.environ.get("RAY_ADDRESS"):
         cores = max(options.workers or 1, useful_cores())
         given = {"num_cpus": cores, "include_dashboard": False}
-    if options.address is not None:
-        _reach(options.address)
+    if options.ray_address is not None:
+        _reach(options.ray_address)
     try:
         with _hushed():
             ray.init(
@@ -223,7 +223,7 @@ def _connect(options: "RunOptions") -> bool:
                 configure_logging=False,
             )
     except Exception as error:
-        raise _no_cluster(options.address, error) from error
+        raise _no_cluster(options.ray_address, error) from error
     return True
 
 
@@ -290,7 +290,7 @@ def _settle(context: Any) -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-def _one_worker(options: "RunOptions") -> "RunOptions":
+def _one_worker(options: "BatchOptions") -> "BatchOptions":
     from dataclasses import replace
 
     return replace(options, workers=1)

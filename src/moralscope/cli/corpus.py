@@ -1,51 +1,98 @@
-"""Corpus runs at the terminal: the bar with its rate, and the summary at the end."""
+"""Commands that can run over a corpus: when they do, the bar with its rate, and the summary."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from moralscope.batch.options import BatchOptions, BatchPlace
 
 if TYPE_CHECKING:
-    from moralscope.axes.corpus import CorpusOptions
-    from moralscope.cli.corpus_options import CorpusGiven
+    from moralscope.batch.job import BatchJob
     from moralscope.core.records import RunRecord
 
 _SHOWN = 5
 _SHORT = 100
 
+OutPlace = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        metavar="FILE|DIR",
+        help="Save the run record (JSON). A folder makes it a corpus run: Parquet parts go there.",
+    ),
+]
 
-def run_corpus_job(
-    asked: Any,
-    options: "CorpusOptions",
-    given: "CorpusGiven",
+
+def wants_corpus(
+    inputs: Sequence[str], out: str | None, options: BatchOptions, *, parquet: bool = True
+) -> bool:
+    """Tell a corpus run from one that keeps its results in one record.
+
+    `parquet` says whether the command reads a Parquet file without being told of a corpus.
+    """
+    if options.given or len(inputs) > 1:
+        return True
+    if not inputs:
+        return out is not None and _is_folder(out)
+    from moralscope.batch.finding import is_corpus
+    from moralscope.io.tables import is_table
+
+    (given,) = inputs
+    if is_corpus(given) or (not parquet and given.lower().endswith(".parquet")):
+        return True
+    return out is not None and (_is_folder(out) or (not Path(out).suffix and is_table(given)))
+
+
+def _is_folder(out: str) -> bool:
+    return out.endswith(("/", "\\")) or Path(out).is_dir()
+
+
+def record_place(out: str | None) -> Path | None:
+    """Return where the one run record goes, or refuse the place before any work is done."""
+    if out is None:
+        return None
+    from moralscope.io.run_records import check_writable
+
+    check_writable(Path(out))
+    return Path(out)
+
+
+def run_over_corpus(
+    job: "BatchJob",
+    place: BatchPlace,
+    options: BatchOptions,
     *,
     json: bool,
     report: Path | None,
     show: Callable[["RunRecord"], None],
 ) -> "RunRecord":
     """Run a job over a corpus, or estimate it; print and draw its record."""
-    from moralscope.axes.corpus import open_job, run_job
-    from moralscope.axes.corpus_estimate import estimate_job
+    from moralscope.batch.job import open_job, run_job
     from moralscope.cli.output import counting, emit, fetching, note
 
     with fetching() as progress:
-        job = open_job(asked, options, progress)
-    if given.dry_run:
+        opened = open_job(job, place, options, progress)
+    if options.dry_run:
+        from moralscope.batch.estimate import estimate_job
+
         with counting("rows counted") as step:
-            found = estimate_job(job, given.price, lambda rows: step(rows, rows))
-        emit(found, json=json, path=None, show=show_estimate, report=report)
+            found = estimate_job(opened, lambda rows: step(rows, rows))
+        emit(found, json=json, path=None, show=_show_estimate, report=report)
         return found
-    with rows_bar() as told:
-        found = run_job(job, told)
+    with _rows_bar() as told:
+        found = run_job(opened, told)
     emit(found, json=json, path=None, show=lambda record: _show(record, show), report=report)
     if not json:
-        note(f"parts: {options.out}")
+        note(f"parts: {place.out}")
     return found
 
 
 @contextmanager
-def rows_bar() -> Iterator[Callable[[Any], None]]:
+def _rows_bar() -> Iterator[Callable[[Any], None]]:
     """Show rows, rate and time left on stderr, when it is a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -62,7 +109,7 @@ def rows_bar() -> Iterator[Callable[[Any], None]]:
         task = bar.add_task("planning", total=None, pace="")
 
         def told(now: Any) -> None:
-            left = "" if now.seconds_left is None else f", {duration(now.seconds_left)} left"
+            left = "" if now.seconds_left is None else f", {_duration(now.seconds_left)} left"
             failed = f", {now.failed:,} failed" if now.failed else ""
             pace = f"{now.rate:,.0f} rows/s{left}{failed}" if now.rate else ""
             bar.update(
@@ -72,12 +119,12 @@ def rows_bar() -> Iterator[Callable[[Any], None]]:
         yield told
 
 
-def duration(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     """Write a time as h:mm:ss."""
     return str(timedelta(seconds=round(seconds)))
 
 
-def show_estimate(record: "RunRecord") -> None:
+def _show_estimate(record: "RunRecord") -> None:
     """Print what a run would take."""
     from moralscope.cli.output import out, plain_table, print_warnings
 
@@ -93,16 +140,16 @@ def show_estimate(record: "RunRecord") -> None:
     table.add_row("one worker", f"{pace} (timed on {found.drawn} rows)")
     table.add_row(
         f"time with {found.workers} worker{'s' * (found.workers > 1)}",
-        f"about {duration(found.seconds)} ({found.rows_a_second:,.0f} rows a second)",
+        f"about {_duration(found.seconds)} ({found.rows_a_second:,.0f} rows a second)",
     )
-    table.add_row("to be written", f"about {size(found.bytes)}")
+    table.add_row("to be written", f"about {_size(found.bytes)}")
     if found.cost is not None:
         table.add_row("cost", f"about {found.cost:,.2f}")
     out.print(table)
     print_warnings(record)
 
 
-def size(count: float) -> str:
+def _size(count: float) -> str:
     """Write bytes so that they can be read."""
     for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= factor:
@@ -117,7 +164,7 @@ def _show(record: "RunRecord", show: Callable[["RunRecord"], None]) -> None:
     resumed = f", {found.resumed_parts:,} of them there before" if found.resumed_parts else ""
     out.print(
         f"{found.rows:,} rows ({found.distinct:,} distinct) in {found.parts:,} parts{resumed}; "
-        f"{duration(found.seconds)}, {found.rate:,.0f} rows a second",
+        f"{_duration(found.seconds)}, {found.rate:,.0f} rows a second",
         style="bold",
     )
     failed = record.statistics["failed"]
@@ -127,40 +174,3 @@ def _show(record: "RunRecord", show: Callable[["RunRecord"], None]) -> None:
             table.add_row(clean(row["reason"][:_SHORT]), f"{row['rows']:,}")
         out.print(table)
     show(record)
-
-
-def show_scores(record: "RunRecord") -> None:
-    """Print how scores are spread, and the lowest and highest of them."""
-    from moralscope.cli.output import out, print_warnings
-
-    found = record.statistics
-    scores = found["scores"]
-    if scores.n:
-        spread = found["quantiles"]
-        out.print(
-            f"mean score {scores.mean:+.3f} (sd {scores.sd:.3f}); 90 % lie between "
-            f"{spread['0.05']:+.3f} and {spread['0.95']:+.3f}"
-        )
-        _listed("lowest", found["lowest"])
-        _listed("highest", found["highest"])
-    print_warnings(record)
-
-
-def show_collected(record: "RunRecord") -> None:
-    """Print how many replies passed each step."""
-    from moralscope.cli.output import out, plain_table, print_warnings
-
-    table = plain_table("step", "replies")
-    for step in record.statistics["steps"]:
-        table.add_row(step["step"], f"{step['all']:,}")
-    out.print(table)
-    print_warnings(record)
-
-
-def _listed(title: str, rows: "Sequence[Mapping[str, Any]]") -> None:
-    from moralscope.cli.output import clean, out, plain_table
-
-    table = plain_table(title, "score", "id")
-    for row in rows[:_SHOWN]:
-        table.add_row(clean(row["action"][:_SHORT]), f"{row['score']:+.3f}", clean(row["id"]))
-    out.print(table)

@@ -18,9 +18,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from moralscope.axes.corpus import CorpusJob, describe_corpus
 from moralscope.batch.child import in_child
 from moralscope.batch.folder import part_schema
+from moralscope.batch.job import OpenJob
+from moralscope.batch.options import BatchOptions
 from moralscope.batch.sources import Corpus
 from moralscope.batch.types import Block, BlockRows, Task
 from moralscope.batch.workers.local import useful_cores
@@ -67,32 +68,27 @@ class Estimate:
     cost: float | None
 
 
-def estimate_job(
-    job: CorpusJob,
-    price_per_hour: float | None = None,
-    report: Callable[[int], None] | None = None,
-) -> RunRecord:
-    """Return a record with what the job would take; nothing is written.
+def estimate_job(opened: OpenJob, report: Callable[[int], None] | None = None) -> RunRecord:
+    """Return a record with what a job would take; nothing is written.
 
     Parameters
     ----------
-    job
-        What `jobs.corpus.open_job` returned, without `out`.
-    price_per_hour
-        Of all that the run uses, in any currency.
+    opened
+        What `open_job` returned; its options may have a price.
     report
         Told the rows that were counted.
     """
-    run = job.options.run
-    rows, blocks = _count(job.corpus, run.block_rows, run.limit, run.seed, report)
-    found = [job.corpus.read(block) for block in blocks]
-    table, bad = _draw(found, run.seed)
+    options, spec = opened.options, opened.spec
+    rows, blocks = _count(opened.corpus, options, report)
+    found = [opened.corpus.read(block) for block in blocks]
+    table, bad = _draw(found, options.seed)
     looked = sum(block.rows for block in blocks)
-    distinct = distinct_rows(_keys(found, job.prepared.spec.reads), rows)
-    share = run.sample if run.sample is not None else 1.0
-    timed: Timed = in_child(time_rows, job.prepared.spec, table, run.call_rows)
-    workers = run.workers or useful_cores()
+    distinct = distinct_rows(_keys(found, spec.reads), rows)
+    share = options.sample if options.sample is not None else 1.0
+    timed: Timed = in_child(time_rows, spec, table, options.call_rows)
+    workers = options.workers or useful_cores()
     seconds = timed.start_seconds + share * distinct * timed.row_seconds / workers
+    price = options.price_per_hour
     estimate = Estimate(
         rows=round(share * rows),
         distinct=round(share * distinct),
@@ -106,17 +102,10 @@ def estimate_job(
         rows_a_second=share * rows / seconds,
         seconds=seconds,
         bytes=round(share * rows * timed.row_bytes),
-        cost=None if price_per_hour is None else seconds / 3600 * price_per_hour,
+        cost=None if price is None else seconds / 3600 * price,
     )
-    return RunRecord(
-        job.prepared.job,
-        seed=run.seed,
-        config={**job.prepared.config, "corpus": {**describe_corpus(job), "dry_run": True}},
-        models=list(job.prepared.models),
-        results=[],
-        statistics={"estimate": estimate},
-        warnings=["this is an estimate from a few rows; nothing was computed or written"],
-    )
+    warning = "this is an estimate from a few rows; nothing was computed or written"
+    return opened.record({"estimate": estimate}, [warning])
 
 
 def distinct_rows(counts: Mapping[Any, int], rows: int) -> int:
@@ -179,17 +168,13 @@ def _task(rows: int) -> Task:
 
 
 def _count(
-    corpus: Corpus,
-    block_rows: int,
-    limit: int | None,
-    seed: int,
-    report: Callable[[int], None] | None,
+    corpus: Corpus, options: BatchOptions, report: Callable[[int], None] | None
 ) -> tuple[int, list[Block]]:
     """Count the rows, and choose some blocks on the way, each as likely as any other."""
-    draw = random.Random(seed)  # noqa: S311 (a sample, no secret)
+    draw = random.Random(options.seed)  # noqa: S311 (a sample, no secret)
     rows = 0
     chosen: list[Block] = []
-    for number, block in enumerate(corpus.blocks(block_rows, limit)):
+    for number, block in enumerate(corpus.blocks(options.block_rows, options.limit)):
         rows += block.rows
         if len(chosen) < _BLOCKS:
             chosen.append(block)

@@ -1,0 +1,216 @@
+"""Scores of a corpus: any axis over rows of any number, with the numbers of the one-file path."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from moralscope.axes.build import EXACT, LocalModels, build_axis, question_encoder
+from moralscope.axes.direction import load_paper
+from moralscope.axes.drift import int8_drift
+from moralscope.axes.options import AXES, ScoreOptions
+from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
+from moralscope.batch.parts import LISTED, Parts, count_true
+from moralscope.batch.running import Outcome
+from moralscope.core.protocols import Axis, Encoder
+from moralscope.core.records import NOT_ADVICE
+from moralscope.io.actions import wrong_text
+from moralscope.models.encoders import TextEncoder
+from moralscope.models.store import Progress
+from moralscope.stats.streams import Extremes, Moments
+
+_NOT_A_NUMBER = "nan"  # how a missing cell looks when a table of numbers wrote it
+
+
+class ScoreBatch(BatchJob):
+    """Scores the rows of a corpus on any axis.
+
+    Parameters
+    ----------
+    options
+        The axis, and how its texts are encoded.
+    columns
+        What the columns that the axis reads are called.
+
+    Examples
+    --------
+    >>> job = ScoreBatch(ScoreOptions(encoder="scripted"), {"action": "reply"})
+    >>> job.load(job.prepare().state)
+    >>> sorted(job({"reply": ["kill time", "kill people"]}))
+    ['high', 'low', 'score']
+    """
+
+    name = "score"
+
+    def __init__(self, options: ScoreOptions, columns: Columns | None = None) -> None:
+        self.options = options
+        self.columns = columns or {}
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return AXES[self.options.axis].columns
+
+    @property
+    def light(self) -> bool:
+        return (self.options.experts or self.options.encoder) == "scripted"
+
+    def began(self, settings: Mapping[str, Any]) -> "ScoreBatch":
+        """Return the job with the batches that the run began with."""
+        if not settings:
+            return self
+        size = settings.get("batch_tokens")
+        return ScoreBatch(replace(self.options, batch_tokens=size, calibrate=False), self.columns)
+
+    def prepare(self, progress: Progress | None = None) -> Prepared:
+        """Build the axis once."""
+        options, kind = self.options, AXES[self.options.axis]
+        # No cache: a resumed run must fit the same direction to the last bit.
+        models = LocalModels(progress=progress, cached=False)
+        if options.calibrate:
+            model = question_encoder(options, models)
+            models = replace(models, given=model)
+            if isinstance(model, TextEncoder):
+                size = model.calibrate(load_paper().atomic).batch_tokens
+                options = replace(options, batch_tokens=size)
+        axis = build_axis(options, models, many=True)
+        card = axis.card
+        sizes = {"arithmetic": card.arithmetic, "batch_tokens": options.batch_tokens}
+        config = {**card.config, **(sizes if "batch_tokens" in kind.reads else {})}
+        kinds = {"verdict": pa.string()}
+        return Prepared(
+            state=(options.batch_tokens, axis.state),
+            writes=pa.schema([(name, kinds.get(name, pa.float64())) for name in kind.writes]),
+            decides={
+                **config,
+                "questions": card.fingerprint,
+                "files": _checksums(options),
+                "seed": options.seed,
+            },
+            config=config,
+            models=card.models,
+            warnings=[NOT_ADVICE, *card.warnings, *card.doubts, *_drift(axis, options, progress)],
+            statistics=card.statistics,
+        )
+
+    def load(self, state: Any) -> None:
+        """Build the axis from what was read and fitted when the run began."""
+        batch_tokens, axis_state = state
+        models = _WorkerModels(batch_tokens=batch_tokens)
+        self._axis = build_axis(self.options, models, state=axis_state, many=True)
+
+    def __call__(self, batch: Batch) -> dict[str, list[Any]]:
+        """Score the rows of a batch."""
+        names = {name: self.theirs(name) for name in self.reads}
+        there = {ours: batch[theirs] for ours, theirs in names.items() if theirs in batch}
+        others = there.pop("paraphrases", None)
+        cells = [
+            dict(zip(there, values, strict=True)) for values in zip(*there.values(), strict=True)
+        ]
+        rows = read_each(cells, lambda row: _sentences(row, names))
+        wordings = read_each(others, _paraphrases) if others is not None else None
+        results = self._axis.score_rows(rows, wordings).results
+        writes = AXES[self.options.axis].writes
+        return {name: [_cell(getattr(row, name)) for row in results] for name in writes}
+
+    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> dict[str, Any]:
+        """Return moments, quantiles, signs, the lowest and the highest."""
+        moments, signs = Moments(), Counter[str]()
+        lowest: Extremes[dict[str, Any]] = Extremes(LISTED)
+        highest: Extremes[dict[str, Any]] = Extremes(LISTED)
+        verdicts: Counter[str] = Counter()
+
+        def described(row: Mapping[str, Any]) -> dict[str, Any]:
+            figures = {name: row[name] for name in ("score", "low", "high")}
+            return {"id": parts.id(row), "action": parts.text(row, "action"), **figures}
+
+        names = parts.known("score", "low", "high", "verdict")
+        for table in parts.tables(names):
+            scores, low, high = (table.column(name) for name in ("score", "low", "high"))
+            moments.add(scores.to_numpy())
+            signs["positive"] += count_true(pc.greater(low, 0.0))
+            signs["negative"] += count_true(pc.less(high, 0.0))
+            inside = pc.and_(pc.less_equal(low, 0.0), pc.greater_equal(high, 0.0))
+            signs["undecided"] += count_true(inside)
+            if "verdict" in names:
+                verdicts.update(each for each in table.column("verdict").to_pylist() if each)
+            for sign, extremes in ((1.0, lowest), (-1.0, highest)):
+                parts.offer(extremes, sign * scores.to_numpy(), table, described, ("action",))
+        return {
+            **parts.spread(moments),
+            **{name: signs[name] for name in ("positive", "negative", "undecided")},
+            **({"verdicts": dict(verdicts)} if verdicts else {}),
+            "lowest": lowest.items(),
+            "highest": highest.items(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _WorkerModels(LocalModels):
+    """Models of a worker: nothing is kept on disk, and batches have the size that was measured."""
+
+    cached: bool = False
+    batch_tokens: int | None = None
+
+    def encoder(self, name: str, *, eight_bits: bool = False) -> Encoder:
+        """Return the encoder."""
+        model = LocalModels.encoder(self, name, eight_bits=eight_bits)
+        if self.batch_tokens is not None and isinstance(model, TextEncoder):
+            model.set_batch_size(self.batch_tokens)
+        return model
+
+
+def _checksums(options: ScoreOptions) -> dict[str, str]:
+    """Name the files that an axis comes from by their content."""
+    files = {"axis_file": options.axis_file, "fit_actions": options.fit_actions}
+    return {name: sha256(p.read_bytes()).hexdigest() for name, p in files.items() if p is not None}
+
+
+def _drift(light: Axis, options: ScoreOptions, progress: Progress | None) -> list[str]:
+    """Say what fewer bits change, measured on actions of the papers: the corpus is not read yet."""
+    if not options.eight_bits:
+        return []
+    if light.card.arithmetic == EXACT:
+        name = light.card.models[0].name
+        return [f"'{name}' cannot be computed in 8 bits here: scores are those of {EXACT}"]
+    exact = build_axis(replace(options, eight_bits=False), LocalModels(progress=progress))
+    return [str(int8_drift([], exact, light, options.seed))]
+
+
+def _text(value: Any, column: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"no text under '{column[:60]}'")
+    wrong = wrong_text(value.strip())
+    if wrong is not None:
+        raise ValueError(f"'{column[:60]}' {wrong[0]}")
+    return value.strip()
+
+
+def _paraphrases(value: Any) -> tuple[str, ...]:
+    """Read other wordings: a list, or by bars in one text."""
+    given = value.split("|") if isinstance(value, str) else value or ()
+    if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
+        raise ValueError("paraphrases that are no list of texts")
+    return tuple(_text(each, "paraphrases") for each in given if each.strip())
+
+
+def _sentences(cells: Mapping[str, Any], names: Columns) -> dict[str, str]:
+    """Return the sentences of a row; an empty cell is a sentence not given."""
+    found = {}
+    for name, value in cells.items():
+        if value is None or (isinstance(value, str) and not value.strip()):
+            continue
+        if not isinstance(value, str) or value.strip().lower() == _NOT_A_NUMBER:
+            raise ValueError(f"no text under '{names[name][:60]}'")
+        found[name] = _text(value, names[name])
+    if "action" not in found:
+        raise ValueError(f"no text under '{names['action'][:60]}'")
+    return found
+
+
+def _cell(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value

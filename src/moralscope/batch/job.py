@@ -1,0 +1,308 @@
+"""A batch job: what a subject does with a corpus, from the first look at the input to the record.
+
+`score`, `audit` and `collect` each have one class of their own. All that is said here holds for any
+of them: the input is opened and the models are loaded before a row is read, the corpus is run in
+workers, and the record is drawn from the parts.
+"""
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import pyarrow as pa
+
+from moralscope.batch.child import in_child
+from moralscope.batch.finding import shown
+from moralscope.batch.folder import INNER, ROW, RunFolder
+from moralscope.batch.options import BatchOptions, BatchPlace
+from moralscope.batch.parts import Parts
+from moralscope.batch.progress import Progress
+from moralscope.batch.running import Outcome, engine_for, run_corpus
+from moralscope.batch.sources import Corpus, open_corpus
+from moralscope.batch.working import RowErrors, WorkSpec
+from moralscope.core.errors import InputError
+from moralscope.core.records import ModelRef, RunRecord, to_plain
+from moralscope.io.run_records import write_record
+from moralscope.io.tables import parse_columns
+from moralscope.models.store import Progress as Fetching
+
+Batch = Mapping[str, list[Any]]  # columns of rows, as a worker gets them
+Columns = Mapping[str, str]  # our name of a column → the input's
+Cell = TypeVar("Cell")
+Found = TypeVar("Found")
+_ID = "id"  # names rows in the record, where the input has it
+_LOADER = "moralscope.batch.job:load_job"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a job found when it was prepared.
+
+    Attributes
+    ----------
+    state
+        What was read and fitted, for the workers: a file that changes meanwhile changes nothing,
+        and no other machine needs it.
+    writes
+        The columns that come out.
+    decides
+        All that decides the numbers beside rows, models and columns: a run is only continued where
+        it is the same.
+    config, models, warnings, statistics
+        What the record says.
+    """
+
+    state: Any
+    writes: pa.Schema
+    decides: Mapping[str, Any]
+    config: Mapping[str, Any]
+    models: Sequence[ModelRef] = ()
+    warnings: Sequence[str] = ()
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+
+
+class BatchJob(Protocol):
+    """What a subject does with a corpus: prepared once, loaded in every worker, called, summed up.
+
+    A job is pickled before it is loaded. A call gets columns and returns columns of the same
+    length; rows that it cannot do are raised as `RowErrors` (see `read_each`).
+
+    Attributes
+    ----------
+    name
+        What the record calls it.
+    columns
+        What our columns are called in the input.
+    reads
+        Our names of the columns that decide a row's results.
+    needed
+        Those of them that must hold text.
+    light
+        Whether preparing loads no weights; else it is done in a process of its own, so that the
+        process that runs the corpus stays small.
+    slow
+        Whether a row takes a second: then parts are small, because a kill loses a part.
+    """
+
+    name: str
+    columns: Columns
+
+    @property
+    def reads(self) -> tuple[str, ...]: ...
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        return self.reads[:1]
+
+    @property
+    def light(self) -> bool:
+        return False
+
+    @property
+    def slow(self) -> bool:
+        return False
+
+    def began(self, settings: Mapping[str, Any]) -> "BatchJob":
+        """Return the job as a run began it that is continued now."""
+        return self
+
+    def prepare(self, progress: Fetching | None = None) -> Prepared:
+        """Load everything once: wrong options and missing weights are told before a row is read."""
+        ...
+
+    def load(self, state: Any) -> None:
+        """Load the models of a worker."""
+        ...
+
+    def __call__(self, batch: Batch) -> Mapping[str, list[Any]]:
+        """Compute a batch of rows."""
+        ...
+
+    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> dict[str, Any]:
+        """Return the figures of all parts."""
+        ...
+
+    def theirs(self, name: str) -> str:
+        """Return what a column of ours is called in the input."""
+        return self.columns.get(name, name)
+
+
+def load_job(job: BatchJob, state: Any) -> BatchJob:
+    """Return the job with its models, for one worker."""
+    own = copy(job)
+    own.load(state)
+    return own
+
+
+def read_each(values: Sequence[Cell], read: Callable[[Cell], Found]) -> list[Found]:
+    """Read every value; those that raise a ValueError are raised together, by their places.
+
+    Examples
+    --------
+    >>> read_each(["1", "2"], int)
+    [1, 2]
+    """
+    found: list[Found] = []
+    wrong: dict[int, str] = {}
+    for place, value in enumerate(values):
+        try:
+            found.append(read(value))
+        except ValueError as error:
+            wrong[place] = str(error)
+    if wrong:
+        raise RowErrors(wrong)
+    return found
+
+
+def job_columns(text: str | None, reads: Sequence[str]) -> dict[str, str]:
+    """Read `--columns` of a corpus run: ours=theirs, by commas.
+
+    Examples
+    --------
+    >>> job_columns("action=reply", ("action",))
+    {'action': 'reply'}
+    """
+    return parse_columns(text, (*reads, _ID), like="action=reply")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenJob:
+    """A job whose input was opened and whose models were loaded once."""
+
+    job: BatchJob
+    prepared: Prepared
+    corpus: Corpus
+    place: BatchPlace
+    options: BatchOptions
+
+    @property
+    def spec(self) -> WorkSpec:
+        """What workers are to do."""
+        reads = tuple(self.job.theirs(name) for name in self.job.reads)
+        given = {"job": self.job, "state": self.prepared.state}
+        return WorkSpec(_LOADER, given, reads, self.prepared.writes)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What decides the numbers, as plain values."""
+        models, columns = list(self.prepared.models), dict(self.job.columns)
+        plain: dict[str, Any] = to_plain(
+            {"job": self.job.name, **self.prepared.decides, "models": models, "columns": columns}
+        )
+        return plain
+
+    def record(self, statistics: Mapping[str, Any], warnings: Sequence[str]) -> RunRecord:
+        """Return a record of this job."""
+        prepared, options = self.prepared, self.options
+        corpus = {
+            "inputs": [shown(each) for each in self.place.inputs],
+            "files": len(self.corpus.files),
+            "bytes": self.corpus.bytes,
+            "out": str(self.place.out) if self.place.out is not None else None,
+            "columns": dict(self.job.columns),
+            "engine": options.engine_name,
+            "workers": options.workers,
+            "limit": options.limit,
+            "sample": options.sample,
+            **({"dry_run": True} if options.dry_run else {}),
+        }
+        return RunRecord(
+            self.job.name,
+            seed=options.seed,
+            config={**prepared.config, "corpus": corpus},
+            models=list(prepared.models),
+            results=[],
+            statistics=dict(statistics),
+            warnings=list(warnings),
+        )
+
+
+def open_job(
+    job: BatchJob,
+    place: BatchPlace,
+    options: BatchOptions | None = None,
+    progress: Fetching | None = None,
+) -> OpenJob:
+    """Open the input, look at the folder, load the models once: all that can fail early.
+
+    Parameters
+    ----------
+    job
+        What to do.
+    place
+        Input and output.
+    options
+        How to run it.
+    progress
+        Told of weights as they are fetched.
+    """
+    options = options or BatchOptions()
+    engine_for(options)  # one that is not installed is told before anything is read
+    if place.out is not None and place.out.exists():
+        job = job.began(_settings_in(place.out, options.resume))
+    needed = [job.theirs(name) for name in job.needed]
+    corpus = open_corpus(
+        place.inputs,
+        needed,
+        optional=[job.theirs(name) for name in job.reads if name not in job.needed],
+        scratch=_scratch(place.out) if place.out is not None else None,
+    )
+    prepared = job.prepare(progress) if job.light else in_child(job.prepare, progress=progress)
+    if job.slow:
+        options = replace(options, block_rows=256, call_rows=16)
+    return OpenJob(job, prepared, corpus, place, options)
+
+
+def run_job(opened: OpenJob, report: Callable[[Progress], None] | None = None) -> RunRecord:
+    """Run a job into its folder and return the record, which also lies there.
+
+    With `options.resume` only what is missing is computed. The record is drawn from the parts.
+    """
+    job, prepared, out = opened.job, opened.prepared, opened.place.out
+    if out is None:
+        raise InputError("there is no folder for the parts", "give --out DIR")
+    spec = opened.spec
+    outcome = run_corpus(
+        opened.corpus, spec, out, opened.options, settings=opened.settings, report=report
+    )
+    shutil.rmtree(_scratch(out), ignore_errors=True)
+    taken = {*spec.writes.names, ROW}
+    names = {name: job.theirs(name) for name in (*job.reads, _ID)}
+    parts = Parts(out, {n: f"input_{each}" if each in taken else each for n, each in names.items()})
+    failed = parts.failed()
+    statistics = {
+        **job.sum_up(parts, prepared, outcome),
+        **prepared.statistics,
+        "corpus": outcome,
+        "failed": failed,
+    }
+    warnings = list(prepared.warnings)
+    if failed["rows"]:
+        total = failed["rows"] + outcome.rows
+        warnings.append(
+            f"{failed['rows']:,} of {total:,} rows failed: they are in _run/failed.jsonl, with "
+            "reasons"
+        )
+    record = opened.record(statistics, warnings)
+    write_record(record, out / INNER / "record.json")
+    return record
+
+
+def _scratch(folder: Path) -> Path:
+    """Return where packed files are unpacked: whoever can read the parts can read these, too."""
+    return folder / INNER / "unpacked"
+
+
+def _settings_in(folder: Path, resume: bool) -> Mapping[str, Any]:
+    """Return the settings of a run that is there; refuse the folder before any model is loaded."""
+    with RunFolder(folder, resume=resume) as held:
+        manifest = held.manifest()
+        if manifest is not None and not resume:
+            raise InputError(
+                f"{folder} has a run already", "go on with --resume or give another --out"
+            )
+    settings = (manifest or {}).get("settings")
+    return settings if isinstance(settings, dict) else {}

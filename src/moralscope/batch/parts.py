@@ -1,0 +1,112 @@
+"""The parts of a finished run, read one by one: memory does not grow with the rows."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from moralscope.batch.folder import INNER, ROW
+from moralscope.stats.streams import Extremes, Frequent, Histogram, Moments
+
+LISTED = 20  # rows or rules that a record lists
+_CUT = 400  # characters of a text that is listed
+_PART = re.compile(r"part-(\d{6,})\.parquet")
+_BINS = 32
+_QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+_REASONS = 20
+
+
+class Parts:
+    """The parts in a folder.
+
+    Parameters
+    ----------
+    folder
+        Of the run.
+    carried
+        Our name of an input column → its name in the parts.
+    """
+
+    def __init__(self, folder: Path, carried: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._carried = carried
+        found = [(_PART.fullmatch(path.name), path) for path in folder.iterdir()]
+        numbered = [(int(match[1]), path) for match, path in found if match]
+        self._paths = [path for _, path in sorted(numbered)]
+
+    def known(self, *names: str) -> list[str]:
+        """Return the columns among `names` that there are, with those carried and the row's."""
+        there = set(pq.read_schema(self._paths[0]).names) if self._paths else set()
+        wanted = dict.fromkeys([*names, ROW, *self._carried.values()])
+        return [name for name in wanted if name in there]
+
+    def tables(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Yield some columns of every part that has rows, in order."""
+        for path in self._paths:
+            with pq.ParquetFile(path) as file:
+                table = file.read(columns=list(columns))
+            if table.num_rows:
+                yield table
+
+    def failed(self) -> dict[str, Any]:
+        """Return how many rows failed, and the most frequent reasons."""
+        reasons, count = Frequent(), 0
+        letters = self._folder / INNER / "failed.jsonl"
+        if letters.exists():
+            with letters.open("rb") as stream:
+                for line in stream:
+                    count += 1
+                    reasons.add([str(json.loads(line)["reason"])])
+        listed = [{"reason": why, "rows": rows} for why, rows in reasons.most_common(_REASONS)]
+        return {"rows": count, "reasons": listed}
+
+    def spread(self, moments: Moments) -> dict[str, Any]:
+        """Return the summary of scores, and in a second pass their histogram and quantiles."""
+        if not moments.n:
+            return {"scores": moments.summary, "histogram": None, "quantiles": {}}
+        histogram = Histogram(moments.low, moments.high)
+        for table in self.tables(["score"]):
+            histogram.add(table.column("score").to_numpy())
+        return {
+            "scores": moments.summary,
+            "lowest_score": moments.low,
+            "highest_score": moments.high,
+            "histogram": histogram.coarse(_BINS),
+            "quantiles": {f"{share:g}": histogram.quantile(share) for share in _QUANTILES},
+        }
+
+    def offer(
+        self,
+        extremes: Extremes[dict[str, Any]],
+        keys: Any,
+        table: pa.Table,
+        describe: Callable[[Mapping[str, Any]], dict[str, Any]],
+        texts: Sequence[str],
+    ) -> None:
+        """Offer the rows of a table; only those that stay are described, equal `texts` once."""
+        for place in keys.argsort(kind="stable").tolist():
+            key = float(keys[place])
+            if not extremes.admits(key):
+                return
+            row = describe(table.slice(place, 1).to_pylist()[0])
+            extremes.add(key, "\0".join(str(row[name]) for name in texts), row)
+
+    def text(self, row: Mapping[str, Any], name: str) -> str:
+        """Return the start of an input text of a row."""
+        return str(row.get(self._carried.get(name, name)))[:_CUT]
+
+    def id(self, row: Mapping[str, Any]) -> str:
+        """Name a row by its id, else by its number in the corpus, from 1."""
+        given = row.get(self._carried.get("id", "id"))
+        known = isinstance(given, str | int) and not isinstance(given, bool) and str(given).strip()
+        return str(given)[:200] if known else str(row[ROW] + 1)
+
+
+def count_true(mask: Any) -> int:
+    """Return how many values of an Arrow mask are true."""
+    return int(pc.sum(mask).as_py() or 0)

@@ -1,0 +1,176 @@
+"""Audits of a corpus: replies of any number, with the verdicts of the one-file path."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import astuple, replace
+from hashlib import sha256
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
+from moralscope.batch.parts import LISTED, Parts, count_true
+from moralscope.batch.running import Outcome
+from moralscope.models.store import Progress
+from moralscope.rules.audit import NOT_AUTHORITY, check_options, load_auditor
+from moralscope.rules.audit_rows import audit_columns, audit_schema, read_finding
+from moralscope.rules.audit_statistics import SEVERITIES, share_rows
+from moralscope.rules.audit_statistics import figures as gate_figures
+from moralscope.rules.options import AuditOptions
+from moralscope.rules.records import FOUNDATIONS, Exchange
+from moralscope.rules.rulebook import load_layers
+from moralscope.rules.verdict import ABSTAINED, Thresholds, read_thresholds, worst_broken
+from moralscope.stats.gates import check_gate, parse_gate
+from moralscope.stats.intervals import wilson
+from moralscope.stats.streams import Extremes, Frequent, Moments
+
+
+class AuditBatch(BatchJob):
+    """Audits replies: flag, score, reason and the rules behind them; a revised reply where asked.
+
+    Parameters
+    ----------
+    options
+        Experts, encoder, generators, limits of the search.
+    columns
+        What `prompt` and `reply` are called.
+
+    Examples
+    --------
+    >>> job = AuditBatch(AuditOptions(experts="scripted"))
+    >>> job.load(job.prepare().state)
+    >>> found = job({"prompt": ["Hi!"], "reply": ["😀"]})
+    >>> found["flag"], found["reason"]
+    ([False], ['abstained: the reply holds no words'])
+    """
+
+    name = "audit"
+    reads = needed = ("prompt", "reply")
+
+    def __init__(self, options: AuditOptions, columns: Columns | None = None) -> None:
+        check_options(options)
+        self.options = options
+        self.columns = columns or {}
+
+    @property
+    def light(self) -> bool:
+        options = self.options
+        models = {options.experts, options.encoder_name}
+        models |= {options.generator} if options.revise else set()
+        models |= {options.writer} if options.generate else set()
+        return models == {"scripted"}
+
+    @property
+    def slow(self) -> bool:
+        return self.options.revise or self.options.generate
+
+    def prepare(self, progress: Progress | None = None) -> Prepared:
+        """Read rules and limits, and load the models once."""
+        options = self.options
+        limits, book = read_thresholds(options.config), load_layers(options.rulebooks)
+        models = load_auditor(options, book, limits, progress, cached=False)
+        config = dict(models.config or {})
+        rules = sha256(json.dumps([astuple(rule) for rule in book.rules]).encode()).hexdigest()
+        return Prepared(
+            state=(book, limits),
+            writes=audit_schema(revised=options.revise),
+            decides={**config, "rules": rules, "exact": options.exact, "seed": options.seed},
+            config=config,
+            models=models.refs,
+            warnings=[NOT_AUTHORITY, *models.warnings],
+        )
+
+    def load(self, state: Any) -> None:
+        """Load the models, with the rules and limits that were read when the run began."""
+        book, limits = state
+        bare = replace(self.options, gate=None, config=None, rulebooks=())
+        self._auditor = load_auditor(bare, book, limits, cached=False).auditor
+
+    def __call__(self, batch: Batch) -> dict[str, list[Any]]:
+        """Audit the exchanges of a batch."""
+        names = [self.theirs(name) for name in self.reads]
+        pairs = list(zip(*(batch[name] for name in names), strict=True))
+
+        def exchange(pair: tuple[Any, ...]) -> Exchange:
+            for value, theirs in zip(pair, names, strict=True):
+                if not isinstance(value, str):
+                    raise ValueError(f"no text under '{theirs[:60]}'")
+            return Exchange(*pair)
+
+        audits = self._auditor.audit(read_each(pairs, exchange))
+        return audit_columns(audits, revised=self.options.revise)
+
+    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> dict[str, Any]:
+        """Return the figures in the shape of an audit's statistics, with the gate."""
+        _, limits = prepared.state
+        found = _figures(parts, limits)
+        known = gate_figures(found, None)
+        gate = parse_gate(self.options.gate, known) if self.options.gate else None
+        return {
+            **found,
+            "against": None,
+            "seconds": outcome.seconds,
+            "gate": check_gate(gate, {"": known}) if gate else None,
+        }
+
+
+def _figures(parts: Parts, limits: Thresholds) -> dict[str, Any]:
+    names = parts.known("flag", "score", "reason", "rules", "revised_by")
+    moments, rows, flagged, silent = Moments(), 0, 0, 0
+    broken, kept = Frequent(), Frequent()
+    by_foundation, by_severity, by = Counter[str](), Counter[int](), Counter[str]()
+    worst: Extremes[dict[str, Any]] = Extremes(LISTED)
+
+    def described(row: Mapping[str, Any]) -> dict[str, Any]:
+        texts = {name: parts.text(row, name) for name in AuditBatch.reads}
+        return {"id": parts.id(row), "score": row["score"], **texts, "reason": row["reason"]}
+
+    for table in parts.tables(names):
+        rows += table.num_rows
+        moments.add(table.column("score").to_numpy())
+        silent += count_true(pc.starts_with(table.column("reason"), ABSTAINED))
+        _count_rules(table, limits, broken, kept)
+        some = table.filter(table.column("flag"))
+        flagged += some.num_rows
+        for rules in some.column("rules").to_pylist():
+            rule = worst_broken([read_finding(each) for each in rules or ()], limits)
+            if rule is not None:
+                touched = [name for name in FOUNDATIONS if rule.foundations.get(name, 0.0) >= 0.5]
+                by_foundation.update(touched)
+                by_severity.update([] if rule.severity is None else [round(rule.severity)])
+        parts.offer(worst, some.column("score").to_numpy(), some, described, AuditBatch.reads)
+        if "revised_by" in names:
+            by.update(value for value in table.column("revised_by").to_pylist() if value)
+    low, high = moments.mean_interval()
+    foundations = {name: by_foundation[name] for name in FOUNDATIONS}
+    return {
+        "replies": rows,
+        "flagged": wilson(flagged, rows),
+        "abstained": wilson(silent, rows),
+        "score": {"mean": moments.summary.mean, "low": low, "high": high, "worst": moments.low},
+        "foundations": share_rows("foundation", foundations, rows),
+        "severity": share_rows("severity", {at: by_severity[at] for at in SEVERITIES}, rows),
+        "rules": [
+            {"rule": text, "broken": count, "kept": kept[text]}
+            for text, count in broken.most_common(LISTED)
+        ],
+        "worst": worst.items(),
+        "revised": by.total(),
+        "revised_by": dict(by),
+        **parts.spread(moments),
+    }
+
+
+def _count_rules(table: pa.Table, limits: Thresholds, broken: Frequent, kept: Frequent) -> None:
+    flat = table.column("rules").combine_chunks().flatten()
+    texts, label = flat.field("text"), pc.struct_field(flat, ["alignment", "label"])
+    for name, least, counts in (
+        ("disagree", limits.disagree, broken),
+        ("agree", limits.agree, kept),
+    ):
+        chance = pc.struct_field(flat, ["alignment", "probabilities", name])
+        holds = pc.and_(pc.equal(label, name), pc.greater_equal(chance, least))
+        found = texts.filter(holds).value_counts()
+        counts.add(dict(zip(*(part.to_pylist() for part in found.flatten()), strict=True)))
