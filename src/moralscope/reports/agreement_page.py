@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from moralscope.io.record_view import Plain, number, rows_of, text
-from moralscope.reports.charts import bars, rounded
+from moralscope.reports.charts import bars, error_bars, marks
 from moralscope.reports.page import (
     Block,
     Chart,
@@ -139,25 +139,10 @@ def _intervals(fields: Sequence[Plain]) -> Chart | None:
         return None
     found.sort(key=lambda each: each[1])
     places = list(range(len(found)))
-    trace = {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "alpha",
-        "x": [rounded(value) for _, value, _, _ in found],
-        "y": places,
-        "hovertext": [f"{name}\nalpha {v:.2f} ({a:.2f} … {b:.2f})" for name, v, a, b in found],
-        "marker": {"color": "good", "size": 9},
-        "error_x": {
-            "type": "data",
-            "symmetric": False,
-            "array": [rounded(high - value) for _, value, _, high in found],
-            "arrayminus": [rounded(value - low) for _, value, low, _ in found],
-            "color": "good",
-            "thickness": 1.5,
-            "width": 0,
-        },
-        "legend": False,
-    }
+    points = [(value, float(place)) for place, (_, value, _, _) in enumerate(found)]
+    hover = [f"{name}\nalpha {v:.2f} ({a:.2f} … {b:.2f})" for name, v, a, b in found]
+    spans = error_bars([(value, low, high) for _, value, low, high in found], "good")
+    trace = marks("alpha", points, "good", size=9, hovertext=hover, error_x=spans, legend=False)
     layout = {
         "xaxis": {"title": "Krippendorff's alpha", "zero": True},
         "yaxis": {

@@ -37,6 +37,27 @@ class Group:
     hover: Sequence[str]
 
 
+def marks(
+    name: str,
+    points: Sequence[_Point],
+    colour: str,
+    symbol: str = "",
+    size: int = 8,
+    **more: Any,
+) -> dict[str, Any]:
+    """Return a trace of marks; `more` are keys of the trace, such as `hovertext` and `rows`."""
+    marker: dict[str, Any] = {"color": colour, "size": size}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "x": [rounded(x) for x, _ in points],
+        "y": [rounded(y) for _, y in points],
+        **more,
+        "marker": {**marker, "symbol": symbol} if symbol else marker,
+    }
+
+
 def sign_class(row: Scored) -> int:
     """Return 0 for surely above zero, 1 for surely below, 2 for undecided."""
     low, high = row.span
@@ -50,18 +71,10 @@ def ranked(rows: Sequence[Scored], title: str, ends: tuple[str, str]) -> Chart:
     for number, (name, colour, symbol) in enumerate(CLASSES):
         chosen = [row for row in rows if sign_class(row) == number]
         if chosen:
-            traces.append(
-                {
-                    "type": "scatter",
-                    "mode": "markers",
-                    "name": name,
-                    "x": [rounded(row.score) for row in chosen],
-                    "y": [places[id(row)] for row in chosen],
-                    "rows": [row.place for row in chosen],
-                    "marker": {"color": colour, "symbol": symbol, "size": 9},
-                    "error_x": _errors(chosen, colour),
-                }
-            )
+            points = [(row.score, places[id(row)]) for row in chosen]
+            kept = [row.place for row in chosen]
+            bars_of = error_bars([(row.score, *row.span) for row in chosen], colour)
+            traces.append(marks(name, points, colour, symbol, 9, rows=kept, error_x=bars_of))
     layout = {
         "xaxis": {"title": f"← {ends[0]}      score      {ends[1]} →", "zero": True},
         "yaxis": {
@@ -115,32 +128,14 @@ def moral_map(
     """Draw actions in two dimensions, the moral axis horizontal (Schramowski et al., Fig. 1, 4)."""
     traces: list[dict[str, Any]] = []
     if fitting:
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": "fitted from",
-                "x": [rounded(x) for _, x, _ in fitting],
-                "y": [rounded(y) for _, _, y in fitting],
-                "hovertext": [name for name, _, _ in fitting],
-                "marker": {"color": "muted", "symbol": "cross-thin-open", "size": 7},
-            }
-        )
+        names, places = [name for name, _, _ in fitting], [(x, y) for _, x, y in fitting]
+        traces.append(marks("fitted from", places, "muted", "cross-thin-open", 7, hovertext=names))
     pairs = list(zip(rows, points, strict=True))
     for number, (name, colour, symbol) in enumerate(CLASSES):
         chosen = [(row, point) for row, point in pairs if sign_class(row) == number]
         if chosen:
-            traces.append(
-                {
-                    "type": "scatter",
-                    "mode": "markers",
-                    "name": name,
-                    "x": [rounded(x) for _, (x, _) in chosen],
-                    "y": [rounded(y) for _, (_, y) in chosen],
-                    "rows": [row.place for row, _ in chosen],
-                    "marker": {"color": colour, "symbol": symbol, "size": 8},
-                }
-            )
+            kept = [row.place for row, _ in chosen]
+            traces.append(marks(name, [at for _, at in chosen], colour, symbol, rows=kept))
     order = outermost(pairs, len(pairs))
     labels = [(rounded(x), rounded(y), row.place) for row, (x, y) in order]
     layout = {"xaxis": {"title": titles[0], "zero": True}, "yaxis": {"title": titles[1]}}
@@ -181,17 +176,8 @@ def scatter(
         colour, symbol = GROUPS[place % len(GROUPS)]
         if fits and len(groups) > 1:
             traces += _fit(group.points, colour, "dot", None)
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": group.name,
-                "x": [rounded(x) for x, _ in group.points],
-                "y": [rounded(y) for _, y in group.points],
-                "hovertext": list(group.hover),
-                "marker": {"color": colour, "symbol": symbol, "size": 8},
-            }
-        )
+        hover = list(group.hover)
+        traces.append(marks(group.name, group.points, colour, symbol, hovertext=hover))
     everything = [point for group in groups for point in group.points]
     if fits:
         traces += _fit(everything, "ink", "solid", "fit through all")
@@ -325,12 +311,13 @@ def rounded(value: float) -> float:
     return float(f"{value:.5g}")
 
 
-def _errors(rows: Sequence[Scored], colour: str) -> dict[str, Any]:
+def error_bars(spans: Sequence[tuple[float, float, float]], colour: str) -> dict[str, Any]:
+    """Return the bars of (value, low, high)."""
     return {
         "type": "data",
         "symmetric": False,
-        "array": [rounded(row.span[1] - row.score) for row in rows],
-        "arrayminus": [rounded(row.score - row.span[0]) for row in rows],
+        "array": [rounded(high - value) for value, _, high in spans],
+        "arrayminus": [rounded(value - low) for value, low, _ in spans],
         "color": colour,
         "thickness": 1.5,
         "width": 0,

@@ -18,6 +18,7 @@ from moralscope.reports.page import (
     Page,
     Section,
     Table,
+    columns,
     correlation_text,
     cut,
     keyed_table,
@@ -149,13 +150,12 @@ def _agreement(pairs: Sequence[Plain]) -> Table:
 
 
 def _differences(models: Sequence[str], rows: Sequence[Compared]) -> Table:
-    columns = [
+    titles = [
         Column("action"),
-        *(Column(model, "signed", 2) for model in models),
-        *(Column(name, "signed", 2) for name in ("difference", "low", "high")),
+        *columns(*models, "difference", "low", "high", kind="signed", digits=2),
         Column("p (Holm)", "number"),
     ]
-    return Table("Actions, most disputed first", columns, [_row(row) for row in rows])
+    return Table("Actions, most disputed first", titles, [_row(row) for row in rows])
 
 
 def _row(row: Compared) -> list[Any]:

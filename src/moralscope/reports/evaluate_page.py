@@ -4,16 +4,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from moralscope.io.record_view import NOTHING, Plain, number, rows_of, text
-from moralscope.reports.charts import rounded
-from moralscope.reports.page import Block, Chart, Column, Page, Section, Table, part
+from moralscope.reports.charts import marks
+from moralscope.reports.page import Block, Chart, Column, Page, Section, Table, columns, part
 
 _COLOURS = ("good", "bad", "third", "fourth", "muted", "ink")
 _GRID = (
-    Column("setting"),
-    Column("split"),
-    Column("accuracy", "number"),
-    Column("low", "number"),
-    Column("high", "number"),
+    *columns("setting", "split"),
+    *columns("accuracy", "low", "high", kind="number"),
     Column("paper", "number", 2),
     Column("F1", "number"),
     Column("paper's F1", "number", 2),
@@ -26,41 +23,24 @@ _GRID_MORE = {
     "stories seen in training, left out": Column("", "whole"),
 }
 _NORMS = (
-    Column("setting"),
-    Column("split"),
+    *columns("setting", "split"),
     Column("wording", "whole"),
-    Column("reversed", "number"),
-    Column("low", "number"),
-    Column("high", "number"),
-    Column("as written", "number"),
+    *columns("reversed", "low", "high", "as written", kind="number"),
     Column("share reversed", "number", 2),
     Column("swapped", "number"),
 )
 _PAIRED = (
-    Column("setting"),
-    Column("split"),
-    Column("difference", "signed"),
-    Column("low", "signed"),
-    Column("high", "signed"),
-    Column("only this right", "whole"),
-    Column("only the other", "whole"),
+    *columns("setting", "split"),
+    *columns("difference", "low", "high", kind="signed"),
+    *columns("only this right", "only the other", kind="whole"),
     Column("p (McNemar)", "number", 4),
 )
 _WORDS = (
-    Column("setting"),
-    Column("split"),
-    Column("bag of words", "number"),
-    Column("expert", "number"),
-    Column("words for"),
-    Column("words against"),
+    *columns("setting", "split"),
+    *columns("bag of words", "expert", kind="number"),
+    *columns("words for", "words against"),
 )
-_MISTAKES = (
-    Column("setting"),
-    Column("sentence"),
-    Column("right"),
-    Column("called"),
-    Column("P(right)", "number"),
-)
+_MISTAKES = (*columns("setting", "sentence", "right", "called"), Column("P(right)", "number"))
 _MISTAKES_MORE = ("read before it", "story", "split")
 
 
@@ -231,7 +211,7 @@ def _calibration(cells: Sequence[Plain]) -> list[Section]:
                 "yaxis": {"title": "share of right decisions"},
             }
             blocks.append(
-                Chart(f"Reliability, {split}", about, [_diagonal(), *traces], layout, height=420)
+                Chart(f"Reliability, {split}", about, [_DIAGONAL, *traces], layout, height=420)
             )
     prose = "On the dotted line a probability can be taken at its word; below it, it is too sure."
     return [Section("Calibration", [prose], blocks)] if blocks else []
@@ -247,28 +227,24 @@ def _line(cell: Plain, place: int) -> dict[str, Any] | None:
         return None
     name = text(cell.get("task"))
     colour = _COLOURS[place % len(_COLOURS)]
+    hover = [f"{name}: {y:.2f} right at {x:.2f}, {text(n)} samples" for x, y, n in known]
+    line = {"color": colour, "width": 2}
     return {
-        "type": "scatter",
+        **marks(name, [(x, y) for x, y, _ in known], colour, hovertext=hover, line=line),
         "mode": "lines+markers",
-        "name": name,
-        "x": [rounded(x) for x, _, _ in known],
-        "y": [rounded(y) for _, y, _ in known],
-        "hovertext": [f"{name}: {y:.2f} right at {x:.2f}, {text(n)} samples" for x, y, n in known],
-        "line": {"color": colour, "width": 2},
         "marker": {"color": colour, "size": 7},
     }
 
 
-def _diagonal() -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": "as sure as right",
-        "hover": False,
-        "x": [0.5, 1.0],
-        "y": [0.5, 1.0],
-        "line": {"color": "muted", "dash": "dot", "width": 1.5},
-    }
+_DIAGONAL = {
+    "type": "scatter",
+    "mode": "lines",
+    "name": "as sure as right",
+    "hover": False,
+    "x": [0.5, 1.0],
+    "y": [0.5, 1.0],
+    "line": {"color": "muted", "dash": "dot", "width": 1.5},
+}
 
 
 def _confusion(cell: Plain) -> Table:

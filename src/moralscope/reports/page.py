@@ -44,6 +44,17 @@ class Column:
         return f"{value:.{self.digits}f}".replace("-", MINUS)
 
 
+def columns(*titles: str, kind: str = "text", digits: int = 3) -> list[Column]:
+    """Return columns that are written alike.
+
+    Examples
+    --------
+    >>> [column.kind for column in columns("low", "high", kind="signed")]
+    ['signed', 'signed']
+    """
+    return [Column(title, kind, digits) for title in titles]
+
+
 def signed(value: float, digits: int = 3) -> str:
     """Write a number with its sign, the minus as a minus.
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from moralscope.io.record_view import NOTHING, Plain, number, rows_of, text
-from moralscope.reports.charts import Group, outermost, scatter
+from moralscope.reports.charts import Group, marks, outermost, scatter
 from moralscope.reports.page import Block, Chart, Column, Section, Table, correlation_text
 
 _SHOWN = 30
@@ -117,17 +117,9 @@ def _residuals(rows: list[Plain]) -> Chart | None:
         ("model harsher than people", "bad", "diamond", False),
     ):
         places = [place for place, (_, value) in enumerate(widest) if (value >= 0) == above]
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": name,
-                "x": [round(widest[place][1], 5) for place in places],
-                "y": places,
-                "hovertext": [f"{widest[p][0]}\nresidual {widest[p][1]:+.3f}" for p in places],
-                "marker": {"color": colour, "symbol": symbol, "size": 9},
-            }
-        )
+        hover = [f"{widest[p][0]}\nresidual {widest[p][1]:+.3f}" for p in places]
+        points = [(widest[place][1], place) for place in places]
+        traces.append(marks(name, points, colour, symbol, 9, hovertext=hover))
     layout = {
         "xaxis": {
             "title": "← model harsher      residual      model kinder →",

@@ -91,11 +91,6 @@ class Corpus:
         return np.bincount(pairs % len(self.words), minlength=len(self.words))
 
 
-def read_corpus(path: Path, name: str) -> Corpus:
-    """Read a text file, or every text file below a folder, in the order of their names."""
-    return read_files(corpus_files(path), name)
-
-
 def read_files(files: Sequence[Path], name: str) -> Corpus:
     """Read text files into one corpus."""
     digest, builder = hashlib.sha256(), _Builder()

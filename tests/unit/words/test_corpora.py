@@ -8,12 +8,12 @@ from moralscope.words.corpora import (
     corpus_files,
     dated_files,
     periods,
-    read_corpus,
+    read_files,
 )
 
 
 def sentences(path):
-    return list(read_corpus(path, "text").sentences())
+    return list(read_files(corpus_files(path), "text").sentences())
 
 
 def write(path, text, encoding="utf-8"):
@@ -60,7 +60,7 @@ def test_a_folder_is_read_in_order_without_hidden_and_other_files(tmp_path):
     write(tmp_path / ".hidden.txt", "hidden")
     write(tmp_path / ".git" / "c.txt", "hidden")
     (tmp_path / "image.png").write_bytes(b"\xff\x00")
-    corpus = read_corpus(tmp_path, "folder")
+    corpus = read_files(corpus_files(tmp_path), "folder")
     assert (list(corpus.sentences()), corpus.files) == ([["first"], ["second"]], 3)
 
 
@@ -80,7 +80,7 @@ def test_a_byte_order_mark_is_not_part_of_the_first_word(tmp_path):
 def test_what_is_not_text_is_refused_with_file_and_line(tmp_path, data, named):
     (tmp_path / "a.txt").write_bytes(data)
     with pytest.raises(InputError, match=named):
-        read_corpus(tmp_path, "bad")
+        read_files(corpus_files(tmp_path), "bad")
 
 
 def test_a_missing_path_and_an_empty_folder_are_refused(tmp_path):
@@ -91,9 +91,9 @@ def test_a_missing_path_and_an_empty_folder_are_refused(tmp_path):
 
 
 def test_the_checksum_names_the_text(tmp_path):
-    one = read_corpus(write(tmp_path / "a.txt", "give"), "a")
-    same = read_corpus(write(tmp_path / "b.txt", "give"), "b")
-    other = read_corpus(write(tmp_path / "c.txt", "Give"), "c")
+    one = read_files(corpus_files(write(tmp_path / "a.txt", "give")), "a")
+    same = read_files(corpus_files(write(tmp_path / "b.txt", "give")), "b")
+    other = read_files(corpus_files(write(tmp_path / "c.txt", "Give")), "c")
     assert one.sha256 == same.sha256 != other.sha256
 
 
