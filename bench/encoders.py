@@ -21,7 +21,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from moralscope.axes.build import LocalModels, build_axis
-from moralscope.axes.direction import load_paper
+from moralscope.axes.direction.paper import load_paper
 from moralscope.axes.drift import int8_drift
 from moralscope.axes.options import AxisOptions
 from moralscope.models.encoders import TextEncoder

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from moralscope.axes.build import EXACT, LocalModels, build_axis, question_encoder
-from moralscope.axes.direction import load_paper
+from moralscope.axes.direction.paper import load_paper
 from moralscope.axes.drift import int8_drift
 from moralscope.axes.options import AXES, ScoreOptions
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each

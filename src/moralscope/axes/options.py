@@ -24,12 +24,14 @@ _CORPUS = "Over a corpus"
 class AxisKind:
     """An axis as users find it.
 
-    `about` says what it measures. `build` is "module:function", the function an
-    `axes.build.AxisBuilder`. `reads` names the options, `columns` the columns of a row that it
-    reads; `writes` what a corpus keeps of a result, `interval` what its ends are.
+    `about` says what it measures, `question` the same to somebody new. `build` is
+    "module:function", the function an `axes.build.AxisBuilder`. `reads` names the options,
+    `columns` the columns of a row that it reads; `writes` what a corpus keeps of a result,
+    `interval` what its ends are.
     """
 
     about: str
+    question: str
     build: str
     reads: tuple[str, ...]
     columns: tuple[str, ...] = ("action", "paraphrases")
@@ -39,14 +41,21 @@ class AxisKind:
 
 _OF_ENCODERS = ("encoder", "template", "eight_bits", "calibrate", "batch_tokens")
 AXES: Mapping[str, AxisKind] = {
-    "choice": AxisKind("question/answer bias", "moralscope.axes.choice:build_choice", _OF_ENCODERS),
+    "choice": AxisKind(
+        "question/answer bias",
+        "Is the question nearer to a yes or to a no?",
+        "moralscope.axes.choice:build_choice",
+        _OF_ENCODERS,
+    ),
     "direction": AxisKind(
         "projection on the moral one",
+        "Where does it lie on the model's moral direction? Draws a map.",
         "moralscope.axes.direction.axis:build_direction",
         (*_OF_ENCODERS, "fit", "fit_actions", "axis_file", "save_axis"),
     ),
     "judge": AxisKind(
         "trained P(moral)",
+        "What would a model trained on moral stories say?",
         "moralscope.axes.judge:build_judge",
         ("encoder", "experts", "norm", "wordings"),
         columns=("action", "norm", "situation", "intention", "consequence"),

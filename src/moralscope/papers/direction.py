@@ -12,9 +12,8 @@ from typing import Any
 
 from moralscope.axes.build import LocalModels
 from moralscope.axes.choice import ChoiceMachine
-from moralscope.axes.direction import load_paper
 from moralscope.axes.direction.axis import build_direction, describe_direction, direction_warnings
-from moralscope.axes.direction.paper import CompassPaper, PaperBias
+from moralscope.axes.direction.paper import CompassPaper, PaperBias, load_paper
 from moralscope.axes.options import AxisOptions
 from moralscope.axes.templates import load_template
 from moralscope.core.errors import MoralscopeError

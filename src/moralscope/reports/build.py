@@ -114,6 +114,7 @@ _NOT_PEOPLE = (
     "nothing of any person, and little of people who were not asked.",
     "The intervals cover which items were judged, not which people were asked.",
 )
+_LIMITS_OF = {"judge": _NOT_JUDGE, "stories": _NOT_JUDGE}  # by axis and by paper
 _LIMITS = {
     "agreement": _NOT_PEOPLE,
     "audit": _NOT_AUDIT,
@@ -150,9 +151,9 @@ def closing_sections(plain: Plain) -> list[Section]:
     prompts = plain["config"].get("prompts")
     if isinstance(prompts, list):
         rows = [[text(prompt)] for prompt in prompts]
-        judged = text(config.get("axis")) == "judge"
+        judged = "experts" in config
         title, column = (
-            ("Phrases are put as", "wording") if judged else ("Questions asked", "question")
+            ("Actions are put as", "wording") if judged else ("Questions asked", "question")
         )
         blocks.append(Table(title, [Column(column)], rows))
     command = redo_command(plain)
@@ -168,9 +169,9 @@ def closing_sections(plain: Plain) -> list[Section]:
 
 def _limits(plain: Plain) -> Sequence[str]:
     config = plain["config"]
-    judged = text(config.get("axis")) == "judge" or text(config.get("paper")) == "stories"
+    known = _LIMITS_OF.get(text(config.get("axis"))) or _LIMITS_OF.get(text(config.get("paper")))
     compared = config.get("job") if plain["job"] == "compare runs" else None
-    return _NOT_JUDGE if judged else _LIMITS.get(text(compared or plain["job"]), _NOT)
+    return known or _LIMITS.get(text(compared or plain["job"]), _NOT)
 
 
 def redo_command(plain: Plain) -> str:

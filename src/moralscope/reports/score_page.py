@@ -95,8 +95,8 @@ def _model(config: Plain, default: str) -> str:
 
 
 def _is_judged(plain: Plain) -> bool:
-    """Tell the axis whose texts are worded in several ways and asked no question."""
-    return text(plain["config"].get("axis")) == "judge"
+    """Tell scores of experts, whose texts are worded in several ways and asked no question."""
+    return "experts" in plain["config"]
 
 
 def _interval(plain: Plain) -> str:

@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.axes.build import LocalModels
-from moralscope.axes.direction import Direction, DirectionAxis, load_paper, save_direction
-from moralscope.axes.direction.axis import build_direction
+from moralscope.axes.direction.axis import DirectionAxis, build_direction
+from moralscope.axes.direction.fitting import Direction
+from moralscope.axes.direction.paper import load_paper
+from moralscope.axes.direction.saved import save_direction
 from moralscope.axes.options import AxisOptions
 from moralscope.axes.prompts import question_rows
 from moralscope.axes.score import DEMO_ACTIONS

@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 
 from moralscope.axes.build import LocalModels, build_axis
-from moralscope.axes.direction import load_paper
 from moralscope.axes.direction.axis import build_direction
 from moralscope.axes.direction.labelled import read_labelled
+from moralscope.axes.direction.paper import load_paper
 from moralscope.axes.options import AxisOptions
 from moralscope.axes.score import score
 from moralscope.core.errors import InputError, UnknownName

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from moralscope.axes.build import LocalModels, build_axis
-from moralscope.axes.direction import load_paper
+from moralscope.axes.direction.paper import load_paper
 from moralscope.axes.drift import int8_drift, tell_drift
 from moralscope.axes.options import AxisOptions
 from moralscope.axes.score import score

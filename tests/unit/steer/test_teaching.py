@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from moralscope.axes.direction import fit_pca, load_direction, load_paper, save_direction
+from moralscope.axes.direction.fitting import fit_pca
+from moralscope.axes.direction.paper import load_paper
+from moralscope.axes.direction.saved import load_direction, save_direction
 from moralscope.axes.prompts import question_rows
 from moralscope.axes.templates import load_template
 from moralscope.core.errors import InputError

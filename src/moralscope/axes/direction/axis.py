@@ -108,7 +108,8 @@ class DirectionAxis:
 
     Examples
     --------
-    >>> from moralscope.axes.direction import fit_pca, load_paper
+    >>> from moralscope.axes.direction.fitting import fit_pca
+    >>> from moralscope.axes.direction.paper import load_paper
     >>> from moralscope.axes.templates import Prompt
     >>> from moralscope.models.encoders import load_encoder
     >>> encoder = load_encoder("scripted")

@@ -95,7 +95,7 @@ def fit_pca(
 
     Examples
     --------
-    >>> from moralscope.axes.direction import load_paper
+    >>> from moralscope.axes.direction.paper import load_paper
     >>> from moralscope.axes.templates import Prompt
     >>> from moralscope.models.encoders import load_encoder
     >>> template = Template("mine", (Prompt("May I {}?", "Yes.", "No."),))
@@ -116,6 +116,7 @@ def fit_pca(
     good, bad = (_mean_rows(encoder, template, side) for side in (anchors.good, anchors.bad))
     if (good @ vector).mean() < (bad @ vector).mean():
         vector = -vector
+    # A component has no labels: all actions are one group that the bootstrap draws from.
     stability = measure_stability(
         vector,
         chosen,
@@ -158,6 +159,8 @@ def fit_labelled(
         seed,
     )
     projected = rows @ vector
+    # Half way between the class means, not the mean of all: with more good labels than bad ones
+    # the mean would lie inside the good class, and a neutral action would look bad.
     middle = float(projected[is_good].mean() + projected[~is_good].mean()) / 2
     fitted = _Fitted(LABELLED, name, vector, middle, stability, validation)
     sides = (Anchors(good, bad), rows[is_good], rows[~is_good])
@@ -190,6 +193,8 @@ def _direction(
     raw = rows @ np.stack([vector, second]).T
     centres = (fitted.middle, float(raw[:, 1].mean()))
     scales = tuple(float(value) for value in raw.std(axis=0, ddof=1))
+    # Relative to the rows' own length: what is left when all rows are equal is rounding, and would
+    # be blown up to scores of size one.
     if scales[0] <= 1e-9 * float(np.linalg.norm(rows, axis=1).max()):
         raise _no_spread(encoder)
     anchors, good, bad = anchored
@@ -226,6 +231,8 @@ def _direction(
 def _second(rows: Floats, vector: Floats) -> Floats:
     """Return the strongest component at right angles to the axis; its largest action is upwards."""
     centred = rows - rows.mean(axis=0)
+    # A labelled axis is no principal component, so the second one need not be at right angles to
+    # it: take the axis out of the rows first, and once more out of the result against rounding.
     rest = centred - np.outer(centred @ vector, vector)
     axis = principal_components(rest, centred=False).axes[0]
     axis = unit(axis - (axis @ vector) * vector)

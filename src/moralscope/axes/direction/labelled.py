@@ -55,6 +55,8 @@ def shrunk_discriminant(rows: Floats, good: Labels) -> Floats:
     ridge = max(share, 1e-9) * mean_variance
     if ridge == 0:  # no spread inside the classes: nothing to weigh by
         return unit(difference)
+    # Woodbury: (r I + c XᵀX)⁻¹ d = (d - Xᵀ (XXᵀ + (r / c) I)⁻¹ X d) / r, with c = (1 - a) / n. The
+    # factor 1 / r goes with the length; the floors keep a = 0 and a = 1 solvable.
     kernel = products + np.eye(count) * (count * ridge / max(1 - share, 1e-9))
     return unit(difference - inner.T @ np.linalg.solve(kernel, inner @ difference))
 
@@ -73,6 +75,7 @@ def ledoit_wolf_share(products: Floats, dimension: int) -> float:
     trace = float(np.trace(products)) / count
     spread = (squares - trace**2 / dimension) / dimension
     noise = (float((np.diag(products) ** 2).sum()) / count - squares) / (dimension * count)
+    # Rows of equal size in all directions have nothing to shrink towards: their spread is rounding.
     return min(noise, spread) / spread if spread > 1e-15 * trace**2 else 0.0
 
 

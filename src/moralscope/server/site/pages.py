@@ -14,6 +14,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from moralscope.axes.options import AXES as KINDS
 from moralscope.core.errors import InputError, MissingExtra
 from moralscope.models.options import ENCODERS, EXPERTS
 from moralscope.models.store.data_cards import list_data
@@ -27,11 +28,7 @@ from moralscope.version import __version__
 
 router = APIRouter(include_in_schema=False)
 
-AXES = (
-    ("choice", "Choice", "Is the question nearer to a yes or to a no?"),
-    ("direction", "Direction", "Where does it lie on the model's moral direction? Draws a map."),
-    ("judge", "Judge", "What would a model trained on moral stories say?"),
-)
+AXES = tuple((name, name.capitalize(), kind.question) for name, kind in KINDS.items())
 
 
 @cache

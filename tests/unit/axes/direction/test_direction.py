@@ -8,15 +8,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from moralscope.axes.direction import (
-    Anchors,
-    DirectionAxis,
-    fit_labelled,
-    fit_pca,
-    load_direction,
-    load_paper,
-    save_direction,
-)
+from moralscope.axes.direction.axis import DirectionAxis
+from moralscope.axes.direction.fitting import Anchors, fit_labelled, fit_pca
+from moralscope.axes.direction.paper import load_paper
+from moralscope.axes.direction.saved import load_direction, save_direction
 from moralscope.axes.templates import Prompt, Template
 from moralscope.core.errors import InputError, MoralscopeError
 
