@@ -1,4 +1,4 @@
-"""From a plain run record to a page: the job decides which; every page ends in the same way.
+"""From a plain run record to a page: the command decides which; every page ends in the same way.
 
 The end says how the run was computed, how to compute it again, and what it does not mean.
 """

@@ -1,6 +1,6 @@
 """Interactive charts as plain Plotly data: ranked scores, maps, scatters, clouds, bars, slopes.
 
-Knows nothing of jobs: `score_page`, `compare_page` and the others choose what is drawn.
+Knows nothing of commands: `score_page`, `compare_page` and the others choose what is drawn.
 """
 
 from collections.abc import Mapping, Sequence

@@ -106,7 +106,7 @@ def _named(cell: Plain) -> list[Any]:
 
 
 def _spaced(cell: Plain) -> str:
-    """Return the setting with room to break a line."""
+    """Return the setting with spaces to break a line at."""
     return text(cell.get("task")).replace("+", " + ")
 
 

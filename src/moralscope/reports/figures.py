@@ -1,6 +1,6 @@
 """Static figures for papers: the picture of a run as SVG, PNG or PDF, by Matplotlib.
 
-The job decides what is drawn: ranked scores with intervals, the map of a direction, a slope chart,
+The command decides what is drawn: ranked scores with intervals, the map of a direction, a slope chart,
 or the scatter of `words correlate`. The same record gives the same SVG.
 """
 

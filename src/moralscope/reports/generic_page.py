@@ -1,4 +1,4 @@
-"""The report of any job: what is a table is shown as one, what has a known shape is written out."""
+"""The report of any command: what is a table is shown as one, what has a known shape is written out."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ _MAX_CELLS = 12
 
 
 def generic_page(plain: Plain) -> Page:
-    """Lay out a record of a job that has no page of its own."""
+    """Lay out a record of a command that has no page of its own."""
     job, results = plain["job"], plain["results"]
     sections = []
     if _nested(results):

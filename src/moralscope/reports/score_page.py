@@ -1,4 +1,4 @@
-"""The report of scored things: `score`, and every job whose results have a name and a score."""
+"""The report of scored things: `score`, and every command whose results have a name and a score."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
