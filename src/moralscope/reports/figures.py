@@ -1,7 +1,7 @@
 """Static figures for papers: the picture of a run as SVG, PNG or PDF, by Matplotlib.
 
-The command decides what is drawn: ranked scores with intervals, the map of a direction, a slope chart,
-or the scatter of `words correlate`. The same record gives the same SVG.
+The command decides what is drawn: ranked scores with intervals, the map of a direction, a slope
+chart, or the scatter of `words correlate`. The same record gives the same SVG.
 """
 
 import io

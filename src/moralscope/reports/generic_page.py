@@ -1,4 +1,4 @@
-"""The report of any command: what is a table is shown as one, what has a known shape is written out."""
+"""The report of any command: tables as tables, what has a known shape written out."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
