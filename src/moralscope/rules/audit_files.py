@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 from moralscope.core.errors import InputError
 from moralscope.io import tables
@@ -15,6 +16,7 @@ from moralscope.io.tables import Cells, Table, is_table
 from moralscope.rules.options import ExchangeInput
 from moralscope.rules.records import Exchange
 
+Some = TypeVar("Some")
 COLUMNS = ("prompt", "reply", "id")
 MAX_CHARACTERS = 500_000  # of one text
 _NEEDED = ("prompt", "reply")
@@ -109,15 +111,15 @@ def read_exchanges(source: ExchangeInput) -> "ExchangeFile | list[Exchange]":
     return one_exchange(source.prompt, source.reply or "")
 
 
-def blocks(exchanges: Iterable[Exchange], size: int) -> Iterator[list[Exchange]]:
-    """Yield exchanges in lists of `size`.
+def blocks(rows: Iterable[Some], size: int) -> Iterator[list[Some]]:
+    """Yield rows in lists of `size`.
 
     Examples
     --------
-    >>> [len(block) for block in blocks([Exchange("", "a")] * 5, 2)]
+    >>> [len(block) for block in blocks("abcde", 2)]
     [2, 2, 1]
     """
-    stream = iter(exchanges)
+    stream = iter(rows)
     while block := list(islice(stream, size)):
         yield block
 

@@ -18,6 +18,7 @@ from moralscope.rules.records import (
     RuleFinding,
     RuleOfThumb,
 )
+from moralscope.rules.retrieval import Finds
 from moralscope.rules.revision import Judged, Reviser, Revision
 from moralscope.rules.sanitize import (
     MAX_CHUNKS,
@@ -30,14 +31,6 @@ from moralscope.rules.sanitize import (
 from moralscope.rules.verdict import Thresholds, abstain, decide
 
 TOP = 5
-
-
-class Finds(Protocol):
-    """What finds rules for exchanges, the most applicable first, each with its similarity."""
-
-    def find(
-        self, exchanges: Sequence[Exchange], k: int
-    ) -> Sequence[Sequence[tuple[RuleOfThumb, float]]]: ...
 
 
 class Describes(Protocol):

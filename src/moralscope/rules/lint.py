@@ -139,7 +139,9 @@ def _pairs(
             if one < other and (alike or _shared(texts[one], texts[other]) >= 0.5):
                 score = round(float(max(words[row, other], meaning[row, other])), 3)
                 kind = "contradiction" if opposed[row, other] else "duplicate"
-                yield _pair(kind, rules[one], rules[other], score)
+                pair = rules[one], rules[other]
+                message = f"{pair[0].text} / {pair[1].text}"
+                yield LintFinding(kind, tuple(map(_name, pair)), message, min(1.0, score))
 
 
 def _stem(word: str) -> str:
@@ -154,11 +156,6 @@ def _shared(one: str, other: str) -> float:
     """Return the share of common words: letters alone call "walk out" and "want" alike."""
     first, second = set(one.split()), set(other.split())
     return len(first & second) / max(1, len(first | second))
-
-
-def _pair(kind: str, one: RuleOfThumb, other: RuleOfThumb, score: float) -> LintFinding:
-    names = (_name(one), _name(other))
-    return LintFinding(kind, names, f"{one.text} / {other.text}", min(1.0, score))
 
 
 def _imbalance(rules: Sequence[RuleOfThumb], limits: Limits) -> list[LintFinding]:

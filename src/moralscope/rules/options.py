@@ -35,17 +35,17 @@ Rulebooks = Annotated[
         http=False,
     ),
 ]
-Prompt = Annotated[str | None, Option("What the person asked.", group="Input", http=False)]
-Reply = Annotated[str | None, Option("What the chatbot said.", group="Input", http=False)]
+Prompt = Annotated[str | None, Option("What the person asked.", group="Input")]
+Reply = Annotated[str | None, Option("What the chatbot said.", group="Input")]
 Columns = Annotated[
     str | None,
-    Option("What they are called: prompt=Q,reply=A.", group="Input", http=False),
+    Option("What they are called: prompt=Q,reply=A.", group="Input"),
 ]
 
 
 AnnotationColumns = Annotated[
     str | None,
-    Option("Where names differ: prompt=question,reply=answer,…", group="Input", http=False),
+    Option("Where names differ: prompt=question,reply=answer,…", group="Input"),
 ]
 Malformed = Annotated[
     str,
@@ -336,7 +336,7 @@ class CollectInput(Options):
     ]
     columns: Annotated[
         str | None,
-        Option("What they are called: prompt=Q,id=number.", group="Input", http=False),
+        Option("What they are called: prompt=Q,id=number.", group="Input"),
     ] = None
 
 

@@ -16,8 +16,6 @@ from moralscope.core.records import to_plain
 
 FOUNDATIONS = ("care", "fairness", "liberty", "loyalty", "authority", "sanctity")
 ALIGNMENTS = ("disagree", "agree", "neither")
-SOURCES = ("rulebook", "generated", "retrieved")
-EVIDENCE = ("measured", "estimated")
 SCALE = (1.0, 5.0)  # of every attribute in SCALES, as people gave them
 _NAMED = 5  # notes that a record repeats in full
 

@@ -5,7 +5,7 @@ examples. `NearestExchange` and `RandomRules` are the two retrieval baselines of
 the Moral Integrity Corpus (Ziems et al. 2022, section 5.1). None judges a reply.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 from zlib import crc32
@@ -29,6 +29,12 @@ MAX_REPLY = 4000
 _BLOCK = 256  # exchanges compared at once
 
 Found = list[tuple[RuleOfThumb, float]]
+
+
+class Finds(Protocol):
+    """What finds rules for exchanges, the most applicable first, each with its similarity."""
+
+    def find(self, exchanges: Sequence[Exchange], k: int) -> Sequence[Found]: ...
 
 
 def as_query(exchange: Exchange) -> str:
@@ -144,10 +150,10 @@ class NearestExchange:
 
     def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]:
         """Return up to `k` different rules for each exchange, those of the nearest first."""
-        scores = (row for rows in _query_rows(exchanges, self._encoder) for row in rows)
+        rows = unit_rows(self._encoder, [as_query(each) for each in exchanges])
         return [
             self._of(exchange, row @ self._rows.T, k)
-            for exchange, row in zip(exchanges, scores, strict=True)
+            for exchange, row in zip(exchanges, rows, strict=True)
         ]
 
     def _of(self, exchange: Exchange, scores: Matrix, k: int) -> Found:
@@ -195,10 +201,6 @@ class FoundRules:
     reply: str
     rules: tuple[ListedRule, ...]
     id: str = ""
-
-
-class _Finds(Protocol):
-    def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]: ...
 
 
 def retrieve(
@@ -255,7 +257,7 @@ def retrieve(
     )
 
 
-def _finder(book: Rulebook, options: RetrieveOptions, encoders: Sequence[Encoder]) -> _Finds:
+def _finder(book: Rulebook, options: RetrieveOptions, encoders: Sequence[Encoder]) -> Finds:
     if not encoders:
         return RandomRules(book.rules, options.seed)
     if options.method == "rules":
@@ -281,12 +283,6 @@ def _both(exchanges: Sequence[Exchange], encoder: Encoder) -> Matrix:
 def _parts(exchange: Exchange) -> tuple[str, str]:
     prompt, reply = exchange.prompt.strip()[-MAX_PROMPT:], exchange.reply.strip()[:MAX_REPLY]
     return prompt or reply, reply or prompt
-
-
-def _query_rows(exchanges: Sequence[Exchange], encoder: Encoder) -> Iterator[Matrix]:
-    for start in range(0, len(exchanges), _BLOCK):
-        queries = [as_query(each) for each in exchanges[start : start + _BLOCK]]
-        yield unit_rows(encoder, queries)
 
 
 def _top(scores: Matrix, k: int) -> list[int]:

@@ -1,7 +1,8 @@
 """Rulebooks: sets of rules of thumb, ours or an organisation's, read from YAML or CSV and layered.
 
 Reading refuses what cannot be used and names the line; what merely reads badly (no judgment, too
-general) is kept and told in `warnings`. Comparing rules with each other is `lint`'s work.
+general) is kept and told in `warnings`. YAML is read without tags, anchors and aliases, and only as
+deep as a rulebook goes. Comparing rules with each other is `lint`'s work.
 """
 
 from collections import Counter
@@ -13,14 +14,23 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
+from moralscope.io.documents import Document, Node, read_document
+from moralscope.io.tables import Layout, Table
 from moralscope.rules.judgments import broken_checks, unmet_criteria, words_of
 from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import FOUNDATIONS, SCALE, SCALES, ListedRule, RuleOfThumb
-from moralscope.rules.rule_files import MAX_RULES, Cell, Row, read_text, rows_of
 
+MAX_BYTES = 5_000_000
+MAX_RULES = 20_000
 MAX_LENGTH = 300  # characters of a rule or of an example
 MAX_EXAMPLES = 20
 NOT_LAW = "rules are opinions that many hold; several, even conflicting ones, may apply at once"
+KEYS = frozenset({"id", "text", "foundations", *SCALES, "theme", "scope", "examples"})
+_LISTS = frozenset({"foundations", "examples"})
+_HEAD = frozenset({"name", "about", "rules"})
+_DEPTH = 4  # a mapping of a list of mappings of lists
+_FORMS = (".yaml", ".yml", ".csv", ".txt")
+_KNOWN = f"a rule may have {', '.join(sorted(KEYS))}"
 _REMEDY = (
     "a rule needs text; it may have id, foundations (1-3 of "
     f"{', '.join(FOUNDATIONS)}), {' and '.join(SCALES)} (1-5), theme, scope, examples"
@@ -88,6 +98,16 @@ def load_rulebook(path: Path | str) -> Rulebook:
     return parse_rulebook(read_text(Path(path)), str(path))
 
 
+def read_text(path: Path) -> str:
+    """Read a rulebook file within bounds; what is wrong with it is said in one line."""
+    remedy = f"give a rulebook as {', '.join(_FORMS)}"
+    if path.suffix.lower() not in _FORMS:
+        raise InputError(f"rulebook {path} is neither YAML nor CSV nor plain lines", remedy)
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise InputError(f"rulebook {path} is not a file", remedy)
+    return read_document(path, "rulebook", remedy, MAX_BYTES).content
+
+
 @cache
 def shipped_rulebook() -> Rulebook:
     """Return the rules that we wrote: everyday and chatbot-specific, over six foundations.
@@ -117,7 +137,7 @@ def parse_rulebook(text: str, source: str) -> Rulebook:
     Traceback (most recent call last):
     moralscope.core.errors.InputError: rulebook ours.csv line 2 has the severity '9'...
     """
-    name, rows = rows_of(text, source)
+    name, rows = _rows(text, source)
     if not rows:
         raise InputError(f"rulebook {source} holds no rules", _REMEDY)
     if len(rows) > MAX_RULES:
@@ -125,14 +145,14 @@ def parse_rulebook(text: str, source: str) -> Rulebook:
     rules, themes, warnings = [], {}, []
     lines: dict[str, int] = {}
     for row in rows:
-        rule = _rule(row, source)
+        rule = _rule(row)
         for key in _keys(rule):
             if key in lines:
                 what = f"repeats the rule of line {lines[key]} ({key[:60]!r})"
-                raise _wrong(source, row.line, what)
+                raise row.wrong(what)
             lines[key] = row.line
         rules.append(rule)
-        if theme := _text(row, "theme", source):
+        if theme := row.text("theme"):
             themes[rule.text] = theme
         warnings += [f"{source} line {row.line} {what}" for what in unmet_criteria(rule.text)]
     return Rulebook(name or Path(source).stem, tuple(rules), themes, tuple(warnings))
@@ -185,67 +205,106 @@ def _plain(text: str) -> str:
     return " ".join(words_of(text)).replace("it's", "it is")
 
 
-def _rule(row: Row, source: str) -> RuleOfThumb:
-    text = _text(row, "text", source)
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One rule's cells and where it starts; reads them as what they should be, or refuses them."""
+
+    source: str
+    line: int
+    cells: Mapping[str, str | tuple[str, ...]]
+
+    def wrong(self, what: str) -> InputError:
+        return InputError(f"rulebook {self.source} line {self.line} {what}", _REMEDY)
+
+    def text(self, key: str) -> str:
+        value = self.cells.get(key, "")
+        if not isinstance(value, str):
+            raise self.wrong(f"has a list under '{key}', where a text belongs")
+        return self._bounded(value, key)
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self.cells.get(key, ())
+        parts = [value] if isinstance(value, str) else list(value)
+        found = tuple(part for each in parts if (part := self._bounded(each, key)))
+        if len(found) > MAX_EXAMPLES:
+            raise self.wrong(f"has more than {MAX_EXAMPLES} items under '{key}'")
+        return found
+
+    def scale(self, key: str) -> float | None:
+        value = self.text(key)
+        if not value:
+            return None
+        try:
+            number = float(value)
+        except ValueError:
+            number = float("nan")
+        low, high = SCALE
+        if not low <= number <= high:  # not a number is neither
+            raise self.wrong(f"has the {key} {value[:20]!r}, not {low:.0f} to {high:.0f}")
+        return number
+
+    def _bounded(self, value: str, key: str) -> str:
+        value = value.strip()
+        if len(value) > MAX_LENGTH:
+            raise self.wrong(f"has more than {MAX_LENGTH} characters under '{key}'")
+        if not value.isprintable():
+            raise self.wrong(f"has control characters or line breaks under '{key}'")
+        return value
+
+
+def _rule(row: _Row) -> RuleOfThumb:
+    text = row.text("text")
     if not text:
-        raise _wrong(source, row.line, "has a rule without 'text'")
+        raise row.wrong("has a rule without 'text'")
     for problem in broken_checks(text):
-        raise _wrong(source, row.line, f"has a rule that {problem}")
-    foundations = tuple(name.lower() for name in _list(row, "foundations", source))
+        raise row.wrong(f"has a rule that {problem}")
+    foundations = tuple(name.lower() for name in row.texts("foundations"))
     for name in foundations:
         if name not in FOUNDATIONS:
-            raise _wrong(source, row.line, f"has the unknown foundation {name!r}")
+            raise row.wrong(f"has the unknown foundation {name!r}")
     if len(foundations) > 3 or len(set(foundations)) < len(foundations):
-        raise _wrong(source, row.line, "needs one to three different foundations")
-    scales: dict[str, Any] = {name: _scale(row, name, source) for name in SCALES}
+        raise row.wrong("needs one to three different foundations")
+    scales: dict[str, Any] = {name: row.scale(name) for name in SCALES}
     return RuleOfThumb(
         text,
         foundations,
         **scales,
-        scope=_text(row, "scope", source),
-        examples=_list(row, "examples", source),
-        id=_text(row, "id", source),
+        scope=row.text("scope"),
+        examples=row.texts("examples"),
+        id=row.text("id"),
     )
 
 
-def _text(row: Row, key: str, source: str) -> str:
-    value = row.cells.get(key, "")
-    if not isinstance(value, str):
-        raise _wrong(source, row.line, f"has a list under '{key}', where a text belongs")
-    return _bounded(value, row, key, source)
+def _rows(text: str, source: str) -> tuple[str, list[_Row]]:
+    """Return the name that the file gives itself, or "", and its rows; nothing is executed."""
+    document = Document(text, f"rulebook {source}", _KNOWN)
+    if source.lower().endswith(".csv"):
+        return "", _csv_rows(document, source)
+    if source.lower().endswith(".txt"):
+        lines = enumerate(text.split("\n"), 1)
+        told = ((n, line) for n, line in lines if line.strip() and line[0] != "#")
+        return "", [_Row(source, n, {"text": line}) for n, line in told]
+    root = document.yaml_node(_DEPTH)
+    head = {"rules": root} if root.is_list else root.fields(_HEAD)
+    rows = []
+    for node in head.get("rules", root).items("rules under 'rules:'"):
+        cells = {key: _value(each) for key, each in node.fields(KEYS).items()}
+        rows.append(_Row(source, node.line, cells))
+    return str(_value(head["name"])) if "name" in head else "", rows
 
 
-def _bounded(value: str, row: Row, key: str, source: str) -> str:
-    value = value.strip()
-    if len(value) > MAX_LENGTH:
-        raise _wrong(source, row.line, f"has more than {MAX_LENGTH} characters under '{key}'")
-    if not value.isprintable():
-        raise _wrong(source, row.line, f"has control characters or line breaks under '{key}'")
-    return value
+def _csv_rows(document: Document, source: str) -> list[_Row]:
+    table = Table(document.content, name=document.name, kind=".csv", layout=Layout(lower=True))
+    rows = []
+    for line, cells in table.strict_rows(("text",), _KNOWN):
+        if not set(table.header) <= KEYS:
+            raise document.wrong(1, f"has the columns {', '.join(table.header)[:120]}")
+        parted = {
+            key: tuple(cell.split("|")) if key in _LISTS else cell for key, cell in cells.items()
+        }
+        rows.append(_Row(source, line, parted))
+    return rows
 
 
-def _list(row: Row, key: str, source: str) -> tuple[str, ...]:
-    value: Cell = row.cells.get(key, ())
-    parts = [value] if isinstance(value, str) else list(value)
-    found = tuple(part for each in parts if (part := _bounded(each, row, key, source)))
-    if len(found) > MAX_EXAMPLES:
-        raise _wrong(source, row.line, f"has more than {MAX_EXAMPLES} items under '{key}'")
-    return found
-
-
-def _scale(row: Row, key: str, source: str) -> float | None:
-    value = _text(row, key, source)
-    if not value:
-        return None
-    try:
-        number = float(value)
-    except ValueError:
-        number = float("nan")
-    low, high = SCALE
-    if not low <= number <= high:  # not a number is neither
-        raise _wrong(source, row.line, f"has the {key} {value[:20]!r}, not {low:.0f} to {high:.0f}")
-    return number
-
-
-def _wrong(source: str, line: int, what: str) -> InputError:
-    return InputError(f"rulebook {source} line {line} {what}", _REMEDY)
+def _value(node: Node) -> str | tuple[str, ...]:
+    return tuple(each.text() for each in node.items("texts")) if node.is_list else node.text()

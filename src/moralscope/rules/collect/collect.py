@@ -20,6 +20,7 @@ from moralscope.models.language import generator_refs
 from moralscope.models.language.chat_template import model_folder
 from moralscope.models.language.decoding import check_request
 from moralscope.models.store import Progress
+from moralscope.rules.audit_files import blocks
 from moralscope.rules.collect.chatbots import (
     Chatbot,
     ChatPrompt,
@@ -171,9 +172,11 @@ def _ask_all(
             bot = load(name, options)
             step = _step(report, len(heard) * len(prompts), total)
             replies = _replies(bot, prompts, options, journal, step)
-            rows += [row for block in _blocks(replies) for row in sieve.sift(block)]
-            heard.append(_heard(bot))
-            del bot, replies
+            rows += [row for block in blocks(replies, _SIFTED) for row in sieve.sift(block)]
+            model = bot.generator
+            notes = tuple(f"{bot.name}: {line}" for line in model.warnings)
+            heard.append(_Heard(bot.name, bot.form, generator_refs(model), notes, model.usage))
+            del bot, model, replies
     finally:
         journal.close()
     return rows, heard
@@ -186,12 +189,6 @@ def _journal(options: CollectOptions) -> Journal:
         return Journal(place, {"job": "collect"}, fresh=not options.resume)
     except InputError as error:
         raise InputError(error.problem, error.remedy.replace("--out", "--to")) from error
-
-
-def _heard(bot: Chatbot) -> _Heard:
-    notes = tuple(f"{bot.name}: {line}" for line in bot.generator.warnings)
-    usage = bot.generator.usage
-    return _Heard(bot.name, bot.form, generator_refs(bot.generator), notes, usage)
 
 
 def _given(prompts: Sequence[Prompt]) -> PromptFile:
@@ -271,17 +268,6 @@ def _key(bot: Chatbot, asked: ChatPrompt, seed: int, decoding: Decoding) -> str:
     seeded = seed if decoding.strategy == "nucleus" else 0
     parts = [bot.generator.checksum, asked.text, asdict(decoding), seeded]
     return sha256(json.dumps(parts).encode()).hexdigest()[:32]
-
-
-def _blocks(rows: Iterator[CollectedExchange]) -> Iterator[list[CollectedExchange]]:
-    block: list[CollectedExchange] = []
-    for row in rows:
-        block.append(row)
-        if len(block) == _SIFTED:
-            yield block
-            block = []
-    if block:
-        yield block
 
 
 def _step(report: Report | None, before: int, total: int) -> Callable[[int], None]:

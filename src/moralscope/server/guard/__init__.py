@@ -15,7 +15,7 @@ from moralscope.core.records import to_plain
 from moralscope.rules.audit import AuditOptions
 from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import AuditedReply
-from moralscope.rules.rule_files import read_text
+from moralscope.rules.rulebook import read_text
 from moralscope.rules.verdict import abstained
 from moralscope.server.options import GuardOptions
 from moralscope.server.service import AuditRules, RulebookText, Service
