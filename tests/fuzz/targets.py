@@ -165,9 +165,10 @@ def _actions(path: Path) -> Any:
 
 
 def _judge_rows(path: Path) -> Any:
-    from moralscope.axes.judge_rows import read_rows
+    from moralscope.axes.options import AXES
+    from moralscope.axes.rows import read_rows
 
-    return read_rows(path)
+    return read_rows(path, AXES["judge"].columns)
 
 
 def _word_sets(path: Path) -> Any:

@@ -306,7 +306,7 @@ def _audited(config: Plain, source: str) -> Callable[[Plain, str], RunItem | Non
 
 
 def _breached(rules: Sequence[Plain], limits: Thresholds, where: str) -> frozenset[str]:
-    """Return the foundations of the worst broken rule, as `jobs.audit_statistics` counts them."""
+    """Return the foundations of the worst broken rule, as `rules.audit_statistics` counts them."""
     worst = worst_broken([_finding(rule, where) for rule in rules], limits)
     shares = worst.foundations if worst is not None else {}
     return frozenset(name for name in FOUNDATIONS if shares.get(name, 0.0) >= 0.5)

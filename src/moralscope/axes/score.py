@@ -6,10 +6,10 @@ from typing import Any
 
 from moralscope.axes.build import LocalModels, build_axis
 from moralscope.axes.drift import tell_drift
-from moralscope.axes.judge_rows import JudgeRows
 from moralscope.axes.options import RankOptions, ScoreOptions
 from moralscope.axes.people import human_agreement
 from moralscope.axes.ratings import Ratings, read_ratings
+from moralscope.axes.rows import ActionRows
 from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Axis, Encoder, Report
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
@@ -41,7 +41,7 @@ DEMO_ACTIONS = (
 
 
 def score(
-    actions: Sequence[str] | ActionList | JudgeRows,
+    actions: Sequence[str] | ActionList | ActionRows,
     options: ScoreOptions | None = None,
     *,
     built: Axis | None = None,
@@ -55,7 +55,7 @@ def score(
     ----------
     actions
         What is to be scored, as it stands in a question: "kill people", "eat meat"; or rows with
-        a norm and context (`axes.judge.rows.read_rows`), for an axis that reads them.
+        a norm and context (`axes.rows.read_rows`), for an axis that reads them.
     options
         `ScoreOptions`, or its fields as keywords: `axis="direction"`, `encoder="mpnet"`,
         `template`, `fit`, `norm`, `seed`, … The axes are `choice`: question/answer bias (Jentzsch
@@ -143,10 +143,10 @@ def _taken(given: dict[str, Any], name: str, kind: type[Any]) -> Any:
 
 
 def _rows(
-    actions: Sequence[str] | ActionList | JudgeRows,
+    actions: Sequence[str] | ActionList | ActionRows,
 ) -> tuple[Sequence[Any], Sequence[Sequence[str]] | None, Sequence[str]]:
     """Return rows, the paraphrases of their actions, and columns that the reader left out."""
-    if isinstance(actions, JudgeRows):
+    if isinstance(actions, ActionRows):
         return actions.rows, None, actions.ignored
     listed = actions if isinstance(actions, ActionList) else check_actions(actions)
     return [{"action": action} for action in listed.actions], listed.paraphrases, ()

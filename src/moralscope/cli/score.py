@@ -112,11 +112,12 @@ def _refuse(given: "Mapping[str, Any]", why: str) -> None:
 
 def _read(actions: list[str] | None, file: Path | None, options: ScoreOptions) -> Any:
     """Read what is to be scored: rows, where the axis reads more of them than actions."""
-    from moralscope.axes.judge_rows import SUFFIXES, read_rows
+    from moralscope.axes.rows import SUFFIXES, read_rows
 
-    reads_rows = "paraphrases" not in AXES[options.axis].columns
-    if reads_rows and file is not None and not actions and file.suffix.lower() in SUFFIXES:
-        return read_rows(file)
+    columns = AXES[options.axis].columns
+    more = set(columns) - {"action", "paraphrases"}
+    if more and file is not None and not actions and file.suffix.lower() in SUFFIXES:
+        return read_rows(file, columns)
     return read_given(actions, file or (None if actions else options.human))
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from moralscope.axes.batch import ScoreBatch
-from moralscope.axes.judge_rows import JudgeRows
 from moralscope.axes.options import AXES, ScoreOptions
+from moralscope.axes.rows import ActionRows
 from moralscope.axes.score import score
 from moralscope.batch import running
 from moralscope.batch.child import in_child
@@ -93,7 +93,7 @@ def test_the_judge_is_that_of_one_file(tmp_path):
     options = ScoreOptions(axis="judge", experts="scripted", wordings=4)
     run(options, rows, tmp_path)
     given = [{name: value for name, value in row.items() if value} for row in rows]
-    one = score(JudgeRows(given), options)
+    one = score(ActionRows(given), options)
     found = table_of(tmp_path / "out")
     for name in ("score", "low", "high", "probability", "verdict"):
         assert found.column(name).to_pylist() == [getattr(row, name) for row in one.results]

@@ -6,12 +6,14 @@ import pytest
 
 from moralscope.axes.compare import compare
 from moralscope.axes.judge import FEW, GROUNDED_WORDINGS, PHRASE_WORDINGS, SENTENCE_WORDINGS
-from moralscope.axes.judge_rows import JudgeRows, read_rows
+from moralscope.axes.options import AXES
+from moralscope.axes.rows import ActionRows, read_rows
 from moralscope.axes.score import score
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
 from moralscope.reports import write_report
 
+COLUMNS = AXES["judge"].columns
 ROWS = [
     {"action": "Sam lies.", "norm": "Be honest."},
     {"action": "Sam waits.", "id": 7},
@@ -31,7 +33,7 @@ def rows(tmp_path):
 
 
 def test_rows_go_to_the_expert_that_fits_them(rows):
-    record = judge(read_rows(rows))
+    record = judge(read_rows(rows, COLUMNS))
     assert [row.task for row in record.results] == ["action+norm", "action", "action+consequence"]
     assert [bool(row.verdict) for row in record.results] == [True, False, False]
     assert record.statistics["tasks"] == {"action+norm": 1, "action": 1, "action+consequence": 1}
@@ -45,13 +47,13 @@ def test_csv_and_jsonl_of_the_same_rows_agree(rows, tmp_path):
     path.write_text(
         "Action,norm,consequence\nSam lies.,Be honest.,\nSam waits.,,\nSam lies.,,Jo is hurt.\n"
     )
-    assert read_rows(path).rows == read_rows(rows).rows
+    assert read_rows(path, COLUMNS).rows == read_rows(rows, COLUMNS).rows
 
 
 def test_a_norm_fills_rows_that_have_none(rows):
-    record = judge(read_rows(rows), norm="Be early.")
+    record = judge(read_rows(rows, COLUMNS), norm="Be early.")
     assert [row.task for row in record.results] == ["action+norm"] * 3
-    assert record.results[0] == judge(read_rows(rows)).results[0]
+    assert record.results[0] == judge(read_rows(rows, COLUMNS)).results[0]
     assert any("'consequence' of 1 row was not read" in line for line in record.warnings)
 
 
@@ -64,8 +66,8 @@ def test_the_record_shows_the_wordings_that_were_asked(rows):
     assert alone.config["prompts"] == shown(PHRASE_WORDINGS)
     assert under_norm.config["prompts"] == shown(GROUNDED_WORDINGS)
     assert judge(["tell a fib"], norm="Be honest.", wordings=1).config["prompts"] == ["I ACTION."]
-    assert judge(read_rows(rows)).config["prompts"] == shown(SENTENCE_WORDINGS)
-    mixed = JudgeRows([{"action": "fib"}, {"action": "lie", "norm": "Be honest."}])
+    assert judge(read_rows(rows, COLUMNS)).config["prompts"] == shown(SENTENCE_WORDINGS)
+    mixed = ActionRows([{"action": "fib"}, {"action": "lie", "norm": "Be honest."}])
     config = judge(mixed).config
     assert config["prompts"] == shown(PHRASE_WORDINGS)
     assert config["grounded_wordings"] == shown(GROUNDED_WORDINGS)
