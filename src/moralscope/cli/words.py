@@ -198,8 +198,8 @@ def _show_tests(record: "RunRecord") -> None:
 
     table = plain_table("test", "words", "d", "95 % interval", "p", "word2vec", "GloVe")
     for row in record.results:
-        published = [row.published.get(kind) for kind in ("word2vec", "glove")]
-        printed = [f"{cell.d:+.2f} {cell.p:.2g}" if cell else "" for cell in published]
+        cells = [row.published.get(kind) for kind in ("word2vec", "glove")]
+        printed = [f"{cell.d:+.2f} {cell.p:.2g}" if cell else "" for cell in cells]
         figures = ["-"] * 4
         if row.problem is None:
             p = f"{row.p:.2g}" if row.exact else f"~{row.p:.2g}"

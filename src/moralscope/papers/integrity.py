@@ -368,5 +368,4 @@ def shift_table(
 def _shift_row(
     name: str, bot: str, texts: Sequence[str], references: Sequence[Sequence[str]], seed: int
 ) -> PaperRow:
-    found = measure_rules(texts, references, seed=seed)[_COLUMN]
-    return paper_row(name, bot, found, None)
+    return paper_row(name, bot, measure_rules(texts, references, seed=seed)[_COLUMN], None)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from moralscope.io.record_view import Plain, number, rows_of, text
-from moralscope.reports.charts import bars, error_bars, marks
+from moralscope.reports.charts import bars, error_bars, marks, named_rows
 from moralscope.reports.page import (
     Block,
     Chart,
@@ -138,18 +138,13 @@ def _intervals(fields: Sequence[Plain]) -> Chart | None:
     if not found:
         return None
     found.sort(key=lambda each: each[1])
-    places = list(range(len(found)))
     points = [(value, float(place)) for place, (_, value, _, _) in enumerate(found)]
     hover = [f"{name}\nalpha {v:.2f} ({a:.2f} … {b:.2f})" for name, v, a, b in found]
     spans = error_bars([(value, low, high) for _, value, low, high in found], "good")
     trace = marks("alpha", points, "good", size=9, hovertext=hover, error_x=spans, legend=False)
     layout = {
         "xaxis": {"title": "Krippendorff's alpha", "zero": True},
-        "yaxis": {
-            "tickvals": places,
-            "names": [name for name, *_ in found],
-            "range": [-0.8, len(found) - 0.2],
-        },
+        "yaxis": named_rows([name for name, *_ in found], list(range(len(found))), -0.8),
         "fixed": True,
     }
     about = f"Alpha of {len(found)} fields, from {found[0][0]} to {found[-1][0]}, with intervals."

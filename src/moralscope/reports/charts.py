@@ -77,11 +77,7 @@ def ranked(rows: Sequence[Scored], title: str, ends: tuple[str, str]) -> Chart:
             traces.append(marks(name, points, colour, symbol, 9, rows=kept, error_x=bars_of))
     layout = {
         "xaxis": {"title": f"← {ends[0]}      score      {ends[1]} →", "zero": True},
-        "yaxis": {
-            "tickvals": list(places.values()),
-            "names": [row.name for row in rows],
-            "range": [0.2, len(rows) + 0.8],
-        },
+        "yaxis": named_rows([row.name for row in rows], list(places.values()), 0.2),
         "fixed": True,
     }
     about = (
@@ -304,6 +300,11 @@ def slopes(
     }
     about = f"{len(lines)} lines over {', '.join(names)}; crossing lines are changes of order."
     return Chart(title, about, traces, layout, height=max(400, 120 + 20 * len(lines)))
+
+
+def named_rows(names: Sequence[str], places: Sequence[int], low: float) -> dict[str, Any]:
+    """Return the axis of a chart with one named row a mark, from `low` up."""
+    return {"tickvals": places, "names": names, "range": [low, rounded(low + len(names) + 0.6)]}
 
 
 def rounded(value: float) -> float:

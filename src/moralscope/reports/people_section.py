@@ -3,7 +3,7 @@
 from typing import Any
 
 from moralscope.io.record_view import NOTHING, Plain, number, rows_of, text
-from moralscope.reports.charts import Group, marks, outermost, scatter
+from moralscope.reports.charts import Group, marks, named_rows, outermost, scatter
 from moralscope.reports.page import Block, Chart, Column, Section, Table, correlation_text
 
 _SHOWN = 30
@@ -125,11 +125,7 @@ def _residuals(rows: list[Plain]) -> Chart | None:
             "title": "← model harsher      residual      model kinder →",
             "zero": True,
         },
-        "yaxis": {
-            "tickvals": list(range(len(widest))),
-            "names": [name for name, _ in widest],
-            "range": [-0.8, len(widest) - 0.2],
-        },
+        "yaxis": named_rows([name for name, _ in widest], list(range(len(widest))), -0.8),
         "fixed": True,
     }
     about = f"The {len(widest)} largest residuals, from {widest[0][0]} to {widest[-1][0]}."

@@ -269,7 +269,8 @@ class CorpusComparison:
         self._rows = [[centred_units(rows) for rows in runs] for runs in plain]
         self._percentiles = percentiles(self._values)
         self._counts = [dict(zip(c.words, c.counts.tolist(), strict=True)) for c in corpora]
-        self._noise = [self._own_similarity(runs) for runs in self._rows]
+        # The next run of the same corpus: what a retraining alone moves.
+        self._noise = [self._similarities(runs, [*runs[1:], runs[0]]) for runs in self._rows]
 
     def differences(self, first: int, second: int) -> list[ActionDifference]:
         """Compare two of the corpora; the biggest mover comes first."""
@@ -279,12 +280,7 @@ class CorpusComparison:
         numbers = np.array([*bounded, *interval(displaced), movements(changes, displaced)])
         left, right = self.values(first), self.values(second)
         rows = [
-            ActionDifference(
-                action,
-                left[action],
-                right[action],
-                *numbers[:, place].tolist(),
-            )
+            ActionDifference(action, left[action], right[action], *numbers[:, place].tolist())
             for action, place in self._actions()
         ]
         return sorted(rows, key=lambda row: (-row.movement, row.action))
@@ -331,21 +327,14 @@ class CorpusComparison:
         return list(zip(actions, self._ground.places(actions), strict=True))
 
     def _displacements(self, first: int, second: int) -> Floats:
-        between = np.array(
-            [
-                similarity(a, b, self._ground.weights)
-                for a, b in zip(self._rows[first], self._rows[second], strict=True)
-            ]
-        )
+        between = self._similarities(self._rows[first], self._rows[second])
         displaced: Floats = (self._noise[first] + self._noise[second]) / 2 - between
         return displaced
 
-    def _own_similarity(self, runs: Sequence[Floats]) -> Floats:
-        """Return each word's cosine with itself in the next run of the same corpus."""
-        following = [*runs[1:], runs[0]]
-        return np.array(
-            [similarity(a, b, self._ground.weights) for a, b in zip(runs, following, strict=True)]
-        )
+    def _similarities(self, runs: Sequence[Floats], others: Sequence[Floats]) -> Floats:
+        """Return each word's cosine with itself, run by run."""
+        pairs = zip(runs, others, strict=True)
+        return np.array([similarity(a, b, self._ground.weights) for a, b in pairs])
 
     def _neighbours(self, cosines: Floats, place: int) -> tuple[str, ...]:
         nearest = np.argsort(-cosines, kind="stable")[: _NEIGHBOURS + 1]
