@@ -144,7 +144,7 @@ def served(reply=None):
 
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            seen.append({"body": body, "headers": dict(self.headers), "path": self.path})
+            seen.append({"body": body, "headers": self.headers, "path": self.path})
             if reply is None or not reply(self, body, len(seen)):
                 self.send(200, json.dumps(answer_to(body)).encode())
 

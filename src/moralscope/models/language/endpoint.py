@@ -1,8 +1,12 @@
 """An OpenAI-compatible endpoint as a generator: a company's, or llama.cpp and vLLM on one's desk.
 
-One request a prompt, several at a time, tried again with growing pauses. The key is read from an
+One request a prompt, several at a time, through the openai client. The key is read from an
 environment variable for each call, goes into one header and is kept out of everything that is
 said or written. What a distant server does with seeds is its own affair.
+
+Kept by hand, because the client does not do it: tries count garbage too and pauses are the user's
+to choose, a whole answer has a time limit and a limit of bytes, nothing is redirected (the key
+would go along), and what the client would say of person, project and machine is not sent.
 """
 
 import asyncio
@@ -27,6 +31,7 @@ _AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 _LONGEST_PAUSE = 60.0
 _MAX_ANSWER = 8_000_000  # bytes
 _SHORTEST_KEY = 8  # shorter ones ("none", "EMPTY") are no secrets, and words of replies
+_READ = ("content-type", "retry-after")  # of an answer's headers
 _HERE = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -123,12 +128,8 @@ class EndpointGenerator:
     async def _all(
         self, prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]
     ) -> list[list[Candidate]]:
-        import httpx2
-
         gate = asyncio.Semaphore(self._options.concurrency)
-        key = self._key()
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        async with httpx2.AsyncClient(headers=headers, timeout=self._options.timeout) as client:
+        async with self._client() as client:
 
             async def one(prompt: str, seed: int) -> list[Candidate]:
                 async with gate:
@@ -190,26 +191,42 @@ class EndpointGenerator:
         )
 
     async def _post(self, client: Any, body: Mapping[str, Any]) -> dict[str, Any]:
-        import httpx2
+        import openai
 
         try:
-            url = f"{self._url}/chat/completions"
-            async with client.stream("POST", url, json=body) as response:
-                data = bytearray()
-                async for part in response.aiter_bytes():
-                    data += part
-                    if len(data) > _MAX_ANSWER:
-                        raise _TryAgainError(f"an answer of more than {_MAX_ANSWER:,} bytes")
+            answer = await client.chat.completions.with_raw_response.create(**body)
+        except openai.APIStatusError as error:
+            status, headers = error.status_code, error.response.headers
+            if status in _AGAIN:
+                pause = _retry_after(headers.get("retry-after", ""))
+                raise _TryAgainError(f"status {status}", pause) from None
+            raise self._refused(status, error.response.content) from None
+        except openai.APIConnectionError as error:  # its own text may hold the request
+            cause = error.__cause__
+            if isinstance(cause, _TryAgainError):
+                raise cause from None
+            raise _TryAgainError(type(cause).__name__) from None
+        if answer.status_code != 200:  # a redirection
+            raise self._refused(answer.status_code, answer.content)
+        return _checked(answer.content)
+
+    def _client(self) -> Any:
+        """Return a client of the openai package that is kept on a short leash."""
+        import httpx2
+        import openai
+
+        key = self._key()
+        unsent = ("x-stainless-", "openai-", *(() if key else ("authorization",)))
+        try:
+            return openai.AsyncOpenAI(
+                api_key=key or "none",  # the client insists on one
+                base_url=self._url,
+                max_retries=0,
+                timeout=self._options.timeout,
+                http_client=_bounded_client(unsent, self._options.timeout),
+            )
         except httpx2.InvalidURL as error:
             raise InputError(f"{self._url} is no address", "give http://host:port/v1") from error
-        except httpx2.HTTPError as error:
-            raise _TryAgainError(type(error).__name__) from None  # its text may hold the request
-        if response.status_code in _AGAIN:
-            pause = _retry_after(response.headers.get("retry-after", ""))
-            raise _TryAgainError(f"status {response.status_code}", pause)
-        if response.status_code != 200:
-            raise self._refused(response.status_code, bytes(data))
-        return _checked(bytes(data))
 
     def _refused(self, status: int, data: bytes) -> EndpointError:
         if status in (401, 403):  # servers print parts of the key here: say nothing of theirs
@@ -270,6 +287,38 @@ def _check(model: str, url: str, options: EndpointOptions, offline: bool) -> Non
         raise InputError(problem, "unset MORALSCOPE_OFFLINE, or use a local server")
     if options.concurrency < 1 or options.timeout <= 0 or options.retries < 0:
         raise InputError("concurrency, time-out or retries is out of range", "raise it")
+
+
+def _bounded_client(unsent: tuple[str, ...], timeout: float) -> Any:
+    """Return an HTTP client that gives an answer up when it grows too long, errors included.
+
+    Headers whose names begin with one of `unsent` stay here, and nothing is redirected.
+    """
+    import httpx2
+
+    class Bounded(httpx2.AsyncClient):  # type: ignore[misc,unused-ignore]
+        async def send(self, request: Any, *, stream: bool = False, **more: Any) -> Any:
+            headers = [(k, v) for k, v in request.headers.multi_items() if not k.startswith(unsent)]
+            # A copy: openai reads its own headers again when the answer is there.
+            bare = httpx2.Request(
+                request.method, request.url, headers=headers, stream=request.stream
+            )
+            bare.extensions = request.extensions
+            response = await super().send(bare, stream=True, **more)
+            data = bytearray()
+            try:
+                async for part in response.aiter_bytes():
+                    data += part
+                    if len(data) > _MAX_ANSWER:
+                        raise _TryAgainError(f"an answer of more than {_MAX_ANSWER:,} bytes")
+            finally:
+                await response.aclose()
+            kept = {name: response.headers[name] for name in _READ if name in response.headers}
+            return httpx2.Response(
+                response.status_code, headers=kept, content=bytes(data), request=request
+            )
+
+    return Bounded(timeout=timeout, follow_redirects=False)
 
 
 def _run(work: Coroutine[Any, Any, list[list[Candidate]]]) -> list[list[Candidate]]:
