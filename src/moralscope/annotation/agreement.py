@@ -6,7 +6,7 @@ agreement so far, small and fast.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,16 +55,11 @@ _OWN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SplitItem:
-    """An item on which people part: its texts, and how often each value of a field was given."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitItem(ItemSpread):
+    """An item on which people part, with its texts."""
 
-    item: str
     text: str
-    field: str
-    answers: int
-    disagreement: float
-    counts: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +144,11 @@ def agreement_so_far(
     fields, _ = by_field(judged.judgments, judged.levels)
     measured = tuple(field_agreement(ratings, resamples=_QUICK) for ratings in fields)
     spreads = [row for ratings in fields for row in item_spreads(ratings)]
-    items = tuple(_split_item(row, judged.texts) for row in most_split(spreads, shown))
+    items = tuple(
+        SplitItem(**asdict(row), text=judged.texts.get(row.item, ""))
+        for row in most_split(spreads, shown)
+    )
     return AgreementSoFar(measured, items, len(judged.judgments))
-
-
-def _split_item(row: ItemSpread, texts: Mapping[str, str]) -> SplitItem:
-    text = texts.get(row.item, "")
-    return SplitItem(row.item, text, row.field, row.answers, row.disagreement, row.counts)
 
 
 def _project(folder: Path) -> Judged:

@@ -3,7 +3,11 @@
 The rules for rules of thumb are those of Ziems et al. 2022, appendix E.2; those for stories are
 Emelin et al. 2021, section 2.1, as far as a program can see them (the rest is asked of the writer
 and of those who validate). A finding is worded for the person who reads it beside the field. Those
-that a program can get wrong (spelling, names) never block.
+that a program can get wrong (spelling, names) never block: the offline dictionary (pyspellchecker,
+MIT) knows English as written, not what is meant.
+
+Texts are bounded and hold nothing that a database refuses; nothing is escaped or altered here:
+whoever shows a text escapes it.
 """
 
 import re
@@ -24,6 +28,12 @@ if TYPE_CHECKING:
 
 Texts = Mapping[str, str]
 _WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")  # noqa: RUF001
+MAX_ANSWER = 100_000  # characters of all texts of an answer together
+_REMEDY = "remove it and save again"
+_SPELT = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?")  # noqa: RUF001
+_LONGEST_WORD = 30  # letters; what is longer is no word, and correcting it would take long
+_MOST_WORDS = 10  # that are named
+_LOADING = threading.Lock()
 _SENTENCE_END = re.compile(r"[.!?][\"'”’)]*(?=\s+\S)")  # noqa: RUF001
 
 
@@ -99,10 +109,6 @@ def _misfit(field: Field, value: Any, texts: Texts) -> tuple[str, str] | None:
     return None
 
 
-def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 def _distinct(field: Field, value: Any, texts: Texts) -> bool:
     known = choice_values(field, texts)
     return (
@@ -117,7 +123,7 @@ _FITS: Mapping[str, Callable[[Field, Any, Texts], bool]] = {
     "long": lambda field, value, texts: isinstance(value, str),
     "one": lambda field, value, texts: value in choice_values(field, texts),
     "many": _distinct,
-    "scale": lambda field, value, texts: _whole(value) and field.low <= value <= field.high,
+    "scale": lambda field, value, texts: type(value) is int and field.low <= value <= field.high,
     "yes_no": lambda field, value, texts: isinstance(value, bool),
     "confirm": lambda field, value, texts: value is True,
 }
@@ -126,7 +132,8 @@ _FITS: Mapping[str, Callable[[Field, Any, Texts], bool]] = {
 def _unique_words(seen: _Seen) -> str | None:
     if len({word.lower() for word in seen.text.split()}) >= seen.argument:
         return None
-    return f"Please use at least {_number(seen.argument)} different words."
+    number = {2: "two", 3: "three", 4: "four"}.get(seen.argument, seen.argument)
+    return f"Please use at least {number} different words."
 
 
 def _differs(seen: _Seen) -> str | None:
@@ -235,18 +242,8 @@ def _names(text: str, *, first: bool = False) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _number(value: int) -> str:
-    return {2: "two", 3: "three", 4: "four"}.get(value, str(value))
-
-
 def _spaced(name: str) -> str:
     return name.replace("_", " ")
-
-
-_SPELT = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?")  # noqa: RUF001
-_LONGEST_WORD = 30  # letters; what is longer is no word, and correcting it would take long
-_MOST_WORDS = 10
-_LOADING = threading.Lock()
 
 
 def misspelt(text: str, known: Collection[str] = ()) -> list[tuple[str, str]]:
@@ -284,10 +281,6 @@ def _dictionary_of_english() -> "SpellChecker":
     from spellchecker import SpellChecker
 
     return SpellChecker(language="en", distance=1)
-
-
-MAX_ANSWER = 100_000  # characters of all texts of an answer together
-_REMEDY = "remove it and save again"
 
 
 def plain_text(value: object, what: str, longest: int) -> str:

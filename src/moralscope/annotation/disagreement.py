@@ -1,7 +1,9 @@
 """How far people agree, field by field, and where they do not: disagreement kept as a result.
 
 Which coefficients are right follows from the field's level. Nobody is called wrong: an item's
-answers stay a distribution. Who the people are is `groups`' matter.
+answers stay a distribution. Which items and fields split which leanings is told by permutation
+tests, corrected, only where the leanings may be named (`groups`); a difference between groups says
+nothing of any person.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +22,6 @@ from moralscope.annotation.groups import (
 from moralscope.annotation.judgments import FieldRatings
 from moralscope.core.records import Interval
 from moralscope.stats.agreement import (
-    Agreement,
     agreement,
     cohen_kappa,
     fleiss_kappa,
@@ -90,7 +91,7 @@ def field_agreement(
     return FieldAgreement(
         ratings.field,
         ratings.level,
-        _estimate(found),
+        Interval(found.alpha, found.low, found.high),
         percent,
         fleiss,
         cohen,
@@ -133,10 +134,6 @@ def most_split(spreads: Sequence[ItemSpread], shown: int = 20) -> list[ItemSprea
     """
     apart = [row for row in spreads if row.disagreement > 0]
     return sorted(apart, key=lambda row: (-row.disagreement, -row.answers, row.item))[:shown]
-
-
-def _estimate(found: Agreement) -> Interval:
-    return Interval(found.alpha, found.low, found.high)
 
 
 def _apart(ratings: FieldRatings, sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:

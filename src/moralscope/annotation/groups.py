@@ -182,7 +182,10 @@ def item_groups(
     for unit, given in answers.items():
         groups = large_groups({who: leanings.get(who) for who in given}, smallest)
         counts = {
-            leaning: {ratings.label(code): n for code, n in sorted(_counted(people, given))}
+            leaning: {
+                ratings.label(code): n
+                for code, n in sorted(Counter(given[who] for who in people).items())
+            }
             for leaning, people in named(groups)
         }
         if counts:
@@ -201,10 +204,6 @@ def answering_groups(
 def named(groups: Mapping[str, list[str]]) -> Iterator[tuple[str, list[str]]]:
     """Yield the groups that may be named, with their people."""
     return ((name, people) for name, people in groups.items() if name != OTHERS)
-
-
-def _counted(people: Iterable[str], given: Mapping[str, int]) -> list[tuple[int, int]]:
-    return list(Counter(given[who] for who in people).items())
 
 
 def _only(ratings: FieldRatings, people: Iterable[str]) -> FieldRatings:

@@ -91,14 +91,15 @@ class LeadService(ServiceBase):
     def overview(self, lead: Person) -> Overview:
         """Return the figures of the lead's first page."""
         self._lead(lead)
-        main = ITEMS.c.stage == "main"
+        main = (ASSIGNMENTS.c.stage == "main", ASSIGNMENTS.c.status == "submitted")
+        by_item = sa.select(ASSIGNMENTS.c.item, sa.func.count()).where(*main)
+        wanted = sa.select(ITEMS.c.position, ITEMS.c.quota).where(ITEMS.c.stage == "main")
+        still = sa.select(sa.func.count()).where(ASSIGNMENTS.c.status == "open")
         with self._storage.read() as connection:
-            done = _count_done(connection)
-            rows = connection.execute(sa.select(ITEMS.c.position, ITEMS.c.quota).where(main))
-            quotas: dict[int, int] = dict(iter(rows))
-            people = self._people(connection)
-            is_open = ASSIGNMENTS.c.status == "open"
-            still = sa.select(sa.func.count()).select_from(ASSIGNMENTS).where(is_open)
+            done: dict[int, int] = dict(
+                iter(connection.execute(by_item.group_by(ASSIGNMENTS.c.item)))
+            )
+            quotas: dict[int, int] = dict(iter(connection.execute(wanted)))
             return Overview(
                 items=len(quotas),
                 complete=sum(done.get(item, 0) >= quota for item, quota in quotas.items()),
@@ -106,7 +107,7 @@ class LeadService(ServiceBase):
                 submitted=sum(done.values()),
                 open=connection.execute(still).scalar_one(),
                 paused=self._project_paused(connection),
-                people=people,
+                people=self._people(connection),
                 to_review=len(self._waiting(connection)),
             )
 
@@ -234,16 +235,6 @@ def _line(row: Row, person: Person, done: list[Row], tokens: tuple[str, ...]) ->
         last_seen=row["last_seen"],
         tokens=tokens,
     )
-
-
-def _count_done(connection: sa.Connection) -> dict[int, int]:
-    """Return how many have submitted each item of the main stage."""
-    query = (
-        sa.select(ASSIGNMENTS.c.item, sa.func.count())
-        .where(ASSIGNMENTS.c.stage == "main", ASSIGNMENTS.c.status == "submitted")
-        .group_by(ASSIGNMENTS.c.item)
-    )
-    return dict(iter(connection.execute(query)))
 
 
 def _submitted(*where: sa.ColumnElement[bool]) -> sa.Select[Any]:

@@ -1,7 +1,9 @@
-"""The tables of a project's database and the steps that made them; no queries.
+"""A project's database, SQLite or PostgreSQL: its tables, and transactions over them; no queries.
 
-A step is added, never changed: a project that was begun with an older version is brought up step
-by step when it is opened, in one transaction.
+Every write is one transaction that is on disk when it returns: SQLite runs in WAL mode with
+`synchronous=FULL` and takes its write lock at the beginning, PostgreSQL locks rows. What the
+database refuses comes out as `NotSaved`. A step of `STEPS` is added, never changed: a project that
+was begun with an older version is brought up step by step when it is opened, in one transaction.
 """
 
 import os
@@ -136,11 +138,7 @@ AUDIT = _table(
 )
 
 
-def _first(connection: sa.Connection) -> None:
-    METADATA.create_all(connection)
-
-
-STEPS: tuple[Callable[[sa.Connection], None], ...] = (_first,)
+STEPS: tuple[Callable[[sa.Connection], None], ...] = (METADATA.create_all,)
 
 
 SQLITE_FILE = "annotations.sqlite"

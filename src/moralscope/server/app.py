@@ -1,6 +1,7 @@
 """An application with everything that all our servers share, before any route of its own.
 
-Outermost first: headers, host names, body size, errors; then routes and static files.
+Outermost first: headers, host names, body size, errors; then routes and static files. Pages are
+drawn from templates: every text escaped, every missing name an error, nothing inline.
 """
 
 from collections.abc import AsyncIterator, Iterable
@@ -24,6 +25,8 @@ from moralscope.server.running import Place
 from moralscope.server.security import SecurityHeaders
 from moralscope.version import __version__
 
+FOLDER = Path(__file__).parent / "page"
+STATIC = FOLDER / "static"
 _THREADS = 8
 
 
@@ -52,11 +55,17 @@ def make_app(
     )
     for router in routers:
         app.include_router(router)
+
+    def draw(request: Request, status: int, title: str, detail: str) -> Response:
+        return page("error.html", status, title=title, detail=detail, code=status)
+
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
-    install(app, _draw, statuses)
+    install(app, draw, statuses)
     app.add_middleware(BodyLimit, limit=max_body)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=place.names, www_redirect=False)
-    app.add_middleware(SecurityHeaders, https=place.is_https, is_static=_is_static)
+    app.add_middleware(
+        SecurityHeaders, https=place.is_https, is_static=lambda path: path.startswith("/static/")
+    )
     return app
 
 
@@ -65,18 +74,6 @@ async def _few_threads(app: FastAPI) -> AsyncIterator[None]:
     """More threads than this only take each other's turns at a database (bench/annotation.py)."""
     current_default_thread_limiter().total_tokens = _THREADS
     yield
-
-
-def _is_static(path: str) -> bool:
-    return path.startswith("/static/")
-
-
-def _draw(request: Request, status: int, title: str, detail: str) -> Response:
-    return page("error.html", status, title=title, detail=detail, code=status)
-
-
-FOLDER = Path(__file__).parent / "page"
-STATIC = FOLDER / "static"
 
 
 @cache

@@ -1,6 +1,8 @@
-"""What went wrong, as RFC 9457 problem documents or, for who looks at pages, as a page.
+"""What is refused: errors as RFC 9457 problem documents or as a page, and limits on requests.
 
-An error says what is wrong and what to do; it never shows a traceback, a path or a query.
+An error says what is wrong and what to do; it never shows a traceback, a path or a query. Limits
+(bodies of bounded size, requests of bounded rate, storable texts) answer before a handler is
+reached; counts are kept in this process only: one server process serves a project.
 """
 
 import logging
@@ -21,6 +23,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from moralscope.core.errors import InputError, MoralscopeError
 
 _log = logging.getLogger("moralscope.server")
+MAX_BODY = 256 * 1024  # bytes: a story with long texts is far below
+_MAX_KEYS = 20_000
 _TITLES = {
     400: "That was not understood",
     401: "You are not signed in",
@@ -179,10 +183,6 @@ def _fields(error: RequestValidationError) -> dict[str, str]:
         place = ".".join(str(part)[:40] for part in each["loc"][1:]) or str(each["loc"][0])
         found[place] = str(each["msg"])[:200]
     return found
-
-
-MAX_BODY = 256 * 1024  # bytes: a story with long texts is far below
-_MAX_KEYS = 20_000
 
 
 def storable(text: str) -> str:

@@ -1,7 +1,9 @@
-"""Who is asking, and is it really them: signed cookies, CSRF tokens, response headers.
+"""Who is asking, and is it really them: cookies, CSRF tokens, bearer tokens, response headers.
 
 A cookie names a session and nothing else: what its owner may do is asked of the storage at every
-request. Knows nothing of people or jobs.
+request; it is signed with a secret that the owner named, or that is made once per project. The API
+is open to this machine, or to whoever has the server's token, which is compared in constant time
+and never written anywhere. A browser's page of another site may not ask in its visitor's name.
 """
 
 import base64
@@ -24,6 +26,12 @@ from moralscope.core.errors import InputError
 from moralscope.server.errors import Refused
 from moralscope.server.running import Place
 
+VARIABLE = "MORALSCOPE_TOKEN_SECRET"
+FILE = ".session-secret"
+HEADER = "X-Moralscope-Token"
+MIN_TOKEN = 16  # characters
+_MAX_FILE = 4096
+_BEARER = "bearer "
 CSRF_HEADER = "X-CSRF-Token"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 MIN_SECRET = 32  # bytes
@@ -180,10 +188,6 @@ class SecurityHeaders:
         await self.app(scope, receive, add)
 
 
-VARIABLE = "MORALSCOPE_TOKEN_SECRET"
-FILE = ".session-secret"
-
-
 def named_secret() -> bytes | None:
     """Return the secret that the owner named in the environment, if there is one."""
     return os.environ.get(VARIABLE, "").encode() or None
@@ -222,12 +226,6 @@ def _read(path: Path) -> bytes:
     if len(secret) != 64:
         raise InputError(f"{path} is damaged", "delete it: people then join again by their links")
     return secret
-
-
-HEADER = "X-Moralscope-Token"
-MIN_TOKEN = 16  # characters
-_MAX_FILE = 4096
-_BEARER = "bearer "
 
 
 class Unknown(Refused):

@@ -1,4 +1,7 @@
-"""The five pages as their server draws them: frames that hold no text of anybody."""
+"""The five pages as their server draws them: frames that hold no text of anybody.
+
+Beside them what they need: uploads, our rulebook as text, shipped experts, the plotting library.
+"""
 
 import gzip
 import importlib.resources
@@ -28,6 +31,7 @@ from moralscope.version import __version__
 
 router = APIRouter(include_in_schema=False)
 
+MOST_EXCHANGES = 1000  # of an upload
 AXES = tuple((name, name.capitalize(), kind.question) for name, kind in KINDS.items())
 
 
@@ -120,9 +124,6 @@ def plotly() -> Response:
         media_type="text/javascript",
         headers={"Content-Encoding": "gzip", "Cache-Control": "public, max-age=86400"},
     )
-
-
-MOST_EXCHANGES = 1000  # of an upload
 
 
 def read_upload(name: str, data: bytes) -> list[dict[str, str]]:

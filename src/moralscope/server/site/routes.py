@@ -1,6 +1,8 @@
 """What the pages ask for beside `/v1`: kept runs, figures, uploads, our rulebook, chains.
 
-The same doors as `/v1`: the token where there is one, and no page of another site.
+The same access as `/v1`: the token where there is one, and no page of another site. A kept run is
+one run record a file, in the folder `runs` of MORALSCOPE_HOME, as `--out` would have written it.
+Names are made here; one that somebody asks for is checked before any path is made of it.
 """
 
 import asyncio
