@@ -1,8 +1,11 @@
-"""Audits of a corpus: replies of any number, with the verdicts of the one-file path."""
+"""Audits of a corpus: replies of any number, with the verdicts of the one-file path.
+
+Columns follow the record classes: what a class holds is written, and read back for the figures.
+"""
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 from hashlib import sha256
 from typing import Any
@@ -13,18 +16,28 @@ import pyarrow.compute as pc
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import LISTED, Parts, count_true
 from moralscope.batch.running import Outcome
+from moralscope.io.arrow import arrow_schema
 from moralscope.models.store import Progress
 from moralscope.rules.audit import NOT_AUTHORITY, check_options, load_auditor
-from moralscope.rules.audit_rows import audit_columns, audit_schema, read_finding
 from moralscope.rules.audit_statistics import SEVERITIES, share_rows
 from moralscope.rules.audit_statistics import figures as gate_figures
 from moralscope.rules.options import AuditOptions
-from moralscope.rules.records import FOUNDATIONS, Exchange
+from moralscope.rules.records import (
+    FOUNDATIONS,
+    Alignment,
+    AuditedReply,
+    Exchange,
+    RuleFinding,
+    Verdict,
+)
 from moralscope.rules.rulebook import load_layers
 from moralscope.rules.verdict import ABSTAINED, Thresholds, read_thresholds, worst_broken
 from moralscope.stats.gates import check_gate, parse_gate
 from moralscope.stats.intervals import wilson
 from moralscope.stats.streams import Extremes, Frequent, Moments
+
+_INPUT = ("id", "prompt", "reply")  # stand in the corpus already
+_REVISED = ("revised_reply", "revised_by")
 
 
 class AuditBatch(BatchJob):
@@ -174,3 +187,40 @@ def _count_rules(table: pa.Table, limits: Thresholds, broken: Frequent, kept: Fr
         holds = pc.and_(pc.equal(label, name), pc.greater_equal(chance, least))
         found = texts.filter(holds).value_counts()
         counts.add(dict(zip(*(part.to_pylist() for part in found.flatten()), strict=True)))
+
+
+def audit_schema(*, revised: bool) -> pa.Schema:
+    """Return the columns that an audit adds to a corpus.
+
+    Examples
+    --------
+    >>> audit_schema(revised=False).names
+    ['flag', 'score', 'reason', 'rules']
+    """
+    left_out = (*_INPUT, "verdict", *(() if revised else _REVISED))
+    return pa.schema([*arrow_schema(Verdict), *arrow_schema(AuditedReply, left_out)])
+
+
+def audit_columns(audits: Sequence[AuditedReply], *, revised: bool) -> dict[str, list[Any]]:
+    """Return audits as columns of `audit_schema`.
+
+    Examples
+    --------
+    >>> audits = [AuditedReply("1", "Hi!", "Hello.", (), Verdict(False, 0.0, "why"))]
+    >>> audit_columns(audits, revised=False)
+    {'flag': [False], 'score': [0.0], 'reason': ['why'], 'rules': [[]]}
+    """
+    rows = [each.row() for each in audits]
+    return {name: [row[name] for row in rows] for name in audit_schema(revised=revised).names}
+
+
+def read_finding(plain: Mapping[str, Any]) -> RuleFinding:
+    """Return a finding from its plain form in a corpus, where a missing share is null."""
+    told = plain["alignment"]
+    alignment = Alignment(told["label"], _without_nulls(told["probabilities"]))
+    shares = _without_nulls(plain["foundations"])
+    return RuleFinding(**{**plain, "alignment": alignment, "foundations": shares})
+
+
+def _without_nulls(values: Mapping[str, float | None] | None) -> dict[str, float]:
+    return {name: value for name, value in (values or {}).items() if value is not None}

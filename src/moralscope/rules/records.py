@@ -255,7 +255,7 @@ class AuditedReply:
     """What the rules say of one reply: a result of an audit, and a row of an audited corpus.
 
     A field that is added here, or to a class in here, is in the run record and in the columns of
-    a corpus (`rules.audit_rows`) at once.
+    a corpus (`rules.audit_batch`) at once.
 
     Examples
     --------

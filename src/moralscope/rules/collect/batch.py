@@ -11,6 +11,7 @@ from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import LISTED, Parts, count_true
 from moralscope.batch.running import Outcome
 from moralscope.core.errors import InputError
+from moralscope.core.records import to_plain
 from moralscope.io.arrow import arrow_schema
 from moralscope.models.language import generator_refs
 from moralscope.models.store import Progress
@@ -27,8 +28,8 @@ from moralscope.rules.collect.collect import (
     REPLIES_ARE_A_MODELS,
     UNTRAINED,
     collect_config,
-    heard_reply,
     prepare,
+    read_reply,
 )
 from moralscope.rules.options import ZERO_SHOT, CollectOptions
 from moralscope.stats.streams import Frequent
@@ -108,9 +109,9 @@ class CollectBatch(BatchJob):
         unasked = {**dict.fromkeys(_WRITES.names), "chatbot": self._bot.name, "dropped": NOT_ASKED}
         found: dict[str, list[Any]] = {name: [] for name in _WRITES.names}
         for at in range(len(texts)):
-            row = sifted.get(at)
+            row = to_plain(sifted[at]) if at in sifted else unasked
             for name, values in found.items():
-                values.append(unasked[name] if row is None else getattr(row, name))
+                values.append(row[name])
         return found
 
     def _ask(self, prompts: Sequence[Prompt]) -> list[CollectedExchange]:
@@ -122,7 +123,7 @@ class CollectBatch(BatchJob):
             [each.text for each in asked], self.options.decoding, seeds
         )
         return [
-            heard_reply(self._bot, prompt, given, some[0].text, some[0].finish)
+            read_reply(self._bot, prompt, given, some[0].text, some[0].finish)
             for prompt, given, some in zip(prompts, asked, made, strict=True)
         ]
 

@@ -245,10 +245,10 @@ def _replies(
         step(len(prompts) - len(missing) + start + len(block))
     for prompt, given, key in zip(prompts, asked, keys, strict=True):
         kept = journal[places[key]]
-        yield heard_reply(bot, prompt, given, kept["text"], kept["finish"])
+        yield read_reply(bot, prompt, given, kept["text"], kept["finish"])
 
 
-def heard_reply(
+def read_reply(
     bot: Chatbot, prompt: Prompt, asked: ChatPrompt, text: str, finish: str
 ) -> CollectedExchange:
     """Return the exchange in what a bot wrote."""
