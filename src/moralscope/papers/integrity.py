@@ -299,7 +299,7 @@ def _reliability(file: AnnotationFile, seed: int) -> PaperTable:
     printed = load_paper().figure2
     rows = []
     for found in reliability(file.annotations, unit="rule", seed=seed):
-        paper = printed[found.attribute]
+        paper = printed.get(found.attribute, {})
         alpha = PaperRow(
             found.attribute, "alpha", found.alpha, found.low, found.high, paper["alpha"]
         )
