@@ -27,7 +27,7 @@ from moralscope.axes.prompts import (
     question_config,
 )
 from moralscope.axes.templates import Template, load_template
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import AxisCard, AxisRun, Encoder, Report, Row
 from moralscope.core.records import NOT_ADVICE, ActionScore, RankedAnswer, RunRecord
 from moralscope.io.actions import check_actions
@@ -193,7 +193,12 @@ def rank(
     return RunRecord(
         "rank",
         seed=chosen.seed,
-        config={"question": question, "answers": list(candidates), "encoder": encoder.name},
+        config={
+            "question": question,
+            "answers": list(candidates),
+            "encoder": encoder.name,
+            "options": plain_options(chosen),
+        },
         models=model_refs([encoder]),
         results=rank_answers(encoder, question, candidates),
         warnings=[NOT_ADVICE],

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from moralscope.axes.build import LocalModels, build_axis
 from moralscope.axes.options import CompareOptions
 from moralscope.core.errors import InputError
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Axis, AxisCard, Encoder, Report
 from moralscope.core.records import NOT_ADVICE, ActionScore, ModelRef, RunRecord
 from moralscope.io.actions import ActionList, check_actions
@@ -172,7 +172,10 @@ def compare(
     return RunRecord(
         "compare",
         seed=chosen.seed,
-        config=_config(labels, axes[0].card, tables),
+        config={
+            **_config(labels, axes[0].card, tables),
+            "options": plain_options(chosen),
+        },
         models=[ModelRef(name, ref.sha256) for name, ref in zip(labels, refs, strict=True)],
         results=results,
         statistics={

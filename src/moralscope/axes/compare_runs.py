@@ -34,7 +34,7 @@ from moralscope.axes.saved_runs import (
     pair_items,
 )
 from moralscope.core.errors import InputError, UnknownName
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import NOT_ADVICE, RunRecord
 from moralscope.core.registry import did_you_mean
 from moralscope.rules.audit import NOT_AUTHORITY
@@ -138,7 +138,7 @@ def compare_runs(
     return RunRecord(
         "compare runs",
         seed=seed,
-        config=_config(runs, how, found),
+        config={**_config(runs, how, found), "options": plain_options(chosen)},
         models=[],
         results=results,
         statistics=found,

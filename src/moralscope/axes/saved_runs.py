@@ -24,7 +24,6 @@ _MEASURE = {
     SCORE: ("encoder", "experts"),
     AUDIT: ("rulebook", "rules", "experts", "encoder", "bits", "top", "thresholds", "generate"),
 }  # what may differ, and is then said; with `strict` it may not
-_WORDINGS = ("choice", "direction")  # axes whose score is a mean over the prompts
 _DAMAGED = "the file was changed or damaged: run the job again"
 _NAMED = 120
 Plain = Mapping[str, Any]
@@ -165,8 +164,8 @@ def check_comparable(before: SavedRun, after: SavedRun, *, strict: bool = False)
 
 def _same(name: str, before: SavedRun, after: SavedRun) -> None:
     values = [run.config.get(name) for run in (before, after)]
-    if name == "prompts" and text(before.config.get("axis")) not in _WORDINGS:
-        return  # a judge's score is that of the first wording, however many there are
+    if name == "prompts" and "template" not in before.config:
+        return  # an axis without questions scores the first wording, however many there are
     if values[0] != values[1]:
         told = " and ".join(
             f"{_short(value)} in {run.path}"

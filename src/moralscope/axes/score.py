@@ -10,7 +10,7 @@ from moralscope.axes.options import RankOptions, ScoreOptions
 from moralscope.axes.people import human_agreement
 from moralscope.axes.ratings import Ratings, read_ratings
 from moralscope.axes.rows import ActionRows
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Axis, Encoder, Report
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.actions import ActionList, check_actions
@@ -92,7 +92,12 @@ def score(
     record = RunRecord(
         "score",
         seed=chosen.seed,
-        config={**card.config, **run.config, "actions": len(rows)},
+        config={
+            **card.config,
+            **run.config,
+            "actions": len(rows),
+            "options": plain_options(chosen),
+        },
         models=list(card.models),
         results=run.results,
         statistics={

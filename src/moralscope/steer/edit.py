@@ -22,7 +22,7 @@ from moralscope.axes.prompts import question_rows
 from moralscope.axes.score import DEMO_ACTIONS
 from moralscope.axes.templates import Prompt, Template, load_template
 from moralscope.core.errors import InputError
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import NOT_ADVICE, RunRecord
 from moralscope.io.run_records import check_writable, model_refs
@@ -129,6 +129,7 @@ def edit(
             "keep": list(chosen.keep),
             "strength": chosen.strength,
             "saved": str(chosen.save) if chosen.save else None,
+            "options": plain_options(chosen),
         },
         models=model_refs([base, edited]),
         results=[

@@ -23,7 +23,7 @@ from moralscope.axes.options import AxisOptions
 from moralscope.axes.prompts import question_rows
 from moralscope.axes.score import DEMO_ACTIONS
 from moralscope.core.errors import InputError, UnknownName
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import NOT_ADVICE, RunRecord
 from moralscope.core.registry import did_you_mean
@@ -182,6 +182,7 @@ def teach(
             "scale": "standard deviations of the fitting actions on the old axis",
             "actions": len(moved),
             "saved": str(chosen.save) if chosen.save else None,
+            "options": plain_options(chosen),
         },
         models=model_refs([model]),
         results=moved,
