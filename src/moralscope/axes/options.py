@@ -94,7 +94,9 @@ AxisName = Annotated[
 ]
 TemplateName = Annotated[
     str,
-    Option("moral, gender, or a YAML/CSV file of your own.", group="Model", http=TEMPLATES),
+    Option(
+        f"{', '.join(TEMPLATES)}, or a YAML/CSV file of your own.", group="Model", http=TEMPLATES
+    ),
 ]
 FitName = Annotated[
     str,

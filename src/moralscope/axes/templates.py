@@ -13,12 +13,12 @@ from hashlib import sha256
 from importlib import resources
 from pathlib import Path
 
+from moralscope.axes.options import TEMPLATES
 from moralscope.core.registry import registry
 from moralscope.io.documents import Document, Node, read_document
 from moralscope.io.tables import Layout, Table
 
 BLANK = "{}"
-BUILT_IN = ("moral", "gender")
 _INSERTS = ("as-given", "with-article")
 _ALIASES = {"yes": "positive", "no": "negative"}
 _REMEDY = f"each prompt needs a question with one {BLANK} and a positive and a negative answer"
@@ -100,7 +100,7 @@ def load_template(name: str) -> Template:
     """
     path = Path(name)
     if path.suffix.lower() in {".yaml", ".yml", ".csv"} or path.is_file():
-        remedy = f"give YAML or CSV, or one of {', '.join(BUILT_IN)}"
+        remedy = f"give YAML or CSV, or one of {', '.join(TEMPLATES)}"
         return parse_template(read_document(path, "template", remedy).content, str(path))
     return _built_in(name)
 
@@ -173,7 +173,7 @@ def _text(node: Node | None) -> str:
     return "" if node is None else node.text().strip()
 
 
-for _name in BUILT_IN:
+for _name in TEMPLATES:
     registry.add(
         "question template", _name, resources.files(__package__) / "data" / f"{_name}.yaml"
     )
