@@ -301,9 +301,9 @@ def _reliability(file: AnnotationFile, seed: int) -> PaperTable:
     for found in reliability(file.annotations, unit="rule", seed=seed):
         paper = printed.get(found.attribute, {})
         alpha = PaperRow(
-            found.attribute, "alpha", found.alpha, found.low, found.high, paper["alpha"]
+            found.attribute, "alpha", found.alpha, found.low, found.high, paper.get("alpha")
         )
-        icc = PaperRow(found.attribute, "ICC(1, k)", found.icc, None, None, paper["ICC(1, k)"])
+        icc = PaperRow(found.attribute, "ICC(1, k)", found.icc, None, None, paper.get("ICC(1, k)"))
         rows += [alpha, icc]
     return PaperTable("Figure 2: agreement between annotators of one rule", rows)
 
