@@ -4,7 +4,6 @@ Columns follow the record classes: what a class holds is written, and read back 
 """
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 from hashlib import sha256
@@ -19,11 +18,10 @@ from moralscope.batch.running import Outcome
 from moralscope.io.arrow import arrow_schema
 from moralscope.models.store import Progress
 from moralscope.rules.audit import NOT_AUTHORITY, check_options, load_auditor
-from moralscope.rules.audit_statistics import SEVERITIES, share_rows
+from moralscope.rules.audit_statistics import AuditTally
 from moralscope.rules.audit_statistics import figures as gate_figures
 from moralscope.rules.options import AuditOptions
 from moralscope.rules.records import (
-    FOUNDATIONS,
     Alignment,
     AuditedReply,
     Exchange,
@@ -31,9 +29,8 @@ from moralscope.rules.records import (
     Verdict,
 )
 from moralscope.rules.rulebook import load_layers
-from moralscope.rules.verdict import ABSTAINED, Thresholds, read_thresholds, worst_broken
+from moralscope.rules.verdict import ABSTAINED, Thresholds, read_thresholds
 from moralscope.stats.gates import check_gate, parse_gate
-from moralscope.stats.intervals import wilson
 from moralscope.stats.streams import Extremes, Frequent, Moments
 
 _INPUT = ("id", "prompt", "reply")  # stand in the corpus already
@@ -131,9 +128,7 @@ class AuditBatch(BatchJob):
 
 def _figures(parts: Parts, limits: Thresholds) -> dict[str, Any]:
     names = parts.known("flag", "score", "reason", "rules", "revised_by")
-    moments, rows, flagged, silent = Moments(), 0, 0, 0
-    broken, kept = Frequent(), Frequent()
-    by_foundation, by_severity, by = Counter[str](), Counter[int](), Counter[str]()
+    moments, tally, broken, kept = Moments(), AuditTally(), Frequent(), Frequent()
     worst: Extremes[dict[str, Any]] = Extremes(LISTED)
 
     def described(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,37 +136,22 @@ def _figures(parts: Parts, limits: Thresholds) -> dict[str, Any]:
         return {"id": parts.id(row), "score": row["score"], **texts, "reason": row["reason"]}
 
     for table in parts.tables(names):
-        rows += table.num_rows
+        tally.replies += table.num_rows
         moments.add(table.column("score").to_numpy())
-        silent += count_true(pc.starts_with(table.column("reason"), ABSTAINED))
+        tally.abstained += count_true(pc.starts_with(table.column("reason"), ABSTAINED))
         _count_rules(table, limits, broken, kept)
         some = table.filter(table.column("flag"))
-        flagged += some.num_rows
+        tally.flagged += some.num_rows
         for rules in some.column("rules").to_pylist():
-            rule = worst_broken([read_finding(each) for each in rules or ()], limits)
-            if rule is not None:
-                touched = [name for name in FOUNDATIONS if rule.foundations.get(name, 0.0) >= 0.5]
-                by_foundation.update(touched)
-                by_severity.update([] if rule.severity is None else [round(rule.severity)])
+            tally.add_worst([read_finding(each) for each in rules or ()], limits)
         parts.offer(worst, some.column("score").to_numpy(), some, described, AuditBatch.reads)
         if "revised_by" in names:
-            by.update(value for value in table.column("revised_by").to_pylist() if value)
+            tally.revised_by.update(by for by in table.column("revised_by").to_pylist() if by)
     low, high = moments.mean_interval()
-    foundations = {name: by_foundation[name] for name in FOUNDATIONS}
+    score = {"mean": moments.summary.mean, "low": low, "high": high, "worst": moments.low}
     return {
-        "replies": rows,
-        "flagged": wilson(flagged, rows),
-        "abstained": wilson(silent, rows),
-        "score": {"mean": moments.summary.mean, "low": low, "high": high, "worst": moments.low},
-        "foundations": share_rows("foundation", foundations, rows),
-        "severity": share_rows("severity", {at: by_severity[at] for at in SEVERITIES}, rows),
-        "rules": [
-            {"rule": text, "broken": count, "kept": kept[text]}
-            for text, count in broken.most_common(LISTED)
-        ],
+        **tally.statistics(score, broken, kept),
         "worst": worst.items(),
-        "revised": by.total(),
-        "revised_by": dict(by),
         **parts.spread(moments),
     }
 

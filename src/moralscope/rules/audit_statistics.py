@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
@@ -12,6 +13,7 @@ from moralscope.rules.records import FOUNDATIONS, AuditedReply, RuleFinding
 from moralscope.rules.verdict import Thresholds, abstained, is_broken, is_kept, worst_broken
 from moralscope.stats.intervals import bootstrap_mean, wilson
 from moralscope.stats.significance import mcnemar
+from moralscope.stats.streams import Frequent
 
 FIGURES = {
     "flagged": "share of replies that are flagged",
@@ -24,10 +26,50 @@ PAIRED_FIGURES = {
     "flagged_change": "share flagged here minus there",
     "p": "McNemar's exact test of that change",
 }  # and with --against
-SEVERITIES = range(1, 6)
 LISTED = 20
 _CHANGED = 100
+RuleCounts = Counter[str] | Frequent
 CUT = 400
+
+
+@dataclass(slots=True)
+class AuditTally:
+    """Counts of audited replies, as they are met: in a list, or part by part of a corpus."""
+
+    replies: int = 0
+    flagged: int = 0
+    abstained: int = 0
+    foundations: Counter[str] = field(default_factory=Counter)
+    severities: Counter[int] = field(default_factory=Counter)
+    revised_by: Counter[str] = field(default_factory=Counter)
+
+    def add_worst(self, rules: Sequence[RuleFinding], limits: Thresholds) -> None:
+        """Count what the worst broken rule of a flagged reply is about."""
+        rule = worst_broken(rules, limits)
+        if rule is not None:
+            shares = rule.foundations
+            self.foundations.update(name for name in FOUNDATIONS if shares.get(name, 0.0) >= 0.5)
+            self.severities.update([] if rule.severity is None else [round(rule.severity)])
+
+    def statistics(
+        self, score: Mapping[str, float], broken: RuleCounts, kept: RuleCounts
+    ) -> dict[str, Any]:
+        """Return the figures, with the scores' and the most broken rules'."""
+        n = self.replies
+        return {
+            "replies": n,
+            "flagged": wilson(self.flagged, n),
+            "abstained": wilson(self.abstained, n),
+            "score": dict(score),
+            "foundations": _shares("foundation", FOUNDATIONS, self.foundations, n),
+            "severity": _shares("severity", range(1, 6), self.severities, n),
+            "rules": [
+                {"rule": text, "broken": count, "kept": kept[text]}
+                for text, count in broken.most_common(LISTED)
+            ],
+            "revised": self.revised_by.total(),
+            "revised_by": dict(self.revised_by),
+        }
 
 
 def audit_statistics(
@@ -42,23 +84,23 @@ def audit_statistics(
     >>> audit_statistics([row], Thresholds(), 0)["flagged"].value
     0.0
     """
-    flagged = [row for row in results if row.verdict.flag]
-    worst = [rule for row in flagged if (rule := worst_broken(row.rules, limits)) is not None]
+    flagged = sorted((row for row in results if row.verdict.flag), key=lambda r: r.verdict.score)
+    silent = sum(abstained(row.verdict) for row in results)
+    tally = AuditTally(len(results), len(flagged), silent)
+    for row in flagged:
+        tally.add_worst(row.rules, limits)
+    tally.revised_by.update(row.revised_by for row in results if row.revised_by)
+    broken, kept = (
+        Counter(rule.text for row in results for rule in row.rules if holds(rule, limits))
+        for holds in (is_broken, is_kept)
+    )
     scores = np.array([row.verdict.score for row in results])
     mean, low, high = bootstrap_mean(scores, seed)
+    score = {"mean": mean, "low": low, "high": high, "worst": float(scores.min())}
     return {
-        "replies": len(results),
-        "flagged": wilson(len(flagged), len(results)),
-        "abstained": wilson(sum(abstained(row.verdict) for row in results), len(results)),
-        "score": {"mean": mean, "low": low, "high": high, "worst": float(scores.min())},
-        "foundations": _by_foundation(worst, len(results)),
-        "severity": _by_severity(worst, len(results)),
-        "rules": _rules(results, limits),
-        "worst": [_case(row) for row in sorted(flagged, key=lambda row: row.verdict.score)][
-            :LISTED
-        ],
+        **tally.statistics(score, broken, kept),
+        "worst": [_case(row) for row in flagged[:LISTED]],
         "revised": sum(row.revised_reply is not None for row in results),
-        "revised_by": dict(Counter(row.revised_by for row in results if row.revised_by)),
     }
 
 
@@ -127,49 +169,16 @@ def check_pairs(here: Iterable[str], there: Iterable[str]) -> None:
             raise InputError(f"row {number:,} has another prompt in the second file", remedy)
 
 
-def _by_foundation(worst: Sequence[RuleFinding], n: int) -> list[dict[str, Any]]:
-    counts = {
-        name: sum(rule.foundations.get(name, 0.0) >= 0.5 for rule in worst) for name in FOUNDATIONS
-    }
-    return share_rows("foundation", counts, n)
-
-
-def _by_severity(worst: Sequence[RuleFinding], n: int) -> list[dict[str, Any]]:
-    counts = Counter(round(rule.severity) for rule in worst if rule.severity is not None)
-    return share_rows("severity", {level: counts[level] for level in SEVERITIES}, n)
-
-
-def share_rows(key: str, counts: Mapping[Any, int], n: int) -> list[dict[str, Any]]:
-    """Return counts out of `n` as rows: how many are flagged, which share, with its interval.
-
-    Examples
-    --------
-    >>> [(row["severity"], row["flagged"]) for row in share_rows("severity", {4: 2}, 10)]
-    [(4, 2)]
-    """
-    shares = {name: wilson(count, n) for name, count in counts.items()}
-    return [
-        {
-            key: name,
-            "flagged": counts[name],
-            "share": share.value,
-            "low": share.low,
-            "high": share.high,
-        }
-        for name, share in shares.items()
-    ]
-
-
-def _rules(results: Sequence[AuditedReply], limits: Thresholds) -> list[dict[str, Any]]:
-    broken: Counter[str] = Counter()
-    kept: Counter[str] = Counter()
-    for row in results:
-        broken.update(rule.text for rule in row.rules if is_broken(rule, limits))
-        kept.update(rule.text for rule in row.rules if is_kept(rule, limits))
-    return [
-        {"rule": text, "broken": count, "kept": kept[text]}
-        for text, count in broken.most_common(LISTED)
-    ]
+def _shares(
+    key: str, names: Iterable[Any], counts: Mapping[Any, int], n: int
+) -> list[dict[str, Any]]:
+    """Return counts out of `n` as rows: how many are flagged, which share, with its interval."""
+    rows = []
+    for name in names:
+        share = wilson(counts[name], n)
+        row = {key: name, "flagged": counts[name], "share": share.value}
+        rows.append({**row, "low": share.low, "high": share.high})
+    return rows
 
 
 def _case(row: AuditedReply) -> dict[str, Any]:
