@@ -21,9 +21,10 @@ import pytest
 
 import moralscope
 from moralscope.batch import folder as folders
-from moralscope.batch import progress, running
+from moralscope.batch import progress
+from moralscope.batch import run as batch_run
 from moralscope.batch.options import BatchOptions
-from moralscope.batch.running import run_corpus
+from moralscope.batch.run import run_corpus
 from moralscope.core.errors import InputError, MoralscopeError
 
 HERE = Path(__file__).parent.parent / "unit" / "batch"
@@ -100,7 +101,7 @@ def every_part_is_told(monkeypatch):
 
 @pytest.fixture
 def inline(monkeypatch):
-    monkeypatch.setitem(running.ENGINES, "local", "corpus_works:Inline")
+    monkeypatch.setitem(batch_run.ENGINES, "local", "corpus_works:Inline")
 
 
 def kill_at_random(path, folder, moments, longest):
@@ -336,7 +337,7 @@ def test_a_plan_that_cannot_be_written_is_one_line(tmp_path, monkeypatch):
     def full(*arguments):
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(running.Plan, "keep", full)
+    monkeypatch.setattr(batch_run.Plan, "keep", full)
     with pytest.raises(MoralscopeError, match=r"\(database or disk is full\); free some space"):
         run_here(path, tmp_path / "out", spec_of("Moody"))
 

@@ -16,7 +16,7 @@ from moralscope.axes.drift import int8_drift
 from moralscope.axes.options import AXES, ScoreOptions
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import LISTED, Parts, count_true
-from moralscope.batch.running import Outcome
+from moralscope.batch.run import Outcome
 from moralscope.core.protocols import Axis, Encoder
 from moralscope.core.records import NOT_ADVICE
 from moralscope.io.actions import wrong_text

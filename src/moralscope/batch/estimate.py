@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from moralscope.batch.block_worker import BlockWorker, WorkSpec
 from moralscope.batch.child import in_child
 from moralscope.batch.folder import part_schema
 from moralscope.batch.job import OpenJob
@@ -25,7 +26,6 @@ from moralscope.batch.options import BatchOptions
 from moralscope.batch.sources import Corpus
 from moralscope.batch.types import Block, BlockRows, Task
 from moralscope.batch.workers.local import useful_cores
-from moralscope.batch.working import BlockWorker, WorkSpec
 from moralscope.core.errors import InputError
 from moralscope.core.records import RunRecord
 from moralscope.models.store import Progress as Fetching

@@ -203,6 +203,7 @@ class RunFolder:
         pq.write_table(table, sink, compression="zstd")
         data = sink.getvalue()
         with _writing(self.path):
+            # Dead letters first: once the part has its name nobody computes its rows again.
             if failed:
                 self._put(self._dead_letters(number), [_letter(number, each) for each in failed])
             else:  # of an earlier try
@@ -286,6 +287,8 @@ class RunFolder:
 
     def _put(self, path: Path, chunks: Iterable[Any]) -> None:
         """Write under `_run/`, bring it to the disk, rename, bring the name to the disk."""
+        # A rename is atomic, but without the first sync it may reach the disk before the content,
+        # and without the second not at all: after a power cut a part would be empty, or gone.
         half = self.inner / f"{path.name}.tmp"
         try:
             with half.open("wb") as stream:

@@ -14,15 +14,15 @@ from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
+from moralscope.batch.block_worker import RowErrors, WorkSpec
 from moralscope.batch.child import in_child
-from moralscope.batch.finding import shown
+from moralscope.batch.files import shown
 from moralscope.batch.folder import INNER, ROW, RunFolder
 from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.batch.parts import Parts
 from moralscope.batch.progress import Progress
-from moralscope.batch.running import Outcome, engine_for, run_corpus
+from moralscope.batch.run import Outcome, engine_for, run_corpus
 from moralscope.batch.sources import Corpus, open_corpus
-from moralscope.batch.working import RowErrors, WorkSpec
 from moralscope.core.errors import InputError
 from moralscope.core.records import ModelRef, RunRecord, to_plain
 from moralscope.io.run_records import write_record

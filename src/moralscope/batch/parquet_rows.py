@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from moralscope.batch.finding import ReadLost, current_bytes, is_url, open_bytes, reason
+from moralscope.batch.files import ReadLost, current_bytes, is_url, open_bytes, reason
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,29 +9,33 @@ import os
 import sqlite3
 from array import array
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.batch.columns import JsonColumns
 from moralscope.batch.dedupe import ExternalKeySort, key_bytes, row_keys
-from moralscope.batch.planned import FORMAT, Plan, open_plan, sqlite_errors
+from moralscope.batch.options import BatchOptions
+from moralscope.batch.plan_file import FORMAT, Plan, sqlite_errors
 from moralscope.batch.reading import Draft, Sample
 from moralscope.batch.schema_probe import whole_schema
 from moralscope.batch.sources import Corpus
 from moralscope.batch.types import Block, BlockRows
 from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.core.options import chosen_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _CACHE_KB = 32 * 1024
 _ZEROS = 1 << 20
+# SQLite, because results are read and written by key while the run goes on, by one process, and
+# must survive its death; deduplicating itself does not use it (see `dedupe.py`).
 _TABLES = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE files (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
@@ -43,7 +47,7 @@ CREATE TABLE blocks (
 CREATE TABLE awaited (key BLOB PRIMARY KEY, result TEXT, reason TEXT) WITHOUT ROWID;
 """
 
-__all__ = ["Plan", "Report", "make_plan", "open_plan"]
+_DECIDING = ("block_rows", "limit", "sample", "seed")
 
 Report = Callable[[int, int], None]  # rows and bytes so far
 
@@ -56,27 +60,13 @@ class _Counts:
     blocks: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Settings:
-    """What decides a plan beside the files."""
-
-    texts: tuple[str, ...]
-    block_rows: int
-    limit: int | None
-    sample: float | None
-    seed: int
-
-
-def make_plan(  # noqa: PLR0913 - each is a word of the command line
+def make_plan(
     corpus: Corpus,
     texts: Sequence[str],
     path: Path,
-    *,
-    block_rows: int,
-    limit: int | None = None,
-    sample: float | None = None,
-    seed: int = 0,
+    options: BatchOptions | None = None,
     report: Report | None = None,
+    **given: Any,
 ) -> Plan:
     r"""Make a plan: number the rows, find first occurrences of texts, settle the columns.
 
@@ -88,12 +78,8 @@ def make_plan(  # noqa: PLR0913 - each is a word of the command line
         The columns that decide a result: rows alike in them are computed once.
     path
         Where the plan is to lie.
-    block_rows
-        Rows a block, at most.
-    limit
-        Rows in all, from the start.
-    sample, seed
-        The share of rows that take part, and what it is drawn with.
+    options
+        Rows a block, limit, sample and seed; or these as keywords.
     report
         Told the rows and bytes so far.
 
@@ -108,13 +94,15 @@ def make_plan(  # noqa: PLR0913 - each is a word of the command line
     ...     plan.rows, plan.distinct, [task.positions.tolist() for task in plan.tasks()]
     (3, 2, [[0, 1], []])
     """
+    options = chosen_options(BatchOptions, options, given)
     if not set(texts) <= {*corpus.wanted.needed, *corpus.wanted.optional}:
         raise ValueError(f"{texts} are not all needed or optional columns")
-    if sample is not None and not 0 < sample <= 1:
-        raise InputError(f"a sample of {sample} cannot be drawn", "give a share above 0, at most 1")
-    settings = _Settings(tuple(texts), block_rows, limit, sample, seed)
-    if sample is not None:
-        corpus = replace(corpus, wanted=replace(corpus.wanted, sample=Sample(sample, seed)))
+    if options.sample is not None:
+        sample = Sample(options.sample, options.seed)
+        corpus = replace(corpus, wanted=replace(corpus.wanted, sample=sample))
+    # What decides a plan beside the files: asked to be the same when a run is continued.
+    settings = {"texts": list(texts)}
+    settings |= {name: getattr(options, name) for name in _DECIDING}
     half = path.with_name(f"{path.name}.half")
     try:
         with (
@@ -163,7 +151,7 @@ def _flags(path: Path, count: int) -> Iterator[NDArray[np.bool_]]:
 
 def _pass(
     corpus: Corpus,
-    settings: _Settings,
+    settings: Mapping[str, Any],
     places: tuple[sqlite3.Connection, ExternalKeySort],
     report: Report | None,
 ) -> "tuple[_Counts, NDArray[np.int64], pa.Schema]":
@@ -172,10 +160,10 @@ def _pass(
     files = {file.name: number for number, file in enumerate(corpus.files)}
     base.executemany("INSERT INTO files VALUES (?, ?)", [(n, name) for name, n in files.items()])
     counts, columns, starts = _Counts(), JsonColumns(), array("q", [0])
-    for block, found in corpus.scan(settings.block_rows, settings.limit):
+    for block, found in corpus.scan(settings["block_rows"], settings["limit"]):
         if isinstance(found, Draft) and found.json:
             columns.see(found.columns)
-        spool.add(row_keys(_texts(found, settings.texts)))
+        spool.add(row_keys(_texts(found, settings["texts"])))
         starts.append(len(spool))
         base.execute("INSERT INTO blocks VALUES (?,?,?,?,?,?,?,?)", _row(block, files))
         counts.rows += len(found.rows) + len(found.failed)
@@ -194,7 +182,11 @@ def _find_first_occurrences(
     starts: NDArray[np.int64],
     own: NDArray[np.bool_],
 ) -> int:
-    """Flag first occurrences, note the keys that later blocks repeat; return how many are first."""
+    """Flag first occurrences, note the keys that later blocks repeat; return how many are first.
+
+    Only those keys get a place for a result: a repeat within its own block finds it in memory, and
+    of a corpus without repeats nothing is kept at all.
+    """
     distinct = 0
     for keys, rows, firsts in spool.groups():
         is_first = rows == firsts
@@ -234,14 +226,14 @@ def _row(block: Block, files: dict[str, int]) -> tuple[int | bytes, ...]:
 def _write_about(
     base: sqlite3.Connection,
     corpus: Corpus,
-    settings: _Settings,
+    settings: Mapping[str, Any],
     counts: _Counts,
     schema: "pa.Schema",
 ) -> None:
     about = {
         "format": FORMAT,
         "fingerprint": corpus.fingerprint,
-        "settings": json.dumps(asdict(settings)),
+        "settings": json.dumps(dict(settings)),
         "counts": json.dumps(asdict(counts)),
         "schema": b64encode(schema.serialize().to_pybytes()).decode(),
     }

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from moralscope.batch.columns import JsonColumns, check_count, to_array
-from moralscope.batch.finding import is_url, open_bytes
+from moralscope.batch.files import is_url, open_bytes
 from moralscope.batch.parquet_rows import open_parquet
 from moralscope.batch.types import Block, BlockRows, FailedRow
 from moralscope.core.errors import MoralscopeError

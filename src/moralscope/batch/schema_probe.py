@@ -9,7 +9,7 @@ from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
 from moralscope.batch.columns import JsonColumns, carried_as_json, settled
-from moralscope.batch.finding import open_bytes, reason
+from moralscope.batch.files import open_bytes, reason
 from moralscope.batch.parquet_rows import open_parquet
 from moralscope.batch.reading import Draft, RowNeeds, SourceFile, draft
 from moralscope.core.errors import InputError

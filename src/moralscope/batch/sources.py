@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moralscope.batch.columns import JsonColumns
-from moralscope.batch.finding import (
+from moralscope.batch.files import (
     FoundFile,
     ReadLost,
     find_files,

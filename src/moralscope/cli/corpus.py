@@ -38,7 +38,7 @@ def wants_corpus(
         return True
     if not inputs:
         return out is not None and _is_folder(out)
-    from moralscope.batch.finding import is_corpus
+    from moralscope.batch.files import is_corpus
     from moralscope.io.tables import is_table
 
     (given,) = inputs

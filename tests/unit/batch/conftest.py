@@ -9,6 +9,6 @@ sys.path.insert(0, str(Path(__file__).parent))  # workers inherit it and import 
 @pytest.fixture
 def inline(monkeypatch):
     """Runs compute in this process: no worker to start."""
-    from moralscope.batch import running
+    from moralscope.batch import run as batch_run
 
-    monkeypatch.setitem(running.ENGINES, "local", "corpus_works:Inline")
+    monkeypatch.setitem(batch_run.ENGINES, "local", "corpus_works:Inline")

@@ -4,7 +4,7 @@ import json
 
 import pyarrow.dataset as ds
 
-from moralscope.batch.working import BlockWorker
+from moralscope.batch.block_worker import BlockWorker
 
 ACTIONS = ["kill people", "kill time", "help friends", "steal money", "smile", "kill people"]
 EXCHANGES = [

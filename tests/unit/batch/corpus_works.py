@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from moralscope.batch.block_worker import BlockWorker, RowErrors, WorkSpec
 from moralscope.batch.sources import open_corpus
-from moralscope.batch.working import BlockWorker, RowErrors, WorkSpec
 from moralscope.core.errors import InputError, MoralscopeError
 
 
@@ -229,7 +229,7 @@ class Wide:
 def main(path, folder, name, options):
     """Run a work as a program of its own, one that can be killed."""
     from moralscope.batch.options import BatchOptions
-    from moralscope.batch.running import run_corpus
+    from moralscope.batch.run import run_corpus
 
     writes = pa.schema({"wide": pa.string()}) if name == "Wide" else WRITES
     options = json.loads(options)

@@ -9,10 +9,10 @@ from moralscope.axes.batch import ScoreBatch
 from moralscope.axes.options import AXES, ScoreOptions
 from moralscope.axes.rows import ActionRows
 from moralscope.axes.score import score
-from moralscope.batch import running
+from moralscope.batch import run as batch_run
 from moralscope.batch.child import in_child
 from moralscope.batch.estimate import distinct_rows, estimate_job
-from moralscope.batch.finding import is_corpus
+from moralscope.batch.files import is_corpus
 from moralscope.batch.job import job_columns, open_job, run_job
 from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.core.errors import InputError, MissingExtra, MoralscopeError
@@ -35,7 +35,7 @@ JOBS = {ScoreOptions: ScoreBatch, AuditOptions: AuditBatch, CollectOptions: Coll
 @pytest.fixture(autouse=True)
 def inline(monkeypatch):
     """Compute in this process: no worker to start."""
-    monkeypatch.setattr(running, "engine_for", Inline)
+    monkeypatch.setattr(batch_run, "engine_for", Inline)
 
 
 def run(asked, rows, tmp_path, **given):
@@ -188,7 +188,7 @@ def test_a_folder_with_a_run_is_refused_before_anything_is_loaded(tmp_path, monk
 
 def test_resuming_a_finished_run_computes_nothing(tmp_path, monkeypatch):
     first = run(SCRIPTED, EXCHANGES, tmp_path)
-    monkeypatch.setattr(running, "engine_for", lambda options: None)
+    monkeypatch.setattr(batch_run, "engine_for", lambda options: None)
     again = run(SCRIPTED, EXCHANGES, tmp_path, resume=True)
     assert again.statistics["corpus"].resumed_parts == 1
     assert again.statistics["flagged"] == first.statistics["flagged"]

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from moralscope.batch import dedupe as firsts
-from moralscope.batch.plan import make_plan, open_plan
+from moralscope.batch.plan import make_plan
+from moralscope.batch.plan_file import Plan
 from moralscope.batch.sources import open_corpus
 from moralscope.batch.types import FailedRow
 from moralscope.core.errors import InputError, MoralscopeError
@@ -84,7 +85,7 @@ def test_a_block_waits_for_the_blocks_it_repeats(tmp_path):
     early = bound.read(first.block)
     plan.keep(0, early, *worked(first, early))
     plan.close()
-    again = open_plan(tmp_path / "plan.sqlite")  # what is kept outlives the process
+    again = Plan(tmp_path / "plan.sqlite")  # what is kept outlives the process
     done = again.complete(1, late, own, failed)
     assert done.results.to_pylist() == [score("b"), score("c")]
     assert done.results.schema == WRITES
@@ -135,7 +136,7 @@ def test_what_cannot_be_planned_is_refused(tmp_path):
     corpus = corpus_of(tmp_path / "a.jsonl", ["a"])
     with pytest.raises(ValueError, match="not all needed or optional"):
         make_plan(corpus, ["txt"], tmp_path / "p.sqlite", block_rows=1)
-    with pytest.raises(InputError, match=r"a sample of 1.5 cannot be drawn"):
+    with pytest.raises(InputError, match=r"sample is 1.5; give a share above 0"):
         make_plan(corpus, ["text"], tmp_path / "p.sqlite", block_rows=1, sample=1.5)
 
 
@@ -153,7 +154,7 @@ def test_keys_beyond_one_run_are_found(tmp_path, monkeypatch):
 def test_a_plan_is_bound_to_its_files_and_remembers_its_settings(tmp_path):
     corpus = corpus_of(tmp_path / "a.jsonl", ["a", "b"])
     make_plan(corpus, ["text"], tmp_path / "plan.sqlite", block_rows=2, limit=2).close()
-    plan = open_plan(tmp_path / "plan.sqlite")
+    plan = Plan(tmp_path / "plan.sqlite")
     assert plan.settings == {
         "texts": ["text"], "block_rows": 2, "limit": 2, "sample": None, "seed": 0,
     }  # fmt: skip
@@ -174,13 +175,13 @@ def test_half_a_plan_is_no_plan(tmp_path):
         make_plan(corpus, ["text"], tmp_path / "plan.sqlite", block_rows=1, report=stop)
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
     with pytest.raises(MoralscopeError, match="is not there; start the run again"):
-        open_plan(tmp_path / "plan.sqlite")
+        Plan(tmp_path / "plan.sqlite")
 
 
 def test_a_damaged_plan_is_said_in_one_line(tmp_path):
     (tmp_path / "plan.sqlite").write_bytes(b"x" * 4096)
     with pytest.raises(MoralscopeError, match=r"is damaged \(file is not a database\)"):
-        open_plan(tmp_path / "plan.sqlite")
+        Plan(tmp_path / "plan.sqlite")
 
 
 def test_progress_is_told_in_rows_and_bytes(tmp_path):

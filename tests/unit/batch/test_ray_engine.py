@@ -9,7 +9,7 @@ import pytest
 from corpus_works import content, dead_letters, make_texts, opened, results, spec_of, write_corpus
 
 from moralscope.batch.options import BatchOptions
-from moralscope.batch.running import run_corpus
+from moralscope.batch.run import run_corpus
 from moralscope.batch.types import Task
 from moralscope.batch.workers import ray as ray_engine
 from moralscope.batch.workers.ray import RayEngine

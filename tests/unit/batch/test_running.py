@@ -13,9 +13,9 @@ from corpus_works import (
     write_corpus,
 )
 
-from moralscope.batch import running
+from moralscope.batch import run as batch_run
 from moralscope.batch.options import BatchOptions
-from moralscope.batch.running import RunStopped, run_corpus
+from moralscope.batch.run import RunStopped, run_corpus
 from moralscope.core.errors import InputError, MoralscopeError, UnknownName
 
 pytestmark = pytest.mark.usefixtures("inline")
@@ -83,7 +83,7 @@ def test_results_may_come_in_any_order(tmp_path, monkeypatch):
     texts = make_texts(200, 60)
     ran(tmp_path, texts, name="forward")
     monkeypatch.setattr(Inline, "order", staticmethod(lambda tasks: reversed(list(tasks))))
-    monkeypatch.setattr(running, "_HELD", 3000)  # most of them must wait on disk
+    monkeypatch.setattr(batch_run, "_HELD", 3000)  # most of them must wait on disk
     ran(tmp_path, texts, name="backward")
     assert content(tmp_path / "forward").equals(content(tmp_path / "backward"))
     assert not list((tmp_path / "backward" / "_run").glob("*.tmp"))
@@ -203,10 +203,10 @@ def test_progress_is_told_and_kept_for_programs(tmp_path):
 
 
 def test_a_refused_run_leaves_the_folder_free_for_another(tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "_SPACE", 1e12)
+    monkeypatch.setattr(batch_run, "_SPACE", 1e12)
     with pytest.raises(MoralscopeError, match="of free space and the run may need"):
         ran(tmp_path, make_texts(10, 10))
-    monkeypatch.setattr(running, "_SPACE", 1.5)
+    monkeypatch.setattr(batch_run, "_SPACE", 1.5)
     assert ran(tmp_path, [], seed=3).rows == 10
 
 

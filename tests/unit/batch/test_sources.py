@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from moralscope.batch.finding import find_files, shown
+from moralscope.batch.files import find_files, shown
 from moralscope.batch.sources import open_corpus
 from moralscope.core.errors import InputError, MissingExtra
 

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 from corpus_works import WRITES, opened, results, spec_of, write_corpus
 
+from moralscope.batch.block_worker import BlockResult, BlockWorker, RetryPlan
 from moralscope.batch.types import Task
-from moralscope.batch.working import BlockResult, BlockWorker, RetryPlan
 from moralscope.core.errors import InputError, MoralscopeError, UnknownName
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from moralscope.batch import running
+from moralscope.batch import run as batch_run
 from moralscope.cli import main
 
 from ..batch.corpus_inline import ACTIONS, EXCHANGES, Inline, table_of, write_rows
@@ -17,7 +17,7 @@ SCORE = ("--encoder", "scripted")
 def run(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(running, "engine_for", Inline)
+    monkeypatch.setattr(batch_run, "engine_for", Inline)
 
     def call(*words):
         with pytest.raises(SystemExit) as caught:

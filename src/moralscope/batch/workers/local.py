@@ -27,10 +27,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from moralscope.batch.child import one_thread
-from moralscope.batch.sources import Corpus
-from moralscope.batch.types import Task
-from moralscope.batch.working import (
+from moralscope.batch.block_worker import (
     BlockResult,
     BlockWorker,
     Piece,
@@ -38,6 +35,9 @@ from moralscope.batch.working import (
     WorkSpec,
     fixed_pieces,
 )
+from moralscope.batch.child import one_thread
+from moralscope.batch.sources import Corpus
+from moralscope.batch.types import Task
 from moralscope.core.errors import MoralscopeError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_AHEAD = 2  # tasks a worker holds: one in work, one waiting
+_AHEAD = 2  # tasks a worker holds: one in work, one waiting, so that it never waits for the parent
 _STARTS = 3  # deaths before a first sign of life until the run gives up
 _DEATHS = 64  # deaths without a finished block between them until the run gives up
 _STRAINED = 3  # blocks that had to be cut until all later ones are
@@ -251,13 +251,15 @@ class _Supervisor:
                 "give fewer --workers, then go on with --resume",
             )
         if at is None or assignment.deaths == 1:
-            return
+            return  # an accident, as far as is known: the machine may have been short of memory
         if at[1] - at[0] == 1:
             assignment.skip_row(at[0])
             self._strained.discard(number)
             return
         assignment.cut(at)
         self._strained.add(number)
+        # Several blocks in trouble are no bad rows but calls too large for this machine. Results
+        # stay the same: rows do not depend on what else is in their call.
         if len(self._strained) >= _STRAINED and self._rows > 1:
             self._rows //= 2
             self._strained.clear()

@@ -19,11 +19,11 @@ from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from moralscope.batch.block_worker import BlockResult, BlockWorker, WorkSpec
 from moralscope.batch.child import ONE_THREAD
 from moralscope.batch.sources import Corpus
 from moralscope.batch.types import Block, FailedRow, Task
 from moralscope.batch.workers.local import LocalEngine, useful_cores
-from moralscope.batch.working import BlockResult, BlockWorker, WorkSpec
 from moralscope.core.errors import InputError, MissingExtra, MoralscopeError
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class RayEngine:
         workers = self._options.workers or _cluster_cores()
         stream = iter(tasks)
         try:
+            # Ray Data wants all its items before it starts: a wave bounds what the driver holds.
             while wave := list(islice(stream, workers * _WAVE)):
                 yield from self._wave(wave, corpus, spec, min(workers, len(wave)))
         finally:
@@ -96,6 +97,7 @@ class RayEngine:
         """Map a wave over actors. Blocks that killed theirs too often do not come back."""
         ray, data = _module("ray"), _module("ray.data")
         _settle(data.DataContext.get_current())
+        # Ray would start an actor anew for ever: the count must outlive the actors that die.
         attempts = ray.remote(num_cpus=0)(_Attempts).remote()
         rows = [{**asdict(task.block), "own": task.own} for task in wave]
         found = data.from_items(rows, override_num_blocks=len(rows)).map_batches(

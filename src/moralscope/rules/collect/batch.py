@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import LISTED, Parts, count_true
-from moralscope.batch.running import Outcome
+from moralscope.batch.run import Outcome
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
 from moralscope.io.arrow import arrow_schema

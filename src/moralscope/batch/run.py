@@ -16,13 +16,14 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from moralscope.batch.block_worker import BlockResult, WorkSpec, load_named
 from moralscope.batch.folder import GO_ON, RunFolder, part_schema
 from moralscope.batch.options import ENGINES, BatchOptions
-from moralscope.batch.plan import Plan, make_plan, open_plan
+from moralscope.batch.plan import make_plan
+from moralscope.batch.plan_file import Plan
 from moralscope.batch.progress import Progress, ProgressReporter, Report
 from moralscope.batch.sources import Corpus
 from moralscope.batch.types import Block, BlockRows, JoinedBlock, Task
-from moralscope.batch.working import BlockResult, WorkSpec, load_named
 from moralscope.core.errors import MoralscopeError
 from moralscope.version import __version__
 
@@ -138,7 +139,7 @@ def _plan(
 ) -> Plan:
     """Open the plan of a run that began, make it for a new one."""
     if out.manifest() is not None and out.plan.exists():
-        return open_plan(out.plan)
+        return Plan(out.plan)
     if options.limit is None:  # with a limit it is not known how many bytes will be read
         share = 1.0 if options.sample is None else options.sample
         out.check_space(int(corpus.bytes * share * _SPACE))
@@ -147,10 +148,7 @@ def _plan(
         corpus,
         spec.reads,
         out.plan,
-        block_rows=options.block_rows,
-        limit=options.limit,
-        sample=options.sample,
-        seed=options.seed,
+        options,
         report=lambda rows, _bytes: reporter.update(Progress("planning", rows)),
     )
 

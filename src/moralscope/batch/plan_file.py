@@ -259,8 +259,3 @@ def _joined(own: "pa.Table", repeated: Sequence[str]) -> "pa.Table":
         return own
     rows = [dict(zip(own.schema.names, json.loads(each), strict=True)) for each in repeated]
     return pa.concat_tables([own, pa.Table.from_pylist(rows, schema=own.schema)])
-
-
-def open_plan(path: Path) -> Plan:
-    """Open a plan that was made before."""
-    return Plan(path)
