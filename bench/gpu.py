@@ -102,11 +102,11 @@ def auditing(name: str, count: int, block: int) -> str:
         Exchange(rows[n % len(rows)].exchange.prompt, f"{text} I say.")
         for n, text in enumerate(replies(count + block))
     ]
-    models.auditor(asked[:block])
+    models.auditor.audit(asked[:block])
     start = time.perf_counter()
     found: list[Any] = []
     for place in range(block, len(asked), block):
-        found.extend(models.auditor(asked[place : place + block]))
+        found.extend(models.auditor.audit(asked[place : place + block]))
     took = time.perf_counter() - start
     rules = np.mean([len(each.rules) for each in found])
     return f"audit with {name}: {len(found) / took:,.1f} replies/s, {rules:.1f} rules a reply"
