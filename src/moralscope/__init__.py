@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from moralscope.axes.compare_runs import compare_runs
     from moralscope.axes.correlate import correlate_words
     from moralscope.axes.score import score
-    from moralscope.io.run_records import write_record
+    from moralscope.io.files import write_record
     from moralscope.models.encoders import load_encoder
     from moralscope.models.encoders.loading import load_edited
     from moralscope.models.language import load_generator
@@ -61,7 +61,7 @@ _HOMES = {
     "score": "moralscope.axes.score",
     "teach": "moralscope.steer.teach",
     "train_task": "moralscope.stories.train",
-    "write_record": "moralscope.io.run_records",
+    "write_record": "moralscope.io.files",
     "write_report": "moralscope.reports",
 }
 

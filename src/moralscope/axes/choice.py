@@ -31,7 +31,7 @@ from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import AxisCard, AxisRun, Encoder, Report, Row
 from moralscope.core.records import NOT_ADVICE, ActionScore, RankedAnswer, RunRecord
 from moralscope.io.actions import check_actions
-from moralscope.io.run_records import model_refs
+from moralscope.io.files import model_refs
 from moralscope.models.encoders import load_encoder
 from moralscope.stats.summary import unit_rows
 

@@ -112,7 +112,7 @@ def compare_runs(
     Examples
     --------
     >>> import tempfile
-    >>> from moralscope.io.run_records import write_record
+    >>> from moralscope.io.files import write_record
     >>> from moralscope.axes.score import score
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "run.json")

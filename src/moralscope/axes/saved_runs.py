@@ -12,8 +12,8 @@ from typing import Any
 
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.registry import did_you_mean
+from moralscope.io.files import read_run
 from moralscope.io.record_view import check_plain, number, rows_of, text
-from moralscope.io.run_records import read_run
 from moralscope.rules.records import FOUNDATIONS, SCALES, Alignment, RuleFinding
 from moralscope.rules.verdict import Thresholds, given_thresholds, worst_broken
 

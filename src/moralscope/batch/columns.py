@@ -1,12 +1,23 @@
-"""The types of JSON columns, and values made into columns of a type.
+"""The types of columns: of JSON rows as they come, and of record classes; values made into them.
 
 A column that holds several kinds of value, or whose objects no table can hold, is carried as
 JSON text. Types only widen as more values are seen, so what was seen always fits.
 """
 
+import dataclasses
 import json
+import types
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from moralscope.core.errors import InputError
 
@@ -187,3 +198,38 @@ def _fitted(value: Any, kind: Any) -> Any:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+def arrow_schema(kind: type, leave_out: Sequence[str] = ()) -> "pa.Schema":
+    """Return a column for every field of a dataclass, in their order.
+
+    A mapping needs its keys: ``Annotated[Mapping[str, float], ("care", "fairness")]``.
+
+    Examples
+    --------
+    >>> from moralscope.core.records import ModelRef
+    >>> arrow_schema(ModelRef).names
+    ['name', 'sha256']
+    """
+    import pyarrow as pa
+
+    hints = get_type_hints(kind, include_extras=True)
+    names = [each.name for each in dataclasses.fields(kind) if each.name not in leave_out]
+    return pa.schema([(name, _type(hints[name])) for name in names])
+
+
+def _type(hint: Any) -> "pa.DataType":
+    import pyarrow as pa
+
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):  # every column may hold null
+        return _type(next(each for each in inner if each is not type(None)))
+    if origin is Annotated and get_origin(inner[0]) is Mapping:
+        value = _type(get_args(inner[0])[1])
+        return pa.struct([(key, value) for key in inner[1]])
+    if origin in (tuple, list, Sequence):
+        return pa.list_(_type(inner[0]))
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return pa.struct(list(arrow_schema(hint)))
+    plain = {str: pa.string(), float: pa.float64(), int: pa.int64(), bool: pa.bool_()}
+    return plain[hint]

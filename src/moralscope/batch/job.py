@@ -25,7 +25,7 @@ from moralscope.batch.run import Outcome, engine_for, run_corpus
 from moralscope.batch.sources import Corpus, open_corpus
 from moralscope.core.errors import InputError
 from moralscope.core.records import ModelRef, RunRecord, to_plain
-from moralscope.io.run_records import write_record
+from moralscope.io.files import write_record
 from moralscope.io.tables import parse_columns
 from moralscope.models.store import Progress as Fetching
 

@@ -55,7 +55,7 @@ def record_place(out: str | None) -> Path | None:
     """Return where the one run record goes, or refuse the place before any work is done."""
     if out is None:
         return None
-    from moralscope.io.run_records import check_writable
+    from moralscope.io.files import check_writable
 
     check_writable(Path(out))
     return Path(out)

@@ -20,7 +20,7 @@ def _report_place(path: Path | None) -> Path | None:
 
 def _record_place(path: Path | None) -> Path | None:
     if path is not None:
-        from moralscope.io.run_records import check_writable
+        from moralscope.io.files import check_writable
 
         check_writable(path)
     return path

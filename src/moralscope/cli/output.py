@@ -41,7 +41,7 @@ def emit(
     figure: Path | None = None,
 ) -> None:
     """Print a run record (as JSON or as `show` draws it); save and draw it where asked to."""
-    from moralscope.io.run_records import record_lines, write_record
+    from moralscope.io.files import record_lines, write_record
     from moralscope.reports import write_figure, write_report
 
     if path is not None:

@@ -32,7 +32,7 @@ def report(options: ReportOptions) -> None:
     Example: moralscope report run.json --out run.html --figure run.svg
     """
     from moralscope.cli.output import note
-    from moralscope.io.run_records import read_run
+    from moralscope.io.files import read_run
     from moralscope.reports import (
         check_figure_place,
         check_report_place,

@@ -73,7 +73,7 @@ def generate(
     Example: moralscope rules generate --prompt "Any plans?" --reply "I'll read my ex's diary."
     """
     from moralscope.cli.output import counting, emit_to, fetching
-    from moralscope.io.run_records import check_writable
+    from moralscope.io.files import check_writable
     from moralscope.rules import generate as job
     from moralscope.rules.audit_files import read_exchanges
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def _place(path: Path | None) -> Path | None:
     if path is not None:
-        from moralscope.io.run_records import check_writable
+        from moralscope.io.files import check_writable
 
         check_writable(path)
     return path

@@ -1,16 +1,20 @@
-"""Files written whole or not at all, and cells that a spreadsheet cannot run."""
+"""Files written whole or not at all: run records, CSV, and cells that a spreadsheet cannot run."""
 
 import contextlib
 import csv
 import io
+import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from moralscope.core.errors import MoralscopeError
+from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.core.protocols import Encoder
+from moralscope.core.records import ModelRef, RunRecord, to_plain
 
+_MAX_BYTES = 400_000_000  # of a run record
 SHEET_SCHEMA = "moralscope.sheet/1"
 # A spreadsheet runs a cell that begins so as a formula; the full-width forms too.
 _FORMULA = re.compile("^'*[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
@@ -61,3 +65,62 @@ def escape_cell(text: str) -> str:
 def restore_cell(text: str) -> str:
     """Undo `escape_cell`."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+def model_refs(encoders: Sequence[Encoder]) -> list[ModelRef]:
+    """Name the weights that a run used."""
+    return [ModelRef(encoder.name, encoder.checksum) for encoder in encoders]
+
+
+def record_lines(record: RunRecord) -> Iterator[str]:
+    """Yield the record as JSON text, one result a line, without a copy of all results."""
+    yield "{" + f'"schema": {json.dumps(record.schema)}'
+    for name in ("job", "version", "created", "seed", "config", "models"):
+        yield f',\n "{name}": {_json(getattr(record, name))}'
+    yield ',\n "results": ['
+    for place, result in enumerate(record.results):
+        yield (",\n  " if place else "\n  ") + _json(result)
+    yield "\n ]"
+    for name in ("statistics", "warnings"):
+        yield f',\n "{name}": {_json(getattr(record, name))}'
+    yield "}\n"
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a place that cannot be written before any work is done."""
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise InputError(f"{path} cannot be written", "give a file in a folder that exists")
+    if not os.access(path.absolute().parent, os.W_OK):
+        raise InputError(f"{path} cannot be written", "give a file in a folder you may write to")
+
+
+def write_record(record: RunRecord, path: Path) -> None:
+    """Write the record whole or not at all."""
+    check_writable(path)
+    write_whole(path, (line.encode() for line in record_lines(record)))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(to_plain(value), ensure_ascii=True, allow_nan=False)
+
+
+def read_run(path: Path) -> Any:
+    """Read a run record in its plain form; what is no JSON is refused in one line."""
+    remedy = "give a run record saved with --out"
+    try:
+        size = path.stat().st_size
+        if size > _MAX_BYTES:
+            raise InputError(f"{path} is too large ({size / 1e6:,.0f} MB)", "score fewer actions")
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror})", remedy) from error
+    if not content.strip():
+        raise InputError(f"{path} is empty", remedy)
+    try:
+        return json.loads(content.decode("utf-8-sig"), parse_constant=lambda _: None)
+    except json.JSONDecodeError as error:
+        cut = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated")
+        what = "ends in the middle" if cut else "is not JSON"
+        raise InputError(f"{path} {what} (line {error.lineno})", remedy) from None
+    except (UnicodeDecodeError, ValueError, RecursionError):
+        raise InputError(f"{path} is not JSON", remedy) from None

@@ -21,7 +21,7 @@ from moralscope.core.errors import MissingExtra, MoralscopeError
 from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Encoder, WordVectors
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
-from moralscope.io.run_records import model_refs
+from moralscope.io.files import model_refs
 from moralscope.models.encoders import load_encoders
 from moralscope.models.store import Progress, data_file
 from moralscope.papers.options import EncodersOptions

@@ -20,7 +20,7 @@ from moralscope.core.errors import MoralscopeError
 from moralscope.core.options import chosen_options
 from moralscope.core.protocols import AxisRun, Encoder
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
-from moralscope.io.run_records import model_refs
+from moralscope.io.files import model_refs
 from moralscope.models.encoders import load_encoders
 from moralscope.models.store import Progress
 from moralscope.papers.choice import VECTORS, our_weat, published_weat

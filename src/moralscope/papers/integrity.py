@@ -18,7 +18,7 @@ import numpy as np
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord, SampleInterval
-from moralscope.io.run_records import model_refs
+from moralscope.io.files import model_refs
 from moralscope.io.tables import Layout, Limits, Table, parse_columns
 from moralscope.models.bertscore import BertScorer, load_bert_scorer
 from moralscope.models.encoders import load_encoder

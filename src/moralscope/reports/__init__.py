@@ -10,8 +10,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import RunRecord, to_plain
-from moralscope.io.files import write_whole
-from moralscope.io.run_records import check_writable
+from moralscope.io.files import check_writable, write_whole
 
 FIGURES = (".svg", ".png", ".pdf")
 _PAGES = (".html", ".htm")

@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from moralscope.batch.columns import arrow_schema
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import LISTED, Parts, count_true
 from moralscope.batch.run import Outcome
-from moralscope.io.arrow import arrow_schema
 from moralscope.models.store import Progress
 from moralscope.rules.audit import NOT_AUTHORITY, check_options, load_auditor
 from moralscope.rules.audit_statistics import AuditTally

@@ -15,8 +15,7 @@ from typing import Any
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options
 from moralscope.core.records import ModelRef, RunRecord
-from moralscope.io.files import write_whole
-from moralscope.io.run_records import check_writable, model_refs
+from moralscope.io.files import check_writable, model_refs, write_whole
 from moralscope.models.encoders import load_encoder
 from moralscope.models.language import generator_refs, load_generator
 from moralscope.models.store import Progress

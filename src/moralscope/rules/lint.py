@@ -15,7 +15,7 @@ from rapidfuzz import fuzz, process
 from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import RunRecord
-from moralscope.io.run_records import model_refs
+from moralscope.io.files import model_refs
 from moralscope.models.encoders import load_encoder
 from moralscope.rules.judgments import content_words, read_judgment, unmet_criteria
 from moralscope.rules.options import LintOptions

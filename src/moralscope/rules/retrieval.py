@@ -16,7 +16,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options
 from moralscope.core.protocols import Encoder, Matrix
 from moralscope.core.records import RunRecord
-from moralscope.io.run_records import model_refs
+from moralscope.io.files import model_refs
 from moralscope.models.encoders import load_encoder
 from moralscope.rules.judgments import read_judgment
 from moralscope.rules.options import RetrieveOptions

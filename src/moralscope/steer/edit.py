@@ -25,7 +25,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import NOT_ADVICE, RunRecord
-from moralscope.io.run_records import check_writable, model_refs
+from moralscope.io.files import check_writable, model_refs
 from moralscope.models.encoders import load_encoder
 from moralscope.models.encoders.edited import Edit, EditedEncoder, save_edit
 from moralscope.models.store import data_file

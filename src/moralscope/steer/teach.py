@@ -29,7 +29,7 @@ from moralscope.core.records import NOT_ADVICE, RunRecord
 from moralscope.core.registry import did_you_mean
 from moralscope.io.actions import ActionList, check_actions
 from moralscope.io.documents import read_document
-from moralscope.io.run_records import check_writable, model_refs
+from moralscope.io.files import check_writable, model_refs
 from moralscope.io.tables import Layout, Table
 from moralscope.models.encoders import load_encoder
 from moralscope.stats.correlation import correlate

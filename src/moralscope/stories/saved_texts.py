@@ -10,7 +10,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import ModelRef
-from moralscope.io.run_records import read_run
+from moralscope.io.files import read_run
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 from moralscope.stories.tasks import generation_tasks, path_row
 

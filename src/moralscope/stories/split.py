@@ -12,8 +12,7 @@ from typing import Any
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import RunRecord
-from moralscope.io.files import write_whole
-from moralscope.io.run_records import check_writable, model_refs
+from moralscope.io.files import check_writable, model_refs, write_whole
 from moralscope.stories.leaks import FIELDS, THRESHOLD, Leak, audit_leaks
 from moralscope.stories.paper import load_paper
 from moralscope.stories.reading import KINDS, PARTS, SPLITS, StoryFile

@@ -13,7 +13,7 @@ from moralscope.axes.templates import load_template
 from moralscope.core.errors import GateNotMet, InputError, UnknownName
 from moralscope.core.records import ActionScore, to_plain
 from moralscope.io.actions import ActionList
-from moralscope.io.run_records import model_refs
+from moralscope.io.files import model_refs
 from moralscope.models.encoders import load_encoder
 from moralscope.stats.significance import holm
 

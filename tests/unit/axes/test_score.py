@@ -5,7 +5,7 @@ import pytest
 from moralscope.axes.choice import rank
 from moralscope.axes.score import DEMO_ACTIONS, score
 from moralscope.core.errors import InputError, StoreError, UnknownName
-from moralscope.io.run_records import record_lines, write_record
+from moralscope.io.files import record_lines, write_record
 from moralscope.models.store.commands import list_models, verify_models, where_models
 from moralscope.papers.choice import reproduce_choice
 

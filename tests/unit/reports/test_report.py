@@ -8,7 +8,7 @@ from moralscope.axes.compare import compare
 from moralscope.axes.correlate import correlate_words
 from moralscope.axes.score import score
 from moralscope.core.errors import InputError, MoralscopeError
-from moralscope.io.run_records import read_run, write_record
+from moralscope.io.files import read_run, write_record
 from moralscope.reports import write_figure, write_report
 
 ACTIONS = ["kill people", "kill time", "help", "$x^2$ <b>"]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from moralscope.core.errors import GateNotMet, InputError, UnknownName
-from moralscope.io.run_records import record_lines
+from moralscope.io.files import record_lines
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.rules.audit import (
     AuditModels,

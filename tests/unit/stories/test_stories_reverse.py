@@ -5,7 +5,7 @@ import json
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.io.run_records import record_lines
+from moralscope.io.files import record_lines
 from moralscope.stories.reverse import reverse_norms
 from moralscope.stories.story import SENTENCES
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.io.run_records import record_lines
+from moralscope.io.files import record_lines
 from moralscope.words.associate import associate, associate_tests
 from moralscope.words.vectors import TableVectors, scripted_vectors
 

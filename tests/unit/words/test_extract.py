@@ -6,7 +6,7 @@ import json
 import pytest
 
 from moralscope.core.errors import InputError, UnknownName
-from moralscope.io.run_records import record_lines
+from moralscope.io.files import record_lines
 from moralscope.words.extract import extract
 from moralscope.words.options import ExtractOptions
 from moralscope.words.valence import validate

@@ -30,7 +30,7 @@ from moralscope.axes.templates import Template, load_template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import AxisCard, AxisRun, Encoder, Report, Row
 from moralscope.core.records import ActionScore
-from moralscope.io.run_records import check_writable, model_refs
+from moralscope.io.files import check_writable, model_refs
 from moralscope.words.paper import load_paper as load_choice_paper
 
 State = tuple[Template, Direction]

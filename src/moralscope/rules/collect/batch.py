@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from moralscope.batch.columns import arrow_schema
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import LISTED, Parts, count_true
 from moralscope.batch.run import Outcome
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
-from moralscope.io.arrow import arrow_schema
 from moralscope.models.language import generator_refs
 from moralscope.models.store import Progress
 from moralscope.rules.collect.chatbots import (

@@ -10,8 +10,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
-from moralscope.io.files import csv_bytes, write_whole
-from moralscope.io.run_records import check_writable
+from moralscope.io.files import check_writable, csv_bytes, write_whole
 from moralscope.io.tables import Layout, Table, is_table
 from moralscope.rules.audit_files import open_exchanges
 from moralscope.rules.collect.chatbots import MAX_PROMPT, CollectedExchange, Prompt

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.records import RunRecord, to_plain
-from moralscope.io.run_records import record_lines
+from moralscope.io.files import record_lines
 from moralscope.models.batching import OutOfTime, Patience, patience
 from moralscope.server.api.metrics import Metrics
 from moralscope.server.errors import Refused, problem, title

@@ -23,9 +23,8 @@ from starlette.responses import PlainTextResponse, Response
 
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.records import RunRecord, to_plain
-from moralscope.io.files import write_whole
+from moralscope.io.files import read_run, write_whole
 from moralscope.io.record_view import check_plain, text
-from moralscope.io.run_records import read_run
 from moralscope.models.store import home_folder
 from moralscope.reports import report_html, write_figure
 from moralscope.server.api.bodies import body_of, options_in

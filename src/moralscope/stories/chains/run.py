@@ -10,8 +10,8 @@ from typing import Any
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Generator
 from moralscope.core.records import Decoding, ModelRef, RunRecord
+from moralscope.io.files import read_run
 from moralscope.io.journal import Journal, journal_path
-from moralscope.io.run_records import read_run
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.models.language import generator_refs
 from moralscope.stories.chains import (

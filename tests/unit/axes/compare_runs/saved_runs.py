@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from moralscope.core.records import ActionScore, ModelRef, RunRecord, to_plain
-from moralscope.io.run_records import write_record
+from moralscope.io.files import write_record
 from moralscope.rules.audit_statistics import audit_statistics
 from moralscope.rules.records import Alignment, AuditedReply, RuleFinding, Verdict
 from moralscope.rules.verdict import Thresholds

@@ -13,7 +13,7 @@ import pytest
 
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.records import Candidate, Decoding
-from moralscope.io.run_records import record_lines
+from moralscope.io.files import record_lines
 from moralscope.rules.collect.chatbots import Chatbot, ChatPrompt, Prompt, by_names, prepare_bot
 from moralscope.rules.collect.collect import collect, prepare
 from moralscope.rules.collect.files import read_prompts

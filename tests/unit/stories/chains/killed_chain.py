@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from moralscope.core.records import Candidate, Decoding
-from moralscope.io.run_records import write_record
+from moralscope.io.files import write_record
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.stories.chains.run import ChainModels, ChainOptions, chain, finish
 from moralscope.stories.story import MoralStory

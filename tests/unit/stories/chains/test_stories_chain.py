@@ -14,7 +14,7 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import Candidate, Decoding, ModelRef, Usage, to_plain
-from moralscope.io.run_records import record_lines, write_record
+from moralscope.io.files import record_lines, write_record
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.stories.chains.run import (
     ChainModels,
