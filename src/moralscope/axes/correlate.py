@@ -13,7 +13,7 @@ from moralscope.axes.choice import ChoiceMachine
 from moralscope.axes.options import CorrelateOptions
 from moralscope.axes.templates import load_template
 from moralscope.core.errors import InputError
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder, WordVectors
 from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
 from moralscope.models.encoders import load_encoder
@@ -87,7 +87,12 @@ def correlate_words(
     return RunRecord(
         "words correlate",
         seed=asked.seed,
-        config={"encoder": model.name, "vectors": table.name, "sets": chosen.name},
+        config={
+            "encoder": model.name,
+            "vectors": table.name,
+            "sets": chosen.name,
+            "options": plain_options(asked),
+        },
         models=[ModelRef(item.name, item.checksum) for item in (model, table)],
         results=pairs,
         statistics={

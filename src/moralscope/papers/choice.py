@@ -18,7 +18,7 @@ from typing import Any
 from moralscope.axes.choice import ChoiceMachine, rank_answers
 from moralscope.axes.templates import load_template
 from moralscope.core.errors import MissingExtra, MoralscopeError
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder, WordVectors
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.files import model_refs
@@ -113,7 +113,11 @@ def reproduce_choice(
     return RunRecord(
         "reproduce",
         seed=seed,
-        config={"paper": "choice", "encoders": list(names)},
+        config={
+            "paper": "choice",
+            "encoders": list(names),
+            "options": plain_options(asked),
+        },
         models=model_refs(models),
         results=[_reproduce(model, paper, weat, seed) for model in models],
         statistics={

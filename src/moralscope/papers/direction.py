@@ -17,7 +17,7 @@ from moralscope.axes.direction.paper import CompassPaper, PaperBias, load_paper
 from moralscope.axes.options import AxisOptions
 from moralscope.axes.templates import load_template
 from moralscope.core.errors import MoralscopeError
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import AxisRun, Encoder
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.files import model_refs
@@ -138,7 +138,12 @@ def reproduce_direction(
     return RunRecord(
         "reproduce",
         seed=seed,
-        config={"paper": "direction", "encoders": list(names), "template": "moral"},
+        config={
+            "paper": "direction",
+            "encoders": list(names),
+            "template": "moral",
+            "options": plain_options(asked),
+        },
         models=model_refs(models),
         results=results,
         statistics={"paper": {"figures": paper.figures, "table9": paper.table9}},

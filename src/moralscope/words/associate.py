@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import WordVectors
 from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
 from moralscope.io.actions import ActionList, check_actions
@@ -92,6 +92,7 @@ def associate(
             "negative": chosen.negative,
             "interval": "95 % percentile bootstrap over the words of the sets",
             "words": len(listed),
+            "options": plain_options(asked),
         },
         models=[ModelRef(model.name, model.checksum)],
         results=rows,
@@ -169,6 +170,7 @@ def associate_tests(
             "missing": asked.missing,
             "effect_size": "difference of means / population standard deviation over x and y",
             "interval": "95 % percentile bootstrap over target words; p: Clopper-Pearson",
+            "options": plain_options(asked),
         },
         models=[ModelRef(model.name, model.checksum)],
         results=rows,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import NOT_ADVICE, RunRecord
 from moralscope.io.actions import read_actions
 from moralscope.words.comparison import (
@@ -263,6 +263,7 @@ def _config(
         "min_count": options.min_count,
         "min_spread": MIN_SPREAD,
         "interval": _INTERVAL,
+        "options": plain_options(options),
     }
 
 

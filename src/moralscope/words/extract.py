@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from moralscope.core.errors import InputError, MissingExtra
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import WordVectors
 from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
 from moralscope.io.actions import read_actions
@@ -240,6 +240,7 @@ def _config(
         "max_words": options.max_words,
         "any_case": options.any_case,
         "interval": "95 % percentile bootstrap over the association words",
+        "options": plain_options(options),
     }
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError, MissingExtra
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import ModelRef, RunRecord
 from moralscope.io.actions import read_actions
 from moralscope.io.tables import Layout, Table
@@ -179,6 +179,7 @@ def validate(options: ValidateOptions | None = None, **given: Any) -> RunRecord:
             "donts": str(chosen.donts or "paper"),
             "unrated": "0 in all_words, left out in rated_only",
             "test": "Student's t, two-sided",
+            "options": plain_options(chosen),
         },
         models=[ModelRef(lexicon.name, lexicon.checksum)],
         results=[
