@@ -53,10 +53,10 @@ def _run(words: list[str]) -> int:
     from typer.exceptions import Abort, TyperException
 
     from moralscope.cli.renamed import RENAMED
-    from moralscope.cli.root import app
+    from moralscope.cli.root import build_app
 
     try:
-        code = app(args=words, prog_name="moralscope", standalone_mode=False)
+        code = build_app(words)(args=words, prog_name="moralscope", standalone_mode=False)
     except Abort:
         raise KeyboardInterrupt from None
     except TyperException as error:

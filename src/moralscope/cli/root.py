@@ -1,40 +1,76 @@
-"""The command tree: one file per command group, heavy imports only inside commands."""
+"""The command tree: one file per command group, heavy imports only inside commands.
+
+The file of a command is imported when it is called; help and misspelt names need them all.
+"""
 
 import inspect
 import re
-from typing import Annotated
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
-from moralscope.cli import (
-    agreement,
-    annotate,
-    audit,
-    collect,
-    compare,
-    demo,
-    edit,
-    models,
-    rank,
-    report,
-    reproduce,
-    rules,
-    score,
-    serve,
-    stories,
-    words,
-)
 from moralscope.version import __version__
 
-app = typer.Typer(
-    name="moralscope",
-    help="Measure, explain and steer the moral values that text models carry.",
-    epilog="Scores describe a model or a rule set. They are not moral advice.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+# By the panel of the help: a command's name, its file, and what is taken from there.
+_PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "Start here": (("demo", "demo", "demo"),),
+    "Measure": (
+        ("score", "score", "score"),
+        ("compare", "compare", "compare"),
+        ("rank", "rank", "rank"),
+        ("words", "words", "app"),
+        ("reproduce", "reproduce", "app"),
+    ),
+    "Audit replies": (
+        ("audit", "audit", "audit"),
+        ("rules", "rules", "app"),
+        ("collect", "collect", "collect"),
+        ("collect-train", "collect", "collect_train"),
+    ),
+    "People": (("annotate", "annotate", "app"), ("agreement", "agreement", "agreement")),
+    "Look": (("serve", "serve", "serve"), ("report", "report", "report")),
+    "Steer": (("edit", "edit", "edit"), ("teach", "edit", "teach")),
+    "Train and generate": (("stories", "stories", "app"),),
+    "Weights": (("models", "models", "app"), ("data", "models", "data_app")),
+}
+
+
+def build_app(words: Sequence[str] = ()) -> typer.Typer:
+    """Return the command tree, or only the command that a command line begins with.
+
+    Examples
+    --------
+    >>> [command.name for command in build_app(["score", "kill time"]).registered_commands]
+    ['score']
+    """
+    app = typer.Typer(
+        name="moralscope",
+        help="Measure, explain and steer the moral values that text models carry.",
+        epilog="Scores describe a model or a rule set. They are not moral advice.",
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    rows = [(panel, *row) for panel, some in _PANELS.items() for row in some]
+    called = [row for row in rows if row[1] in words[:1]]
+    for panel, name, file, taken in called or rows:
+        found = getattr(import_module(f"moralscope.cli.{file}"), taken)
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name, rich_help_panel=panel)
+        else:
+            app.command(name, rich_help_panel=panel)(found)
+    _flow(app)
+    return app
+
+
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"module 'moralscope.cli.root' has no attribute '{name}'")
+    return build_app()
 
 
 def _version(wanted: bool) -> None:
@@ -43,8 +79,7 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def root(
+def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
@@ -55,27 +90,6 @@ def root(
     """Measure, explain and steer the moral values that text models carry."""
 
 
-app.command("demo", rich_help_panel="Start here")(demo.demo)
-app.command("score", rich_help_panel="Measure")(score.score)
-app.command("compare", rich_help_panel="Measure")(compare.compare)
-app.command("rank", rich_help_panel="Measure")(rank.rank)
-app.add_typer(words.app, name="words", rich_help_panel="Measure")
-app.add_typer(reproduce.app, name="reproduce", rich_help_panel="Measure")
-app.add_typer(stories.app, name="stories", rich_help_panel="Train and generate")
-app.command("audit", rich_help_panel="Audit replies")(audit.audit)
-app.add_typer(rules.app, name="rules", rich_help_panel="Audit replies")
-app.command("collect", rich_help_panel="Audit replies")(collect.collect)
-app.command("collect-train", rich_help_panel="Audit replies")(collect.collect_train)
-app.add_typer(annotate.app, name="annotate", rich_help_panel="People")
-app.command("agreement", rich_help_panel="People")(agreement.agreement)
-app.command("serve", rich_help_panel="Look")(serve.serve)
-app.command("report", rich_help_panel="Look")(report.report)
-app.command("edit", rich_help_panel="Steer")(edit.edit)
-app.command("teach", rich_help_panel="Steer")(edit.teach)
-app.add_typer(models.app, name="models", rich_help_panel="Weights")
-app.add_typer(models.data_app, name="data", rich_help_panel="Weights")
-
-
 def _flow(tree: typer.Typer) -> None:
     """Join the lines of every help's paragraphs: typer would keep the source's line breaks."""
     for command in tree.registered_commands:
@@ -84,6 +98,3 @@ def _flow(tree: typer.Typer) -> None:
     for group in tree.registered_groups:
         if group.typer_instance is not None:
             _flow(group.typer_instance)
-
-
-_flow(app)
