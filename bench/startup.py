@@ -74,9 +74,9 @@ def ours(*arguments: str) -> tuple[str, ...]:
 
 def timed(case: Case, home: Path) -> tuple[float, float]:
     """Run a case; return its wall and processor seconds."""
-    rows = home / "cache" / "embeddings"
+    home = home / ("cold" if case.cold else "warm")
     if case.cold:
-        shutil.rmtree(rows, ignore_errors=True)
+        shutil.rmtree(home / "cache", ignore_errors=True)
     command = [word.replace(NUMBER, str(next(_numbers))) for word in case.command]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
@@ -89,12 +89,14 @@ def timed(case: Case, home: Path) -> tuple[float, float]:
 def environment(home: Path) -> dict[str, str]:
     """Return the environment of a command: our store, and byte code kept as of an installation."""
     kept = {name: value for name, value in os.environ.items() if name != _NO_BYTE_CODE}
-    return kept | {"MORALSCOPE_HOME": str(home), "PYTHONPYCACHEPREFIX": str(home / "code")}
+    return kept | {"MORALSCOPE_HOME": str(home), "PYTHONPYCACHEPREFIX": str(home.parent / "code")}
 
 
-def scratch_home(folder: Path) -> Path:
-    """Make a store with the models of the user's own and a cache that may be emptied."""
-    (folder / "models").symlink_to(home_folder() / "models", target_is_directory=True)
+def scratch_homes(folder: Path) -> Path:
+    """Make two stores with the models of the user's own: one whose cache is emptied, one not."""
+    for name in ("cold", "warm"):
+        (folder / name).mkdir()
+        (folder / name / "models").symlink_to(home_folder() / "models", target_is_directory=True)
     return folder
 
 
@@ -106,14 +108,13 @@ def main() -> int:
     options = parser.parse_args()
     chosen = cases(options.experts)
     with tempfile.TemporaryDirectory() as folder:
-        home = scratch_home(Path(folder))
+        home = scratch_homes(Path(folder))
         for case in chosen:  # once untimed: files come into memory, rows into the cache
             timed(case, home)
         found = [[timed(case, home) for case in chosen] for _ in range(options.rounds)]
-        timed(chosen[2], home)
         command = (sys.executable, "-c", _COUNT, *SCORE)
         said = subprocess.run(
-            command, check=True, capture_output=True, text=True, env=environment(home)
+            command, check=True, capture_output=True, text=True, env=environment(home / "warm")
         )
     modules, heavy = said.stdout.split("\n")[:2]
     missed = []
