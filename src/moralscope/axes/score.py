@@ -1,20 +1,25 @@
-"""Score actions on an axis and return a run record."""
+"""Score actions on an axis and return a run record.
+
+What only some runs need (people's ratings, the measure of 8 bits) is imported by those.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from moralscope.axes.build import LocalModels, build_axis
-from moralscope.axes.drift import tell_drift
 from moralscope.axes.options import RankOptions, ScoreOptions
-from moralscope.axes.people import human_agreement
-from moralscope.axes.ratings import Ratings, read_ratings
 from moralscope.axes.rows import ActionRows
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Axis, Encoder, Report
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.actions import ActionList, check_actions
 from moralscope.stats.summary import summarise
+
+if TYPE_CHECKING:
+    from moralscope.axes.people import HumanAgreement
+    from moralscope.axes.ratings import Ratings
 
 DEMO_ACTIONS = (
     "kill people",
@@ -45,7 +50,7 @@ def score(
     options: ScoreOptions | None = None,
     *,
     built: Axis | None = None,
-    ratings: Ratings | None = None,
+    ratings: "Ratings | None" = None,
     report: Report | None = None,
     **given: Any,
 ) -> RunRecord:
@@ -77,8 +82,8 @@ def score(
     >>> score(["kill time"], axis="judge", encoder="scripted").results[0].task
     'action'
     """
-    model = _taken(given, "encoder", Encoder)
-    ratings = _taken(given, "human", Ratings) or ratings
+    model: Encoder | None = _taken(given, "encoder")
+    ratings = _taken(given, "human") or ratings
     chosen = chosen_options(ScoreOptions, options, given)
     rows, paraphrases, ignored = _rows(actions)
     ratings = check_people(chosen) or ratings
@@ -87,7 +92,7 @@ def score(
     models = LocalModels(model)
     axis = built or build_axis(chosen, models)
     run, card = axis.score_rows(rows, paraphrases, report), axis.card
-    people = human_agreement(run.results, ratings, chosen.seed) if ratings is not None else None
+    people = _beside_people(run.results, ratings, chosen.seed)
     unread = [f"columns that were not read: {', '.join(each[:60] for each in ignored[:20])}"]
     record = RunRecord(
         "score",
@@ -117,13 +122,29 @@ def score(
     )
     if not chosen.eight_bits:
         return record
+    from moralscope.axes.drift import tell_drift
+
     exact = build_axis(replace(chosen, eight_bits=False, save_axis=None), models)
     return tell_drift(record, [row["action"] for row in rows], exact, axis)
 
 
-def check_people(options: ScoreOptions) -> Ratings | None:
+def check_people(options: ScoreOptions) -> "Ratings | None":
     """Read people's ratings, which may be wrong, before any weights are loaded."""
-    return read_ratings(options.human) if options.human is not None else None
+    if options.human is None:
+        return None
+    from moralscope.axes.ratings import read_ratings
+
+    return read_ratings(options.human)
+
+
+def _beside_people(
+    results: Sequence[ActionScore], ratings: "Ratings | None", seed: int
+) -> "HumanAgreement | None":
+    if ratings is None:
+        return None
+    from moralscope.axes.people import human_agreement
+
+    return human_agreement(results, ratings, seed)
 
 
 def demo(
@@ -136,15 +157,15 @@ def demo(
     >>> len(demo(encoder="scripted").results)
     20
     """
-    model = _taken(given, "encoder", Encoder)
+    model = _taken(given, "encoder")
     chosen = chosen_options(RankOptions, options, given)
     encoder = model or chosen.encoder
     return score(DEMO_ACTIONS, axis="direction", encoder=encoder, seed=chosen.seed, report=report)
 
 
-def _taken(given: dict[str, Any], name: str, kind: type[Any]) -> Any:
+def _taken(given: dict[str, Any], name: str) -> Any:
     """Take an object out of the keywords where one stands for the name or path of an option."""
-    return given.pop(name) if isinstance(given.get(name), kind) else None
+    return None if isinstance(given.get(name), str | Path | None) else given.pop(name)
 
 
 def _rows(
