@@ -18,11 +18,10 @@ import numpy as np
 import pyarrow as pa
 
 from moralscope.batch.sources import Corpus
-from moralscope.batch.types import Block, BlockRows, FailedRow, Task
+from moralscope.batch.types import POSITION, Block, BlockRows, FailedRow, Task
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.io.formats import MAX_SHOWN
 
-POSITION = "_position"  # place of a result in its block's table
 Piece = tuple[int, int]  # from, to: places among a block's own rows
 _REASON = 300  # characters
 _STRIKES = 3  # pieces out of memory until all later ones are smaller

@@ -79,7 +79,8 @@ def in_child(
                 process.join(_PATIENCE)  # killed, its libraries would leave locks behind
                 return found
             if kind == "error":
-                raise _error(*value)
+                error, *told = value
+                raise error(*told)
             if progress:
                 progress(*value)
     except EOFError as error:
@@ -107,7 +108,3 @@ def _call(pipe: Connection, function: Callable[..., Any], arguments: tuple[Any, 
         pipe.send(("error", told))
     finally:
         pipe.close()
-
-
-def _error(kind: type[MoralscopeError], problem: str, remedy: str) -> MoralscopeError:
-    return kind(problem, remedy)

@@ -12,10 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 KEY_BYTES = 16
 _RUN = 1 << 18  # keys held before they are written
@@ -40,6 +43,13 @@ def row_keys(columns: Sequence[Sequence[str | None]]) -> list[bytes]:
     else:
         parts = (b"".join(map(_part, values)) for values in zip(*columns, strict=True))
     return [blake2b(part, digest_size=KEY_BYTES).digest() for part in parts]
+
+
+def text_columns(table: "pa.Table", names: Sequence[str]) -> list[list[str | None]]:
+    """Return the columns that decide a row's key; one that is not there holds nothing."""
+    none: list[str | None] = [None] * table.num_rows
+    there = table.column_names
+    return [table.column(name).to_pylist() if name in there else none for name in names]
 
 
 def _part(value: str | None) -> bytes:

@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import pyarrow.parquet as pq
 
 from moralscope.batch.block_worker import BlockWorker, WorkSpec
 from moralscope.batch.child import in_child
+from moralscope.batch.dedupe import row_keys, text_columns
 from moralscope.batch.folder import part_schema
 from moralscope.batch.job import OpenJob
 from moralscope.batch.options import BatchOptions
@@ -83,7 +83,8 @@ def estimate_job(opened: OpenJob, report: Callable[[int], None] | None = None) -
     found = [opened.corpus.read(block) for block in blocks]
     table, bad = _draw(found, options.seed)
     looked = sum(block.rows for block in blocks)
-    distinct = distinct_rows(_keys(found, spec.reads), rows)
+    keys = Counter(key for each in found for key in row_keys(text_columns(each.table, spec.reads)))
+    distinct = distinct_rows(keys, rows)
     share = options.sample if options.sample is not None else 1.0
     timed: Timed = in_child(time_rows, spec, table, options.call_rows)
     workers = options.workers or useful_cores()
@@ -197,14 +198,3 @@ def _draw(found: Sequence[BlockRows], seed: int) -> tuple[pa.Table, int]:
         range(table.num_rows), min(DRAWN, table.num_rows)
     )
     return table.take(pa.array(sorted(places))), bad
-
-
-def _keys(found: Sequence[BlockRows], reads: Sequence[str]) -> Counter[bytes]:
-    counts: Counter[bytes] = Counter()
-    for each in found:
-        there = [name for name in reads if name in each.table.column_names]
-        columns = [each.table.column(name).to_pylist() for name in there]
-        for row in zip(*columns, strict=True):
-            key = repr(row).encode("utf-8", "surrogatepass")
-            counts[blake2b(key, digest_size=16).digest()] += 1
-    return counts

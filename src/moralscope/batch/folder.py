@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -65,6 +66,12 @@ def part_name(number: int) -> str:
     'part-000012.parquet'
     """
     return f"part-{number:06d}.parquet"
+
+
+def numbered_parts(folder: Path) -> list[tuple[int, Path]]:
+    """Return the finished parts of a run with their numbers, in order."""
+    found = [(_PART.fullmatch(path.name), path) for path in folder.iterdir()]
+    return sorted((int(match[1]), path) for match, path in found if match)
 
 
 def part_schema(read: pa.Schema, writes: pa.Schema) -> pa.Schema:
@@ -151,7 +158,7 @@ class RunFolder:
         """Say whether this very run is in the folder already; any other is refused."""
         there = self.manifest()
         if there is None:
-            if any(self._parts()):
+            if any(numbered_parts(self.path)):
                 problem = f"{self.path} has parts and no manifest"
                 raise InputError(problem, "give an empty or new folder as --out")
             return False
@@ -185,8 +192,8 @@ class RunFolder:
     def finished(self) -> dict[int, Part]:
         """Return the finished parts. One that cannot be opened is no part: it is removed."""
         parts = {}
-        merged = _counts(_read_lines(self.inner / _FAILED))
-        for number, path in self._parts():
+        merged = Counter(map(_part_of, _read_lines(self.inner / _FAILED)))
+        for number, path in numbered_parts(self.path):
             try:
                 with pq.ParquetFile(path) as file:
                     rows = file.metadata.num_rows
@@ -194,7 +201,7 @@ class RunFolder:
                 path.unlink(missing_ok=True)
                 continue
             own = sum(1 for _ in _read_lines(self._dead_letters(number)))
-            parts[number] = Part(number, rows, own or merged.get(number, 0))
+            parts[number] = Part(number, rows, own or merged[number])
         return parts
 
     def write_part(self, number: int, table: pa.Table, failed: Sequence[FailedRow]) -> Part:
@@ -253,16 +260,11 @@ class RunFolder:
         """Refuse a run whose output would not fit."""
         free = shutil.disk_usage(self.path).free
         if needed > free:
+            there = f"{self.path} has {size_text(free)} of free space"
             raise MoralscopeError(
-                f"{self.path} has {_size(free)} of free space and the run may need {_size(needed)}",
+                f"{there} and the run may need {size_text(needed)}",
                 "free some space or give an --out on another disk",
             )
-
-    def _parts(self) -> Iterator[tuple[int, Path]]:
-        for path in sorted(self.path.iterdir()):
-            match = _PART.fullmatch(path.name)
-            if match:
-                yield int(match[1]), path
 
     def _dead_letters(self, number: int) -> Path:
         return self.inner / f"failed-{number:06d}.jsonl"
@@ -301,7 +303,7 @@ class RunFolder:
             with contextlib.suppress(OSError):
                 half.unlink(missing_ok=True)
             raise
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
 
 
 def _refuse_strangers(path: Path) -> None:
@@ -326,7 +328,8 @@ def _writing(path: Path) -> Iterator[None]:
         raise MoralscopeError(problem, GO_ON if full else _ALLOW) from error
 
 
-def _sync_folder(path: Path) -> None:
+def sync_folder(path: Path) -> None:
+    """Bring the names in a folder to the disk, where a system can."""
     if os.name != "posix":
         return
     handle = os.open(path, os.O_RDONLY)
@@ -370,17 +373,16 @@ def _read_lines(path: Path) -> Iterator[bytes]:
             yield from stream
 
 
-def _counts(lines: Iterable[bytes]) -> dict[int, int]:
-    counts: dict[int, int] = {}
-    for line in lines:
-        number = _part_of(line)
-        counts[number] = counts.get(number, 0) + 1
-    return counts
-
-
 def _part_of(line: bytes) -> int:
     return int(json.loads(line)["part"])
 
 
-def _size(count: int) -> str:
+def size_text(count: int) -> str:
+    """Write bytes so that a person can read them.
+
+    Examples
+    --------
+    >>> size_text(3_500_000_000), size_text(12_000_000)
+    ('3.5 GB', '12 MB')
+    """
     return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.0f} MB"

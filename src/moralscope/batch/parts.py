@@ -1,7 +1,6 @@
 """The parts of a finished run, read one by one: memory does not grow with the rows."""
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,12 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from moralscope.batch.folder import INNER, ROW
+from moralscope.batch.folder import INNER, ROW, numbered_parts
 from moralscope.stats.streams import Extremes, Frequent, Histogram, Moments
 
 LISTED = 20  # rows or rules that a record lists
 _CUT = 400  # characters of a text that is listed
-_PART = re.compile(r"part-(\d{6,})\.parquet")
 _BINS = 32
 _QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 _REASONS = 20
@@ -35,9 +33,7 @@ class Parts:
     def __init__(self, folder: Path, carried: Mapping[str, str]) -> None:
         self._folder = folder
         self._carried = carried
-        found = [(_PART.fullmatch(path.name), path) for path in folder.iterdir()]
-        numbered = [(int(match[1]), path) for match, path in found if match]
-        self._paths = [path for _, path in sorted(numbered)]
+        self._paths = [path for _, path in numbered_parts(folder)]
 
     def known(self, *names: str) -> list[str]:
         """Return the columns among `names` that there are, with those carried and the row's."""

@@ -12,6 +12,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.batch.columns import JsonColumns
-from moralscope.batch.dedupe import ExternalKeySort, key_bytes, row_keys
+from moralscope.batch.dedupe import ExternalKeySort, key_bytes, row_keys, text_columns
+from moralscope.batch.folder import sync_folder
 from moralscope.batch.options import BatchOptions
 from moralscope.batch.plan_file import FORMAT, Plan, sqlite_errors
 from moralscope.batch.reading import Draft, Sample
 from moralscope.batch.schema_probe import whole_schema
 from moralscope.batch.sources import Corpus
-from moralscope.batch.types import Block, BlockRows
+from moralscope.batch.types import BlockRows
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.options import chosen_options
 
@@ -113,7 +115,10 @@ def make_plan(
             counts, starts, schema = _pass(corpus, settings, (base, spool), report)
             with _flags(path.with_name(f"{path.name}.own"), len(spool)) as own:
                 counts.distinct = _find_first_occurrences(base, spool, starts, own)
-                _write_own(base, starts, own)
+                for number, (low, high) in enumerate(pairwise(starts)):
+                    positions = np.flatnonzero(own[low:high]).astype(np.int32)
+                    query = "UPDATE blocks SET own = ? WHERE number = ?"
+                    base.execute(query, (positions.tobytes(), number))
             _write_about(base, corpus, settings, counts, schema)
             base.execute("COMMIT")
         _put(half, path)
@@ -165,7 +170,9 @@ def _pass(
             columns.see(found.columns)
         spool.add(row_keys(_texts(found, settings["texts"])))
         starts.append(len(spool))
-        base.execute("INSERT INTO blocks VALUES (?,?,?,?,?,?,?,?)", _row(block, files))
+        where = (block.start, block.stop, block.line, block.first, block.rows)
+        row = (block.number, files[block.file], *where, b"")
+        base.execute("INSERT INTO blocks VALUES (?,?,?,?,?,?,?,?)", row)
         counts.rows += len(found.rows) + len(found.failed)
         counts.failed += len(found.failed)
         counts.blocks += 1
@@ -201,26 +208,11 @@ def _find_first_occurrences(
     return distinct
 
 
-def _write_own(base: sqlite3.Connection, starts: NDArray[np.int64], own: NDArray[np.bool_]) -> None:
-    for number in range(len(starts) - 1):
-        positions = np.flatnonzero(own[starts[number] : starts[number + 1]]).astype(np.int32)
-        query = "UPDATE blocks SET own = ? WHERE number = ?"
-        base.execute(query, (positions.tobytes(), number))
-
-
-def _texts(found: Draft | BlockRows, names: Sequence[str]) -> list[Sequence[str | None]]:
+def _texts(found: Draft | BlockRows, names: Sequence[str]) -> Sequence[Sequence[str | None]]:
     count = len(found.rows)
     if isinstance(found, Draft):
         return [found.columns.get(name) or [None] * count for name in names]
-    there = found.table.column_names
-    return [
-        found.table.column(name).to_pylist() if name in there else [None] * count for name in names
-    ]
-
-
-def _row(block: Block, files: dict[str, int]) -> tuple[int | bytes, ...]:
-    places = (block.start, block.stop, block.line, block.first, block.rows)
-    return block.number, files[block.file], *places, b""
+    return text_columns(found.table, names)
 
 
 def _write_about(
@@ -245,8 +237,4 @@ def _put(half: Path, path: Path) -> None:
     with half.open("rb") as stream:
         os.fsync(stream.fileno())
     half.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(path.parent)

@@ -16,17 +16,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.batch.dedupe import row_keys
+from moralscope.batch.dedupe import row_keys, text_columns
 from moralscope.batch.reading import Sample
 from moralscope.batch.sources import Corpus
-from moralscope.batch.types import Block, BlockRows, FailedRow, JoinedBlock, Task
+from moralscope.batch.types import POSITION, Block, BlockRows, FailedRow, JoinedBlock, Task
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.io.formats import MAX_SHOWN
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-POSITION = "_position"
 FORMAT = "moralscope.plan/1"
 _LOOKUP = 8_000  # keys a question
 _PAGE = 64  # tasks held at once
@@ -140,7 +139,8 @@ class Plan:
         if not awaited:
             return
         worked = [key for key in awaited if key in places]
-        rows = _result_rows(_taken(own.drop_columns(POSITION), [places[key] for key in worked]))
+        kept = _taken(own.drop_columns(POSITION), [places[key] for key in worked])
+        rows = [json.dumps(list(row.values()), ensure_ascii=False) for row in kept.to_pylist()]
         updates: list[tuple[bytes, str | None, str | None]] = [
             (key, row, None) for row, key in zip(rows, worked, strict=True)
         ]
@@ -209,14 +209,7 @@ class Plan:
     def _keys(self, found: BlockRows) -> list[bytes]:
         if self._last[0] is found:
             return self._last[1]
-        none: list[str | None] = [None] * found.table.num_rows
-        there = self._there(found)
-        keys = row_keys(
-            [
-                found.table.column(name).to_pylist() if name in there else none
-                for name in self.settings["texts"]
-            ]
-        )
+        keys = row_keys(text_columns(found.table, self.settings["texts"]))
         self._last = (found, keys)  # a block is kept and completed one after the other
         return keys
 
@@ -246,10 +239,6 @@ def _by_position(found: BlockRows, failed: Sequence[FailedRow]) -> dict[int, str
 
 def _taken(table: "pa.Table", places: list[int]) -> "pa.Table":
     return table.take(np.array(places, np.int64))  # an empty list would have no type
-
-
-def _result_rows(results: "pa.Table") -> list[str]:
-    return [json.dumps(list(row.values()), ensure_ascii=False) for row in results.to_pylist()]
 
 
 def _joined(own: "pa.Table", repeated: Sequence[str]) -> "pa.Table":

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 from moralscope.batch.columns import JsonColumns, carried_as_json, settled
 from moralscope.batch.files import open_bytes, reason
 from moralscope.batch.parquet_rows import open_parquet
-from moralscope.batch.reading import Draft, RowNeeds, SourceFile, draft
+from moralscope.batch.reading import RowNeeds, SourceFile, draft
 from moralscope.core.errors import InputError
 from moralscope.io.formats import FORMATS, Record
 from moralscope.io.tables import check_columns
@@ -159,7 +159,8 @@ def _look_json(source: SourceFile, start: bytes, wanted: RowNeeds) -> FileSchema
         problem = f"{source.name} line {bad.line} {bad.reason}, nor is any line after it"
         raise InputError(problem, "give one JSON object a line")
     columns = JsonColumns()
-    columns.see(draft(opened, (0, 1), records, wanted).columns if _has(found, wanted) else {})
+    if all(name in found.columns for name in wanted.needed):
+        columns.see(draft(opened, (0, 1), records, wanted).columns)
     names = [pa.field(name, pa.string()) for name in found.columns]
     fields = {field.name: field for field in [*names, *columns.fields()]}
     return FileSchema(opened, pa.schema(list(fields.values())))
@@ -176,10 +177,6 @@ def _first_lines(stream: IO[bytes], source: SourceFile) -> list[Record]:
         if record[0] >= (_HEAD if objects else _FAR):
             break
     return records
-
-
-def _has(found: Draft, wanted: RowNeeds) -> bool:
-    return all(name in found.columns for name in wanted.needed)
 
 
 def _check_twice(names: Sequence[str], where: str) -> None:

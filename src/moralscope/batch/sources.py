@@ -27,6 +27,7 @@ from moralscope.batch.files import (
     reason,
     shown,
 )
+from moralscope.batch.folder import size_text
 from moralscope.batch.parquet_rows import open_parquet
 from moralscope.batch.reading import (
     RESUME,
@@ -278,10 +279,9 @@ def _check_space(files: Sequence[FoundFile], folder: Path) -> None:
     needed = sum(int(file.bytes * _ratio(file)) for file in files)
     free = shutil.disk_usage(folder).free
     if needed + _SPARE > free:
+        problem = f"unpacking {len(files)} file{'s' * (len(files) > 1)} needs about"
         raise InputError(
-            f"unpacking {len(files)} file{'s' * (len(files) > 1)} needs about {_size(needed)} and "
-            f"{folder} has {_size(free)}",
-            _REMEDY,
+            f"{problem} {size_text(needed)} and {folder} has {size_text(free)}", _REMEDY
         )
 
 
@@ -330,7 +330,3 @@ def _unpack_one(file: FoundFile, place: Path) -> None:
 
 def _unwritten(folder: Path, error: OSError) -> MoralscopeError:
     return MoralscopeError(f"{folder} could not be written ({reason(error)})", _REMEDY)
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
+POSITION = "_position"  # the column that says where in its block's table a result belongs
+
 
 @dataclass(frozen=True, slots=True)
 class Block:

@@ -15,7 +15,7 @@ import os
 import socket
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +69,9 @@ class RayEngine:
     ) -> Generator[BlockResult, None, None]:
         """Yield results as they come; closing it ends the actors."""
         ours = _connect(self._options)
-        workers = self._options.workers or _cluster_cores()
+        workers = self._options.workers or max(
+            1, int(_module("ray").cluster_resources().get("CPU", 1))
+        )
         stream = iter(tasks)
         try:
             # Ray Data wants all its items before it starts: a wave bounds what the driver holds.
@@ -88,7 +90,7 @@ class RayEngine:
                 yield done
         if missing:
             log.warning("%d blocks killed their actors; they are computed here", len(missing))
-            local = LocalEngine(_one_worker(self._options))
+            local = LocalEngine(replace(self._options, workers=1))
             yield from local.run(iter(missing.values()), corpus, spec)
 
     def _mapped(
@@ -153,7 +155,7 @@ class _Actor:
         own = bytes(row.pop("own"))
         file = str(row.pop("file"))
         block = Block(file=file, **{name: int(each) for name, each in row.items()})
-        if self._begin(block.number) > _TRIES:
+        if _module("ray").get(self._attempts.begin.remote(block.number)) > _TRIES:
             return _columns(BlockResult(block.number, b"", [], 0.0), _DEADLY)
         try:
             if self._error is not None:
@@ -162,10 +164,6 @@ class _Actor:
         except Exception as error:
             return _columns(BlockResult(block.number, b"", [], 0.0), _told(error))
         return _columns(done, "")
-
-    def _begin(self, number: int) -> int:
-        count: int = _module("ray").get(self._attempts.begin.remote(number))
-        return count
 
 
 def _columns(done: BlockResult, error: str) -> dict[str, list[Any]]:
@@ -275,10 +273,6 @@ def _no_cluster(address: str | None, error: Exception) -> MoralscopeError:
     )
 
 
-def _cluster_cores() -> int:
-    return max(1, int(_module("ray").cluster_resources().get("CPU", 1)))
-
-
 def _module(name: str) -> Any:
     """Load a part of Ray, when it is used: it takes a second, and it need not be there."""
     return importlib.import_module(name)
@@ -290,9 +284,3 @@ def _settle(context: Any) -> None:
     context.execution_options.preserve_order = False
     for name in ("ray.data", "ray"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-
-
-def _one_worker(options: "BatchOptions") -> "BatchOptions":
-    from dataclasses import replace
-
-    return replace(options, workers=1)
