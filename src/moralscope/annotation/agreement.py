@@ -35,7 +35,7 @@ from moralscope.annotation.groups import (
 from moralscope.annotation.judgments import FieldRatings, by_field
 from moralscope.annotation.options import AgreementOptions
 from moralscope.core.errors import InputError
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import RunRecord
 from moralscope.io.tables import parse_pairs
 
@@ -104,6 +104,7 @@ def agreement(path: Path, options: AgreementOptions | None = None, **given: Any)
             "people": None if people is None else str(people),
             "levels": {ratings.field: ratings.level for ratings in fields},
             "smallest_group": smallest,
+            "options": plain_options(chosen),
         },
         models=[],
         results=spreads,

@@ -20,7 +20,7 @@ from moralscope.annotation.records import Invitation, Policies, Project
 from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 from moralscope.core.errors import InputError
-from moralscope.core.options import chosen_options, option_fields
+from moralscope.core.options import chosen_options, option_fields, plain_options
 from moralscope.core.records import RunRecord
 from moralscope.core.registry import did_you_mean
 from moralscope.io.documents import Document, read_document
@@ -263,7 +263,12 @@ def init_project(
         service.add_items(service.owner, found, staging=staging)
         invitation = service.invite(service.owner, "lead", "lead")
         write_project(project, folder)
-    config = {"folder": str(folder), "task": task, "items": str(items)}
+    config = {
+        "folder": str(folder),
+        "task": task,
+        "items": str(items),
+        "options": plain_options(chosen),
+    }
     figures = {
         "items": len(found) - staging, "staging_items": staging, **asdict(project.policies)
     }  # fmt: skip
@@ -287,7 +292,7 @@ def add_items(
     with open_project(folder) as service:
         _, found = read_items(items, service.project.task, columns, restore_cell)
         added = service.add_items(service.owner, found)
-    config = {"folder": str(folder), "items": str(items)}
+    config = {"folder": str(folder), "items": str(items), "options": plain_options(chosen)}
     return _record("annotate import", config, {"added": added})
 
 
@@ -303,7 +308,12 @@ def export_project(folder: Path, options: ExportOptions | None = None, **given: 
             path = service.export_to(service.owner, name, shape, stage)
         is_people = shape == "people"
         rows = service.facts(service.owner) if is_people else service.answers(service.owner, stage)
-    config = {"folder": str(folder), "shape": shape, "stage": stage}
+    config = {
+        "folder": str(folder),
+        "shape": shape,
+        "stage": stage,
+        "options": plain_options(chosen),
+    }
     return _record("annotate export", config, {"file": str(path), "answers": len(rows)})
 
 
