@@ -28,8 +28,8 @@ from moralscope.stats.agreement import (
     percent_agreement,
 )
 from moralscope.stats.intraclass import IntraclassForm, intraclass_forms
-from moralscope.stats.permutation import GroupDifferences, group_differences
 from moralscope.stats.ratings import RESAMPLES, Floats
+from moralscope.stats.significance import GroupDifferences, group_differences
 
 
 @dataclass(frozen=True, slots=True)

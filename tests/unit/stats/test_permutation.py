@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import permutation_test
 
-from moralscope.stats.permutation import group_differences
+from moralscope.stats.significance import group_differences
 
 FIRST = np.arange(30) < 15
 
