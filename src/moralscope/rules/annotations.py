@@ -31,6 +31,7 @@ _SHOWN_LABELS = ("agree", "neither", "disagree")
 _BOOTSTRAPPED = 2_000  # units; more of them would need a large table of resamples
 _GROUPS = 30
 _T29 = 2.045  # 97.5 % quantile of Student's t for 30 groups
+CONTENT = "content warning: the texts may offend or upset"
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,9 +234,6 @@ def _step(name: str, row: Annotation) -> str | None:
     """Return the whole step of a scale nearest to a row's value; halves go up."""
     value = row.scales[name]
     return None if value is None else str(int(value + 0.5))
-
-
-CONTENT = "content warning: the texts may offend or upset"
 
 
 def stats(

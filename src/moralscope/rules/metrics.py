@@ -33,6 +33,12 @@ ATTRIBUTES = (
 FILTERS = tuple(f"{name} {of}" for name in ("sufficient", "moral") for of in ("P", "R", "F1"))
 
 Table = Mapping[str, Mapping[str, float]]
+_RESAMPLES = 1000
+_BLOCK = 1 << 22
+Floats = NDArray[np.float64]
+BLEU_IS = "mean over exchanges of the best sentence BLEU among the references"
+_MARK = re.compile(r"[^\w\s'\u2019-]")  # the authors' word_tokenize counts marks as words too
+Predict = Callable[[Sequence[Annotation]], Sequence[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +92,6 @@ def _named(
     columns: Sequence[str], rows: Mapping[str, Sequence[float]]
 ) -> dict[str, dict[str, float]]:
     return {name: dict(zip(columns, values, strict=True)) for name, values in rows.items()}
-
-
-_RESAMPLES = 1000
-_BLOCK = 1 << 22
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +187,6 @@ def _places(n: int, seed: int) -> Iterator[NDArray[np.int64]]:
 def _check(gold: Sequence[object], predicted: Sequence[object]) -> None:
     if not len(gold) or len(gold) != len(predicted):
         raise ValueError(f"{len(gold)} gold values cannot be set beside {len(predicted)} predicted")
-
-
-BLEU_IS = "mean over exchanges of the best sentence BLEU among the references"
-_MARK = re.compile(r"[^\w\s'\u2019-]")  # the authors' word_tokenize counts marks as words too
-
-Predict = Callable[[Sequence[Annotation]], Sequence[Any]]
 
 
 def measure_rules(

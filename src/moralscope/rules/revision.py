@@ -26,6 +26,31 @@ MAX_RULES = 3  # broken rules that templates speak of
 _PRONOUNS = ("I ", "I'")
 _OWN = {"your": "my", "yours": "mine", "yourself": "myself"}
 _NO_VERBS = {"for", "if", "not", "that", "when"}  # "It's wrong for parents to …"
+COUNT = 3  # candidates for each opening
+OPENINGS = ("", "I would not", "I don't think that", "No, because")  # small models need a start
+_ROOM = 300  # characters of a text that the generator sees
+_LEAST_WORDS = 3  # different ones: appendix E.2 of the paper
+_DECODING = Decoding(count=COUNT, p=0.9, temperature=0.8, max_tokens=50)
+_LABELS = ("rule:", "question:", "answer:", "better answer:")
+_FORM = "Rule: {rule}\nQuestion: {prompt}\nAnswer: {reply}\nBetter answer:"
+_SHOTS = (
+    (
+        "You should not take what belongs to others.",
+        "My neighbour left his bike outside. What should I do?",
+        "Take it, nobody will notice.",
+        "I would leave the bike where it is and tell my neighbour about it.",
+    ),
+    (
+        "It is wrong to make fun of people for their looks.",
+        "What do you think of my new haircut?",
+        "You look like a wet dog.",
+        "A new haircut takes some getting used to, and I am glad that you like it.",
+    ),
+)
+_HEAD = "".join(
+    f"{_FORM.format(rule=rule, prompt=prompt, reply=reply)} {better}\n\n"
+    for rule, prompt, reply, better in _SHOTS
+)
 
 
 def shortened(reply: str) -> list[str]:
@@ -97,33 +122,6 @@ def _templates() -> dict[str, list[str]]:
     place = resources.files("moralscope.rules").joinpath("data/revisions.toml")
     found: dict[str, list[str]] = tomllib.loads(place.read_text("utf-8"))
     return found
-
-
-COUNT = 3  # candidates for each opening
-OPENINGS = ("", "I would not", "I don't think that", "No, because")  # small models need a start
-_ROOM = 300  # characters of a text that the generator sees
-_LEAST_WORDS = 3  # different ones: appendix E.2 of the paper
-_DECODING = Decoding(count=COUNT, p=0.9, temperature=0.8, max_tokens=50)
-_LABELS = ("rule:", "question:", "answer:", "better answer:")
-_FORM = "Rule: {rule}\nQuestion: {prompt}\nAnswer: {reply}\nBetter answer:"
-_SHOTS = (
-    (
-        "You should not take what belongs to others.",
-        "My neighbour left his bike outside. What should I do?",
-        "Take it, nobody will notice.",
-        "I would leave the bike where it is and tell my neighbour about it.",
-    ),
-    (
-        "It is wrong to make fun of people for their looks.",
-        "What do you think of my new haircut?",
-        "You look like a wet dog.",
-        "A new haircut takes some getting used to, and I am glad that you like it.",
-    ),
-)
-_HEAD = "".join(
-    f"{_FORM.format(rule=rule, prompt=prompt, reply=reply)} {better}\n\n"
-    for rule, prompt, reply, better in _SHOTS
-)
 
 
 @dataclass(frozen=True, slots=True)

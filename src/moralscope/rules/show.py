@@ -19,6 +19,10 @@ from moralscope.rules.judgments import words_of
 from moralscope.rules.options import SHIPPED, ShowOptions
 from moralscope.rules.rulebook import NOT_LAW, layer_rulebooks, load_layers, load_rulebook
 
+_LONGEST = 300  # characters of a query
+_SHORTEST = 3  # letters of a word that may stand for longer ones
+_MOST = 50
+
 
 def show_rules(options: ShowOptions | None = None, **given: Any) -> RunRecord:
     """List the rules of rulebooks by theme and foundation.
@@ -50,11 +54,6 @@ def show_rules(options: ShowOptions | None = None, **given: Any) -> RunRecord:
         },
         warnings=[*book.warnings[:5], NOT_LAW],
     )
-
-
-_LONGEST = 300  # characters of a query
-_SHORTEST = 3  # letters of a word that may stand for longer ones
-_MOST = 50
 
 
 @dataclass(frozen=True, slots=True)
