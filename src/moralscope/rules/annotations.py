@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import RunRecord
 from moralscope.rules.metrics import load_paper
 from moralscope.rules.options import StatsOptions
@@ -264,7 +264,12 @@ def stats(
     return RunRecord(
         "rules stats",
         seed=seed,
-        config={"source": file.source, "kind": file.kind, "columns": dict(columns or {})},
+        config={
+            "source": file.source,
+            "kind": file.kind,
+            "columns": dict(columns or {}),
+            "options": plain_options(chosen),
+        },
         models=[],
         results=distributions(rows),
         statistics={

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder, Matrix
 from moralscope.core.records import ModelRef, RunRecord
 from moralscope.io.tables import read_header
@@ -235,7 +235,11 @@ def attributes(
     return RunRecord(
         "rules attributes",
         seed=chosen.seed,
-        config={"experts": experts.ref.name, "tasks": list(experts.tasks)},
+        config={
+            "experts": experts.ref.name,
+            "tasks": list(experts.tasks),
+            "options": plain_options(chosen),
+        },
         models=[experts.ref],
         results=[EstimatedRule(**one) for one in found],
         statistics={},

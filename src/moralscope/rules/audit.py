@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Classifier, Encoder, Generator
 from moralscope.core.records import ModelRef, RunRecord
 from moralscope.models.encoders import load_encoder
@@ -217,7 +217,12 @@ def audit(
     return RunRecord(
         "audit",
         seed=chosen.seed,
-        config={**(ready.config or {}), "source": _source(exchanges), "against": _source(against)},
+        config={
+            **(ready.config or {}),
+            "source": _source(exchanges),
+            "against": _source(against),
+            "options": plain_options(chosen),
+        },
         models=list(ready.refs),
         results=results,
         statistics={

@@ -16,6 +16,7 @@ from moralscope.batch.columns import arrow_schema
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import LISTED, Parts, count_true
 from moralscope.batch.run import Outcome
+from moralscope.core.options import plain_options
 from moralscope.models.store import Progress
 from moralscope.rules.audit import NOT_AUTHORITY, check_options, load_auditor
 from moralscope.rules.audit_statistics import AuditTally
@@ -87,7 +88,7 @@ class AuditBatch(BatchJob):
             state=(book, limits),
             writes=audit_schema(revised=options.revise),
             decides={**config, "rules": rules, "exact": options.exact, "seed": options.seed},
-            config=config,
+            config={**config, "options": plain_options(options)},
             models=models.refs,
             warnings=[NOT_AUTHORITY, *models.warnings],
         )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import ModelRef, RunRecord
 from moralscope.io.files import check_writable, model_refs, write_whole
 from moralscope.models.encoders import load_encoder
@@ -134,6 +134,7 @@ def generate_rules(
             "adapter": str(chosen.adapter) if chosen.adapter else None,
             "rulebook": ready.rulebook,
             "source": str(exchanges.path) if isinstance(exchanges, ExchangeFile) else "given",
+            "options": plain_options(chosen),
         },
         models=list(ready.refs),
         results=results,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from rapidfuzz import fuzz, process
 
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import RunRecord
 from moralscope.io.files import model_refs
@@ -89,11 +89,14 @@ def lint_rules(
     """
     chosen = chosen_options(LintOptions, options, given)
     encoder = model or (load_encoder(chosen.encoder) if chosen.encoder else None)
-    return lint_book(load_layers(chosen.rulebooks), encoder=encoder, seed=chosen.seed)
+    return lint_book(load_layers(chosen.rulebooks), chosen, encoder=encoder)
 
 
-def lint_book(book: Rulebook, *, encoder: Encoder | None = None, seed: int = 0) -> RunRecord:
+def lint_book(
+    book: Rulebook, options: LintOptions | None = None, *, encoder: Encoder | None = None
+) -> RunRecord:
     """Say what a reader would object to in a rulebook that was read already."""
+    chosen = options or LintOptions()
     found = lint(book, encoder)
     counts = Counter(each.kind for each in found)
     warnings = []
@@ -101,8 +104,12 @@ def lint_book(book: Rulebook, *, encoder: Encoder | None = None, seed: int = 0) 
         warnings.append("only words were compared: name an encoder to compare meanings too")
     return RunRecord(
         "rules lint",
-        seed=seed,
-        config={"rulebook": book.name, "encoder": encoder.name if encoder else None},
+        seed=chosen.seed,
+        config={
+            "rulebook": book.name,
+            "encoder": encoder.name if encoder else None,
+            "options": plain_options(chosen),
+        },
         models=model_refs([encoder] if encoder else []),
         results=found,
         statistics={

@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder, Matrix
 from moralscope.core.records import RunRecord
 from moralscope.io.files import model_refs
@@ -241,6 +241,7 @@ def retrieve(
             "method": chosen.method,
             "top": chosen.top,
             "encoder": uses[0].name if uses else None,
+            "options": plain_options(chosen),
         },
         models=model_refs(uses),
         results=[

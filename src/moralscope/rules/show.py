@@ -12,7 +12,7 @@ from typing import Any
 
 from moralscope.annotation.records import Project
 from moralscope.core.errors import UnknownName
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import RunRecord
 from moralscope.core.registry import did_you_mean
 from moralscope.rules.judgments import words_of
@@ -44,7 +44,12 @@ def show_rules(options: ShowOptions | None = None, **given: Any) -> RunRecord:
     return RunRecord(
         "rules show",
         seed=wanted.seed,
-        config={"rulebook": book.name, "theme": theme or None, "foundation": foundation or None},
+        config={
+            "rulebook": book.name,
+            "theme": theme or None,
+            "foundation": foundation or None,
+            "options": plain_options(wanted),
+        },
         models=[],
         results=[book.listed(rule) for rule in chosen.rules],
         statistics={

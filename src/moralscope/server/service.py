@@ -176,7 +176,7 @@ class Service:
     def lint(self, rulebooks: Sequence[RulebookText | None], options: LintOptions) -> RunRecord:
         """Lint rulebooks laid over each other."""
         model = self.models.encoder(options.encoder) if options.encoder else None
-        return lint_book(self._book(tuple(rulebooks)), encoder=model, seed=options.seed)
+        return lint_book(self._book(tuple(rulebooks)), options, encoder=model)
 
     def _book(self, given: Books) -> Rulebook:
         return self._books.get(given, lambda: _layered(given))

@@ -12,6 +12,7 @@ from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import LISTED, Parts, count_true
 from moralscope.batch.run import Outcome
 from moralscope.core.errors import InputError
+from moralscope.core.options import plain_options
 from moralscope.core.records import to_plain
 from moralscope.models.language import generator_refs
 from moralscope.models.store import Progress
@@ -86,7 +87,11 @@ class CollectBatch(BatchJob):
             state=None,
             writes=_WRITES,
             decides={**plain, "lexicons": [(each.name, each.checksum) for each in lexicons]},
-            config={**plain, "steps": list(STEPS.values())},
+            config={
+                **plain,
+                "steps": list(STEPS.values()),
+                "options": plain_options(options),
+            },
             models=[*filters.refs, *generator_refs(bot.generator)],
             warnings=[REPLIES_ARE_A_MODELS, *([UNTRAINED] if zero_shot else [])],
             statistics={"chatbot": bot.name, "forms": {bot.name: bot.form}},

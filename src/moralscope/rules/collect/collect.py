@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import Decoding, ModelRef, RunRecord
 from moralscope.io.journal import Journal
 from moralscope.models.language import generator_refs
@@ -131,7 +131,11 @@ def collect(
     return RunRecord(
         "collect",
         seed=chosen.seed,
-        config={**collect_config(chosen), "source": found.source},
+        config={
+            **collect_config(chosen),
+            "source": found.source,
+            "options": plain_options(chosen),
+        },
         models=[*filters.refs, *(ref for bot in bots for ref in bot.refs)],
         results=rows,
         statistics={
