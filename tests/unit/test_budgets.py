@@ -9,13 +9,13 @@ from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src"
 # The goals are 330 files, 58,000 lines, 40 getattr, no cycle and 90 modules: lowered as we go.
-MOST_FILES = 400
-MOST_LINES = 66_500
-MOST_GETATTR = 90
+MOST_FILES = 370
+MOST_LINES = 65_500
+MOST_GETATTR = 60
 MOST_CYCLES = 2
 LONG_FUNCTION, LONGEST_FUNCTION = 30, 60  # lines of a body: the 95th percentile, and none above
 LONG_FILE = 350
-MODULES_TO_SCORE = 195
+MODULES_TO_SCORE = 90
 
 
 @cache
