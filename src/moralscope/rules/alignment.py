@@ -80,8 +80,12 @@ class Aligner:
         if not pairs:
             return []
         rows = self.classifier.probabilities([alignment_pair(*pair) for pair in pairs])
-        labels = self.classifier.labels
-        return [_alignment(dict(zip(labels, map(float, row), strict=True))) for row in rows]
+        found = []
+        for row in rows:
+            told = dict(zip(self.classifier.labels, map(float, row), strict=True))
+            ordered = {label: told[label] for label in ALIGNMENTS}
+            found.append(Alignment(max(ordered, key=lambda label: ordered[label]), ordered))
+        return found
 
 
 class StoriesAlignment:
@@ -111,8 +115,3 @@ class StoriesAlignment:
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Matrix:
         """Return one row a pair, columns as `labels`."""
         return np.asarray(self._classifier.probabilities(pairs)[:, self._columns])
-
-
-def _alignment(probabilities: dict[str, float]) -> Alignment:
-    ordered = {label: probabilities[label] for label in ALIGNMENTS}
-    return Alignment(max(ordered, key=lambda label: ordered[label]), ordered)

@@ -90,7 +90,10 @@ class Retriever:
         texts = unit_rows(encoder, [rule.text for rule in rules])
         # "It's wrong to …" makes all rules alike and the bare behaviour tells them apart; the whole
         # text keeps who must and who may. So each is half of a rule's row.
-        self._rows = (texts + unit_rows(encoder, [_behaviour(rule) for rule in rules])) / 2
+        acts = [
+            read_judgment(rule.text).behaviour.removeprefix("to ") or rule.text for rule in rules
+        ]
+        self._rows = (texts + unit_rows(encoder, acts)) / 2
         shown = [place for place, rule in enumerate(self.rules) if rule.examples]
         self._shown = np.array(shown, dtype=np.intp)
         # All examples as one text stand for what they share: one example alone may be an odd one.
@@ -266,24 +269,18 @@ def _finder(book: Rulebook, options: RetrieveOptions, encoders: Sequence[Encoder
     return NearestExchange(load_annotations(options.known).annotations, encoders[0], options.seed)
 
 
-def _behaviour(rule: RuleOfThumb) -> str:
-    return read_judgment(rule.text).behaviour.removeprefix("to ") or rule.text
-
-
 def _both(exchanges: Sequence[Exchange], encoder: Encoder) -> Matrix:
     """Return the mean of each prompt's and reply's row; an empty text stands for the other.
 
     Two rows and not one of the joined text: a long prompt would drown a short reply, and the reply
     is what is judged.
     """
-    parts = [_parts(each) for each in exchanges]
-    rows = unit_rows(encoder, [text for prompt, reply in parts for text in (prompt, reply)])
+    texts: list[str] = []
+    for each in exchanges:
+        prompt, reply = each.prompt.strip()[-MAX_PROMPT:], each.reply.strip()[:MAX_REPLY]
+        texts += [prompt or reply, reply or prompt]
+    rows = unit_rows(encoder, texts)
     return np.asarray((rows[::2] + rows[1::2]) / 2, dtype=np.float32)
-
-
-def _parts(exchange: Exchange) -> tuple[str, str]:
-    prompt, reply = exchange.prompt.strip()[-MAX_PROMPT:], exchange.reply.strip()[:MAX_REPLY]
-    return prompt or reply, reply or prompt
 
 
 def _top(scores: Matrix, k: int) -> list[int]:

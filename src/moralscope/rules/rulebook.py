@@ -198,11 +198,11 @@ def load_layers(paths: Iterable[Path | str]) -> Rulebook:
 
 
 def _keys(rule: RuleOfThumb | None) -> list[str]:
-    return [] if rule is None else [key for key in (rule.id, _plain(rule.text)) if key]
-
-
-def _plain(text: str) -> str:
-    return " ".join(words_of(text)).replace("it's", "it is")
+    """Return what a rule is known by: its id, and its words however they are written."""
+    if rule is None:
+        return []
+    plain = " ".join(words_of(rule.text)).replace("it's", "it is")
+    return [key for key in (rule.id, plain) if key]
 
 
 @dataclass(frozen=True, slots=True)

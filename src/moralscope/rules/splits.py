@@ -104,17 +104,17 @@ def _drawn(keys: Sequence[Hashable], seed: int) -> dict[Hashable, str]:
             f"{len(unique)} different exchanges cannot be shared out among three parts",
             f"give {_FEWEST} or more",
         )
-    ordered = sorted(unique, key=lambda key: _draw(key, seed))
+
+    def draw(key: Hashable) -> bytes:  # not random: the order of a file must not matter
+        text = f"{seed}\x00{key!r}".encode("utf-8", "surrogatepass")
+        return blake2b(text, digest_size=16).digest()
+
+    ordered = sorted(unique, key=draw)
     held = max(1, round(len(ordered) / _SHARE))
     return {
         key: "test" if place < held else "dev" if place < 2 * held else "train"
         for place, key in enumerate(ordered)
     }
-
-
-def _draw(key: Hashable, seed: int) -> bytes:
-    text = f"{seed}\x00{key!r}".encode("utf-8", "surrogatepass")
-    return blake2b(text, digest_size=16).digest()
 
 
 def _key(row: Annotation, unit: str) -> Hashable:

@@ -150,7 +150,8 @@ def decide(rules: Sequence[RuleFinding], limits: Thresholds, notes: Sequence[str
         return Verdict(flag, score, _joined(_broken_reason(worst, rules, limits, flag), notes))
     kept = [rule for rule in rules if is_kept(rule, limits)]
     if not kept:
-        return abstain(_nothing(len(rules)), notes)
+        none = f"none of the {len(rules)} nearest rules applies surely enough"
+        return abstain(none if rules else "no rule was found for this exchange", notes)
     best = max(kept, key=lambda rule: _keeping(rule, limits))
     more = f" and {len(kept) - 1} more" if len(kept) > 1 else ""
     reason = f"keeps “{best.text}”{more}; breaks none of the {len(rules)} rules found"
@@ -202,12 +203,6 @@ def _broken_reason(
         parts.append(f"but keeps {kept}")
     text = " ".join(parts)
     return text if flag else f"{text}: too light a breach to flag"
-
-
-def _nothing(found: int) -> str:
-    if not found:
-        return "no rule was found for this exchange"
-    return f"none of the {found} nearest rules applies surely enough"
 
 
 def _joined(reason: str, notes: Sequence[str]) -> str:
