@@ -12,11 +12,11 @@ import sys
 
 import numpy as np
 
-from moralscope.models.classifiers.figures import label_f1
+from moralscope.models.training.metrics import label_f1
 from moralscope.rules.alignment import TASK
-from moralscope.rules.attribute_lessons import FOUNDATIONS_TASK
-from moralscope.rules.lessons import REVERSED
-from moralscope.rules.training_data import lessons_at_hand
+from moralscope.rules.alignment_examples import REVERSED
+from moralscope.rules.attribute_examples import FOUNDATIONS_TASK
+from moralscope.rules.training_data import examples_at_hand
 from moralscope.stories.experts import RULES, prepare_experts
 
 
@@ -25,7 +25,7 @@ def main() -> None:
     limit = int(words.pop()) if "--limit" in sys.argv else None
     name, part = (words or ["mpnet"])[0], "dev" if "--dev" in sys.argv else "test"
     experts = prepare_experts(name, family=RULES, eight_bits="--exact" not in sys.argv)
-    lessons = lessons_at_hand((TASK, FOUNDATIONS_TASK), None, limit, 1, 0).parts[part]
+    lessons = examples_at_hand((TASK, FOUNDATIONS_TASK), None, limit, 1, 0).parts[part]
     for group in (TASK, REVERSED):
         rows = [row for row in lessons if row.group == group]
         found = experts.values(TASK, [row.pair for row in rows]).argmax(axis=1)

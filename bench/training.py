@@ -16,21 +16,23 @@ from typing import Any
 import torch
 
 from moralscope.models.adapters import AdapterShape, with_adapter
-from moralscope.models.classifiers.learning import Lesson, PairLearner
-from moralscope.models.classifiers.module import Slices, build_network, load_body, resolve_base
-from moralscope.models.training import Schedule, train
+from moralscope.models.classifiers.module import build_network, load_body, resolve_base
+from moralscope.models.training.classifier import ClassifierLearner
+from moralscope.models.training.heads import Head
+from moralscope.models.training.loop import Schedule, train
+from moralscope.models.training.records import TrainingExample
 
 TEXT = "the a friend asks to keep promise when money work family and then says no yes"
 WORDS = TEXT.split()
 
 
-def synthetic(count: int) -> list[Lesson]:
+def synthetic(count: int) -> list[TrainingExample]:
     rng = random.Random(0)
     rows = []
     for _ in range(count):
         norm = " ".join(rng.choices(WORDS, k=rng.randint(5, 45)))
         action = " ".join(rng.choices(WORDS, k=rng.randint(8, 25)))
-        rows.append(Lesson("task", (norm, action), rng.randrange(2)))
+        rows.append(TrainingExample("task", (norm, action), rng.randrange(2)))
     return rows
 
 
@@ -41,24 +43,25 @@ def network(folder: Path) -> tuple[torch.nn.Module, Any]:
     return made.to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer
 
 
-def ours(folder: Path, lessons: list[Lesson], batch: int) -> float:
+def ours(folder: Path, examples: list[TrainingExample], batch: int) -> float:
     module, tokenizer = network(folder)
     started = time.perf_counter()  # tokenising counts
-    learner = PairLearner(module, tokenizer, Slices({"task": ("a", "b")}), lessons, lessons[:64])
+    heads = {"task": Head(("a", "b"))}
+    learner = ClassifierLearner(module, tokenizer, heads, examples, examples[:64])
     train(learner, Schedule(epochs=1, batch_size=batch))
-    return len(lessons) / (time.perf_counter() - started)
+    return len(examples) / (time.perf_counter() - started)
 
 
-def plain(folder: Path, lessons: list[Lesson], batch: int) -> float:
+def plain(folder: Path, examples: list[TrainingExample], batch: int) -> float:
     module, tokenizer = network(folder)
     device = module.head.weight.device
     optimizer = torch.optim.AdamW([p for p in module.parameters() if p.requires_grad], lr=4e-4)
-    order = random.Random(0).sample(range(len(lessons)), len(lessons))
+    order = random.Random(0).sample(range(len(examples)), len(examples))
     module.train()
     started = time.perf_counter()
     total = 0.0
     for at in range(0, len(order), batch):
-        rows = [lessons[place] for place in order[at : at + batch]]
+        rows = [examples[place] for place in order[at : at + batch]]
         first, second = zip(*(row.pair for row in rows), strict=True)
         inputs = tokenizer(
             list(first),
@@ -76,7 +79,7 @@ def plain(folder: Path, lessons: list[Lesson], batch: int) -> float:
         optimizer.step()
         optimizer.zero_grad()
         total += loss.item()
-    return len(lessons) / (time.perf_counter() - started)
+    return len(examples) / (time.perf_counter() - started)
 
 
 def main() -> None:
@@ -86,10 +89,10 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=64)
     given = parser.parse_args()
     folder, _ = resolve_base(given.base)
-    lessons = synthetic(given.pairs)
+    examples = synthetic(given.pairs)
     for measure in (ours, plain):  # the first GPU kernels are compiled here, not timed
-        measure(folder, lessons[: given.batch * 4], given.batch)
-    fast, slow = ours(folder, lessons, given.batch), plain(folder, lessons, given.batch)
+        measure(folder, examples[: given.batch * 4], given.batch)
+    fast, slow = ours(folder, examples, given.batch), plain(folder, examples, given.batch)
     where = torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU"
     print(f"{where}: ours {fast:.0f}, plain {slow:.0f} pairs a second: {fast / slow:.2f} times")
 

@@ -2,15 +2,14 @@
 
 from pathlib import Path
 
-from moralscope.models.adapters import AdapterShape
-from moralscope.models.classifiers.learning import Lesson
-from moralscope.models.classifiers.making import Making, make_experts
 from moralscope.models.classifiers.saved import ExpertSettings, save_experts
 from moralscope.models.hugging_face import folder_checksum
-from moralscope.models.training import Schedule
+from moralscope.models.training.classifier import train_classifier
+from moralscope.models.training.heads import ClassifierTraining, Head
+from moralscope.models.training.records import TrainingExample
 
 LABELS = {"action": ("immoral", "moral"), "action+norm": ("breaks", "keeps", "does not concern")}
-ADAPTER = AdapterShape(4)
+HEADS = {task: Head(labels) for task, labels in LABELS.items()}
 WINDOW = 64
 _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _LETTERS = [chr(code) for code in range(33, 127)]
@@ -64,21 +63,21 @@ def tiny_bert(folder: Path, seed: int = 1) -> Path:
     return folder
 
 
-def lessons(count: int = 48) -> list[Lesson]:
-    """Return lessons that a tiny model can learn: "good" is 1, "bad" is 0."""
+def examples(count: int = 48) -> list[TrainingExample]:
+    """Return examples that a tiny model can learn: "good" is 1, "bad" is 0."""
     rows = []
     for number in range(count):
         word = ("bad", "good")[number % 2]
-        rows.append(Lesson("action", ("", f"jo {number} {word}"), number % 2))
-        rows.append(Lesson("action+norm", ("be kind", f"al {word} {number}"), number % 2))
+        rows.append(TrainingExample("action", ("", f"jo {number} {word}"), number % 2))
+        rows.append(TrainingExample("action+norm", ("be kind", f"al {word} {number}"), number % 2))
     return rows
 
 
-def trained(base: Path, adapter: AdapterShape | None = ADAPTER, **schedule):
+def trained(base: Path, **changes):
     """Return a learner and its history, after two short epochs."""
-    plan = Schedule(**{"epochs": 2, "batch_size": 16, "learning_rate": 1e-2, **schedule})
-    making = Making(base, LABELS, plan, adapter, max_length=32)
-    return make_experts(making, lessons(), lessons(8))
+    quick = {"epochs": 2, "batch_size": 16, "learning_rate": 1e-2, "rank": 4, "max_length": 32}
+    training = ClassifierTraining(**{**quick, **changes})
+    return train_classifier(training, base, HEADS, (examples(), examples(8)))
 
 
 def save_trained(folder: Path, learner, base: Path, **changes) -> Path:

@@ -41,7 +41,7 @@ def experts(request, tmp_path_factory):
         return prepare_experts(request.param)
     place = tmp_path_factory.mktemp(request.param)
     base = tiny_bert(place / "base")
-    shape = {"adapter": None, "learning_rate": 1e-3} if request.param == "whole" else {}
+    shape = {"weights": "all", "learning_rate": 1e-3} if request.param == "whole" else {}
     folder = save_trained(place / "experts", trained(base, **shape)[0], base)
     return Experts(folder, base, folder_checksum(base), "tiny")
 

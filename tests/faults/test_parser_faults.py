@@ -23,7 +23,7 @@ from moralscope.models.language.gguf_header import read_header
 from moralscope.rules.collect.lexicons import load_lexicon
 from moralscope.rules.verdict import read_thresholds
 from moralscope.stories.chains.recipes import parse_recipe
-from moralscope.stories.train_generator import read_drafts
+from moralscope.stories.examples import read_drafts
 from moralscope.words.vectors.readers import read_chunks
 from moralscope.words.word_sets import parse_word_sets
 

@@ -30,7 +30,7 @@ REFUSED = {
     "no annotations": (("train", "generator", "--to", "out", "--data", "none.csv"), "none.csv"),
     "no dev part": (("train", "generator", "--to", "out", "--data", "{mic}"), "three parts"),
     "no data at hand": (("train", "generator", "--to", "out"), "social_chem"),
-    "no rate": (("train", "generator", "--to", "out", "--learning-rate", "0"), "more than 0"),
+    "no rate": (("train", "generator", "--to", "out", "--set", "learning_rate=0"), "more than 0"),
 }
 
 

@@ -43,7 +43,8 @@ def run(capsys, monkeypatch):
 def train(run, place, tmp_path):
     def call(task, *words, base="bert", stories="own.jsonl"):
         given = ("--base", place / base, "--stories", place / stories, "--to", tmp_path / "out")
-        return run(task, *given, "--epochs", 1, "--batch", 8, "--rank", 4, *words)
+        quick = ("--set", "epochs=1", "--set", "batch_size=8", "--set", "rank=4")
+        return run(task, *given, *quick, *words)
 
     return call
 
@@ -107,10 +108,9 @@ def test_an_unknown_task_is_guessed(refused, task, meant):
 
 
 def test_an_unknown_split_is_guessed(refused):
-    assert "did you mean 'lexical_bias'" in refused("action", "--split", "lexical_bais")
-    assert "did you mean 'lexical_bias'" in refused(
-        "texts", "--split", "lexical_bais", base="llama"
-    )
+    wrong = ("--set", "split=lexical_bais")
+    assert "did you mean 'lexical_bias'" in refused("action", *wrong)
+    assert "did you mean 'lexical_bias'" in refused("texts", *wrong, base="llama")
 
 
 def test_stories_without_membership_say_how_to_get_one(refused, place):
@@ -144,11 +144,12 @@ def test_no_dev_is_said_before_training(refused, place):
 
 
 def test_ethics_that_is_not_there(refused, monkeypatch, tmp_path):
-    assert "--ethics needs the ETHICS data" in refused("action", "--ethics")
+    ethics = ("--set", "sources=moral-stories,ethics")
+    assert "'ethics' needs the ETHICS data" in refused("action", *ethics)
     monkeypatch.setenv("MORALSCOPE_DATA", str(tmp_path / "data"))
     (tmp_path / "data" / "ethics").mkdir(parents=True)
     (tmp_path / "data" / "ethics" / "README.txt").write_text("half")
-    assert "cannot be read as ETHICS" in refused("action", "--ethics")
+    assert "cannot be read as ETHICS" in refused("action", *ethics)
 
 
 def test_no_stories_at_all(run, place, tmp_path):
@@ -172,19 +173,31 @@ def test_drafts_that_are_not_there(refused, tmp_path):
     ("words", "said"),
     [
         (("action", "--drafts", "x.json"), "--drafts is for texts"),
-        (("texts", "--grid"), "--grid is for classification"),
-        (("texts", "--ethics"), "--ethics is for classification"),
-        (("texts", "--consistency", "1"), "--consistency is for classification"),
-        (("texts", "--reversed-weight", "0.5"), "--reversed-weight is for classification"),
-        (("action", "--consistency", "nan"), "Invalid value for '--consistency'"),
-        (("action", "--reversed-weight", "inf"), "--reversed-weight is no weight: inf"),
+        (("texts", "--set", "grid.epochs=1,2"), "grid is for classification"),
+        (("texts", "--set", "sources=moral-stories,ethics"), "ethics is for classification"),
+        (("texts", "--set", "consistency=1"), "consistency is for classification"),
+        (("texts", "--set", "reversed_weight=0.5"), "reversed_weight is for classification"),
+        (("action", "--set", "consistency=nan"), "consistency is nan; give 0 to 1,000"),
+        (("action", "--set", "reversed_weight=inf"), "reversed_weight is inf; give 0 to 1,000"),
         (
-            ("action", "--no-contrast", "--reversed-weight", "0.5"),
+            ("action", "--set", "contrast=false", "--set", "reversed_weight=0.5"),
             "no norm is reversed without contrast",
         ),
+        (("action", "--set", "epoch=1"), "did you mean 'epochs'"),
+        (("action", "--set", "epochs"), "write --set key=value"),
+        (("action", "--set", "grid.epoch=1,2"), "did you mean 'epochs'"),
+        (("action", "--set", "heads.action.loss=cross_entropi"), "did you mean 'cross_entropy'"),
+        (("action", "--set", "heads.actions.weight=2"), "did you mean 'action'"),
+        (("action", "--set", "optimizer.lr=2"), "--set has no key 'optimizer'"),
+        (("action", "--recipe", "expert"), "did you mean 'experts'"),
+        (("action", "--recipe", "none.toml"), "none.toml"),
+        (("action", "--recipe", "texts"), "trains a generator"),
+        (("texts", "--recipe", "experts"), "trains a classifier"),
+        (("action", "--epochs", "1"), "--epochs is now a setting of the recipe: --set epochs=N"),
+        (("action", "--paper"), "--paper is now a recipe: --recipe paper"),
         (("texts", "--test"), "--test is for classification"),
         (("texts", "--start", "nowhere"), "nowhere holds no adapter"),
-        (("action", "--learning-rate", "0"), "more than 0"),
+        (("action", "--set", "learning_rate=0"), "more than 0"),
         (("action", "--base-is", "minilmm"), "minilm"),
     ],
 )
@@ -195,17 +208,19 @@ def test_options_that_do_not_go_together(refused, words, said):
 @pytest.mark.parametrize(
     "words",
     [
-        ("--epochs", "-1"),
-        ("--epochs", "0"),
-        ("--batch", "-3"),
-        ("--learning-rate", "-0.1"),
-        ("--learning-rate", "nan"),
-        ("--rank", "0"),
+        ("--set", "epochs=-1"),
+        ("--set", "epochs=0"),
+        ("--set", "batch_size=-3"),
+        ("--set", "learning_rate=-0.1"),
+        ("--set", "learning_rate=nan"),
+        ("--set", "rank=0"),
         ("--limit", "-2"),
-        ("--patience", "0"),
-        ("--max-length", "4"),
+        ("--set", "patience=0"),
+        ("--set", "max_length=4"),
         ("--seed", "-1"),
-        ("--epochs", "many"),
+        ("--set", "epochs=many"),
+        ("--set", "epochs=1.5"),
+        ("--set", "weights=some"),
     ],
     ids=" ".join,
 )

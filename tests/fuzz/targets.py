@@ -54,7 +54,7 @@ def _rulebook(path: Path) -> Any:
 
 def _stories(path: Path) -> Any:
     from moralscope.stories.reading import read_stories
-    from moralscope.stories.statistics import categories, duplicates
+    from moralscope.stories.stats import categories, duplicates
 
     found = read_stories(path, malformed="skip").stories
     return categories(found), duplicates(found), read_stories(path)
@@ -128,9 +128,8 @@ def _run_record(path: Path) -> Any:
 
 
 def _text_run(path: Path) -> Any:
-    from moralscope.stories.chains.run import read_beside
-    from moralscope.stories.saved_texts import read_texts
-    from moralscope.stories.train_generator import read_drafts
+    from moralscope.stories.examples import read_drafts
+    from moralscope.stories.saved_texts import read_beside, read_texts
 
     for read in (read_drafts, lambda place: read_beside([place])):
         with suppress(MoralscopeError):

@@ -9,7 +9,7 @@ from moralscope.core.records import Candidate
 from moralscope.models.store import data_file
 from moralscope.stats.agreement import krippendorff_alpha
 from moralscope.stats.text import bleu, distinct, perplexity, rouge
-from moralscope.stories.paper_generation import load_generation_paper
+from moralscope.stories.paper import load_generation_paper
 
 CASES = tomllib.loads(Path(__file__).with_name("metric_cases.toml").read_text("utf-8"))
 

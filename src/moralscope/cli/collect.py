@@ -1,15 +1,13 @@
-"""`moralscope collect` and `collect-train`: exchanges from chatbots, and what filters them."""
+"""`moralscope collect`: exchanges from chatbots, filtered."""
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
-from moralscope.cli.options import Json, Out, Report, Seed
+from moralscope.cli.options import Json, Report
 from moralscope.core.errors import InputError
 from moralscope.rules.options import CollectInput, CollectOptions
 
@@ -66,73 +64,6 @@ def collect(
     emit(record, json=json, path=place, show=show_collect, report=report)
     if options.to is not None and not json:
         note(f"exchanges: {options.to}")
-
-
-def collect_train(
-    labelled: Annotated[
-        Path,
-        typer.Argument(
-            metavar="LABELLED.csv",
-            help="Columns prompt, reply, sufficient, moral (0 or 1, or votes: 1|0) and chatbot.",
-        ),
-    ],
-    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Where the filters go.")],
-    base: Annotated[
-        str | None,
-        typer.Option("--base", help="minilm, mpnet, a folder, or a hub id (with --paper: ALBERT)."),
-    ] = None,
-    paper: Annotated[
-        bool,
-        typer.Option(
-            "--paper", help="The paper's settings: every weight, three rates, up to eight epochs."
-        ),
-    ] = False,
-    epochs: Annotated[
-        int | None, typer.Option("--epochs", min=1, help="Passes over the train part, at most.")
-    ] = None,
-    learning_rate: Annotated[
-        float | None, typer.Option("--learning-rate", min=0.0, help="Rate at its peak: 4e-4.")
-    ] = None,
-    batch: Annotated[int | None, typer.Option("--batch", min=1, help="Replies a step: 32.")] = None,
-    columns: Annotated[
-        str | None, typer.Option("--columns", help="What they are called: prompt=Q,reply=A.")
-    ] = None,
-    json: Json = False,
-    out: Out = None,
-    seed: Seed = 0,
-) -> None:
-    """Train the filters of 'collect' on replies that people labelled.
-
-    Three fifths are learnt, one fifth chooses, one fifth measures. A run that was stopped goes on
-    where it was when the same command is given again. 'collect' takes the folder by --filters DIR.
-
-    Example: moralscope collect-train labelled.csv --to my-filters
-    """
-    from moralscope.cli.output import emit, fetching
-    from moralscope.cli.stories_train import watching
-    from moralscope.io.tables import parse_columns
-    from moralscope.rules.collect.train import FilterOptions, train_filters
-
-    given = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch}
-    schedule = {name: value for name, value in given.items() if value is not None}
-    options = FilterOptions(base, paper, parse_columns(columns), schedule, seed)
-    with fetching() as progress, watching(quiet=json) as report:
-        record = train_filters(labelled, to, options, report=report, progress=progress)
-    emit(record, json=json, path=out, show=show_training)
-
-
-def show_training(record: "RunRecord") -> None:
-    """Print the figures of the test part."""
-    from moralscope.cli.output import clean, out, plain_table, print_warnings
-
-    table = plain_table("task", "chatbot", "precision", "recall", "F1", "interval", "replies")
-    for row in record.results:
-        figures = (f"{row[name]:.1f}" for name in ("precision", "recall", "f1"))
-        span = f"{row['low']:.1f} … {row['high']:.1f}"
-        table.add_row(row["task"], clean(row["chatbot"]), *figures, span, f"{row['n']:,}")
-    out.print(table)
-    out.print(f"written to {record.config['out']}", markup=False)
-    print_warnings(record)
 
 
 def show_collect(record: "RunRecord") -> None:

@@ -27,7 +27,7 @@ _PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("audit", "audit", "audit"),
         ("rules", "rules", "app"),
         ("collect", "collect", "collect"),
-        ("collect-train", "collect", "collect_train"),
+        ("collect-train", "training", "collect_train"),
     ),
     "People": (("annotate", "annotate", "app"), ("agreement", "agreement", "agreement")),
     "Look": (("serve", "serve", "serve"), ("report", "report", "report")),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moralscope.cli import rules_train
+from moralscope.cli import training
 from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput, ReportOutput
 from moralscope.rules.options import (
@@ -60,7 +60,7 @@ def stats(source: AnnotationInput, options: StatsOptions, output: ReportOutput) 
     emit_to(output, stats(source.file, options, columns=columns), _show_stats)
 
 
-app.command("train")(rules_train.train)
+app.command("train")(training.rules_train)
 
 
 @app.command()

@@ -1,78 +1,41 @@
-"""`moralscope stories evaluate`: experts on the test parts, beside the paper's tables."""
+"""`moralscope stories evaluate` and `people`: experts measured, and what people say of texts."""
 
+from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from moralscope.cli.options import Json, Out, Report, Seed, Stories
+from moralscope.cli.declare import takes
+from moralscope.cli.options import RecordOutput, ReportOutput
+from moralscope.stories.options import (
+    ALL,
+    EvaluateInput,
+    EvaluateOptions,
+    PeopleReadOptions,
+    PeopleWriteInput,
+    PeopleWriteOptions,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from rich.table import Table
 
     from moralscope.core.records import RunRecord
     from moralscope.stories.evaluate import Evaluated
 
-_ALL = "all"
 _WIDE, _SETTING = 100, 14  # columns of the terminal, and of a setting where it has fewer
-_SHORT = {"norm_distance": "ND", "lexical_bias": "LB", "minimal_pairs": "MP", "all": "all"}
+_SHORT = {"norm_distance": "ND", "lexical_bias": "LB", "minimal_pairs": "MP", ALL: ALL}
+
+people = typer.Typer(
+    help="A blinded human evaluation: sheets for raters, their ratings as Tables 4-6.",
+    no_args_is_help=True,
+)
 
 
-def evaluate(
-    experts: Annotated[
-        str, typer.Option("--experts", help="mpnet, minilm, scripted, or a folder of 'train'.")
-    ] = "mpnet",
-    against: Annotated[
-        str | None, typer.Option("--against", help="A second set, for paired tests.")
-    ] = None,
-    tasks: Annotated[
-        str | None, typer.Option("--tasks", help="Rows of the task table, by commas; else all.")
-    ] = None,
-    split: Annotated[
-        str, typer.Option("--split", help="norm_distance, lexical_bias, minimal_pairs, or all.")
-    ] = _ALL,
-    part: Annotated[
-        str, typer.Option("--part", help="test, dev, or all: every story of the file.")
-    ] = "test",
-    stories: Stories = None,
-    reversed_: Annotated[
-        bool,
-        typer.Option("--reversed/--no-reversed", help="Also measure reversed and swapped norms."),
-    ] = True,
-    shortcuts: Annotated[
-        bool, typer.Option("--shortcuts", help="Also measure a bag of words on the same split.")
-    ] = False,
-    calibrate: Annotated[
-        bool, typer.Option("--calibrate/--no-calibrate", help="Also fit a temperature on dev.")
-    ] = True,
-    max_stories: Annotated[
-        int | None,
-        typer.Option("--max-stories", min=2, help="Measure on so many, drawn by the seed."),
-    ] = None,
-    for_people: Annotated[
-        Path | None,
-        typer.Option(
-            "--for-people",
-            metavar="DIR",
-            help="No experts: write the texts of --runs as blinded sheets for raters into DIR; "
-            "without --runs read the ratings in DIR.",
-        ),
-    ] = None,
-    runs: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--runs",
-            metavar="RUN.json",
-            help="With --for-people: a record of 'stories generate' or 'chain'; may be repeated.",
-        ),
-    ] = None,
-    json: Json = False,
-    out: Out = None,
-    report: Report = None,
-    seed: Seed = 0,
-) -> None:
+@takes
+def evaluate(given: EvaluateInput, options: EvaluateOptions, output: ReportOutput) -> None:
     """Measure experts: accuracy, F1, calibration, and whether they read the norm.
 
     Stories that the experts were trained on are left out and counted. Intervals are bootstraps
@@ -81,52 +44,67 @@ def evaluate(
 
     Example: moralscope stories evaluate --tasks action+norm --split norm_distance
     """
-    from moralscope.cli.output import counting, emit, fetching
+    from moralscope.cli.output import counting, emit_to, fetching
     from moralscope.stories.data_files import load_stories
-    from moralscope.stories.evaluate import EvaluateOptions, evaluate
+    from moralscope.stories.evaluate import evaluate
     from moralscope.stories.experts import prepare_experts
 
-    if for_people is not None:
-        record, show = _people(for_people, runs or [], stories, seed)
-        emit(record, json=json, path=out, show=show, report=report)
+    if given.for_people is not None:
+        _for_people(given.for_people, given, options.seed, output)
         return
-    if runs:
-        raise typer.BadParameter("--runs goes with --for-people; 'stories metrics' measures texts")
-    options = EvaluateOptions(
-        _names(tasks),
-        () if split == _ALL else _names(split),
-        part,
-        reversed_,
-        shortcuts,
-        calibrate,
-        max_stories,
-        seed,
-    )
-    listed = load_stories(stories).stories
+    listed = load_stories(given.stories).stories
     with fetching() as progress:
-        first = prepare_experts(experts, progress=progress)
-        second = prepare_experts(against, progress=progress) if against else None
+        first = prepare_experts(given.experts, progress=progress)
+        second = prepare_experts(given.against, progress=progress) if given.against else None
     with counting("evaluating") as progressed:
         record = evaluate(first, listed, options, against=second, report=progressed)
-    emit(record, json=json, path=out, show=show_evaluated, report=report)
+    emit_to(output, record, show_evaluated)
 
 
-def _people(
-    folder: Path, runs: "Sequence[Path]", stories: Path | None, seed: int
-) -> "tuple[RunRecord, Callable[[RunRecord], None]]":
+def _for_people(folder: Path, given: EvaluateInput, seed: int, output: ReportOutput) -> None:
     """Do what `stories people write` does where there are runs, else `stories people read`."""
-    from moralscope.cli.stories_people import show_ratings, show_written
+    from moralscope.cli.output import emit_to
     from moralscope.stories.data_files import load_stories
-    from moralscope.stories.people_pack import read_people, write_people
+    from moralscope.stories.people import read_people, write_people
 
-    if not runs:
-        return read_people(folder, seed=seed), show_ratings
-    given = load_stories(stories).stories if stories else None
-    return write_people(runs, folder, given, seed=seed), show_written
+    if not given.runs:
+        emit_to(output, read_people(folder, seed=seed), _show_ratings)
+        return
+    stories = load_stories(given.stories).stories if given.stories else None
+    emit_to(output, write_people(given.runs, folder, stories, seed=seed), _show_written)
 
 
-def _names(text: str | None) -> list[str]:
-    return [name.strip() for name in (text or "").split(",") if name.strip()]
+@people.command("write")
+@takes
+def people_write(
+    given: PeopleWriteInput, options: PeopleWriteOptions, output: RecordOutput
+) -> None:
+    """Write blinded sheets for raters, and the key that stays with you.
+
+    Every strategy is judged on the same samples; its name is on no sheet.
+
+    Example: moralscope stories people write sample.json ranking.json --to pack
+    """
+    from moralscope.cli.output import emit_to
+    from moralscope.stories.data_files import load_stories
+    from moralscope.stories.people import write_people
+
+    stories = load_stories(given.stories).stories if given.stories else None
+    emit_to(output, write_people(given.runs, given.to, stories, options), _show_written)
+
+
+@people.command("read")
+@takes
+def people_read(options: PeopleReadOptions, output: RecordOutput) -> None:
+    """Read ratings back: the paper's table with intervals, agreement and paired tests.
+
+    Example: moralscope stories people read pack
+    """
+    from moralscope.cli.output import emit_to
+    from moralscope.stories.people import read_people
+
+    found = read_people(options.folder, key=options.key, seed=options.seed)
+    emit_to(output, found, _show_ratings)
 
 
 def show_evaluated(record: "RunRecord") -> None:
@@ -134,7 +112,7 @@ def show_evaluated(record: "RunRecord") -> None:
     from moralscope.cli.output import out, print_warnings
 
     config, cells = record.config, record.results
-    part = "" if config["part"] == _ALL else f"the {config['part']} part of "
+    part = "" if config["part"] == ALL else f"the {config['part']} part of "
     out.print(
         f"{config['experts']} on {part}{config['stories']:,} stories "
         f"({config['complete_stories']:,} of them with all seven sentences)",
@@ -241,3 +219,71 @@ def _figure(found: Any) -> str:
 
 def _paper(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
+
+
+def _show_written(record: "RunRecord") -> None:
+    """Print what is in the pack and where it lies."""
+    from moralscope.cli.output import clean, out, print_warnings
+
+    found = record.statistics
+    strategies = ", ".join(found["strategies"])
+    out.print(clean(f"{found['items']:,} texts on {found['samples']:,} samples: {strategies}"))
+    out.print(clean(f"sheets for raters: {Path(found['sheets'][0]).parent}"))
+    out.print(clean(f"key, not for raters: {found['key']}"))
+    print_warnings(record)
+
+
+def _show_ratings(record: "RunRecord") -> None:
+    """Print ratings as Table 4, 5 or 6, the paper's rows below ours."""
+    from moralscope.cli.output import clean, out, plain_table, print_warnings
+
+    found = record.statistics
+    criteria = list(found["agreement"])
+    sides = "total | moral | immoral" if record.config["task"] != "norm" else "total"
+    table = plain_table("strategy", *criteria, title=f"share of yes, {sides}")
+    for row in record.results:
+        table.add_row(clean(row.strategy), *(_cells(row.criteria[name]) for name in criteria))
+    for row in found["paper"]:
+        shown = [" ".join(f"{value:.2f}" for value in row.people[name]) for name in criteria]
+        table.add_row(clean(f"paper: {row.name}"), *shown, style="dim")
+    out.print(table)
+    agreed = plain_table("agreement", "alpha", "95 % interval", "raters agree", "texts")
+    for name, value in found["agreement"].items():
+        defined = not isnan(value.alpha)
+        alpha = f"{value.alpha:.2f}" if defined else "undefined"
+        span = f"{value.low:.2f} … {value.high:.2f}" if defined else ""
+        share = f"{value.share:.0%}" if value.units else ""
+        agreed.add_row(name, alpha, span, share, f"{value.units:,}")
+    out.print(agreed)
+    show_comparisons(found["comparisons"], 100.0)
+    print_warnings(record)
+
+
+def show_comparisons(rows: Any, scale: float = 1.0) -> None:
+    """Print paired differences with intervals and p-values."""
+    from moralscope.cli.output import clean, out, plain_table
+
+    if not rows:
+        return
+    pairs = dict.fromkeys((row.first, row.second) for row in rows)
+    for pair in pairs:
+        title = f"{pair[0]} less {pair[1]}" + (", points" if scale == 100.0 else "")
+        table = plain_table("metric", "difference", "95 % interval", "p", "p (Holm)")
+        for row in rows:
+            if (row.first, row.second) == pair:
+                span = f"{row.low * scale:+.2f} … {row.high * scale:+.2f}"
+                difference = f"{row.difference * scale:+.2f}"
+                metric = row.metric.replace("_", " ")
+                table.add_row(metric, difference, span, _p(row.p), _p(row.p_holm))
+        out.print(clean(title), style="bold")
+        out.print(table)
+
+
+def _p(value: float) -> str:
+    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def _cells(values: Any) -> str:
+    shown = " ".join(f"{value.value:.2f}" for value in values.values())
+    total = values["total"]
+    return f"{shown} ({total.low:.2f} … {total.high:.2f})"

@@ -1,9 +1,20 @@
-"""What `stories chain` and `stories generate` share: options, loading, tables and trees."""
+"""`moralscope stories generate`, `chain` and `metrics`: texts written, chosen and measured."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+from moralscope.cli.declare import takes
+from moralscope.cli.options import RecordOutput, ReportOutput
+from moralscope.stories.options import (
+    ChainInput,
+    ChainOptions,
+    GenerateInput,
+    GenerateOptions,
+    MetricsInput,
+    MetricsOptions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,68 +23,95 @@ if TYPE_CHECKING:
     from rich.text import Text
     from rich.tree import Tree
 
-    from moralscope.core.records import Decoding, RunRecord
+    from moralscope.core.records import RunRecord
     from moralscope.stories.chains.run import ChainModels
 
 _SHOWN = 20
 _NOTHING = "\N{EN DASH}"
-MAX_COUNT = 1000
-
-Generator = Annotated[
-    str,
-    typer.Option(
-        "--generator",
-        "-g",
-        help="stories (smollm2 with the shipped adapter), smollm2, gemma3-270m, scripted, a local "
-        "folder, a hub id, or openai:MODEL (served at $OPENAI_BASE_URL).",
-    ),
-]
-Target = Annotated[str, typer.Option("--target", help="moral, immoral or both.")]
-Nucleus = Annotated[float, typer.Option("--p", help="Nucleus sampling: mass of the tokens kept.")]
-Temperature = Annotated[float, typer.Option("--temperature", help="Below 1: likelier tokens.")]
-Limit = Annotated[
-    int | None, typer.Option("--limit", min=1, help="The first N stories that can be run.")
-]
-Split = Annotated[
-    str, typer.Option("--split", help="norm_distance, lexical_bias or minimal_pairs.")
-]
-Part = Annotated[
-    str | None, typer.Option("--part", help="Only the split's train, dev or test stories.")
-]
-Show = Annotated[
-    str | None,
-    typer.Option(
-        "--show",
-        metavar="ID",
-        help="Print this story's whole path as a tree. Without --out only this story is run.",
-    ),
-]
-Beside = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--beside", metavar="RUN.json", help="Other runs to set beside this one in the report."
-    ),
-]
-Resume = Annotated[
-    bool,
-    typer.Option(
-        "--resume/--no-resume", help="Go on where a run that was killed stopped, or start anew."
-    ),
-]
+_METRICS = ("bleu", "rougeL", "diversity", "perplexity", "length")
+_TITLES = {"bleu": "BLEU", "rougeL": "ROUGE-L"}
 
 
-def decoding(strategy: str, count: int, p: float, temperature: float) -> "Decoding":
-    """Return how to sample, or refuse."""
-    from moralscope.core.records import Decoding
+@takes
+def generate(given: GenerateInput, options: GenerateOptions, output: ReportOutput) -> None:
+    """Generate actions, consequences or norms for stories, without experts.
 
-    if not 0 < p <= 1:
-        raise typer.BadParameter(f"--p {p} is not above 0 and at most 1")
-    if not 0 < temperature <= 10:
-        raise typer.BadParameter(f"--temperature {temperature} is not above 0 and at most 10")
-    return Decoding(strategy=strategy, count=count, p=p, temperature=temperature)
+    With several candidates the choice is the first; 'stories chain' lets experts choose.
+
+    Example: moralscope stories generate "action|context" --stories stories.jsonl --count 3
+    """
+    from moralscope.cli.output import counting, emit_to
+    from moralscope.stories.chains import run as job
+    from moralscope.stories.data_files import load_stories
+    from moralscope.stories.generate import generate, single_step
+    from moralscope.stories.saved_texts import read_beside, set_beside
+
+    recipe = single_step(given.task)  # refuses a task that is not there before anything is loaded
+    others = read_beside(given.beside)
+    found = job.choose_part(load_stories(given.stories), given.split, given.part, recipe)
+    models = _load_models(given.generator, None)
+    with counting("stories") as step:
+        settings = replace(options, out=output.out)
+        record = generate(given.task, found, models, settings, report=step)
+    record = set_beside(record, others)
+    emit_to(output, record, _show_run)
+    job.finish(record)
 
 
-def load_models(generator: str, experts: str | None) -> "ChainModels":
+@takes
+def chain(given: ChainInput, options: ChainOptions, output: ReportOutput) -> None:
+    """Run a chain of experts over stories: propose, rank, condition, refine.
+
+    Every candidate, score and choice is in the run record. With --out a run can be killed at any
+    moment: the same command goes on where it stopped.
+
+    Example: moralscope stories chain action-ranking --stories stories.jsonl --out run.json
+    """
+    from moralscope.cli.output import counting, emit_to
+    from moralscope.stories.chains import run as job
+    from moralscope.stories.data_files import load_stories
+    from moralscope.stories.saved_texts import read_beside, set_beside
+
+    recipe, show = given.recipe, given.show
+    options = replace(options, out=output.out, only=show if output.out is None else None)
+    lines = job.explain_recipe(recipe, options)  # refuses a bad recipe before anything is loaded
+    if given.explain:
+        typer.echo("\n".join(lines))
+        return
+    others = read_beside(given.beside)
+    record = job.finished_run(output.out, recipe) if show is not None else None
+    if record is None:
+        found = job.choose_part(load_stories(given.stories), given.split, given.part, recipe)
+        models = _load_models(given.generator, given.experts)
+        with counting("stories") as step:
+            record = job.chain(recipe, found, models, options, report=step)
+    record = set_beside(record, others)
+    emit_to(output, record, _show_run if show is None else lambda each: _show_path(each, show))
+    job.finish(record)
+
+
+@takes
+def metrics(given: MetricsInput, options: MetricsOptions, output: RecordOutput) -> None:
+    """Measure generated texts: BLEU, ROUGE, diversity, perplexity, and a held-out judge.
+
+    Several runs are compared with paired tests. A judge that ranked one of them is refused.
+
+    Example: moralscope stories metrics sample.json ranking.json --judge minilm
+    """
+    from moralscope.cli.output import emit_to, fetching
+    from moralscope.stories.data_files import load_stories
+    from moralscope.stories.experts import prepare_experts
+    from moralscope.stories.text_metrics import score_texts
+
+    stories = load_stories(given.stories).stories if given.stories else None
+    judge = None
+    if given.judge is not None:
+        with fetching() as progress:
+            judge = prepare_experts(given.judge, progress=progress)
+    emit_to(output, score_texts(given.runs, stories, options, judge=judge), _show_metrics)
+
+
+def _load_models(generator: str, experts: str | None) -> "ChainModels":
     """Load a generator and, where asked for, experts."""
     from moralscope.cli.output import fetching
     from moralscope.models.language import load_generator
@@ -81,11 +119,11 @@ def load_models(generator: str, experts: str | None) -> "ChainModels":
     from moralscope.stories.experts import prepare_experts
 
     with fetching() as progress:
-        shelf = prepare_experts(experts, progress=progress) if experts else None
-        return ChainModels(load_generator(generator, progress=progress), shelf)
+        found = prepare_experts(experts, progress=progress) if experts else None
+        return ChainModels(load_generator(generator, progress=progress), found)
 
 
-def show_run(record: "RunRecord") -> None:
+def _show_run(record: "RunRecord") -> None:
     """Print what was chosen, what each step cost, and the notes."""
     from moralscope.cli.output import clean, out, plain_table, print_warnings
 
@@ -102,10 +140,10 @@ def show_run(record: "RunRecord") -> None:
     print_warnings(record)
 
 
-def show_path(record: "RunRecord", story: str) -> None:
+def _show_path(record: "RunRecord", story: str) -> None:
     """Print one story's whole path as a tree, a tree for each target."""
     from moralscope.cli.output import out, print_warnings
-    from moralscope.stories.chains.run import find_path
+    from moralscope.stories.saved_texts import find_path
 
     for row in find_path(record, story):
         out.print(_tree(row))
@@ -184,3 +222,51 @@ def _leaf(candidate: "Mapping[str, Any]", best: bool) -> "Text":
         clean(candidate["text"]),
         style=GOOD if best else "",
     )
+
+
+def _show_metrics(record: "RunRecord") -> None:
+    from rich.markup import escape
+
+    from moralscope.cli.output import note, out, plain_table, print_warnings
+    from moralscope.cli.stories_evaluate import show_comparisons
+
+    for row in record.results:
+        sides = list(row.metrics["bleu"])[1:]
+        title = f"{row.strategy}: {row.n:,} {row.kind}s"
+        table = plain_table(
+            "metric", "value", "95 % interval", *sides, "paper", title=escape(title)
+        )
+        for name in _metric_names(row):
+            total, *parts = (_number(name, found.value) for found in row.metrics[name].values())
+            span = row.metrics[name]["total"]
+            ends = f"{_number(name, span.low)} … {_number(name, span.high)}"
+            table.add_row(_title(name), total, ends, *parts, _paper(row, name))
+        out.print(table)
+        out.print()
+    shown = {name for row in record.results for name in _metric_names(row)}
+    show_comparisons([row for row in record.statistics["comparisons"] if row.metric in shown])
+    for name in ("bleu", "rouge", "diversity"):
+        note(f"{name}: {record.config[name]}")
+    print_warnings(record)
+
+
+def _metric_names(row: Any) -> list[str]:
+    """Return the lines: the paper's metrics first, then what the judge says."""
+    judged = [name.removesuffix("_share") for name in row.metrics if name.endswith("_share")]
+    said = [name for name in row.metrics if name.removesuffix("_share") in judged]
+    return [*(name for name in _METRICS if name in row.metrics), *said]
+
+
+def _title(name: str) -> str:
+    return _TITLES.get(name, name.replace("_share", ", share").replace("_", " "))
+
+
+def _number(name: str, value: float) -> str:
+    return f"{value:.3f}" if name == "diversity" else f"{value:.2f}"
+
+
+def _paper(row: Any, name: str) -> str:
+    """Return what the paper prints for the setting, best model first."""
+    column = {"bleu": "bleu", "rougeL": "rouge_l", "diversity": "diversity"}.get(name)
+    values = [(found.model, getattr(found, column)) for found in row.paper] if column else []
+    return ", ".join(f"{value:g} {model}".strip() for model, value in values if value is not None)

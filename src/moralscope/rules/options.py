@@ -12,6 +12,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options, Seed
 from moralscope.core.records import Decoding
 from moralscope.models.options import ENCODERS, GENERATORS, EncoderName, ExpertsName
+from moralscope.models.training.options import TrainOptions
 from moralscope.rules.records import FOUNDATIONS
 
 SHIPPED = "moralscope"  # the name of the rulebook and of the lexicon that we wrote
@@ -444,3 +445,55 @@ class CollectOptions(Options):
         if self.decoding is None:
             told = Decoding(self.strategy, max_tokens=self.max_tokens, sentence=False)
             object.__setattr__(self, "decoding", told)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulesTrainOptions(TrainOptions):
+    """Which attributes are trained, or the generator, and on what."""
+
+    task: Annotated[
+        str | None,
+        Option(
+            "alignment, foundations, severity, consensus, 'attributes' for all that the data has "
+            "in one adapter, or 'generator' for what writes rules; or what the recipe says.",
+            argument=True,
+            metavar="[WHAT]",
+        ),
+    ] = None
+    data: Annotated[
+        Path | None,
+        Option(
+            "Learn from annotations, with the paper's settings; else from Moral Stories and "
+            "SOCIAL-CHEM-101 below MORALSCOPE_DATA.",
+            metavar="MIC.csv",
+            group="Input",
+        ),
+    ] = None
+    columns: Columns = None
+    stories: Annotated[
+        Path | None,
+        Option("Stories, one JSON object a line; else your copy of Moral Stories.", group="Input"),
+    ] = None
+    exchanges: Annotated[
+        Path | None,
+        Option(
+            "Judged exchanges (YAML or like MIC.csv) that help to choose the epoch.",
+            metavar="FILE",
+            group="Input",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterTrainOptions(TrainOptions):
+    """Which labelled replies the filters of `collect` are trained on."""
+
+    labelled: Annotated[
+        Path,
+        Option(
+            "Columns prompt, reply, sufficient, moral (0 or 1, or votes: 1|0) and chatbot.",
+            argument=True,
+            metavar="LABELLED.csv",
+        ),
+    ]
+    columns: Columns = None

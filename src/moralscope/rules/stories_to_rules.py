@@ -7,7 +7,7 @@ rules meet for training. What cannot be rewritten is left out and counted.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from moralscope.rules.lessons import Matter
+from moralscope.rules.alignment_examples import Matter
 from moralscope.rules.records import Annotation
 from moralscope.rules.replies import Act
 from moralscope.stories.norms.first_person import (

@@ -1,304 +1,307 @@
-"""Train experts for the attributes of rules: lessons → the one loop → a folder with its card.
+"""Recipes on rules of thumb: experts for the attributes of rules, and the generator of rules.
 
-Alignment, foundations, severity, consensus, or several in one adapter. From the data at hand
-(Moral Stories, SOCIAL-CHEM-101) or from the user's MIC.csv with the paper's settings. Dev
-chooses the epoch and the thresholds; test is looked at only when asked for, once.
+Attributes are alignment, foundations, severity and consensus, or several in one adapter. They come
+from the data at hand (Moral Stories, SOCIAL-CHEM-101) or from the user's MIC.csv, as in sections
+5.1 and 5.2 of Ziems et al. 2022. Dev chooses the epoch and the thresholds; test is looked at only
+when asked for, once. The training itself is `models.training.trainer`.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from moralscope.core.errors import InputError
-from moralscope.core.records import ModelRef, RunRecord
+from moralscope.core.options import Option, chosen_options
+from moralscope.core.records import RunRecord
 from moralscope.core.registry import did_you_mean
-from moralscope.models.adapters import AdapterShape
-from moralscope.models.classifiers.figures import best_thresholds, label_f1, sigmoid
-from moralscope.models.classifiers.heads import refit_head
-from moralscope.models.classifiers.learning import Lesson, PairLearner
-from moralscope.models.classifiers.making import Making
-from moralscope.models.classifiers.module import resolve_base
-from moralscope.models.classifiers.saved import (
-    ExpertSettings,
-    folder_sha256,
-    read_settings,
-    save_experts,
-)
-from moralscope.models.store import Progress, Store
-from moralscope.models.training import Moment, Schedule
-from moralscope.models.training.folders import named_base, training_folder
-from moralscope.models.training.loop import Report
-from moralscope.models.training.runs import BestRun, best_run, check_rate, dev_temperatures
+from moralscope.io.tables import parse_columns
+from moralscope.models.classifiers.forward import sigmoid
+from moralscope.models.store import Progress
+from moralscope.models.training.cards import CardText
+from moralscope.models.training.classifier import ClassifierLearner
+from moralscope.models.training.metrics import label_f1
+from moralscope.models.training.recipe import GENERATOR, Recipe, chosen_recipe
+from moralscope.models.training.records import Report, TrainingExample
+from moralscope.models.training.trainer import Summary, TrainedModel, TrainingData, train_model
 from moralscope.rules.alignment import TASK
-from moralscope.rules.attribute_lessons import (
-    FOUNDATIONS_TASK,
-    KINDS,
-    SCALES,
-    foundation_baselines,
-)
-from moralscope.rules.cards import rule_card
+from moralscope.rules.attribute_examples import FOUNDATIONS_TASK, SCALES, foundation_baselines
+from moralscope.rules.generator_examples import annotated_examples, ruled_examples
 from moralscope.rules.metrics import measure_scale
-from moralscope.rules.reading import MIC_FILE, load_annotations, source_warnings
+from moralscope.rules.options import RulesTrainOptions
+from moralscope.rules.reading import MIC_FILE, load_annotations
+from moralscope.rules.rule_writer import MARKERS
+from moralscope.rules.splits import split_annotations
 from moralscope.rules.training_data import (
-    Taught,
-    exchange_lessons,
-    lessons_at_hand,
-    lessons_of_file,
+    SPLIT,
+    examples_at_hand,
+    examples_of_file,
+    exchange_examples,
+    ruled_at_hand,
 )
+from moralscope.stories.train import DATA as STORIES_DATA
 
-__all__ = ["TASKS", "AttributeOptions", "Moment", "train_attributes"]
-
-ATTRIBUTES = "attributes"
+ATTRIBUTES, RULE = "attributes", "rule"
+MIC = "mic"
 TASKS = (TASK, FOUNDATIONS_TASK, *SCALES)
 AT_HAND = (TASK, FOUNDATIONS_TASK)
-DEFAULT = Schedule(epochs=4, learning_rate=4e-4, batch_size=64, average=0.998)
-# Section 5.2: batch 16, epsilon 1e-8, one to eight epochs, the rate one of GRID.
-PAPER = Schedule(
-    epochs=8, learning_rate=3e-5, batch_size=16, warmup=0.0, weight_decay=0.0, patience=8
-)
-GRID = (2e-5, 3e-5, 5e-5)
-LENGTH, SMOOTHING = 128, 0.05
-Figures = dict[str, float]
+DATA = {
+    "moral-stories": STORIES_DATA["moral-stories"],
+    "social-chem-101": "SOCIAL-CHEM-101 (Forbes et al. 2020), CC BY-SA 4.0, "
+    "github.com/mbforbes/social-chemistry-101",
+    MIC: "Moral Integrity Corpus (Ziems et al. 2022), by its authors' data use agreement, "
+    "github.com/SALT-NLP/mic",
+    "written": "exchanges written for moralscope, Apache-2.0",
+}
+_FIGURES = """alignment and foundations: macro-F1, of a foundation F1; scales: r and mean squared
+  error; "reversed": the rule's polarity reversed, and the right answer with it; "stances": replies
+  of every wording; "exchanges": exchanges written by hand"""
+_LIMITS = """Descriptive, never authoritative: the labels are judgments of US crowd workers about \
+everyday life
+in English, and the replies of the alignment examples were made from templates."""
+_RULE_LIMITS = """Descriptive, never authoritative: a rule is what some people, of one place and \
+time, would say of a
+reply; several, even conflicting ones, may apply at once."""
+Rows = list[tuple[TrainingExample, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class AttributeOptions:
-    """What to train on what.
+@dataclass(frozen=True, kw_only=True)
+class RulesRecipe(Recipe):
+    """A recipe on rules of thumb: from the data at hand, or from annotations (the source mic)."""
 
-    With `data` (MIC.csv) the paper's settings hold: every weight, its schedule. Without, the data
-    at hand and an adapter; severity and consensus then need mic/MIC.csv below MORALSCOPE_DATA.
-    `rank` makes an adapter of that rank, `full` trains every weight. `exchanges` is a file of
-    judged exchanges that helps to choose the epoch. `start` goes on from saved experts (several:
-    from their mean); `head` then fits alignment's last layer alone, and no epochs leave that mean
-    as it is. `schedule` holds what differs from the default.
+    PACKAGE: ClassVar[str] = "moralscope.rules"
 
-    Examples
-    --------
-    >>> AttributeOptions().adapter.rank, AttributeOptions(data=Path("MIC.csv")).adapter
-    (16, None)
-    """
-
-    task: str = ATTRIBUTES
-    base: str = "mpnet"
-    base_is: str | None = None
-    data: Path | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
-    stories: Path | None = None
-    exchanges: Path | None = None
-    start: tuple[Path, ...] = ()
-    head: bool = False
-    rank: int | None = None
-    full: bool = False
-    grid: bool = False
-    max_length: int = LENGTH
-    test: bool = False
-    limit: int | None = None
-    schedule: Mapping[str, Any] = field(default_factory=dict)
-    seed: int = 0
+    sources: Annotated[tuple[str, ...], Option("What is read.", choices=tuple(DATA))] = ()
 
     @property
     def from_file(self) -> bool:
-        """Whether annotations are learnt: a named file, or what only MIC.csv has."""
-        return self.data is not None or self.task in SCALES
-
-    @property
-    def adapter(self) -> AdapterShape | None:
-        """The adapter's shape; None trains every weight, as the paper does."""
-        if self.full or (self.from_file and self.rank is None):
-            return None
-        return AdapterShape(self.rank or 16)
-
-    @property
-    def tasks(self) -> tuple[str, ...]:
-        """The attributes that are learnt together."""
-        if self.task != ATTRIBUTES:
-            return (self.task,)
-        return TASKS if self.from_file else AT_HAND
-
-    @property
-    def still(self) -> bool:
-        """Whether the body stays as it was started from."""
-        return self.head or self.schedule.get("epochs") == 0
-
-    @property
-    def schedules(self) -> list[Schedule]:
-        """The schedule, or one for every learning rate that the paper tried."""
-        one = replace(PAPER if self.from_file else DEFAULT, seed=self.seed, **self.schedule)
-        if self.head:
-            return [replace(one, epochs=0)]
-        if not self.grid:
-            return [one]
-        return [replace(one, learning_rate=rate) for rate in GRID]
+        """Whether annotations are learnt: a named file, or MIC.csv below MORALSCOPE_DATA."""
+        return MIC in self.sources
 
 
-def train_attributes(
-    options: AttributeOptions,
-    out: Path,
+def train_rules(
+    options: RulesTrainOptions | None = None,
     *,
     report: Report | None = None,
     progress: Progress | None = None,
+    **given: Any,
 ) -> RunRecord:
-    """Train, choose on dev, write the experts to `out`, and say how well they do.
+    """Train experts for attributes, or the generator; write them, and say how well they do.
+
+    Parameters
+    ----------
+    options
+        `RulesTrainOptions`, or its fields as keywords: task, to, recipe, settings, data, …
+    report, progress
+        Told where the run stands, and the bytes of a download.
 
     Raises
     ------
     InputError
         A name that means nothing, data without the attribute, or a folder of other things.
     """
-    _check(options)
-    taught, warnings = _taught(options)
-    base, base_sha256 = resolve_base(options.base, Store(), progress)
-    name, base_sha256 = named_base(options.base, base, base_sha256, options.base_is)
-    making = Making(
-        base,
-        taught.labels,
-        adapter=options.adapter,
-        max_length=options.max_length,
-        smoothing=0.0 if options.from_file else SMOOTHING,
-        kinds={task: kind for task, kind in KINDS.items() if task in taught.labels},
-        starts=options.start,
-    )
-    with training_folder(out):
-        pairs = (taught.parts["train"], taught.parts["dev"])
-        searched = ["learning_rate"] if options.grid else []
-        best = best_run(making, options.schedules, searched, pairs, out, report)
-        if options.head:
-            refit_head(best.learner, TASK)
-        temperatures = dev_temperatures(best.learner, [TASK] if TASK in taught.labels else [])
-        thresholds = (
-            dict(read_settings(options.start[0]).thresholds)
-            if options.still
-            else _thresholds(best.learner)
+    chosen = chosen_options(RulesTrainOptions, options, given)
+    known = [ATTRIBUTES, *TASKS, GENERATOR]
+    if chosen.task is not None and chosen.task not in known:
+        raise InputError(f"there is no attribute '{chosen.task}'", did_you_mean(chosen.task, known))
+    annotated = chosen.data is not None or chosen.task in SCALES
+    default = GENERATOR if chosen.task == GENERATOR else MIC if annotated else ATTRIBUTES
+    sources = (MIC,) if annotated and chosen.task != GENERATOR else None
+    recipe = chosen_recipe(RulesRecipe, chosen, default, task=chosen.task, sources=sources)
+    if recipe.task not in known:
+        raise InputError(f"'{recipe.name}' names no attribute that there is", "say what to train")
+    if (recipe.task == GENERATOR) != (recipe.model == GENERATOR):
+        raise InputError(
+            f"recipe '{recipe.name}' is not for '{recipe.task}': it trains a {recipe.model}",
+            "give another --recipe, or leave it out",
         )
-        figures = _figures(best, taught, thresholds, options)
-        part = "test" if options.test else "dev"
-        baselines = {} if options.still else _baselines(taught, part)
-        card = rule_card(options, name, best.schedule, figures, taught, baselines)
-        settings = ExpertSettings(
-            name,
-            base_sha256,
-            dict(taught.labels),
-            making.max_length,
-            temperatures,
-            card.facts,
-            dict(making.kinds),
-            thresholds,
-        )
-        save_experts(out, best.learner.module, settings, best.learner.tokenizer, card.text)
-    return RunRecord(
-        "rules train",
-        seed=options.seed,
-        config={**_described(options), "schedule": asdict(best.schedule), "out": str(out)},
-        models=[ModelRef(name, base_sha256), ModelRef(out.name, folder_sha256(out))],
-        results=best.history.looks,
-        statistics={
-            "lessons": {
-                part: dict(Counter(row.task for row in rows)) for part, rows in taught.parts.items()
-            },
-            "counts": dict(taught.counts),
-            "figures": figures,
-            "baselines": baselines,
-            "temperatures": temperatures,
-            "thresholds": thresholds,
-            "history": asdict(best.history),
-            **({"grid": list(best.grid)} if options.grid else {}),
-        },
-        warnings=warnings,
+    kind = RuleSource if recipe.model == GENERATOR else AttributeSource
+    columns = parse_columns(chosen.columns)
+    source = kind(recipe.task, chosen.data, columns, chosen.stories, chosen.exchanges)
+    return train_model(
+        recipe, source, chosen.to, base_is=chosen.base_is, report=report, progress=progress
     )
 
 
-def _check(options: AttributeOptions) -> None:
-    known = [ATTRIBUTES, *TASKS]
-    if options.task not in known:
-        raise InputError(
-            f"there is no attribute '{options.task}'", did_you_mean(options.task, known)
+@dataclass(frozen=True, slots=True)
+class _RulesSource:
+    task: str
+    annotations: Path | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    stories: Path | None = None
+    exchanges: Path | None = None
+    job: str = "rules train"
+
+    @property
+    def _named(self) -> dict[str, Path | None]:
+        return {"data": self.annotations, "stories": self.stories, "exchanges": self.exchanges}
+
+    @property
+    def words(self) -> list[str]:
+        """The command that does the same again, less its recipe."""
+        words = [f"moralscope rules train {self.task}"]
+        words += [f"--{name} {path.name}" for name, path in self._named.items() if path]
+        if self.columns:
+            words.append(f"--columns {','.join('='.join(pair) for pair in self.columns.items())}")
+        return words
+
+    @property
+    def files(self) -> dict[str, Any]:
+        """The files that were named, for the run record."""
+        told: dict[str, Any] = {
+            name: str(path) if path else None for name, path in self._named.items()
+        }
+        if self.annotations is None and self.task in SCALES:
+            told["data"] = MIC_FILE
+        return {**told, "columns": dict(self.columns)}
+
+
+class AttributeSource(_RulesSource):
+    """Rules, and exchanges beside them: alignment, foundations, severity, consensus."""
+
+    def data(self, recipe: RulesRecipe) -> TrainingData:
+        """Return the examples of every part, from annotations or from the data at hand."""
+        tasks: tuple[str, ...] = (self.task,)
+        if self.task == ATTRIBUTES:
+            tasks = TASKS if recipe.from_file else AT_HAND
+        if recipe.from_file and (self.stories or self.exchanges):
+            raise InputError("--stories and --exchanges go with the data at hand", "leave them out")
+        if self.exchanges and TASK not in tasks:
+            raise InputError("--exchanges are for alignment", f"leave it out for {self.task}")
+        if recipe.refit and recipe.refit not in tasks:
+            raise InputError(
+                f"refit names '{recipe.refit}', which is not learnt", did_you_mean("", tasks)
+            )
+        if recipe.from_file:
+            file = load_annotations(self.annotations, kind=None, columns=self.columns)
+            return examples_of_file(file, tasks, recipe.limit, recipe.seed)
+        turns = max(1, recipe.points[0].epochs)  # every epoch has wordings of its own
+        found = examples_at_hand(tasks, self.stories, recipe.limit, turns, recipe.seed)
+        if not self.exchanges:
+            return found
+        dev = [*found.parts["dev"], *exchange_examples(self.exchanges)]
+        return replace(found, parts={**found.parts, "dev": dev})
+
+    def summary(self, trained: TrainedModel) -> Summary:
+        """Tell macro-F1 of alignment and foundations, r and MSE of scales, of each group."""
+        recipe, data = trained.recipe, trained.data
+        figures = _figures(trained)
+        part = "test" if recipe.test else "dev"
+        baselines = {} if recipe.still else _baselines(data, part)
+        learnt = {name: dict(Counter(row.task for row in own)) for name, own in data.parts.items()}
+        limit = f", its first {recipe.limit} stories and rules" if recipe.limit else ""
+        thresholds = " and the thresholds" if FOUNDATIONS_TASK in data.heads else ""
+        card = CardText(
+            "Attributes of rules of thumb",
+            ", ".join(data.heads),
+            [DATA.get(name, f"annotations of {name}") for name in data.names],
+            f"Trained on the *train* part only{limit}; dev chose the epoch{thresholds}",
+            _FIGURES,
+            _LIMITS,
+            beside=_beside(baselines),
+            facts={"baselines": baselines},
         )
-    check_rate(options.schedule)
-    if options.from_file and (options.stories or options.exchanges):
-        raise InputError("--stories and --exchanges go with the data at hand", "leave them out")
-    if options.head and (not options.start or TASK not in options.tasks):
-        raise InputError(
-            "--head fits the last layer of alignment on experts that are there", "give --start DIR"
+        statistics = {"lessons": learnt, "counts": dict(data.counts), "baselines": baselines}
+        return Summary(figures, card, statistics)
+
+
+class RuleSource(_RulesSource):
+    """Exchanges with the rule that people wrote for them."""
+
+    def data(self, recipe: RulesRecipe) -> TrainingData:
+        """Return exchanges of train and dev, no exchange in both."""
+        for name, path in (("stories", self.stories), ("exchanges", self.exchanges)):
+            if path:
+                raise InputError(f"--{name} is not for 'generator'", "leave it out")
+        if self.annotations is not None or recipe.from_file:
+            rows = load_annotations(self.annotations, kind=MIC, columns=self.columns).annotations
+            split = split_annotations(rows, seed=recipe.seed)
+            found = {part: annotated_examples(split.of(rows, part)) for part in ("train", "dev")}
+        else:
+            at_hand = ruled_at_hand(recipe.seed)
+            found = {part: ruled_examples(at_hand[part], recipe.seed) for part in ("train", "dev")}
+        for part, own in found.items():
+            if not own:
+                raise InputError(
+                    f"the {part} part holds no exchange with a rule", "give a file with more rows"
+                )
+        parts = {part: _spread(own, recipe.limit) for part, own in found.items()}
+        return TrainingData(parts, markers=MARKERS, tasks=(RULE,))
+
+    def summary(self, trained: TrainedModel) -> Summary:
+        """Tell BLEU and loss on dev."""
+        limit = trained.recipe.limit
+        data = [DATA["social-chem-101"], f"{DATA['moral-stories']} (split {SPLIT})"]
+        card = CardText(
+            "Rules of thumb: a generator",
+            "an exchange (prompt, reply) in, a rule of thumb out",
+            [f"annotated exchanges of {self.annotations.name}"] if self.annotations else data,
+            f"Trained on the *train* part only{f', {limit} examples of it' if limit else ''}; the "
+            "BLEU of rules written for dev chose the epoch",
+            "BLEU of one sampled rule, and loss a token of what people wrote",
+            _RULE_LIMITS,
         )
-    if options.still and not options.start:
-        raise InputError("in no epochs nothing is learnt", "give --start DIR, or more --epochs")
-    if options.exchanges and TASK not in options.tasks:
-        raise InputError("--exchanges are for alignment", f"leave it out for {options.task}")
+        counts = {
+            name: dict(Counter(row.group for row in trained.data.parts[part]))
+            for name, part in (("lessons", "train"), ("dev_lessons", "dev"))
+        }
+        return Summary({"dev": trained.history.best_evaluation}, card, counts)
 
 
-def _taught(options: AttributeOptions) -> tuple[Taught, list[str]]:
-    if options.from_file:
-        file = load_annotations(options.data, kind=None, columns=options.columns)
-        return lessons_of_file(file, options.tasks, options.limit, options.seed), [
-            *source_warnings(file)
-        ]
-    turns = max(1, options.schedules[0].epochs)
-    taught = lessons_at_hand(options.tasks, options.stories, options.limit, turns, options.seed)
-    if options.exchanges:
-        more = exchange_lessons(options.exchanges)
-        parts = {**taught.parts, "dev": [*taught.parts["dev"], *more]}
-        taught = replace(taught, parts=parts)
-    return taught, []
+def _spread(rows: Sequence[Any], limit: int | None) -> list[Any]:
+    """Return `limit` rows, spread evenly."""
+    if limit is None or len(rows) <= limit:
+        return list(rows)
+    return [rows[place * len(rows) // limit] for place in range(limit)]
 
 
-def _thresholds(learner: PairLearner) -> dict[str, tuple[float, ...]]:
-    """Return the least probability at which a foundation is taken, by F1 on dev."""
-    rows = _of(learner, FOUNDATIONS_TASK)
-    if not rows:
-        return {}
-    gold = np.array([row.values for row, _ in rows]) > 0
-    return {FOUNDATIONS_TASK: best_thresholds(gold, sigmoid(np.array([own for _, own in rows])))}
-
-
-def _figures(
-    best: BestRun,
-    taught: Taught,
-    thresholds: Mapping[str, tuple[float, ...]],
-    options: AttributeOptions,
-) -> dict[str, Figures]:
-    """Return macro-F1 of alignment and foundations, r and MSE of scales, of each group."""
-    parts = {"dev": best.learner}
-    if options.test:
-        test = taught.parts["test"]
+def _figures(trained: TrainedModel) -> dict[str, dict[str, float]]:
+    parts: dict[str, ClassifierLearner] = {"dev": trained.learner}
+    if trained.recipe.test:
+        test = trained.data.parts["test"]
         if not test:
             raise InputError("there is no test part", "leave --test out")
-        parts["test"] = replace(best.learner, lessons=[], dev_lessons=test)
-    told = {part: _part_figures(learner, thresholds) for part, learner in parts.items()}
-    if options.still:  # the rest is as its own card says
+        parts["test"] = trained.learner.on(test)
+    told = {part: _part_figures(each, trained.thresholds) for part, each in parts.items()}
+    if trained.recipe.still:  # the rest is as its own card says
         told = {
             part: {name: value for name, value in each.items() if FOUNDATIONS_TASK not in name}
             for part, each in told.items()
         }
-    kept = {name: best.look[name] for name in ("epoch", "loss", "score")}
-    return {part: {**(kept if part == "dev" else {}), **each} for part, each in told.items()}
+    look = trained.history.best_evaluation
+    told["dev"] = {**{name: look[name] for name in ("epoch", "loss", "score")}, **told["dev"]}
+    return told
 
 
-def _part_figures(learner: PairLearner, thresholds: Mapping[str, tuple[float, ...]]) -> Figures:
-    found: Figures = {}
-    aligned: dict[str, list[tuple[Lesson, Any]]] = {}
-    for row, own in _of(learner, TASK):
-        aligned.setdefault(row.group or TASK, []).append((row, own))
-    for group, rows in aligned.items():
+def _part_figures(
+    learner: ClassifierLearner, thresholds: Mapping[str, tuple[float, ...]]
+) -> dict[str, float]:
+    tasks: dict[str, Rows] = {}
+    for row, own in zip(learner.dev_examples, learner.dev_logits(), strict=True):
+        tasks.setdefault(row.task, []).append((row, own))
+    found: dict[str, float] = {}
+    groups: dict[str, Rows] = {}
+    for row, own in tasks.get(TASK, ()):
+        groups.setdefault(row.group or TASK, []).append((row, own))
+    for group, rows in groups.items():
         gold = np.array([row.label for row, _ in rows])
         chosen = np.array([own.argmax() for _, own in rows])
-        columns = np.arange(len(learner.slices.labels[TASK]))
+        columns = np.arange(len(learner.heads[TASK].labels))
         each = label_f1(gold[:, None] == columns, chosen[:, None] == columns)
         found[group] = float(each.mean())
         found[f"{group} accuracy"] = float((gold == chosen).mean())
-    rows = _of(learner, FOUNDATIONS_TASK)
-    if rows:
-        gold = np.array([row.values for row, _ in rows]) > 0
+    if rows := tasks.get(FOUNDATIONS_TASK, []):
+        held = np.array([row.values for row, _ in rows]) > 0
         taken = sigmoid(np.array([own for _, own in rows])) >= thresholds[FOUNDATIONS_TASK]
-        each = label_f1(gold, taken)
-        names = learner.slices.labels[FOUNDATIONS_TASK]
+        each = label_f1(held, taken)
+        names = learner.heads[FOUNDATIONS_TASK].labels
         found[FOUNDATIONS_TASK] = float(each.mean())
         found |= {f"foundations {name}": float(f1) for name, f1 in zip(names, each, strict=True)}
     for name in SCALES:
-        if rows := _of(learner, name):
+        if rows := tasks.get(name, []):
             told = measure_scale(
                 [row.values[0] for row, _ in rows], [float(own[0]) for _, own in rows]
             )
@@ -306,20 +309,11 @@ def _part_figures(learner: PairLearner, thresholds: Mapping[str, tuple[float, ..
     return found
 
 
-def _of(learner: PairLearner, task: str) -> list[tuple[Lesson, Any]]:
-    """Return the dev lessons of a task with their logits."""
-    own = [row for row in learner.dev_lessons if row.task == task]
-    if not own:
-        return []
-    logits = replace(learner, lessons=[], dev_lessons=own).dev_logits()
-    return list(zip(own, logits, strict=True))
-
-
-def _baselines(taught: Taught, part: str) -> dict[str, Any]:
+def _baselines(data: TrainingData, part: str) -> dict[str, Any]:
     """Return what foundations must beat on a part; nothing where they are not learnt."""
     rows = {
         name: [row for row in each if row.task == FOUNDATIONS_TASK and row.weight == 1.0]
-        for name, each in taught.parts.items()
+        for name, each in data.parts.items()
     }
     if not rows.get(part):
         return {}
@@ -327,9 +321,11 @@ def _baselines(taught: Taught, part: str) -> dict[str, Any]:
     return {"part": part, **asdict(found), "best": found.best}
 
 
-def _described(options: AttributeOptions) -> dict[str, Any]:
-    paths = {name: getattr(options, name) for name in ("data", "stories", "exchanges")}
-    told = {name: str(path) if path else None for name, path in paths.items()}
-    if options.from_file and options.data is None:
-        told["data"] = MIC_FILE
-    return {**asdict(options), **told, "start": [str(path) for path in options.start]}
+def _beside(baselines: Mapping[str, Any]) -> str:
+    if not baselines:
+        return ""
+    return (
+        f"\nFoundations without a model, macro-F1 on {baselines['part']}: commonest answer "
+        f"{baselines['majority']:.3f}, every label always {baselines['always']:.3f}, "
+        f"{baselines['words']} words a foundation {baselines['keywords']:.3f}.\n"
+    )

@@ -1,30 +1,39 @@
-"""Lessons for the experts of rules, by where they come from: the data at hand, or MIC.csv.
+"""Examples for the experts of rules, by where they come from: the data at hand, or MIC.csv.
 
 At hand: alignment from Moral Stories (norm-distance split) and SOCIAL-CHEM-101, foundations from
 SOCIAL-CHEM-101, split by situation. From MIC.csv: all four, on the file's own or an 80-10-10 split.
 Rules that are held out anywhere train nothing.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.io.documents import read_document
-from moralscope.models.classifiers.learning import Lesson
 from moralscope.models.store import data_file
+from moralscope.models.training.heads import Head
+from moralscope.models.training.records import TrainingExample
+from moralscope.models.training.trainer import TrainingData
 from moralscope.rules.alignment import TASK
-from moralscope.rules.attribute_lessons import (
-    FOUNDATIONS_TASK,
-    SCALES,
-    foundation_lessons,
-    known_foundations,
-    scale_lessons,
+from moralscope.rules.alignment_examples import (
+    alignment_dev,
+    alignment_examples,
+    annotated_examples,
 )
-from moralscope.rules.lessons import alignment_dev, alignment_lessons, annotated_lessons
-from moralscope.rules.reading import AnnotationFile, load_annotations
-from moralscope.rules.records import ALIGNMENTS, Annotation
+from moralscope.rules.attribute_examples import (
+    FOUNDATIONS_TASK,
+    LOSSES,
+    SCALES,
+    foundation_examples,
+    known_foundations,
+    scale_examples,
+)
+from moralscope.rules.generator_examples import Ruled, as_sentence
+from moralscope.rules.reading import AnnotationFile, load_annotations, source_warnings
+from moralscope.rules.records import ALIGNMENTS, Annotation, Exchange
 from moralscope.rules.splits import PARTS, split_annotations
 from moralscope.rules.stories_to_rules import (
     other_wordings,
@@ -32,11 +41,13 @@ from moralscope.rules.stories_to_rules import (
     story_matters,
     story_verbs,
 )
-from moralscope.rules.written import written_dev, written_exchanges, written_lessons
+from moralscope.rules.written import written_dev, written_examples, written_exchanges
 from moralscope.stories.data_files import load_stories
-from moralscope.stories.norms.reversal import reversals
+from moralscope.stories.norms.first_person import gender_of, own_act, own_phrase
+from moralscope.stories.norms.phrases import starts_with_gerund
+from moralscope.stories.norms.reversal import behaviour_of, reversals
 from moralscope.stories.splits import part_of
-from moralscope.stories.story import MoralStory
+from moralscope.stories.story import ORIENTATIONS, MoralStory
 
 SPLIT = "norm_distance"
 SOCIAL_FILES = ("social_chem/obligatory_sc101.csv", "social_chem/optional_sc101.csv")
@@ -44,20 +55,10 @@ WRITTEN_WEIGHT = 2.0  # few beside those that templates make, and nearer to what
 EXCHANGES = "exchanges"  # the group of a file of one's own that helps to choose
 
 
-@dataclass(frozen=True, slots=True)
-class Taught:
-    """Lessons by part, the labels of each task, and what went into them."""
-
-    parts: Mapping[str, Sequence[Lesson]]
-    labels: Mapping[str, tuple[str, ...]]
-    data: Sequence[str]
-    counts: Mapping[str, Any] = field(default_factory=dict)
-
-
-def lessons_at_hand(
+def examples_at_hand(
     tasks: Sequence[str], stories: Path | None, limit: int | None, turns: int, seed: int
-) -> Taught:
-    """Make lessons of alignment and foundations from Moral Stories and SOCIAL-CHEM-101.
+) -> TrainingData:
+    """Make examples of alignment and foundations from Moral Stories and SOCIAL-CHEM-101.
 
     `limit` takes only so many stories, and so many rules, of each part.
     """
@@ -70,30 +71,30 @@ def lessons_at_hand(
     rules["train"] = _apart(rules, told)
     rules = {part: each[:limit] for part, each in rules.items()}
     told = {part: each[:limit] for part, each in told.items()}
-    parts: dict[str, list[Lesson]] = {part: [] for part in PARTS}
-    labels: dict[str, tuple[str, ...]] = {}
+    parts: dict[str, list[TrainingExample]] = {part: [] for part in PARTS}
+    heads: dict[str, Head] = {}
     counts: dict[str, Any] = {"bad_rules": social.bad_rules}
     if TASK in tasks:
-        labels[TASK] = ALIGNMENTS
+        heads[TASK] = Head(ALIGNMENTS)
         counts |= _add_alignment(parts, told, rules, story_verbs(read), (turns, seed))
     if FOUNDATIONS_TASK in tasks:
-        labels[FOUNDATIONS_TASK] = known_foundations(rows)
-        names = labels[FOUNDATIONS_TASK]
-        parts["train"] += foundation_lessons(rules["train"], names, other_wordings, turns)
+        names = known_foundations(rows)
+        heads[FOUNDATIONS_TASK] = Head(names, LOSSES[FOUNDATIONS_TASK])
+        parts["train"] += foundation_examples(rules["train"], names, other_wordings, turns)
         for part in ("dev", "test"):
-            parts[part] += foundation_lessons(rules[part], names)
+            parts[part] += foundation_examples(rules[part], names)
     data = [*(["moral-stories", "written"] if TASK in tasks else []), "social-chem-101"]
-    return Taught(parts, labels, data, counts)
+    return TrainingData(parts, heads, names=data, counts=counts)
 
 
-def lessons_of_file(
+def examples_of_file(
     file: AnnotationFile, tasks: Sequence[str], limit: int | None, seed: int
-) -> Taught:
-    """Make lessons of the tasks that the annotations of a file have values for."""
+) -> TrainingData:
+    """Make examples of the tasks that the annotations of a file have values for."""
     split = split_annotations(file.annotations, seed=seed)
     rows = {part: split.of(file.annotations, part)[:limit] for part in PARTS}
-    parts: dict[str, list[Lesson]] = {part: [] for part in PARTS}
-    labels: dict[str, tuple[str, ...]] = {}
+    parts: dict[str, list[TrainingExample]] = {part: [] for part in PARTS}
+    heads: dict[str, Head] = {}
     for task in tasks:
         made = {part: _annotated(each, task, rows["train"]) for part, each in rows.items()}
         if not made["train"] or not made["dev"]:
@@ -106,23 +107,79 @@ def lessons_of_file(
                 f"{task} is {made['train'][0].values[0]:g} in every row of {file.source}",
                 "nothing can be learnt from it: 'moralscope rules stats' shows each value",
             )
-        labels[task] = _labels(task, rows["train"])
+        labels = {TASK: ALIGNMENTS, FOUNDATIONS_TASK: known_foundations(rows["train"])}
+        heads[task] = Head(labels.get(task, (task,)), LOSSES.get(task, "cross_entropy"))
         for part in PARTS:
             parts[part] += made[part]
     counts = {"official": split.official, "exchanges_in_two_parts": split.moved}
-    return Taught(parts, labels, [Path(file.source).name], counts)
+    warnings = [*source_warnings(file)]
+    return TrainingData(
+        parts, heads, names=[Path(file.source).name], counts=counts, warnings=warnings
+    )
 
 
-def exchange_lessons(path: Path) -> list[Lesson]:
+def exchange_examples(path: Path) -> list[TrainingExample]:
     """Read exchanges with a rule and its alignment (CSV as MIC.csv, or YAML) to choose by."""
     if path.suffix in (".yaml", ".yml"):
         rows = _yaml_rows(path)
     else:
         rows = list(load_annotations(path, kind="mic").annotations)
-    found = annotated_lessons(rows, EXCHANGES)
+    found = annotated_examples(rows, EXCHANGES)
     if not found:
         raise InputError(f"{path} has no exchange with an alignment", "give prompt, reply, rule, …")
     return found
+
+
+def ruled_at_hand(seed: int) -> dict[str, list[Ruled]]:
+    """Return SOCIAL-CHEM-101 and Moral Stories by part; no rule that is held out is in train."""
+    files = [load_annotations(path, kind="social-chem") for path in social_files()]
+    rows = [row for file in files for row in file.annotations]
+    split = split_annotations(rows, seed=seed)
+    stories = load_stories().stories
+    member, verbs = part_of(stories, SPLIT, "action"), story_verbs(stories)
+    found: dict[str, list[Ruled]] = {}
+    for part in PARTS:
+        told = [each for each in stories if member.get(each.id) == part]
+        ruled = (_of_situations(split.of(rows, part)), _of_stories(told, verbs), _of_norms(told))
+        found[part] = list(chain(*ruled))
+    held_out = {_plain(row.rule) for part in ("dev", "test") for row in found[part]}
+    found["train"] = [row for row in found["train"] if _plain(row.rule) not in held_out]
+    return found
+
+
+def _of_situations(rows: Iterable[Annotation]) -> Iterator[Ruled]:
+    """Yield each situation as a reply, and the action its rule judges, after the situation."""
+    for row in rows:
+        told = row.exchange.prompt
+        if starts_with_gerund(told):
+            told = f"I am {told[:1].lower()}{told[1:]}"
+        yield Ruled(row.rule, told=told, group="situations")
+        act = own_phrase(row.action) if row.action else None
+        if act is not None:
+            yield Ruled(row.rule, act, context=as_sentence(told), group="situations")
+
+
+def _of_stories(stories: Sequence[MoralStory], verbs: frozenset[str]) -> Iterator[Ruled]:
+    """Yield what was done in each story, in the first person where that is clear.
+
+    A moral action without its context is left out: nobody could tell which norm it keeps.
+    """
+    for story in stories:
+        context = " ".join(filter(None, (story.situation, story.intention)))
+        gender = gender_of((story.intention or "").split())
+        for orientation in ORIENTATIONS if context else ("immoral",):
+            act = story.action(orientation)
+            if act and story.norm:
+                yield Ruled(story.norm, own_act(act, verbs, gender), act, context, "stories")
+
+
+def _of_norms(stories: Iterable[MoralStory]) -> Iterator[Ruled]:
+    """Yield the behaviour that each norm judges, as something done, meant or asked about."""
+    for norm in dict.fromkeys(story.norm for story in stories if story.norm):
+        behaviour, _ = behaviour_of(norm) or ("", 0)
+        act = own_phrase(behaviour)
+        if act is not None:
+            yield Ruled(norm, act, group="norms")
 
 
 def social_files() -> list[Path]:
@@ -161,7 +218,7 @@ def _plain(text: str) -> str:
 
 
 def _add_alignment(
-    parts: dict[str, list[Lesson]],
+    parts: dict[str, list[TrainingExample]],
     told: Mapping[str, Sequence[MoralStory]],
     rules: Mapping[str, Sequence[Annotation]],
     verbs: frozenset[str],
@@ -170,14 +227,16 @@ def _add_alignment(
     turns, seed = drawn
     found = {part: story_matters(each, verbs) for part, each in told.items()}
     social = social_matters(rules["train"])
-    parts["train"] += alignment_lessons(found["train"].matters, turns=turns, seed=seed)
-    parts["train"] += alignment_lessons(social.matters, turns=turns, seed=seed, weight=0.7)
+    parts["train"] += alignment_examples(found["train"].matters, turns=turns, seed=seed)
+    parts["train"] += alignment_examples(social.matters, turns=turns, seed=seed, weight=0.7)
     for part in ("dev", "test"):
         parts[part] += alignment_dev(found[part].matters, seed)
     written = {
         part: [row for row in written_exchanges() if row.split == part] for part in ("train", "dev")
     }
-    parts["train"] += written_lessons(written["train"], reversals, weight=WRITTEN_WEIGHT, seed=seed)
+    parts["train"] += written_examples(
+        written["train"], reversals, weight=WRITTEN_WEIGHT, seed=seed
+    )
     parts["dev"] += written_dev(written["dev"])
     return {
         "written": {part: len(rows) for part, rows in written.items()},
@@ -188,23 +247,17 @@ def _add_alignment(
     }
 
 
-def _annotated(rows: Sequence[Annotation], task: str, train: Sequence[Annotation]) -> list[Lesson]:
+def _annotated(
+    rows: Sequence[Annotation], task: str, train: Sequence[Annotation]
+) -> list[TrainingExample]:
     if task == TASK:
-        return annotated_lessons(rows)
+        return annotated_examples(rows)
     if task == FOUNDATIONS_TASK:
-        return foundation_lessons(rows, known_foundations(train))
-    return scale_lessons(rows, task)
-
-
-def _labels(task: str, train: Sequence[Annotation]) -> tuple[str, ...]:
-    if task == TASK:
-        return ALIGNMENTS
-    return known_foundations(train) if task == FOUNDATIONS_TASK else (task,)
+        return foundation_examples(rows, known_foundations(train))
+    return scale_examples(rows, task)
 
 
 def _yaml_rows(path: Path) -> list[Annotation]:
-    from moralscope.rules.records import Exchange
-
     remedy = "write a list of prompt, reply, rule and alignment"
     rows = read_document(path, "", remedy, max_bytes=50_000_000).yaml_values()
     try:

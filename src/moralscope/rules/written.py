@@ -10,8 +10,8 @@ from dataclasses import replace
 from importlib import resources
 
 from moralscope.io.documents import Document
-from moralscope.models.classifiers.learning import Lesson
-from moralscope.rules.lessons import annotated_lessons
+from moralscope.models.training.records import TrainingExample
+from moralscope.rules.alignment_examples import annotated_examples
 from moralscope.rules.records import Annotation, Exchange
 from moralscope.rules.rulebook import shipped_rulebook
 
@@ -42,15 +42,15 @@ def written_exchanges() -> list[Annotation]:
     return found
 
 
-def written_lessons(
+def written_examples(
     rows: Sequence[Annotation], reversals: Reversals, *, weight: float, seed: int
-) -> list[Lesson]:
+) -> list[TrainingExample]:
     """Return lessons of the written exchanges: by their rule, some by its reversal or another's.
 
     Examples
     --------
     >>> row = Annotation(Exchange("Do you lie?", "Never."), "Don't lie.", "agree")
-    >>> told = written_lessons([row] * 9, lambda rule: ["Do lie."], weight=1.0, seed=0)
+    >>> told = written_examples([row] * 9, lambda rule: ["Do lie."], weight=1.0, seed=0)
     >>> sorted({(lesson.pair[0], lesson.label) for lesson in told})
     [('Do lie.', 0), ("Don't lie.", 1)]
     """
@@ -64,10 +64,10 @@ def written_lessons(
         other = rng.choice(rows).rule
         if rng.random() < _OTHER_SHARE and other != row.rule:
             told.append((replace(row, rule=other, alignment="neither"), weight / 2))
-    each = annotated_lessons([row for row, _ in told])
+    each = annotated_examples([row for row, _ in told])
     return [replace(one, weight=own) for one, (_, own) in zip(each, told, strict=True)]
 
 
-def written_dev(rows: Sequence[Annotation]) -> list[Lesson]:
+def written_dev(rows: Sequence[Annotation]) -> list[TrainingExample]:
     """Return the held-out exchanges as dev lessons of one group."""
-    return annotated_lessons(rows, WRITTEN)
+    return annotated_examples(rows, WRITTEN)

@@ -8,7 +8,6 @@ expert was trained on never count: where another split's part holds some, they a
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from moralscope.core.errors import InputError
@@ -26,52 +25,36 @@ from moralscope.stories.evaluation import (
     Mistake,
     PairedTest,
     Predictions,
-    Reversed,
-    Swapped,
     confusion,
     examine,
     measure,
     paired,
-    reads_norm,
-    reversed_norms,
-    swapped_norms,
     worst,
 )
 from moralscope.stories.experts import ExpertSet
-from moralscope.stories.norms.reversal import reverse_norm
+from moralscope.stories.norms.reversal import swap_norms
+from moralscope.stories.options import ALL, EvaluateOptions
 from moralscope.stories.paper import SPLITS, load_paper
-from moralscope.stories.shortcut import Shortcut, lexical_shortcut
+from moralscope.stories.sensitivity import (
+    Reversed,
+    Shortcut,
+    Swapped,
+    lexical_shortcut,
+    reads_norm,
+    reversed_wordings,
+    swapped_norms,
+)
 from moralscope.stories.splits import official_parts, part_of
 from moralscope.stories.story import MoralStory
-from moralscope.stories.swaps import swap_norms
 from moralscope.stories.tasks import ClassificationTask, classification_task, samples
 
-PARTS = ("test", "dev", "all")
-ALL = "all"
-WORDINGS = 3  # of a reversed norm
+PARTS = ("test", "dev", ALL)
 _F1 = "f1 is that of the positive class (moral, plausible), as in the paper's own code"
 _CONTEXT = (
     "situation, intention and consequences are there for 6,912 of the 12,000 published stories "
     "(those that are dev or test somewhere): figures with context count these only"
 )
 Report = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluateOptions:
-    """What is measured. No `tasks`: all that the experts have; no `splits`: all.
-
-    `part` is test, dev, or all (every story of the file, whatever its split).
-    """
-
-    tasks: Sequence[str] = ()
-    splits: Sequence[str] = ()
-    part: str = "test"
-    reversed: bool = True
-    shortcuts: bool = False
-    calibrate: bool = True
-    max_stories: int | None = None
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +267,7 @@ def _evaluate(
         swapped[1] if swapped else confusion(found),
         _calibration(experts, task, cell.dev, found),
         _against(against, examined, seed),
-        _reversed(examined, seed) if sensitivity else (),
+        reversed_wordings(examined, seed) if sensitivity else (),
         swapped[0] if swapped else None,
         _shortcut(cell, seed) if options.shortcuts else None,
         worst(found),
@@ -312,14 +295,6 @@ def _against(other: ExpertSet | None, examined: Examined, seed: int) -> PairedTe
         return None
     second = examine(other.expert(examined.task.name), examined.task, examined.stories)
     return paired(second.found, examined.found, seed=seed)
-
-
-def _reversed(examined: Examined, seed: int) -> list[Reversed]:
-    found = (
-        reversed_norms(examined, partial(reverse_norm, variant=at), variant=at, seed=seed)
-        for at in range(WORDINGS)
-    )
-    return [each for each in found if each]
 
 
 def _shortcut(cell: _Cell, seed: int) -> Shortcut | None:

@@ -1,12 +1,12 @@
-"""How well an expert does on a task: accuracy, F1, calibration, norm sensitivity, paired tests.
+"""How well an expert does on a task: accuracy, F1, calibration, paired tests.
 
 Samples of one story hang together (they share norm and context), so every interval is a bootstrap
 over stories, never over samples. Figures of the paper are binary: where an expert has a third label
 ("does not concern"), P(label 1) is p[1] / (p[0] + p[1]). Neither reads files nor trains.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,6 @@ THIRD = "does not concern"
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Report = Callable[[int, int], None]
-Reverse = Callable[[str], str | None]
 _BLOCK = 512
 
 
@@ -89,29 +88,6 @@ class PairedTest:
     only_second: int
     p: float
     difference: Interval
-
-
-@dataclass(frozen=True, slots=True)
-class Reversed:
-    """Accuracy with reversed norms and labels, beside the same samples as they were written.
-
-    `coverage` is the share of samples whose norm could be reversed in this wording.
-    """
-
-    variant: int
-    samples: int
-    coverage: float
-    accuracy: Interval
-    original: Interval
-
-
-@dataclass(frozen=True, slots=True)
-class Swapped:
-    """Share called "does not concern" under the norm of another story, and under its own."""
-
-    samples: int
-    rejected: Interval
-    rejected_own: Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,18 +186,6 @@ def paired(first: Predictions, second: Predictions, *, seed: int = 0) -> PairedT
     return PairedTest(len(first.samples), only_first, only_second, p, difference)
 
 
-def reads_norm(task: ClassificationTask) -> bool:
-    """Tell whether the label of a task hangs on its norm, so that a reversed norm turns it.
-
-    Examples
-    --------
-    >>> from moralscope.stories.tasks import classification_tasks
-    >>> [name for name, task in classification_tasks().items() if reads_norm(task)]
-    ['action+norm', 'action+context']
-    """
-    return THIRD in task.labels and "norm" in task.grounding
-
-
 @dataclass(frozen=True, slots=True)
 class Examined:
     """An expert on the samples of some stories: what reversed and swapped norms start from."""
@@ -241,42 +205,6 @@ def examine(
     """Ask an expert about every complete sample of the stories."""
     rows = list(samples(task, stories))
     return Examined(classifier, task, stories, predict(classifier, rows, report))
-
-
-def reversed_norms(
-    examined: Examined, reverse: Reverse, *, variant: int = 0, seed: int = 0
-) -> Reversed | None:
-    """Measure with reversed norms and labels; None when `reverse` can turn none of the norms."""
-    stories = [replace(s, norm=reverse(s.norm)) for s in examined.stories if s.norm]
-    places, turned = _changed(examined, stories)
-    if not places:
-        return None
-    flipped = [replace(sample, label=1 - sample.label) for sample in turned]
-    new = measure(predict(examined.classifier, flipped), seed=seed)
-    plain = measure(_chosen(examined.found, places), seed=seed)
-    share = len(places) / len(examined.found.samples)
-    return Reversed(variant, len(places), share, new.accuracy, plain.accuracy)
-
-
-def swapped_norms(
-    examined: Examined, norms: Mapping[str, str], *, seed: int = 0
-) -> tuple[Swapped, Confusion] | None:
-    """Measure under norms of other stories (by story ID): they do not concern the action.
-
-    The confusion holds the samples under their own norms and under the others'. None when no norm
-    of these stories is swapped.
-    """
-    stories = [replace(story, norm=norms.get(story.id)) for story in examined.stories]
-    places, turned = _changed(examined, stories)
-    if not places:
-        return None
-    third = examined.task.labels.index(THIRD)
-    own = _chosen(examined.found, places)
-    other = predict(examined.classifier, [replace(sample, label=third) for sample in turned])
-    rates = [
-        _share(part, part.probabilities.argmax(axis=1) == third, seed) for part in (other, own)
-    ]
-    return Swapped(len(places), *rates), confusion(own, other)
 
 
 def confusion(*parts: Predictions) -> Confusion:
@@ -313,19 +241,6 @@ def worst(found: Predictions, limit: int = 50) -> list[Mistake]:
     ]
 
 
-def _changed(examined: Examined, stories: Sequence[MoralStory]) -> tuple[list[int], list[Sample]]:
-    """Return the samples that changed stories still have, and their places among the originals."""
-    changed = {(s.id, s.target, s.label): s for s in samples(examined.task, stories)}
-    keys = [(s.id, s.target, s.label) for s in examined.found.samples]
-    places = [place for place, key in enumerate(keys) if key in changed]
-    return places, [changed[keys[place]] for place in places]
-
-
-def _chosen(found: Predictions, places: Sequence[int]) -> Predictions:
-    rows = [found.samples[place] for place in places]
-    return Predictions(found.labels, rows, found.probabilities[list(places)])
-
-
 def _by_story(found: Predictions) -> tuple[NDArray[np.int64], list[str]]:
     """Return each sample's story as a number, and the stories."""
     table = {sample.id: 0 for sample in found.samples}
@@ -338,7 +253,7 @@ def _sum_by(stories: NDArray[np.int64], values: NDArray[np.generic], count: int)
     return sums
 
 
-def _share(found: Predictions, flags: Flags, seed: int) -> Interval:
+def share_of(found: Predictions, flags: Flags, seed: int) -> Interval:
     stories, table = _by_story(found)
     counts = np.stack([_sum_by(stories, v, len(table)) for v in (flags, np.ones(len(flags)))])
     (figure,) = _bootstrap(counts, lambda drawn: drawn[:1] / drawn[1:], seed)

@@ -1,12 +1,12 @@
 """Generate texts for one task of the table and return a run record: a chain of a single step."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import RunRecord
 from moralscope.stories.chains import STRATEGIES, Recipe, Step
-from moralscope.stories.chains.run import ChainModels, ChainOptions, Report, run_recipe
+from moralscope.stories.chains.run import ChainModels, Report, run_recipe
+from moralscope.stories.options import ChainOptions, GenerateOptions
 from moralscope.stories.reading import StoryFile
 from moralscope.stories.story import MoralStory
 from moralscope.stories.tasks import generation_task, generation_tasks
@@ -35,12 +35,10 @@ def generate(
     (None, 1)
     """
     recipe = single_step(task)
-    given = options or ChainOptions()
-    if options is None:
-        given = replace(given, decoding=replace(given.decoding, count=1))
-    if given.decoding.strategy not in STRATEGIES:
+    given = options or GenerateOptions()
+    if given.sampling.strategy not in STRATEGIES:
         raise InputError(
-            f"there is no strategy '{given.decoding.strategy}'", f"known: {', '.join(STRATEGIES)}"
+            f"there is no strategy '{given.sampling.strategy}'", f"known: {', '.join(STRATEGIES)}"
         )
     return run_recipe("generate", recipe, stories, models, given, report)
 

@@ -1,14 +1,92 @@
-"""What Emelin et al. 2021 print about the data and its classifiers: Tables 1-3 and 7-10.
+"""What Emelin et al. 2021 print: of data and classifiers (Tables 1-3, 7-10, 13), and of generation.
 
-Tables about generation are elsewhere. Settings bear the names of the task table.
+Tables 4-6 (BLEU, ROUGE-L, diversity, people), 11, 12, 15-17 and 19 are about generation; Table 18
+is the task table (`tasks.py`). Settings bear the names of the task table.
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import TypeVar
+
+
+@dataclass(frozen=True, slots=True)
+class PaperText:
+    """One printed row: a setting (our `task`, or our `recipe`), and what it reached.
+
+    `people` holds [total, moral, immoral] by criterion, [total] for norms; empty in Tables 15-17.
+    """
+
+    table: int
+    setting: str
+    bleu: float
+    rouge_l: float
+    model: str = ""
+    task: str = ""
+    recipe: str = ""
+    diversity: float | None = None
+    people: Mapping[str, tuple[float, ...]] | None = None
+
+    @property
+    def name(self) -> str:
+        """The setting with its model."""
+        return f"{self.setting} ({self.model})" if self.model else self.setting
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationPaper:
+    """Every table about generation, and what the models were trained with."""
+
+    rows: tuple[PaperText, ...]
+    reference_diversity: float
+    rated: int
+    raters: int
+    hyper_parameters: Mapping[str, float]
+    sizes: Mapping[str, tuple[int, ...]]
+    components: Mapping[str, Mapping[str, str]]
+
+    def table(self, number: int) -> tuple[PaperText, ...]:
+        """Return the rows of one table in their order."""
+        return tuple(row for row in self.rows if row.table == number)
+
+    def beside(self, strategy: str) -> tuple[PaperText, ...]:
+        """Return the rows for a task or recipe of ours, best model first."""
+        return tuple(row for row in self.rows if strategy in (row.task, row.recipe))
+
+
+@cache
+def load_generation_paper() -> GenerationPaper:
+    """Return the printed figures.
+
+    Examples
+    --------
+    >>> paper = load_generation_paper()
+    >>> [(row.name, row.rouge_l) for row in paper.beside("action-ranking")]
+    [('CoE ranking', 29.23)]
+    >>> paper.table(4)[3].people["norm"]
+    (0.89, 0.92, 0.86)
+    """
+    text = resources.files("moralscope.stories").joinpath("data/paper_generation.toml")
+    data = tomllib.loads(text.read_text("utf-8"))
+    return GenerationPaper(
+        rows=tuple(_row(row) for row in data["rows"]),
+        reference_diversity=data["reference_diversity"],
+        rated=data["samples"]["rated"],
+        raters=data["samples"]["raters"],
+        hyper_parameters=data["hyper_parameters"],
+        sizes={task: tuple(counts) for task, counts in data["sizes"].items()},
+        components=data["components"],
+    )
+
+
+def _row(row: dict[str, object]) -> PaperText:
+    people = row.pop("people", None)
+    if isinstance(people, dict):
+        people = {criterion: tuple(values) for criterion, values in people.items()}
+    return PaperText(**row, people=people)  # type: ignore[arg-type]
+
 
 T = TypeVar("T")
 SPLITS = ("norm_distance", "lexical_bias", "minimal_pairs")
@@ -62,3 +140,16 @@ def load_paper() -> StoriesPaper:
 
 def _named(names: tuple[str, ...], values: list[T]) -> dict[str, T]:
     return dict(zip(names, values, strict=True))
+
+
+@cache
+def paper_topics() -> Mapping[str, Sequence[str]]:
+    """Return Table 13: five words a topic.
+
+    Examples
+    --------
+    >>> paper_topics()["commerce"][:2]
+    ['money', 'pay']
+    """
+    text = resources.files("moralscope.stories").joinpath("data/topics.toml").read_text("utf-8")
+    return tomllib.loads(text)

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
+from moralscope.core.options import chosen_options
 from moralscope.core.records import RunRecord
 from moralscope.stories.data_files import load_stories
 from moralscope.stories.norms.reversal import parse_norm, reversals
+from moralscope.stories.options import ReverseOptions
 
 UNREAD = "not read"
 _LISTED = 100  # norms that could not be read, in the record
@@ -28,14 +30,15 @@ class ReversedNorm:
 
 def reverse_norms(
     norms: Sequence[str] | None = None,
+    options: ReverseOptions | None = None,
     *,
     file: Path | None = None,
-    variants: int = 3,
-    seed: int = 0,
+    **given: Any,
 ) -> RunRecord:
     """Reverse norms, or those of a file of stories, in up to `variants` wordings each.
 
-    The seed is part of every record; nothing here is random.
+    `options` are `ReverseOptions`, or its fields as keywords. The seed is part of every record;
+    nothing here is random.
 
     Examples
     --------
@@ -43,6 +46,7 @@ def reverse_norms(
     >>> record.results[0].reversals, record.statistics["reversed"]
     (('Lying is right.',), 1)
     """
+    chosen = chosen_options(ReverseOptions, options, given)
     if norms and file:
         raise InputError("both norms and a file of stories were given", "give one of them")
     source = str(file) if file else "arguments" if norms else "MORALSCOPE_DATA"
@@ -50,15 +54,15 @@ def reverse_norms(
         norms = [story.norm for story in load_stories(file).stories if story.norm]
     if not norms:
         raise InputError(f"there is no norm in {source}", "give stories that have a norm")
-    rows = [_reverse(norm, variants) for norm in norms]
+    rows = [_reverse(norm, chosen.variants) for norm in norms]
     unread = [row.norm for row in rows if row.pattern == UNREAD]
     warnings = []
     if len(unread) > _LISTED:
         warnings.append(f"{len(unread) - _LISTED:,} more norms that were not read are not listed")
     return RunRecord(
         "stories reverse",
-        seed=seed,
-        config={"source": source, "variants": variants},
+        seed=chosen.seed,
+        config={"source": source, "variants": chosen.variants},
         models=[],
         results=rows,
         statistics=_statistics(rows) | {"unread": unread[:_LISTED]},

@@ -3,13 +3,13 @@
 A record is read in its plain form and checked; nothing is generated or scored here.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.core.records import ModelRef
+from moralscope.core.records import ModelRef, RunRecord
 from moralscope.io.files import read_run
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 from moralscope.stories.tasks import generation_tasks, path_row
@@ -178,3 +178,51 @@ def _cost(row: Mapping[str, Any]) -> tuple[float, int]:
             if isinstance(value, float | int) and isinstance(tokens, int) and tokens > 0:
                 return float(value), tokens
     return 0.0, 0
+
+
+def read_beside(paths: Sequence[Path]) -> list[dict[str, Any]]:
+    """Read what other runs chose; refused before any work is done."""
+    found = []
+    for path in paths:
+        plain = read_run(path)
+        config, rows = part_of_record(plain, "config", dict), part_of_record(plain, "results", list)
+        if not rows or part_of_record(plain, "job", str) not in ("chain", "generate"):
+            raise InputError(f"{path} is no run of a chain", "give records saved with --out")
+        choices = [
+            {key: row.get(key) for key in ("id", "target", "choice")}
+            for row in rows
+            if isinstance(row, dict)
+        ]
+        found.append({"name": str(config.get("recipe")), "file": str(path), "results": choices})
+    return found
+
+
+def set_beside(record: RunRecord, runs: Sequence[Mapping[str, Any]]) -> RunRecord:
+    """Put the choices of other runs on the same stories beside this one's, for the report."""
+    if not runs:
+        return record
+    wanted = {(row["id"], row["target"]) for row in record.results}
+    others = []
+    for run in runs:
+        kept = [row for row in run["results"] if (row["id"], row["target"]) in wanted]
+        if not kept:
+            raise InputError(
+                f"{run['file']} has no story of this run", "give runs on the same stories"
+            )
+        others.append({"name": run["name"], "results": kept})
+    return replace(record, statistics={**record.statistics, "beside": others})
+
+
+def find_path(record: RunRecord, story: str) -> list[Mapping[str, Any]]:
+    """Return the results of one story, or refuse with a name that is there."""
+    rows = [row for row in record.results if row["id"] == story]
+    if not rows:
+        first = record.results[0]["id"] if len(record.results) else "none"
+        raise InputError(f"there is no result for story '{story}'", f"the first one is '{first}'")
+    return rows
+
+
+def part_of_record(plain: Any, key: str, kind: Callable[[], Any]) -> Any:
+    """Return a part of a plain record, or an empty one where it is missing or something else."""
+    found = plain.get(key) if isinstance(plain, dict) else None
+    return found if isinstance(found, type(kind())) else kind()

@@ -1,20 +1,288 @@
-"""Describe a set of stories and return a run record: counts, lengths, topics, duplicates."""
+"""Describe a set of stories and return a run record: counts, lengths, topics, duplicates.
 
+Topics are latent Dirichlet allocation (Blei et al. 2003) as for Table 13: gensim's, k = 10, over
+the lemmas of each story without function words. First names are left out as well: with them,
+topics are about who is called Tom.
+"""
+
+import re
+import string
 from collections import Counter
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
+from moralscope.core.errors import InputError
+from moralscope.core.options import chosen_options
 from moralscope.core.records import RunRecord
-from moralscope.stories.paper import load_paper
+from moralscope.stats.text.words import function_words, lemma
+from moralscope.stories.options import StatsOptions
+from moralscope.stories.paper import load_paper, paper_topics
 from moralscope.stories.reading import KINDS, PARTS, SPLITS, StoryFile
-from moralscope.stories.statistics import categories, duplicates, frequent_norms
-from moralscope.stories.topics import TOPICS, find_topics, paper_topics
+from moralscope.stories.story import SENTENCES, MoralStory
+
+_WORD = re.compile("[a-z]+(?:['\u2019][a-z]+)?")
+_APOSTROPHE = re.compile("['\u2019]")
+_NEGATED = re.compile("n['\u2019]t$")
+
+
+def tokens(text: str) -> list[str]:
+    """Return what stands between spaces, without punctuation around it.
+
+    Means of these are those of Table 7, and distances over them those of Table 1.
+
+    Examples
+    --------
+    >>> tokens("It's rude to shout!")
+    ["It's", 'rude', 'to', 'shout']
+    """
+    return [word for part in text.split() if (word := part.strip(string.punctuation))]
+
+
+def content_lemmas(text: str) -> list[str]:
+    """Return the base forms of a text's words, without function words.
+
+    Contracted endings go ("Jo's", "she'll"), and so do negated auxiliaries ("doesn't").
+
+    Examples
+    --------
+    >>> content_lemmas("She doesn't pay her friend's bills.")
+    ['pay', 'friend', 'bill']
+    """
+    found = (
+        lemma(_APOSTROPHE.split(word)[0])
+        for word in _WORD.findall(text.lower())
+        if not _NEGATED.search(word)
+    )
+    return [word for word in found if len(word) > 1 and word not in function_words()]
+
+
+def split_lemmas(text: str) -> list[str]:
+    """Return the base forms that lexical bias counts: a contraction stays one word.
+
+    So "doesn't", which stands in immoral texts most of all, can be a biased word.
+
+    Examples
+    --------
+    >>> split_lemmas("She doesn't pay her friends' bills.")
+    ['doesnt', 'pay', 'friend', 'bill']
+    """
+    words = ("".join(filter(str.isalnum, part)) for part in text.lower().split())
+    return [lemma(word) for word in words if word and word not in function_words()]
+
+
+TOPICS = 10
+_WORDS = 5
+_PASSES = 10
+_RARE = 5  # words in fewer stories make no topic
+_NAME_SHARE = 0.8  # a word written large this often inside sentences is a name
+_CHUNK = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic's likeliest words, and the share of stories in which it weighs most.
+
+    `nearest` is the paper's topic that shares most of its words, `shared` how many of five.
+    """
+
+    words: tuple[str, ...]
+    share: float
+    nearest: str
+    shared: int
+
+
+def find_topics(
+    stories: Sequence[MoralStory], *, count: int = TOPICS, seed: int = 0
+) -> list[Topic]:
+    """Return the topics, most frequent first; the same stories and seed give the same topics."""
+    import numpy as np
+    from gensim.corpora import Dictionary
+    from gensim.models import LdaModel
+
+    names = _names(stories)
+    texts = [[word for word in story_lemmas(story) if word not in names] for story in stories]
+    dictionary = Dictionary(texts)
+    dictionary.filter_extremes(no_below=min(_RARE, max(1, len(texts) // 20)), no_above=1.0)
+    bags = [dictionary.doc2bow(text) for text in texts]
+    if not dictionary or not any(bags):
+        raise InputError("the stories share no words", "topics need more stories")
+    model = LdaModel(
+        bags,
+        num_topics=count,
+        id2word=dictionary,
+        passes=_PASSES,
+        chunksize=_CHUNK,
+        random_state=np.random.RandomState(seed),
+        alpha="auto",
+        eta="auto",
+        eval_every=None,
+    )
+    weights, _ = model.inference(bags)
+    dominant = Counter(np.asarray(weights).argmax(axis=1).tolist())
+    found = []
+    for place in range(count):
+        words = tuple(word for word, _ in model.show_topic(place, topn=_WORDS))
+        nearest, shared = _nearest(words)
+        found.append(Topic(words, dominant[place] / len(bags), nearest, shared))
+    return sorted(found, key=lambda topic: (-topic.share, topic.words))
+
+
+def story_lemmas(story: MoralStory) -> list[str]:
+    """Return the lemmas of every sentence that the story has, function words left out.
+
+    Examples
+    --------
+    >>> story_lemmas(MoralStory("1", "Be kind.", moral_action="Al pays his friends."))
+    ['kind', 'al', 'pay', 'friend']
+    """
+    sentences = (getattr(story, name) for name in SENTENCES)
+    return [word for text in sentences if text for word in content_lemmas(text)]
+
+
+def _names(stories: Sequence[MoralStory]) -> frozenset[str]:
+    """Return the words that are written large nearly always, as first names are."""
+    large, all_ = Counter[str](), Counter[str]()
+    for story in stories:
+        for name in SENTENCES:
+            for word in tokens(getattr(story, name) or ""):
+                key = word.lower().removesuffix("'s")
+                all_[key] += 1
+                large[key] += word[0].isupper()
+    return frozenset(word for word, n in large.items() if n >= _NAME_SHARE * all_[word])
+
+
+def _nearest(words: Sequence[str]) -> tuple[str, int]:
+    shared = {name: len(set(words) & set(row)) for name, row in paper_topics().items()}
+    best = max(shared, key=lambda name: shared[name])
+    return best, shared[best]
+
+
+_SHOWN = 10
+_NEGATION = re.compile(r"n['\u2019]t\b|\b(?:not|never|no|nobody|cannot)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """One of the seven sentences over all stories; `tokens` is its mean length in words.
+
+    `repeated` counts stories whose sentence, but for case and punctuation, another story has too.
+    """
+
+    name: str
+    present: int
+    missing: int
+    tokens: float | None
+    different: int
+    repeated: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A text and how many stories have it."""
+
+    text: str
+    stories: int
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicates:
+    """Stories that repeat another: all their sentences, or both actions, or a path twice."""
+
+    whole_stories: int
+    both_actions: int
+    same_action_twice: int
+
+
+def categories(stories: Sequence[MoralStory]) -> list[Category]:
+    """Return counts and mean lengths for each of the seven sentences (Table 7).
+
+    A token is what stands between spaces: so counted, the published norms and actions have the
+    paper's means to two digits.
+
+    Examples
+    --------
+    >>> categories([MoralStory("1", "Be kind."), MoralStory("2")])[0]
+    Category(name='norm', present=1, missing=1, tokens=2.0, different=1, repeated=0)
+    """
+    found = []
+    for name in SENTENCES:
+        texts = [text for story in stories if (text := getattr(story, name))]
+        counts = Counter(plain(text) for text in texts)
+        found.append(
+            Category(
+                name,
+                len(texts),
+                len(stories) - len(texts),
+                fmean(len(tokens(text)) for text in texts) if texts else None,
+                len(counts),
+                sum(count for count in counts.values() if count > 1),
+            )
+        )
+    return found
+
+
+def frequent_norms(stories: Sequence[MoralStory], shown: int = _SHOWN) -> list[Repeated]:
+    """Return the norms that most stories have, each as it is first written.
+
+    Norms count as one when they have the same content words and the same negation: in the
+    published stories no two norms are the same to the letter.
+
+    Examples
+    --------
+    >>> texts = ["It's rude to lie.", "Lying is rude.", "It isn't rude to lie."]
+    >>> stories = [MoralStory(str(n), text) for n, text in enumerate(texts)]
+    >>> frequent_norms(stories)[0]
+    Repeated(text="It's rude to lie.", stories=2)
+    """
+    written: dict[object, str] = {}
+    counts = Counter[object]()
+    for story in stories:
+        if story.norm:
+            negated = bool(_NEGATION.search(story.norm))
+            key = (frozenset(content_lemmas(story.norm)) or plain(story.norm), negated)
+            written.setdefault(key, story.norm)
+            counts[key] += 1
+    ranked = sorted(counts, key=lambda key: (-counts[key], written[key]))
+    return [Repeated(written[key], counts[key]) for key in ranked[:shown]]
+
+
+def duplicates(stories: Sequence[MoralStory]) -> Duplicates:
+    """Count stories that say what another says, and stories whose two actions are the same."""
+    whole = Counter(
+        tuple(plain(getattr(story, name) or "") for name in SENTENCES) for story in stories
+    )
+    actions = Counter(
+        (plain(story.moral_action), plain(story.immoral_action))
+        for story in stories
+        if story.moral_action and story.immoral_action
+    )
+    return Duplicates(
+        sum(count - 1 for count in whole.values()),
+        sum(count - 1 for count in actions.values()),
+        sum(count for pair, count in actions.items() if pair[0] == pair[1]),
+    )
+
+
+def plain(text: str) -> str:
+    """Return a text without case, punctuation around words and extra spaces.
+
+    Examples
+    --------
+    >>> plain("Be  kind!")
+    'be kind'
+    """
+    return " ".join(tokens(text.lower()))
+
 
 TOKENS = "what stands between spaces (the paper's norms and actions have its means so counted)"
 
 
-def stories_stats(file: StoryFile, *, topics: int = TOPICS, seed: int = 0) -> RunRecord:
+def stories_stats(file: StoryFile, options: StatsOptions | None = None, **given: Any) -> RunRecord:
     """Count, measure and group the stories (Tables 7 and 13 beside the paper's).
+
+    `options` are `StatsOptions`, or its fields as keywords.
 
     Examples
     --------
@@ -23,11 +291,12 @@ def stories_stats(file: StoryFile, *, topics: int = TOPICS, seed: int = 0) -> Ru
     >>> stories_stats(StoryFile("mine", stories), topics=0).results[0]["repeated"]
     2
     """
-    stories, printed = file.stories, load_paper().table7
-    found = find_topics(stories, count=topics, seed=seed) if topics else []
+    chosen = chosen_options(StatsOptions, options, given)
+    stories, printed, topics = file.stories, load_paper().table7, chosen.topics
+    found = find_topics(stories, count=topics, seed=chosen.seed) if topics else []
     return RunRecord(
         "stories stats",
-        seed=seed,
+        seed=chosen.seed,
         config={"source": file.source, "topics": topics, "token": TOKENS},
         models=[],
         results=[{**asdict(row), "paper": printed[row.name]} for row in categories(stories)],

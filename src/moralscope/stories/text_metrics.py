@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from moralscope.core.errors import InputError
+from moralscope.core.options import chosen_options
 from moralscope.core.records import RunRecord, SampleInterval
 from moralscope.stats.text import (
     DISTINCT_SIGNATURE,
@@ -33,7 +34,8 @@ from moralscope.stats.text import (
     words,
 )
 from moralscope.stories.experts import ExpertSet
-from moralscope.stories.paper_generation import PaperText, load_generation_paper
+from moralscope.stories.options import MetricsOptions
+from moralscope.stories.paper import PaperText, load_generation_paper
 from moralscope.stories.saved_texts import TextItem, TextRun, read_texts
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 from moralscope.stories.tasks import ClassificationTask, classification_task
@@ -61,10 +63,10 @@ class TextScores:
 def score_texts(
     paths: Sequence[Path],
     stories: Sequence[MoralStory] | None = None,
+    options: MetricsOptions | None = None,
     *,
     judge: ExpertSet | None = None,
-    stem: bool = True,
-    seed: int = 0,
+    **given: Any,
 ) -> RunRecord:
     """Measure the texts of saved runs and compare the runs on the stories they share.
 
@@ -76,11 +78,11 @@ def score_texts(
         Where references and context come from; by default the records' own copies.
     judge
         Experts of another base and seed than those that ranked; refused if they ranked.
-    stem
-        Whether ROUGE compares stems (Porter), as in the paper.
-    seed
-        Seeds every interval and test.
+    options
+        `MetricsOptions`, or its fields as keywords: stem, seed.
     """
+    chosen = chosen_options(MetricsOptions, options, given)
+    stem, seed = chosen.stem, chosen.seed
     read = read_texts(paths, stories)
     runs = [_with_references(run) for run in read]
     notes = [*_notes(read, runs), *check_judge(judge, runs)]

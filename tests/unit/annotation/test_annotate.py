@@ -23,8 +23,7 @@ from moralscope.axes.ratings import read_ratings
 from moralscope.core.errors import InputError, MissingExtra
 from moralscope.rules.reading import read_annotations
 from moralscope.rules.show import RuleSearch
-from moralscope.stories.people import StrategyOutput, write_pack
-from moralscope.stories.people_pack import read_people
+from moralscope.stories.people import StrategyOutput, read_people, write_pack
 from moralscope.stories.reading import read_stories
 
 from ...contracts.databases import joined, new_id

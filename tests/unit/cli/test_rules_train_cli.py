@@ -34,8 +34,8 @@ def test_attributes_of_a_rule_as_json():
     [
         (["attributes"], "give FILE"),
         (["attributes", "rows.csv", "--rule", "Be kind."], "not both"),
-        (["train", "generator", "--to", "x", "--grid"], "--grid is not for"),
-        (["train", "alignment", "--to", "x", "--paper"], "--paper is not for"),
+        (["train", "generator", "--to", "x", "--set", "grid.epochs=1,2"], "grid is for"),
+        (["train", "alignment", "--to", "x", "--recipe", "paper-generator"], "is not for"),
     ],
 )
 def test_options_that_do_not_go_together(words, problem, capsys):

@@ -180,9 +180,9 @@ def test_a_recipe_of_ones_own(run, file, tmp_path):
     [
         (("action-rankin",), "did you mean 'action-ranking'"),
         (("action-ranking", "--target", "good"), "there is no target 'good'"),
-        (("action-ranking", "--p", "0"), "--p 0.0"),
-        (("action-ranking", "--temperature", "0"), "--temperature 0.0"),
-        (("action-ranking", "--count", "0"), "--count"),
+        (("action-ranking", "--p", "0"), "p is 0.0"),
+        (("action-ranking", "--temperature", "0"), "temperature is 0.0"),
+        (("action-ranking", "--count", "0"), "count is 0; give 1 to 1,000"),
         (("action-ranking", "--show", "z"), "there is no story 'z'; the first one is 'a'"),
         (("action-ranking", "--experts", "mpnt"), "there are no experts 'mpnt'"),
         (("action-ranking", "--part", "test"), "membership"),
@@ -223,4 +223,4 @@ def test_what_cannot_be_generated_is_one_line(one_line, file):
     words = ("stories", "generate", "--stories", file, "-g", "scripted")
     assert "rewrites drafts" in one_line(*words, draft)
     assert "did you mean 'norm|actions'" in one_line(*words, "norm|action")
-    assert "there is no strategy 'best'" in one_line(*words, "norm|actions", "--decode", "best")
+    assert "strategy is 'best'" in one_line(*words, "norm|actions", "--decode", "best")

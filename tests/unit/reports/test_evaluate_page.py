@@ -7,7 +7,8 @@ from moralscope.core.records import to_plain
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.reports import report_html
 from moralscope.reports.build import build_page
-from moralscope.stories.evaluate import EvaluateOptions, evaluate
+from moralscope.stories.evaluate import evaluate
+from moralscope.stories.options import EvaluateOptions
 from moralscope.stories.story import MoralStory
 from moralscope.stories.tasks import classification_task
 

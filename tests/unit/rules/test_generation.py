@@ -10,8 +10,7 @@ from moralscope.rules.attributes import Attributes
 from moralscope.rules.auditor import Auditor
 from moralscope.rules.options import GenerateOptions
 from moralscope.rules.records import Exchange, RuleOfThumb
-from moralscope.rules.rule_lessons import MARKERS
-from moralscope.rules.rule_writer import DECODINGS, RuleWriter
+from moralscope.rules.rule_writer import DECODINGS, MARKERS, RuleWriter
 from moralscope.rules.verdict import Thresholds
 
 from .scripted_audit import RULES, Shelf, Table

@@ -26,8 +26,7 @@ from moralscope.rules.generate import (
 )
 from moralscope.rules.reading import load_annotations
 from moralscope.rules.records import Exchange, RuleOfThumb
-from moralscope.rules.rule_lessons import rule_prompt
-from moralscope.rules.rule_writer import RuleWriter
+from moralscope.rules.rule_writer import RuleWriter, rule_prompt
 
 KNOWN = [RuleOfThumb("You should not hit a dog.", ("care",), 4.0, 5.0, id="dog")]
 ASKED = [Exchange(f"Thing {n}?", f"I did thing {n} twice.") for n in range(12)]

@@ -9,9 +9,10 @@ from safetensors.numpy import load_file
 
 from moralscope.core.errors import InputError
 from moralscope.models.classifiers.saved import read_settings
+from moralscope.models.training.recipe import load_recipe
 from moralscope.rules.attributes import attributes, prepare_attributes, rule_queries
-from moralscope.rules.train import AttributeOptions, train_attributes
-from moralscope.rules.training_data import exchange_lessons, lessons_at_hand
+from moralscope.rules.train import AttributeSource, RulesRecipe, train_rules
+from moralscope.rules.training_data import examples_at_hand, exchange_examples
 from moralscope.stories.experts import prepare_experts
 
 from ...contracts.expert_makers import tiny_bert
@@ -80,9 +81,20 @@ def mic(tmp_path):
     return write(tmp_path / "MIC.csv", MIC, rows)
 
 
+FLAGS = ("data", "exchanges", "stories", "start", "limit", "test", "seed")
+
+
 def options(base, task="attributes", **given):
-    schedule = {"epochs": 1, "batch_size": 32, **given.pop("schedule", {})}
-    return AttributeOptions(**{"task": task, "base": str(base), **given, "schedule": schedule})
+    """Return keywords of `train_rules`: what has no flag of its own becomes a setting."""
+    flags = {name: given.pop(name) for name in FLAGS if name in given}
+    adapter = {"weights": "adapter"} if "rank" in given else {}
+    settings = {"epochs": 1, "batch_size": 32, **adapter, **given}
+    told = tuple(f"{name}={value}" for name, value in settings.items())
+    return {"task": task, "base": str(base), **flags, "settings": told}
+
+
+def train(given, out):
+    return train_rules(to=out, **given)
 
 
 def test_at_hand_alignment_and_foundations_go_into_one_adapter(tmp_path, base, data):
@@ -93,7 +105,7 @@ def test_at_hand_alignment_and_foundations_go_into_one_adapter(tmp_path, base, d
     ]
     own.write_text(json.dumps(rows))
     out = tmp_path / "x"
-    record = train_attributes(options(base, rank=4, test=True, exchanges=own), out)
+    record = train(options(base, rank=4, test=True, exchanges=own), out)
     figures = record.statistics["figures"]
     wanted = {"alignment", "alignment reversed", "alignment stances", "foundations", "exchanges"}
     assert wanted <= set(figures["dev"])
@@ -118,9 +130,9 @@ def test_at_hand_alignment_and_foundations_go_into_one_adapter(tmp_path, base, d
 def test_no_epochs_give_the_mean_of_what_is_started_from(tmp_path, base, data):
     first, second, out = (tmp_path / name for name in ("first", "second", "mean"))
     for seed, folder in enumerate((first, second)):
-        train_attributes(options(base, "foundations", rank=4, seed=seed), folder)
-    still = {"rank": 4, "start": (first, second), "schedule": {"epochs": 0}}
-    record = train_attributes(options(base, "foundations", **still), out)
+        train(options(base, "foundations", rank=4, seed=seed), folder)
+    still = {"rank": 4, "start": (first, second), "epochs": 0}
+    record = train(options(base, "foundations", **still), out)
     one, other, mean = (
         load_file(folder / "adapter_model.safetensors") for folder in (first, second, out)
     )
@@ -128,13 +140,13 @@ def test_no_epochs_give_the_mean_of_what_is_started_from(tmp_path, base, data):
         wanted = (one[name].astype("f4") + other[name].astype("f4")) / 2
         np.testing.assert_allclose(value.astype("f4"), wanted, atol=2e-3)
     assert record.statistics["thresholds"] == read_settings(first).thresholds
-    assert "--epochs 0" in (out / "README.md").read_text()
+    assert "--set epochs=0" in (out / "README.md").read_text()
     with pytest.raises(InputError, match="nothing is learnt"):
-        train_attributes(options(base, schedule={"epochs": 0}), tmp_path / "none")
+        train(options(base, epochs=0), tmp_path / "none")
 
 
 def test_held_out_rules_train_nothing(data):
-    taught = lessons_at_hand(("alignment", "foundations"), None, None, 2, 0)
+    taught = examples_at_hand(("alignment", "foundations"), None, None, 2, 0)
     held = {
         row.pair[1] for part in ("dev", "test") for row in taught.parts[part] if not row.pair[0]
     }
@@ -151,7 +163,7 @@ def test_held_out_rules_train_nothing(data):
     [("severity", "severity r"), ("consensus", "consensus mse"), ("foundations", "foundations")],
 )
 def test_annotations_train_every_attribute(tmp_path, base, mic, task, figure):
-    record = train_attributes(options(base, task, data=mic, rank=4, test=True), tmp_path / "x")
+    record = train(options(base, task, data=mic, rank=4, test=True), tmp_path / "x")
     assert figure in record.statistics["figures"]["test"]
     row = attributes(
         rule_queries(["Don't lie."]), models=prepare_attributes(str(tmp_path / "x"))
@@ -165,25 +177,25 @@ def test_annotations_train_every_attribute(tmp_path, base, mic, task, figure):
 
 
 def test_annotations_bring_the_paper_s_settings(base, mic):
-    found = AttributeOptions(data=mic, grid=True)
+    found = load_recipe(RulesRecipe, "mic-grid")
     assert found.adapter is None
-    assert found.tasks == (
+    assert tuple(AttributeSource("attributes", mic).data(found).heads) == (
         "alignment",
         "foundations",
         "severity",
         "consensus",
     )
-    rates = [(one.learning_rate, one.batch_size, one.epochs) for one in found.schedules]
+    rates = [(one.learning_rate, one.batch_size, one.epochs) for one in found.points]
     assert rates == [(2e-5, 16, 8), (3e-5, 16, 8), (5e-5, 16, 8)]
-    assert {one.adam_epsilon for one in found.schedules} == {1e-8}
+    assert {one.adam_epsilon for one in found.points} == {1e-8}
 
 
 def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(tmp_path, base, mic, monkeypatch):
-    from moralscope.models.classifiers import making
+    from moralscope.models.training import classifier
 
-    wanted = options(base, "severity", data=mic, rank=4, schedule={"epochs": 3, "patience": 9})
-    whole = train_attributes(wanted, tmp_path / "whole")
-    real = making.train
+    wanted = options(base, "severity", data=mic, rank=4, epochs=3, patience=9)
+    whole = train(wanted, tmp_path / "whole")
+    real = classifier.train
 
     def stopped(learner, schedule, checkpoint, report):
         def stop(moment):
@@ -192,11 +204,11 @@ def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(tmp_path, base, mic, 
 
         return real(learner, schedule, checkpoint, stop)
 
-    monkeypatch.setattr(making, "train", stopped)
+    monkeypatch.setattr(classifier, "train", stopped)
     with pytest.raises(KeyboardInterrupt):
-        train_attributes(wanted, tmp_path / "cut")
-    monkeypatch.setattr(making, "train", real)
-    again = train_attributes(wanted, tmp_path / "cut")
+        train(wanted, tmp_path / "cut")
+    monkeypatch.setattr(classifier, "train", real)
+    again = train(wanted, tmp_path / "cut")
     assert whole.results == again.results
     one, other = (tmp_path / name / "adapter_model.safetensors" for name in ("whole", "cut"))
     assert one.read_bytes() == other.read_bytes()
@@ -206,36 +218,36 @@ def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(tmp_path, base, mic, 
     ("given", "problem"),
     [
         ({"task": "severitie"}, "no attribute"),
-        ({"schedule": {"learning_rate": 0.0}}, "learning rate"),
+        ({"learning_rate": 0.0}, "learning rate"),
         ({"task": "foundations", "exchanges": "x.yaml"}, "for alignment"),
     ],
 )
 def test_what_cannot_be_is_refused_before_any_work(tmp_path, base, given, problem):
     with pytest.raises(InputError, match=problem):
-        train_attributes(options(base, **given), tmp_path / "x")
+        train(options(base, **given), tmp_path / "x")
     assert not (tmp_path / "x").exists()
 
 
 def test_annotations_do_not_go_with_stories(tmp_path, base, mic):
     with pytest.raises(InputError, match="data at hand"):
-        train_attributes(options(base, data=mic, stories=mic), tmp_path / "x")
+        train(options(base, data=mic, stories=mic), tmp_path / "x")
 
 
 def test_severity_without_annotations_says_whom_to_ask(tmp_path, base, data):
     with pytest.raises(InputError, match="no annotations"):
-        train_attributes(options(base, "severity"), tmp_path / "x")
+        train(options(base, "severity"), tmp_path / "x")
 
 
 def test_a_scale_that_never_varies_cannot_be_learnt(tmp_path, base, data):
     social = data / "social_chem/obligatory_sc101.csv"
     with pytest.raises(InputError, match="consensus is 5 in every row"):
-        train_attributes(options(base, "consensus", data=social), tmp_path / "x")
+        train(options(base, "consensus", data=social), tmp_path / "x")
 
 
 def test_an_attribute_that_the_file_lacks_is_named(tmp_path, base, data):
     social = data / "social_chem/obligatory_sc101.csv"
     with pytest.raises(InputError, match="no severity"):
-        train_attributes(options(base, "severity", data=social), tmp_path / "x")
+        train(options(base, "severity", data=social), tmp_path / "x")
 
 
 @pytest.mark.parametrize("text", ["a: b", "- {prompt: x}", "- [", "[]"])
@@ -243,12 +255,12 @@ def test_exchanges_that_cannot_be_read(tmp_path, text):
     path = tmp_path / "own.yaml"
     path.write_text(text)
     with pytest.raises(InputError):
-        exchange_lessons(path)
+        exchange_examples(path)
 
 
 def test_the_same_command_makes_the_same_experts(tmp_path, base, data):
     for name in ("one", "two"):
-        train_attributes(options(base, "alignment", rank=4, limit=4), tmp_path / name)
+        train(options(base, "alignment", rank=4, limit=4), tmp_path / name)
     one, two = (tmp_path / name / "adapter_model.safetensors" for name in ("one", "two"))
     assert one.read_bytes() == two.read_bytes()
     assert not list((tmp_path / "one").glob("*training*"))

@@ -9,15 +9,20 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import Decoding
 from moralscope.models.language import load_generator
 from moralscope.models.store import data_file
-from moralscope.rules import train_generator as job
+from moralscope.models.training import trainer
+from moralscope.rules import training_data
 from moralscope.rules.records import Exchange
-from moralscope.rules.rule_lessons import MARKERS, rule_prompt
-from moralscope.rules.train_generator import RuleTrainOptions, train_generator
+from moralscope.rules.rule_writer import MARKERS, rule_prompt
+from moralscope.rules.train import train_rules
 from moralscope.rules.training_data import SOCIAL_FILES
 
 from ...contracts.generator_makers import tiny_llama, tiny_seq2seq
 
-QUICK = {"epochs": 1, "batch_size": 8}
+QUICK = ("epochs=1", "batch_size=8")
+
+
+def train(out, *settings, **given):
+    return train_rules(task="generator", to=out, settings=settings, **given)
 
 
 @pytest.fixture
@@ -35,27 +40,26 @@ def asked(monkeypatch):
     """Stop before training and keep what would be trained."""
     found = {}
 
-    def stop(making, lessons, dev, *_):
-        found.update(making=making, lessons=lessons, dev=dev)
+    def stop(training, base, markers, examples, *_):
+        found.update(training=training, lessons=examples[0], dev=examples[1])
         raise InputError("stopped", "here")
 
-    monkeypatch.setattr(job, "make_generator", stop)
+    monkeypatch.setattr(trainer, "train_generator", stop)
 
-    def ask(options, folder):
+    def ask(folder, *settings, **given):
         with pytest.raises(InputError, match="stopped"):
-            train_generator(options, folder)
+            train(folder, *settings, **given)
         return found
 
     return ask
 
 
 @pytest.mark.parametrize("make", [tiny_llama, tiny_seq2seq])
-def test_a_base_learns_exchanges_and_writes_rules(make, mic, tmp_path, monkeypatch):
-    monkeypatch.setattr(job, "MAX_OUTPUT", 12)
+def test_a_base_learns_exchanges_and_writes_rules(make, mic, tmp_path):
     base = make(tmp_path / "base")
-    columns = {"prompt": "Q"}
-    options = RuleTrainOptions(mic, columns, str(base), rank=2, schedule=QUICK)
-    record = train_generator(options, tmp_path / "mine")
+    settings = (*QUICK, "rank=2", "max_output=12")
+    given = {"data": mic, "columns": "prompt=Q", "base": str(base)}
+    record = train(tmp_path / "mine", *settings, **given)
     (look,) = record.results
     assert look["score"] == look["exchanges BLEU"]
     assert record.statistics["lessons"] == {"exchanges": 24}
@@ -63,8 +67,9 @@ def test_a_base_learns_exchanges_and_writes_rules(make, mic, tmp_path, monkeypat
     assert (card["tasks"], card["markers"]) == (["rule"], list(MARKERS))
     assert card["card"]["data"] == ["annotated exchanges of MIC.csv"]
     assert card["card"]["command"] == (
-        "moralscope rules train generator --base base --data MIC.csv --columns prompt=Q --rank 2 "
-        "--epochs 1 --learning-rate 0.001 --batch 8 --max-length 256 --patience 3 --seed 0"
+        "moralscope rules train generator --base base --data MIC.csv --columns prompt=Q "
+        "--recipe generator --set epochs=1 --set batch_size=8 --set rank=2 --set max_output=12 "
+        "--seed 0"
     )
     assert card["card"]["command"] in (tmp_path / "mine" / "README.md").read_text()
     assert str(tmp_path) not in (tmp_path / "mine" / "README.md").read_text()
@@ -74,11 +79,10 @@ def test_a_base_learns_exchanges_and_writes_rules(make, mic, tmp_path, monkeypat
     assert one.log_probabilities
 
 
-def test_every_weight_is_trained_and_saved_whole_where_asked(mic, tmp_path, monkeypatch):
-    monkeypatch.setattr(job, "MAX_OUTPUT", 6)
+def test_every_weight_is_trained_and_saved_whole_where_asked(mic, tmp_path):
     base = tiny_llama(tmp_path / "base")
-    options = RuleTrainOptions(data=mic, base=str(base), rank=None, schedule=QUICK)
-    train_generator(options, tmp_path / "mine")
+    settings = (*QUICK, "weights=all", "max_output=6")
+    train(tmp_path / "mine", *settings, data=mic, base=str(base))
     assert (tmp_path / "mine" / "model.safetensors").is_file()
     writer = load_generator(str(tmp_path / "mine"))
     ids = writer._ids([rule_prompt(Exchange("a", "b"))], 5)[0]
@@ -87,28 +91,26 @@ def test_every_weight_is_trained_and_saved_whole_where_asked(mic, tmp_path, monk
 
 def test_paper_means_section_5_1(mic, tmp_path, asked):
     base = str(tiny_llama(tmp_path / "base"))
-    found = asked(RuleTrainOptions(data=mic, base=base, paper=True), tmp_path / "mine")
-    making = found["making"]
-    schedule = making.schedule
+    found = asked(tmp_path / "mine", data=mic, base=base, recipe="paper-generator")
+    making = schedule = found["training"]
     assert (schedule.epochs, schedule.learning_rate, schedule.batch_size) == (5, 3e-5, 16)
-    assert (making.adapter, making.whole, making.overlap) == (None, True, "BLEU")
+    assert (making.adapter, making.learn_prompt, making.overlap) == (None, True, "BLEU")
     assert {row.prompt for row in found["lessons"]}.isdisjoint(row.prompt for row in found["dev"])
 
 
 def test_rule_only_and_limit_are_passed_on(mic, tmp_path, asked):
     base = str(tiny_llama(tmp_path / "base"))
-    options = RuleTrainOptions(data=mic, base=base, rule_only=True, limit=5)
-    found = asked(options, tmp_path / "mine")
-    assert (found["making"].whole, len(found["lessons"])) == (False, 5)
+    found = asked(tmp_path / "mine", "learn_prompt=false", data=mic, base=base, limit=5)
+    assert (found["training"].learn_prompt, len(found["lessons"])) == (False, 5)
 
 
 def test_other_columns_are_named(tmp_path, asked):
     path = tmp_path / "mine.csv"
     rows = [f"q{n},a{n},It is bad to do {n}." for n in range(30)]
     path.write_text("\n".join(["question,answer,rule", *rows]))
-    columns = {"prompt": "question", "reply": "answer", "rule": "rule"}
+    columns = "prompt=question,reply=answer,rule=rule"
     base = str(tiny_llama(tmp_path / "base"))
-    found = asked(RuleTrainOptions(data=path, columns=columns, base=base), tmp_path / "out")
+    found = asked(tmp_path / "out", data=path, columns=columns, base=base)
     assert found["dev"][0].target.startswith("It is bad to do ")
 
 
@@ -148,7 +150,7 @@ def data(tmp_path, monkeypatch):
 
 
 def test_without_a_file_the_data_at_hand_becomes_exchanges(data, tmp_path, asked):
-    found = asked(RuleTrainOptions(base=str(tiny_llama(tmp_path / "base"))), tmp_path / "mine")
+    found = asked(tmp_path / "mine", base=str(tiny_llama(tmp_path / "base")))
     lessons = found["lessons"]
     assert {row.group for row in lessons} == {"situations", "stories", "norms"}
     assert all(row.prompt.count(MARKERS[2]) == 1 for row in lessons)
@@ -161,7 +163,7 @@ def test_without_a_file_the_data_at_hand_becomes_exchanges(data, tmp_path, asked
 
 
 def test_no_rule_that_is_held_out_is_learnt(data, tmp_path, asked):
-    found = asked(RuleTrainOptions(base=str(tiny_llama(tmp_path / "base"))), tmp_path / "mine")
+    found = asked(tmp_path / "mine", base=str(tiny_llama(tmp_path / "base")))
     learnt = {row.target for row in found["lessons"]}
     assert "It's wrong to hide key 5." in learnt
     assert "It's wrong to hide key 13." not in learnt  # story 3 of train has a norm of dev
@@ -169,16 +171,12 @@ def test_no_rule_that_is_held_out_is_learnt(data, tmp_path, asked):
 
 
 @pytest.mark.parametrize(
-    ("options", "line"),
-    [
-        (RuleTrainOptions(), "social_chem"),
-        (RuleTrainOptions(schedule={"learning_rate": 0.0}), "learning rate"),
-    ],
+    ("settings", "line"), [((), "social_chem"), (("learning_rate=0.0",), "learning rate")]
 )
-def test_what_cannot_be_trained_is_refused_in_one_line(options, line, tmp_path, monkeypatch):
+def test_what_cannot_be_trained_is_refused_in_one_line(settings, line, tmp_path, monkeypatch):
     monkeypatch.setenv("MORALSCOPE_DATA", str(tmp_path))
     with pytest.raises(InputError) as told:
-        train_generator(options, tmp_path / "mine")
+        train(tmp_path / "mine", *settings)
     assert line in str(told.value)
     assert not (tmp_path / "mine").exists()
 
@@ -188,7 +186,7 @@ def test_a_folder_with_other_things_is_not_written_over(mic, tmp_path):
     (tmp_path / "mine" / "diary.txt").write_text("dear diary")
     base = str(tiny_llama(tmp_path / "base"))
     with pytest.raises(InputError, match="holds files already"):
-        train_generator(RuleTrainOptions(data=mic, base=base), tmp_path / "mine")
+        train(tmp_path / "mine", data=mic, base=base)
 
 
 @pytest.mark.realdata
@@ -196,9 +194,9 @@ def test_a_folder_with_other_things_is_not_written_over(mic, tmp_path):
 def test_the_real_data_gives_exchanges_and_holds_its_rules_out():
     if data_file(SOCIAL_FILES[0]) is None or data_file("moral_stories/stories.jsonl") is None:
         pytest.skip("SOCIAL-CHEM-101 or Moral Stories is not below MORALSCOPE_DATA")
-    parts = job._at_hand(0)
+    parts = training_data.ruled_at_hand(0)
     assert len(parts["train"]) > 35_000
-    held_out = {job._plain(row.rule) for part in ("dev", "test") for row in parts[part]}
-    assert not any(job._plain(row.rule) in held_out for row in parts["train"])
+    held_out = {training_data._plain(row.rule) for part in ("dev", "test") for row in parts[part]}
+    assert not any(training_data._plain(row.rule) in held_out for row in parts["train"])
     acts = [row for row in parts["train"] if row.group == "stories"]
     assert sum(row.act is not None for row in acts) > 0.6 * len(acts)  # in the first person

@@ -7,7 +7,7 @@ import yaml
 
 from moralscope.rules.records import ALIGNMENTS
 from moralscope.rules.rulebook import shipped_rulebook
-from moralscope.rules.written import written_dev, written_exchanges, written_lessons
+from moralscope.rules.written import written_dev, written_examples, written_exchanges
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 ROWS = written_exchanges()
@@ -37,7 +37,7 @@ def test_rules_of_dev_train_nothing():
 def test_reversed_rules_turn_the_label_and_other_rules_take_it_away():
     train = [row for row in ROWS if row.split == "train"][:400]
     own = {(row.exchange.prompt, row.rule): row.alignment for row in train}
-    lessons = written_lessons(train, lambda rule: [f"not: {rule}"], weight=2.0, seed=0)
+    lessons = written_examples(train, lambda rule: [f"not: {rule}"], weight=2.0, seed=0)
     kinds = Counter()
     for lesson in lessons:
         rule, text = lesson.pair

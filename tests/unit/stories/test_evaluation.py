@@ -11,11 +11,9 @@ from moralscope.stories.evaluation import (
     examine,
     measure,
     paired,
-    reversed_norms,
-    swapped_norms,
     worst,
 )
-from moralscope.stories.shortcut import lexical_shortcut
+from moralscope.stories.sensitivity import lexical_shortcut, reversed_norms, swapped_norms
 from moralscope.stories.story import MoralStory
 from moralscope.stories.tasks import Sample, classification_task
 

@@ -4,7 +4,7 @@ from statistics import mean
 
 import pytest
 
-from moralscope.stories.paper_generation import load_generation_paper
+from moralscope.stories.paper import load_generation_paper
 from moralscope.stories.people import CRITERIA
 from moralscope.stories.tasks import classification_tasks, generation_tasks
 

@@ -10,15 +10,18 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.models.encoders import load_encoder
-from moralscope.stories.leaks import audit_leaks
 from moralscope.stories.reading import read_stories
-from moralscope.stories.split_scores import (
+from moralscope.stories.split import audit_leaks
+from moralscope.stories.splits import (
     bias_scores,
     biased_lemmas,
+    build_split,
     cluster_norms,
+    official_parts,
+    overlap,
     pair_distances,
+    part_of,
 )
-from moralscope.stories.splits import build_split, official_parts, overlap, part_of
 from moralscope.stories.story import MoralStory
 
 THINGS = ("bike", "lamp", "plant", "key", "boat", "drum", "coat", "ring", "kite", "vase", "bell")
@@ -90,7 +93,7 @@ class Circle:
 
 
 def test_isolation_is_the_cosine_distance_to_the_nearest_other_centroid(monkeypatch):
-    monkeypatch.setattr("moralscope.stories.split_scores.FEWEST_CLUSTERS", 3)
+    monkeypatch.setattr("moralscope.stories.splits.FEWEST_CLUSTERS", 3)
     made = [MoralStory(str(n), norm) for n, norm in enumerate(["0", "2", "40", "42", "170"])]
     found = cluster_norms(made, Circle())
     assert found.of["0"] == found.of["1"] != found.of["2"] == found.of["3"]
@@ -182,7 +185,7 @@ def test_leaks_count_held_out_stories_once():
 
 
 def test_leaks_find_twins_of_unequal_length_across_blocks(monkeypatch):
-    monkeypatch.setattr("moralscope.stories.leaks._BLOCK", 2)
+    monkeypatch.setattr("moralscope.stories.split._BLOCK", 2)
     words = [f"{thing} belongs to somebody number {n}" for n, thing in enumerate(THINGS)]
     made = [MoralStory(str(n), text) for n, text in enumerate(words)]
     made.append(MoralStory("twin", words[4] + " too"))

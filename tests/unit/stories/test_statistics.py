@@ -3,10 +3,18 @@
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.stories.statistics import categories, duplicates, frequent_norms
+from moralscope.stories.stats import (
+    categories,
+    content_lemmas,
+    duplicates,
+    find_topics,
+    frequent_norms,
+    paper_topics,
+    split_lemmas,
+    story_lemmas,
+    tokens,
+)
 from moralscope.stories.story import MoralStory
-from moralscope.stories.topics import find_topics, paper_topics, story_lemmas
-from moralscope.stories.words import content_lemmas, split_lemmas, tokens
 
 
 def test_tokens_stand_between_spaces():

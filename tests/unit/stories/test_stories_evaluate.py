@@ -9,7 +9,8 @@ from moralscope.core.records import ModelRef
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.papers.stories import reproduce_stories
 from moralscope.reports import write_report
-from moralscope.stories.evaluate import EvaluateOptions, evaluate
+from moralscope.stories.evaluate import evaluate
+from moralscope.stories.options import EvaluateOptions
 from moralscope.stories.reading import StoryFile
 from moralscope.stories.story import MoralStory
 from moralscope.stories.tasks import classification_tasks

@@ -7,13 +7,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from moralscope.cli import stories_evaluate, stories_metrics, stories_people
+from moralscope.cli import stories_evaluate, stories_texts
 from moralscope.core.errors import InputError
-from moralscope.stories.people_pack import read_people, write_people
+from moralscope.stories.people import read_people, write_people
 
 app = typer.Typer()
-app.add_typer(stories_people.app, name="people")
-app.command("metrics")(stories_metrics.score_texts)
+app.add_typer(stories_evaluate.people, name="people")
+app.command("metrics")(stories_texts.metrics)
 app.command("evaluate")(stories_evaluate.evaluate)
 
 
@@ -118,5 +118,5 @@ def test_evaluate_for_people_writes_with_runs_and_reads_without(runs, tmp_path):
     assert record["job"] == "stories people"
     assert record["results"][0]["criteria"]["coherence"]["total"]["value"] == 1.0
     done = CliRunner().invoke(app, ["evaluate", *given])
-    assert done.exit_code == 2
-    assert "--runs goes with --for-people" in done.output
+    assert isinstance(done.exception, InputError)
+    assert "--runs goes with --for-people" in str(done.exception)

@@ -3,7 +3,6 @@
 import gc
 import json
 import weakref
-from dataclasses import replace
 from hashlib import sha256
 
 import numpy as np
@@ -12,17 +11,17 @@ from safetensors.numpy import load_file
 
 from moralscope.core.errors import ChecksumMismatch, InputError, UnknownName
 from moralscope.core.records import Decoding
-from moralscope.models.classifiers import making
-from moralscope.models.classifiers.making import make_experts
 from moralscope.models.hugging_face import folder_checksum
 from moralscope.models.language import load_generator
-from moralscope.models.training import runs as train_runs
-from moralscope.models.training.folders import CHECKPOINT, named_base, training_folder
-from moralscope.stories import train as stories_train
-from moralscope.stories import train_generator as stories_train_texts
+from moralscope.models.training import classifier, trainer
+from moralscope.models.training.base import named_base
+from moralscope.models.training.classifier import train_classifier
+from moralscope.models.training.folder import CHECKPOINT, training_folder
+from moralscope.models.training.recipe import load_recipe
+from moralscope.stories.examples import REFINEMENT, read_drafts
 from moralscope.stories.experts import prepare_experts
-from moralscope.stories.train import TrainOptions, train_task
-from moralscope.stories.train_generator import read_drafts
+from moralscope.stories.tasks import classification_task, classification_tasks
+from moralscope.stories.train import StoriesRecipe, train_task
 
 from ...contracts.expert_makers import tiny_bert
 from ...contracts.generator_makers import tiny_llama, tiny_seq2seq
@@ -58,11 +57,19 @@ def base(tmp_path_factory):
     return tiny_bert(tmp_path_factory.mktemp("bert"))
 
 
+FLAGS = ("recipe", "start", "limit", "test", "seed", "drafts", "base_is")
+
+
 def options(base, task="action+norm", **given):
-    schedule = {"epochs": 1, "batch_size": 8, **given.pop("schedule", {})}
-    return TrainOptions(
-        **{"task": task, "base": str(base), "rank": 4, **given, "schedule": schedule}
-    )
+    """Return keywords of `train_task`: what has no flag of its own becomes a setting."""
+    flags = {name: given.pop(name) for name in FLAGS if name in given}
+    settings = {"epochs": 1, "batch_size": 8, "rank": 4, **given}
+    told = tuple(f"{name}={value}" for name, value in settings.items() if value is not None)
+    return {"task": task, "base": str(base), **flags, "settings": told}
+
+
+def train(given, out, stories, report=None):
+    return train_task(to=out, stories=stories, report=report, **given)
 
 
 class Seen(Exception):
@@ -71,25 +78,24 @@ class Seen(Exception):
 
 @pytest.fixture
 def asked(monkeypatch):
-    """Return the making that options lead to, without training."""
+    """Return the training that options lead to, without training."""
 
-    def stop(making, *_):
-        raise Seen(making)
+    def stop(training, *_):
+        raise Seen(training)
 
-    monkeypatch.setattr(train_runs, "make_experts", stop)
-    monkeypatch.setattr(stories_train_texts, "make_generator", stop)
+    monkeypatch.setattr(trainer, "train_classifier", stop)
+    monkeypatch.setattr(trainer, "train_generator", stop)
 
-    def ask(given, out, stories):
+    def ask(out, stories, **given):
         with pytest.raises(Seen) as caught:
-            train_task(given, out, stories)
+            train_task(to=out, stories=stories, **given)
         return caught.value.args[0]
 
     return ask
 
 
 def test_paper_means_appendix_b(asked, tmp_path, base, stories):
-    made = asked(TrainOptions("action+norm", base=str(base), paper=True), tmp_path / "x", stories)
-    plan = made.schedule
+    plan = made = asked(tmp_path / "x", stories, task="action+norm", base=str(base), recipe="paper")
     assert made.adapter is None  # every weight
     assert (plan.learning_rate, plan.batch_size, plan.accumulate) == (1e-5, 16, 1)
     assert (plan.adam_epsilon, plan.clip, plan.warmup) == (1e-8, 1.0, 0.0)
@@ -97,19 +103,18 @@ def test_paper_means_appendix_b(asked, tmp_path, base, stories):
 
 
 def test_paper_means_table_11_for_texts(asked, tmp_path, stories):
-    given = TrainOptions("texts", base=str(tiny_llama(tmp_path / "llama")), paper=True)
-    made = asked(given, tmp_path / "x", stories)
-    plan = made.schedule
+    base = str(tiny_llama(tmp_path / "llama"))
+    plan = made = asked(tmp_path / "x", stories, task="texts", base=base, recipe="paper-texts")
     assert made.adapter is None
     assert (plan.learning_rate, plan.batch_size, plan.accumulate) == (5e-6, 8, 8)
     assert (plan.adam_epsilon, plan.clip, plan.warmup) == (1e-8, 1.0, 0.0)
-    assert (made.limits, plan.epochs, plan.patience) == ((100, 60), 50, 3)
+    limits = (made.max_length, made.max_output)
+    assert (limits, plan.epochs, plan.patience) == ((100, 60), 50, 3)
 
 
 def test_paper_trains_on_the_paper_s_pairs_alone(tmp_path, base, stories):
-    quick = {"schedule": {"epochs": 1}, "rank": None}
-    paper = train_task(options(base, paper=True, **quick), tmp_path / "a", stories)
-    ours = train_task(options(base, **quick), tmp_path / "b", stories)
+    paper = train(options(base, recipe="paper", rank=None), tmp_path / "a", stories)
+    ours = train(options(base, weights="all"), tmp_path / "b", stories)
     assert paper.statistics["lessons"] == {"action+norm": 16}
     assert ours.statistics["lessons"]["action+norm"] > 16
     assert set(paper.statistics["figures"]["dev"]) == {"epoch", "loss", "score", "action+norm"}
@@ -118,25 +123,20 @@ def test_paper_trains_on_the_paper_s_pairs_alone(tmp_path, base, stories):
 
 
 def test_what_is_given_wins_over_the_paper(asked, tmp_path, base, stories):
-    given = TrainOptions(
-        "action", base=str(base), paper=True, max_length=64, schedule={"learning_rate": 3e-5}
-    )
-    made = asked(given, tmp_path / "x", stories)
-    assert (made.max_length, made.schedule.learning_rate, made.schedule.batch_size) == (
-        64,
-        3e-5,
-        16,
-    )
+    settings = ("max_length=64", "learning_rate=3e-5")
+    given = {"task": "action", "base": str(base), "recipe": "paper", "settings": settings}
+    made = asked(tmp_path / "x", stories, **given)
+    assert (made.max_length, made.learning_rate, made.batch_size) == (64, 3e-5, 16)
 
 
 def test_the_grid_is_footnote_4():
-    points = stories_train._schedules(TrainOptions(grid=True, paper=True))
+    points = load_recipe(StoriesRecipe, "paper-grid").points
     found = {(point.learning_rate, point.epochs, point.batch_size) for point in points}
     assert len(points) == len(found) == 12
     assert {rate for rate, _, _ in found} == {1e-5, 3e-5, 5e-5}
     assert {epochs for _, epochs, _ in found} == {3, 4}
     assert {batch for _, _, batch in found} == {8, 16}
-    fixed = stories_train._schedules(TrainOptions(grid=True, schedule={"batch_size": 4}))
+    fixed = load_recipe(StoriesRecipe, "paper-grid", ["batch_size=4"]).points
     assert len(fixed) == 6
     assert {point.batch_size for point in fixed} == {4}
 
@@ -146,17 +146,17 @@ def test_the_grid_keeps_the_best_on_dev_and_no_other_in_memory(
 ):
     alive, scores, most = [], iter([0.3, 0.9, 0.5, 0.9]), []
 
-    def make(one, lessons, dev, checkpoint, report):
+    def make(*given):
         gc.collect()
         most.append(sum(ref() is not None for ref in alive))
-        learner, history = making.make_experts(one, lessons, dev, checkpoint, report)
+        learner, history = train_classifier(*given)
         alive.append(weakref.ref(learner.module))
-        history.looks[history.best]["score"] = next(scores)
+        history.evaluations[history.best]["score"] = next(scores)
         return learner, history
 
-    monkeypatch.setattr(train_runs, "make_experts", make)
-    monkeypatch.setattr(stories_train, "GRID", {"learning_rate": (1e-3, 2e-3, 3e-3, 4e-3)})
-    record = train_task(options(base, "action", grid=True), tmp_path / "x", stories)
+    monkeypatch.setattr(trainer, "train_classifier", make)
+    grid = {"grid.learning_rate": "1e-3,2e-3,3e-3,4e-3"}
+    record = train(options(base, "action", **grid), tmp_path / "x", stories)
     assert record.config["schedule"]["learning_rate"] == 2e-3  # the first of the best
     assert [row["score"] for row in record.statistics["grid"]] == [0.3, 0.9, 0.5, 0.9]
     assert max(most) == 1
@@ -166,8 +166,8 @@ def test_the_grid_keeps_the_best_on_dev_and_no_other_in_memory(
 def test_a_grid_that_was_stopped_does_not_train_its_finished_points_again(
     tmp_path, base, stories, monkeypatch
 ):
-    monkeypatch.setattr(stories_train, "GRID", {"learning_rate": (1e-3, 2e-3)})
-    plain, calls = making.train, []
+    grid = {"grid.learning_rate": "1e-3,2e-3"}
+    plain, calls = classifier.train, []
 
     def stop_at_second(learner, *rest):
         calls.append(rest)
@@ -175,27 +175,26 @@ def test_a_grid_that_was_stopped_does_not_train_its_finished_points_again(
             raise KeyboardInterrupt
         return plain(learner, *rest)
 
-    monkeypatch.setattr(making, "train", stop_at_second)
+    monkeypatch.setattr(classifier, "train", stop_at_second)
     with pytest.raises(KeyboardInterrupt):
-        train_task(options(base, "action", grid=True), tmp_path / "x", stories)
+        train(options(base, "action", **grid), tmp_path / "x", stories)
     told = []
-    train_task(options(base, "action", grid=True), tmp_path / "x", stories, told.append)
+    train(options(base, "action", **grid), tmp_path / "x", stories, told.append)
     whole = []
-    train_task(options(base, "action", grid=True), tmp_path / "y", stories, whole.append)
+    train(options(base, "action", **grid), tmp_path / "y", stories, whole.append)
     assert len(told) < len(whole)
     first, second = ((tmp_path / name / "head.safetensors").read_bytes() for name in "xy")
     assert first == second
 
 
 def test_experts_load_back_with_the_figures_they_had(tmp_path, base, stories):
-    longer = {"epochs": 20, "learning_rate": 1e-2, "patience": 20}
-    given = options(base, "all", test=True, schedule=longer)
-    record = train_task(given, tmp_path / "mine", stories)
+    given = options(base, "all", test=True, epochs=20, learning_rate=1e-2, patience=20)
+    record = train(given, tmp_path / "mine", stories)
     experts = prepare_experts(str(tmp_path / "mine"))
     assert experts.ref.name == record.models[1].name == "mine"
-    assert set(experts.tasks) == set(stories_train.classification_tasks())
+    assert set(experts.tasks) == set(classification_tasks())
     assert experts.ref.sha256 == record.models[1].sha256
-    task = stories_train.classification_task("action")
+    task = classification_task("action")
     rows = [json.loads(line) for line in stories.read_text().splitlines()]
     rows = [row for row in rows if row["splits"]["action"]["norm_distance"] == "test"]
     pairs = [("", row[f"{side}_action"]) for row in rows for side in ("immoral", "moral")]
@@ -207,7 +206,7 @@ def test_experts_load_back_with_the_figures_they_had(tmp_path, base, stories):
 
 
 def test_test_is_not_looked_at_unasked(tmp_path, base, stories):
-    record = train_task(options(base, "action"), tmp_path / "x", stories)
+    record = train(options(base, "action"), tmp_path / "x", stories)
     assert set(record.statistics["figures"]) == {"dev"}
     assert "| task | dev |" in (tmp_path / "x" / "README.md").read_text()
 
@@ -222,27 +221,28 @@ def test_held_out_stories_of_one_kind_train_no_other(base, tmp_path):
         row["splits"] = {kind: {"lexical_bias": part} for kind in ("action", "consequence")}
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     given = options(base, "all", split="lexical_bias", contrast=False, behaviours=False)
-    record = train_task(given, tmp_path / "all", path)
+    own = {**given, "settings": (*given["settings"], "members=action")}
+    record = train(given, tmp_path / "all", path)
     assert record.statistics["lessons"]["action"] == 4  # two stories, not four
-    record = train_task(replace(given, task="action"), tmp_path / "one", path)
+    record = train({**given, "task": "action"}, tmp_path / "one", path)
     assert record.statistics["lessons"]["action"] == 8
-    record = train_task(replace(given, members="action"), tmp_path / "kind", path)
+    record = train(own, tmp_path / "kind", path)
     assert record.statistics["lessons"]["action"] == 8
     assert record.statistics["lessons"]["consequence+action"] == 16
     assert "consequence+action" not in record.statistics["figures"]["dev"]
-    assert "--members action" in (tmp_path / "kind" / "README.md").read_text()
-    with pytest.raises(InputError, match="is no task of --members consequence"):
-        train_task(replace(given, task="action", members="consequence"), tmp_path / "no", path)
+    assert "--set members=action" in (tmp_path / "kind" / "README.md").read_text()
+    other = (*given["settings"], "members=consequence")
+    with pytest.raises(InputError, match="is no task of members = consequence"):
+        train({**given, "task": "action", "settings": other}, tmp_path / "no", path)
 
 
 def test_experts_start_from_the_mean_of_others(base, tmp_path, stories):
     folders = [tmp_path / name for name in ("first", "left", "right", "mean")]
     first, left, right, mean = folders
-    train_task(options(base, "all"), first, stories)
-    train_task(options(base, "all", start=(first,), seed=1), left, stories)
-    train_task(options(base, "all", start=(first,), seed=2), right, stories)
-    none = {"epochs": 0}
-    record = train_task(options(base, "all", start=(left, right), schedule=none), mean, stories)
+    train(options(base, "all"), first, stories)
+    train(options(base, "all", start=(first,), seed=1), left, stories)
+    train(options(base, "all", start=(first,), seed=2), right, stories)
+    record = train(options(base, "all", start=(left, right), epochs=0), mean, stories)
     heads = [load_file(folder / "head.safetensors")["weight"] for folder in folders]
     assert not np.allclose(heads[1], heads[2])
     assert np.allclose(heads[3], (heads[1] + heads[2]) / 2, atol=1e-6)
@@ -255,17 +255,17 @@ def test_experts_start_from_the_mean_of_others(base, tmp_path, stories):
     assert len(started) == 3  # both, and what they set out from
     assert f"from what `{started[0]}` made" in (mean / "README.md").read_text()
     with pytest.raises(InputError, match="cannot be started from"):
-        train_task(options(base, "all", rank=2, start=(first,)), tmp_path / "rank", stories)
+        train(options(base, "all", rank=2, start=(first,)), tmp_path / "rank", stories)
 
 
 def test_the_card_says_how_to_do_it_again(tmp_path, base, stories):
     given = options(base, "action", limit=6, behaviours=False, test=True, seed=3, consistency=0.5)
-    train_task(given, tmp_path / "x", stories)
+    train(given, tmp_path / "x", stories)
     text = (tmp_path / "x" / "README.md").read_text()
     command = (
-        f"moralscope stories train action --split norm_distance --base {base.name} --stories "
-        "own.jsonl --rank 4 --epochs 1 --learning-rate 0.0004 --batch 8 --max-length 128 "
-        "--patience 2 --seed 3 --no-behaviours --consistency 0.5 --limit 6 --test"
+        f"moralscope stories train action --base {base.name} --stories own.jsonl "
+        "--recipe experts --set epochs=1 --set batch_size=8 --set rank=4 --set consistency=0.5 "
+        "--set behaviours=false --seed 3 --limit 6 --test"
     )
     assert f"`{command}`" in text
     assert "stories of own.jsonl" in text
@@ -281,22 +281,22 @@ def test_the_card_says_how_to_do_it_again(tmp_path, base, stories):
 def test_reversed_norms_weigh_what_they_are_told_to(tmp_path, base, stories, monkeypatch):
     seen = []
 
-    def keep(making, lessons, *rest):
-        seen.extend(lessons)
-        return make_experts(making, lessons, *rest)
+    def keep(training, base, heads, examples, *rest):
+        seen.extend(examples[0])
+        return train_classifier(training, base, heads, examples, *rest)
 
-    monkeypatch.setattr(train_runs, "make_experts", keep)
+    monkeypatch.setattr(trainer, "train_classifier", keep)
     given = options(base, "action+norm", limit=6, reversed_weight=0.25)
-    train_task(given, tmp_path / "x", stories)
+    train(given, tmp_path / "x", stories)
     assert {row.weight for row in seen if row.turn == (0, 4)} == {0.25, 0.4}
-    assert "--reversed-weight 0.25" in (tmp_path / "x" / "README.md").read_text()
+    assert "--set reversed_weight=0.25" in (tmp_path / "x" / "README.md").read_text()
 
 
 @pytest.mark.parametrize("kind", ["llama", "t5"])
 def test_a_generator_loads_back_and_writes(tmp_path, stories, kind):
     tiny = tiny_llama if kind == "llama" else tiny_seq2seq
     folder = tiny(tmp_path / "base")
-    record = train_task(options(folder, "texts"), tmp_path / "mine", stories)
+    record = train(options(folder, "texts"), tmp_path / "mine", stories)
     assert record.statistics["lessons"]["norm|actions"] == 8
     assert record.statistics["lessons"]["action|context"] == 16
     generator = load_generator(str(tmp_path / "mine"))
@@ -311,7 +311,7 @@ def test_a_generator_loads_back_and_writes(tmp_path, stories, kind):
 
 def test_a_whole_generator_loads_back(tmp_path, stories):
     folder = tiny_llama(tmp_path / "base")
-    train_task(options(folder, "norm|actions", rank=None), tmp_path / "mine", stories)
+    train(options(folder, "norm|actions", weights="all"), tmp_path / "mine", stories)
     generator = load_generator(str(tmp_path / "mine"))
     (found,) = generator.generate(["<|ACT|> x <|NRM|>"], Decoding(count=1, max_tokens=4), [1])
     assert len(found) == 1
@@ -319,13 +319,11 @@ def test_a_whole_generator_loads_back(tmp_path, stories):
 
 def test_training_changes_what_a_generator_writes_and_goes_on_from_an_adapter(tmp_path, stories):
     folder = tiny_llama(tmp_path / "base")
-    given = options(
-        folder, "consequence|action", schedule={"epochs": 30, "learning_rate": 1e-2, "patience": 30}
-    )
-    first = train_task(given, tmp_path / "one", stories)
+    given = options(folder, "consequence|action", epochs=30, learning_rate=1e-2, patience=30)
+    first = train(given, tmp_path / "one", stories)
     assert first.results[-1]["consequence|action"] < first.results[0]["consequence|action"] - 0.5
     quick = options(folder, "consequence|action", start=(tmp_path / "one",))
-    second = train_task(quick, tmp_path / "two", stories)
+    second = train(quick, tmp_path / "two", stories)
     assert second.results[0]["score"] > first.results[0]["score"] + 0.3
 
 
@@ -367,10 +365,10 @@ def test_refinement_is_learnt_from_drafts(tmp_path, stories):
     (tmp_path / "run.json").write_text(json.dumps(chain_run()))
     folder = tiny_llama(tmp_path / "base")
     given = options(folder, "texts", drafts=tmp_path / "run.json")
-    record = train_task(given, tmp_path / "mine", stories)
-    assert record.statistics["lessons"][stories_train_texts.REFINEMENT] == 1
+    record = train(given, tmp_path / "mine", stories)
+    assert record.statistics["lessons"][REFINEMENT] == 1
     facts = json.loads((tmp_path / "mine" / "expert.json").read_text())
-    assert stories_train_texts.REFINEMENT in facts["tasks"]
+    assert REFINEMENT in facts["tasks"]
     assert "--drafts run.json" in facts["card"]["command"]
 
 
@@ -405,7 +403,7 @@ def test_a_claim_about_a_base_is_checked(tmp_path, base, monkeypatch):
     class Entry:
         sha256, weights = data, "model.safetensors"
 
-    monkeypatch.setattr("moralscope.models.training.folders.Store.entry", lambda *_: Entry)
+    monkeypatch.setattr("moralscope.models.training.base.Store.entry", lambda *_: Entry)
     assert named_base(str(base), base, "0" * 64, "minilm") == ("minilm", data)
 
 

@@ -1,7 +1,7 @@
 """Every story gets the norm of a story that it has nothing to do with."""
 
+from moralscope.stories.norms.reversal import content_words, swap_norms
 from moralscope.stories.story import MoralStory
-from moralscope.stories.swaps import content_words, swap_norms
 
 STORIES = [
     MoralStory("goat", "You should feed your goat.", moral_action="Ada feeds the goat."),

@@ -18,8 +18,7 @@ from moralscope.core.protocols import Classifier, Matrix
 from moralscope.core.records import ModelRef
 from moralscope.core.registry import did_you_mean
 from moralscope.models.adapters import load_adapter, merge_tensors
-from moralscope.models.classifiers.figures import sigmoid
-from moralscope.models.classifiers.learning import batch_tokens, run_network
+from moralscope.models.classifiers.forward import batch_tokens, run_network, sigmoid
 from moralscope.models.classifiers.module import (
     Pair,
     Slices,

@@ -1,5 +1,6 @@
-"""Training: one loop for classifiers and generators, and its checkpoints."""
+"""Training: one loop, one trainer, and recipes that say what is learnt from what, and how.
 
-from moralscope.models.training.loop import History, Learner, Moment, Schedule, train
-
-__all__ = ["History", "Learner", "Moment", "Schedule", "train"]
+`loop` steps and survives being killed; `classifier` and `generator` are what it can train; `recipe`
+reads TOML; `trainer` puts a recipe and a subject's data source together and writes a folder.
+Inference imports nothing from here.
+"""

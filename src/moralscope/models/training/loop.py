@@ -10,26 +10,30 @@ import itertools
 import math
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any
 
 import numpy as np
 
-from moralscope.core.errors import MoralscopeError
-from moralscope.models.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.core.options import Option, Options, Seed, option_fields
+from moralscope.models.training.folder import Checkpoint, read_checkpoint, write_checkpoint
+from moralscope.models.training.records import History, Learner, Report, TrainingProgress
 
 _POOL = 50  # batches whose examples are sorted by length together, so that little is padded
 _REPORT_STEPS = 10
 _SAVE_SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """How long and how fast to learn. `patience` is in looks at dev, of which an epoch has one.
+@dataclass(frozen=True, kw_only=True)
+class Schedule(Options):
+    """How long and how fast to learn. A new knob of the loop is a field here, read below.
+
+    Recipes inherit these fields, so each is a key of a recipe and of `--set`, with its range.
 
     Examples
     --------
@@ -37,70 +41,33 @@ class Schedule:
     0.0004
     """
 
-    epochs: int = 4
-    learning_rate: float = 4e-4
-    batch_size: int = 64
-    accumulate: int = 1
-    warmup: float = 0.06
-    weight_decay: float = 0.01
-    clip: float = 1.0
-    adam_epsilon: float = 1e-8
-    patience: int = 2
-    seed: int = 0
-    average: float = 0.0  # decay of a running mean of the weights, which is what is kept; 0: none
+    epochs: Annotated[int, Option("Passes over the train part, at most.", least=0, most=10_000)] = 4
+    learning_rate: Annotated[float, Option("Rate at its peak.", most=10.0)] = 4e-4
+    batch_size: Annotated[int, Option("Examples a batch.", least=1, most=65_536)] = 64
+    accumulate: Annotated[int, Option("Batches a step.", least=1, most=4096)] = 1
+    warmup: Annotated[float, Option("Share of steps in which the rate rises.", least=0, most=1)] = (
+        0.06
+    )
+    weight_decay: Annotated[float, Option("Decay of matrices.", least=0, most=1)] = 0.01
+    clip: Annotated[float, Option("Longest gradient.", least=1e-6, most=1e6)] = 1.0
+    adam_epsilon: Annotated[float, Option("Adam's epsilon.", least=0, most=1)] = 1e-8
+    patience: Annotated[int, Option("Evaluations without a better one.", least=1, most=10_000)] = 2
+    seed: Seed = 0
+    average: Annotated[
+        float,
+        Option("Decay of a running mean of the weights, which is kept; 0: none.", least=0, most=1),
+    ] = 0.0
 
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """Where a run stands, for a progress bar."""
-
-    step: int
-    steps: int
-    epoch: int
-    loss: float
-    dev: Mapping[str, float]
-    seconds_left: float
-    looked: bool = False  # whether dev was looked at just now
-
-
-@dataclass
-class History:
-    """What a run did: one entry a look at dev, and which of them was best.
-
-    `seconds` and `examples_per_second` are of the process that ended the run.
-    """
-
-    looks: list[dict[str, float]] = field(default_factory=list)
-    best: int = -1
-    stopped_early: bool = False
-    steps: int = 0
-    seconds: float = 0.0
-    examples_per_second: float = 0.0
-
-
-class Learner(Protocol):
-    """What the loop asks of a model and its data. `score` of `dev()` decides: higher is better.
-
-    `data_sha256` names all that is learnt from and looked at: by it a checkpoint is known.
-    """
-
-    module: Any
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        if not self.learning_rate > 0:
+            raise InputError("a learning rate is more than 0", "4e-4 is usual for an adapter")
 
     @property
-    def data_sha256(self) -> str: ...
-
-    @property
-    def lengths(self) -> Sequence[int]: ...
-
-    def places(self, epoch: int) -> Sequence[int]:
-        """Return which examples an epoch has."""
-
-    def loss(self, places: Sequence[int]) -> Any: ...
-
-    def dev(self) -> Mapping[str, float]: ...
-
-
-Report = Callable[[Moment], None]
+    def plain_schedule(self) -> dict[str, Any]:
+        """These fields alone, also of a recipe: what names a run beside its data and weights."""
+        known = {field.name for field in option_fields(Schedule)}
+        return {name: value for name, value in asdict(self).items() if name in known}
 
 
 def train(
@@ -131,7 +98,7 @@ def train(
         line = str(error).strip().splitlines()[0][:160]
         raise MoralscopeError(
             f"the device stopped in step {run.step} ({line})",
-            f"free its memory or take a smaller --batch; the same command {kept}",
+            f"free its memory or --set batch_size to less; the same command {kept}",
         ) from error
 
 
@@ -183,7 +150,6 @@ class _Run:
         self.torch = torch
         self.learner, self.schedule, self.path, self.report = learner, schedule, path, report
         self.weights = {n: p for n, p in learner.module.named_parameters() if p.requires_grad}
-        first = next(iter(self.weights.values()))
         self.optimizer = torch.optim.AdamW(
             [
                 {"params": [p for p in self.weights.values() if p.ndim > 1]},
@@ -192,7 +158,7 @@ class _Run:
             lr=schedule.learning_rate,
             eps=schedule.adam_epsilon,
             weight_decay=schedule.weight_decay,
-            fused=first.device.type == "cuda",
+            fused=next(iter(self.weights.values())).device.type == "cuda",
         )
         self.size = schedule.batch_size * schedule.accumulate
         sizes = [len(learner.places(epoch)) for epoch in range(schedule.epochs)]
@@ -204,17 +170,14 @@ class _Run:
         self.loss: Any = None  # runs over the steps of an epoch; read from the device when told
         self.dev: Mapping[str, float] = {}
         self.key = self._key() if path else {}
-        self.mean = (
-            {name: value.detach().clone() for name, value in self.weights.items()}
-            if schedule.average
-            else {}
-        )
+        averaged = self.weights if schedule.average else {}
+        self.mean = {name: value.detach().clone() for name, value in averaged.items()}
 
     def go(self) -> History:
         self._resume()
         started, first = time.monotonic(), self.step
         if not self.steps:  # nothing to learn: the weights are looked at as they are
-            self._look(-1)
+            self._evaluate(-1)
         while self.step < self.steps and not self.history.stopped_early:
             self._one_epoch(started, first)
         self._put(self.best)
@@ -232,14 +195,14 @@ class _Run:
             value = self._step(batch)
             self.loss = value if self.loss is None else self.loss * 0.95 + value * 0.05
             if self.step == self.ends[epoch]:
-                break  # the look at dev belongs to the epoch: no checkpoint between
+                break  # the evaluation belongs to the epoch: no checkpoint between them
             if self.step % _REPORT_STEPS == 0:
                 self._tell(started, first)
             if time.monotonic() - saved > _SAVE_SECONDS:
                 self._save()
                 saved = time.monotonic()
-        self._look(epoch)
-        self._tell(started, first, looked=True)
+        self._evaluate(epoch)
+        self._tell(started, first, evaluated=True)
         self.loss = None
         self._save()
 
@@ -247,11 +210,13 @@ class _Run:
         learner, schedule = self.learner, self.schedule
         places = learner.places(epoch)
         each = batches(learner.lengths, schedule.batch_size, schedule.seed, epoch, places)
-        many = self.schedule.accumulate
+        many = schedule.accumulate
         return [each[at : at + many] for at in range(0, len(each), many)]
 
     def _step(self, parts: Sequence[Sequence[int]]) -> Any:
         self.learner.module.train()
+        # Dropout is drawn from (seed, step) and not from a running generator, whose state would
+        # have to be saved: a resumed step draws what the interrupted one would have drawn.
         self.torch.manual_seed(self.schedule.seed * 1_000_003 + self.step)
         total = 0.0
         for places in parts:
@@ -266,31 +231,34 @@ class _Run:
         self.optimizer.zero_grad(set_to_none=True)
         self.step += 1
         if self.mean:
-            decay = min(
-                self.schedule.average, self.step / (self.step + 10)
-            )  # young means move fast
+            # A young mean moves fast: with the full decay the first weights, which know nothing,
+            # would stay in it for hundreds of steps.
+            decay = min(self.schedule.average, self.step / (self.step + 10))
             with self.torch.no_grad():
                 self.torch._foreach_lerp_(
                     list(self.mean.values()), list(self.weights.values()), 1 - decay
                 )
         return total
 
-    def _look(self, epoch: int) -> None:
+    def _evaluate(self, epoch: int) -> None:
         self.learner.module.eval()
         with self._averaged(), self.torch.inference_mode():
             self.dev = dict(self.learner.dev())
-        looks, best = self.history.looks, self.history.best
-        looks.append({"epoch": epoch + 1, "loss": self._loss(), **self.dev})
-        if best < 0 or self.dev["score"] > looks[best]["score"]:
-            self.history.best = len(looks) - 1
+        done, best = self.history.evaluations, self.history.best
+        done.append({"epoch": epoch + 1, "loss": self._loss(), **self.dev})
+        if best < 0 or self.dev["score"] > done[best]["score"]:
+            self.history.best = len(done) - 1
             kept = self.mean or self.weights
             self.best = {name: value.detach().clone() for name, value in kept.items()}
-        elif len(looks) - 1 - best >= self.schedule.patience:
+        elif len(done) - 1 - best >= self.schedule.patience:
             self.history.stopped_early = True
 
     @contextmanager
     def _averaged(self) -> Iterator[None]:
-        """Put the running mean in the weights' place for a while."""
+        """Put the running mean in the weights' place while dev is looked at.
+
+        The optimizer goes on from the weights themselves: its moments belong to them.
+        """
         own = {name: self.weights[name].detach().clone() for name in self.mean}
         self._put(self.mean)
         try:
@@ -303,13 +271,13 @@ class _Run:
             for name, value in values.items():
                 self.weights[name].copy_(value)
 
-    def _tell(self, started: float, first: int, *, looked: bool = False) -> None:
+    def _tell(self, started: float, first: int, *, evaluated: bool = False) -> None:
         if self.report:
             spent = (time.monotonic() - started) / max(1, self.step - first)
             left = spent * (self.steps - self.step)
             epoch = bisect_right(self.ends, self.step - 1) + 1
-            loss = self._loss()
-            self.report(Moment(self.step, self.steps, epoch, loss, self.dev, left, looked))
+            told = (self.step, self.steps, epoch, self._loss(), self.dev, left, evaluated)
+            self.report(TrainingProgress(*told))
 
     def _loss(self) -> float:
         loss = 0.0 if not self.steps else math.nan if self.loss is None else float(self.loss)
@@ -321,12 +289,14 @@ class _Run:
 
     def _key(self) -> dict[str, Any]:
         """Return what names the run: how, on what, and from which weights, frozen ones too."""
+        # Not the base's name: another revision of it, or another adapter to start from, would
+        # otherwise be trained on from moments that belong to other weights.
         digest = sha256()
         for name, weight in self.learner.module.named_parameters():
             digest.update(f"{name} {weight.requires_grad} {tuple(weight.shape)}".encode())
             digest.update(weight.detach().float().cpu().contiguous().numpy().tobytes())
         return {
-            **asdict(self.schedule),
+            **self.schedule.plain_schedule,
             "data": self.learner.data_sha256,
             "start": digest.hexdigest(),
         }

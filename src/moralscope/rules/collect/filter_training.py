@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError
 from moralscope.io.tables import Table, rename_columns
-from moralscope.models.classifiers.learning import Lesson
+from moralscope.models.training.records import TrainingExample
 from moralscope.rules.collect.chatbots import seed_of
 from moralscope.rules.collect.filters import MORAL_CONTENT, SUFFICIENCY, TASKS
 from moralscope.rules.reading import LAYOUT, LIMITS
@@ -123,17 +123,17 @@ def share_out(rows: Sequence[LabelledExchange], seed: int = 0) -> dict[str, list
     return parts
 
 
-def filter_lessons(rows: Sequence[LabelledExchange]) -> list[Lesson]:
+def filter_examples(rows: Sequence[LabelledExchange]) -> list[TrainingExample]:
     """Return a lesson a task for each reply; on dev both labels of a task weigh the same.
 
     Examples
     --------
     >>> row = LabelledExchange(Exchange("Do you lie?", "Often."), dict.fromkeys(TASKS, True))
-    >>> [(lesson.pair[1], lesson.label, lesson.group) for lesson in filter_lessons([row])][1]
+    >>> [(lesson.pair[1], lesson.label, lesson.group) for lesson in filter_examples([row])][1]
     ('Often.', 1, 'moral content: moral')
     """
     return [
-        Lesson(
+        TrainingExample(
             task,
             (row.exchange.prompt, row.exchange.reply),
             int(row.labels[task]),

@@ -15,8 +15,9 @@ from moralscope.models.options import EXPERTS
 from moralscope.models.store import Store
 from moralscope.server.models import SCRIPTED, Models, NotHere, SharedGenerator, SingleFlightCache
 from moralscope.stories.chains import load_recipe, story_fields
-from moralscope.stories.chains.run import ChainModels, ChainOptions, chain
+from moralscope.stories.chains.run import ChainModels, chain
 from moralscope.stories.experts import ExpertSet
+from moralscope.stories.options import ChainOptions
 from moralscope.stories.story import MoralStory
 
 RECIPES = ("action-ranking", "action-abduction", "action-sample")

@@ -16,8 +16,7 @@ from moralscope.stories.chains.running import (
     items_of,
     run_chain,
 )
-from moralscope.stories.chains.seeds import seed_of
-from moralscope.stories.chains.steps import ExpertShelf, Plan
+from moralscope.stories.chains.steps import ExpertShelf, Plan, seed_of
 
 __all__ = [
     "BLOCK",

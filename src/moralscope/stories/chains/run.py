@@ -1,15 +1,15 @@
 """Run a recipe of experts over stories and return a run record with every candidate and choice."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Generator
-from moralscope.core.records import Decoding, ModelRef, RunRecord
+from moralscope.core.records import ModelRef, RunRecord
 from moralscope.io.files import read_run
 from moralscope.io.journal import Journal, journal_path
 from moralscope.models.classifiers.scripted import ScriptedExperts
@@ -31,7 +31,9 @@ from moralscope.stories.chains import (
     text_task,
 )
 from moralscope.stories.experts import ExpertSet
+from moralscope.stories.options import ChainOptions
 from moralscope.stories.reading import StoryFile
+from moralscope.stories.saved_texts import part_of_record
 from moralscope.stories.splits import part_of
 from moralscope.stories.story import ORIENTATIONS, SENTENCES, MoralStory
 from moralscope.stories.tasks import classification_task
@@ -39,33 +41,6 @@ from moralscope.stories.tasks import classification_task
 Report = Callable[[int, int], None]
 TEXTS_ARE_A_MODELS = "texts are what a model writes when told to, they are not moral advice"
 _NAMED = 5
-_TARGETS = {"both": ORIENTATIONS, "moral": ("moral",), "immoral": ("immoral",)}
-
-
-@dataclass(frozen=True, slots=True)
-class ChainOptions:
-    """How a recipe is run: for which targets, with which sampling, on how many stories.
-
-    Examples
-    --------
-    >>> ChainOptions().decoding.count
-    10
-    """
-
-    target: str = "both"
-    decoding: Decoding = field(default_factory=lambda: Decoding(count=10))
-    limit: int | None = None
-    seed: int = 0
-    block: int = BLOCK
-    only: str | None = None  # the id of one story
-    out: Path | None = None  # where the record will be written: the journal lies beside it
-    resume: bool = True  # go on where an earlier run with the same settings stopped
-
-    def targets(self) -> tuple[str, ...]:
-        """Return the targets, or refuse."""
-        if self.target not in _TARGETS:
-            raise InputError(f"there is no target '{self.target}'", "moral, immoral or both")
-        return _TARGETS[self.target]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,18 +105,18 @@ def run_recipe(
 ) -> RunRecord:
     """Do the work of `chain` and of `generate`."""
     source, given = _given(stories)
-    items, skipped = items_of(recipe, _only(given, options), options.targets(), options.limit)
+    items, skipped = items_of(recipe, _only(given, options), _targets(options), options.limit)
     if not items:
         raise InputError(*_nothing(recipe, skipped))
     experts = _experts(recipe, models)
-    plan = Plan(recipe, models.generator, experts, options.decoding, options.seed)
+    plan = Plan(recipe, models.generator, experts, options.sampling, options.seed)
     config = _config(recipe, models, options, source)
     settings = {"job": job, "seed": options.seed, **config, "models": models.refs()}
     settings["source"] = _checksum(items)  # what the file holds, not where it lies
     place = journal_path(options.out) if options.out else None
     journal = Journal(place, settings, fresh=not options.resume)
     try:
-        _work(plan, items, journal, options.block, report)
+        _work(plan, items, journal, options.block or BLOCK, report)
     except BaseException:
         journal.close()
         raise
@@ -170,7 +145,7 @@ def explain_recipe(recipe: str, options: ChainOptions | None = None) -> list[str
     >>> explain_recipe("norm-sample")[2]
     '  story: situation, intention, moral_action, immoral_action'
     """
-    return explain(load_recipe(recipe), (options or ChainOptions()).decoding)
+    return explain(load_recipe(recipe), (options or ChainOptions()).sampling)
 
 
 def choose_part(found: StoryFile, split: str, part: str | None, recipe: str | Recipe) -> StoryFile:
@@ -186,69 +161,21 @@ def choose_part(found: StoryFile, split: str, part: str | None, recipe: str | Re
     return StoryFile(f"{found.source}, {part} of {split}", kept, found.problems, found.lines)
 
 
-def read_beside(paths: Sequence[Path]) -> list[dict[str, Any]]:
-    """Read what other runs chose; refused before any work is done."""
-    found = []
-    for path in paths:
-        plain = read_run(path)
-        config, rows = _part(plain, "config", dict), _part(plain, "results", list)
-        if not rows or _part(plain, "job", str) not in ("chain", "generate"):
-            raise InputError(f"{path} is no run of a chain", "give records saved with --out")
-        choices = [
-            {key: row.get(key) for key in ("id", "target", "choice")}
-            for row in rows
-            if isinstance(row, dict)
-        ]
-        found.append({"name": str(config.get("recipe")), "file": str(path), "results": choices})
-    return found
-
-
-def set_beside(record: RunRecord, runs: Sequence[Mapping[str, Any]]) -> RunRecord:
-    """Put the choices of other runs on the same stories beside this one's, for the report."""
-    if not runs:
-        return record
-    wanted = {(row["id"], row["target"]) for row in record.results}
-    others = []
-    for run in runs:
-        kept = [row for row in run["results"] if (row["id"], row["target"]) in wanted]
-        if not kept:
-            raise InputError(
-                f"{run['file']} has no story of this run", "give runs on the same stories"
-            )
-        others.append({"name": run["name"], "results": kept})
-    return replace(record, statistics={**record.statistics, "beside": others})
-
-
 def finished_run(out: Path | None, recipe: str) -> RunRecord | None:
     """Return the run that lies at `out` if it is whole and of this recipe, else None."""
     if out is None or not out.is_file() or journal_path(out).exists():
         return None
     plain = read_run(out)
     name = load_recipe(recipe).name
-    if _part(plain, "job", str) != "chain":
+    if part_of_record(plain, "job", str) != "chain":
         raise InputError(f"{out} is no run of a chain", "choose another --out")
-    if _part(plain, "config", dict).get("recipe") != name:
+    if part_of_record(plain, "config", dict).get("recipe") != name:
         raise InputError(f"{out} is a run of another recipe than {name}", "choose another --out")
     try:
         models = [ModelRef(**model) for model in plain["models"]]
         return RunRecord(**{**plain, "models": models})
     except (KeyError, TypeError):
         raise InputError(f"{out} is damaged", "run the job again with --no-resume") from None
-
-
-def find_path(record: RunRecord, story: str) -> list[Mapping[str, Any]]:
-    """Return the results of one story, or refuse with a name that is there."""
-    rows = [row for row in record.results if row["id"] == story]
-    if not rows:
-        first = record.results[0]["id"] if len(record.results) else "none"
-        raise InputError(f"there is no result for story '{story}'", f"the first one is '{first}'")
-    return rows
-
-
-def _part(plain: Any, key: str, kind: Callable[[], Any]) -> Any:
-    """Return a part of a plain record, or an empty one where it is missing or something else."""
-    found = plain.get(key) if isinstance(plain, dict) else None
-    return found if isinstance(found, type(kind())) else kind()
 
 
 def _work(
@@ -271,6 +198,10 @@ def _given(stories: StoryFile | Sequence[MoralStory]) -> tuple[str, Sequence[Mor
     if isinstance(stories, StoryFile):
         return stories.source, stories.stories
     return "given", stories
+
+
+def _targets(options: ChainOptions) -> tuple[str, ...]:
+    return ORIENTATIONS if options.target == "both" else (options.target,)
 
 
 def _only(stories: Sequence[MoralStory], options: ChainOptions) -> Sequence[MoralStory]:
@@ -311,14 +242,14 @@ def _nothing(recipe: Recipe, skipped: Sequence[Skipped]) -> tuple[str, str]:
 def _config(
     recipe: Recipe, models: ChainModels, options: ChainOptions, source: str
 ) -> dict[str, Any]:
-    decoding = options.decoding
+    decoding = options.sampling
     return {
         "recipe": recipe.name,
         "steps": recipe_plain(recipe),
         "kind": text_task(recipe, recipe.steps[-1]).target,
         "generator": models.generator.name,
         **({"experts": models.experts.ref.name} if models.experts else {}),
-        "targets": list(options.targets()) if by_target(recipe) else None,
+        "targets": list(_targets(options)) if by_target(recipe) else None,
         "strategy": decoding.strategy,
         "count": decoding.count,
         "p": decoding.p,
@@ -359,7 +290,7 @@ def _statistics(
         "results": len(journal),
         "without_choice": [row["id"] for row in journal if row["choice"] is None],
         "skipped": [asdict(each) for each in skipped],
-        "diagram": explain(recipe, options.decoding),
+        "diagram": explain(recipe, options.sampling),
     }
 
 

@@ -4,8 +4,10 @@ A step takes the rows of all stories of a block and returns what it found for ea
 nothing for other stories, so that the block's size and order change no result.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from math import isfinite
 from typing import Any, Protocol
 
@@ -13,8 +15,22 @@ from moralscope.core.protocols import Classifier, Generator
 from moralscope.core.records import Candidate, Decoding
 from moralscope.stories.chains.flow import renamed, wanted_class
 from moralscope.stories.chains.recipe import Recipe, Step
-from moralscope.stories.chains.seeds import seed_of
 from moralscope.stories.tasks import classification_task, generation_task
+
+
+def seed_of(seed: int, parts: Sequence[str | None]) -> int:
+    """Return a seed that depends on the run's seed and on what it is for, on nothing else.
+
+    Examples
+    --------
+    >>> seed_of(0, ["story 1", "moral", "actions"]) == seed_of(0, ["story 1", "moral", "actions"])
+    True
+    >>> seed_of(0, ["story 1", "moral", "actions"]) == seed_of(0, ["story 1", None, "actions"])
+    False
+    """
+    digest = blake2b(json.dumps([seed, *parts]).encode(), digest_size=8).digest()
+    return int.from_bytes(digest) >> 1  # 63 bits: what every generator takes
+
 
 Row = dict[str, str | None]
 Pair = tuple[str, str]

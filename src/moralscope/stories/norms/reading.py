@@ -9,11 +9,17 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from moralscope.stories import norms as frames
-from moralscope.stories.norms import ACT, Norm
+from moralscope.stories.norms.judged import (
+    bare_judgment,
+    it_is,
+    judged,
+    judged_person,
+    no_need,
+    nothing_wrong,
+)
+from moralscope.stories.norms.judgments import ACT, Norm
+from moralscope.stories.norms.modals import habit, imperative, outcome, strong_modal, weak_modal
 from moralscope.stories.norms.phrases import starts_with_gerund
-
-__all__ = ["ACT", "LONGEST", "Norm", "parse_norm", "tidy"]
 
 LONGEST = 600  # characters; no norm is longer, and hostile input must not cost time
 
@@ -69,6 +75,8 @@ _LEAD_ENDS = re.compile(
 
 def _with_lead(line: str) -> Norm | None:
     """Read "If someone is hurt, you should …"; the condition is kept as it is."""
+    # A comma ends a condition more surely than a word does: "In a game you should play, you should
+    # be fair" is cut at its comma, though "you should" comes first.
     cuts = sorted(_LEAD_ENDS.finditer(line), key=lambda cut: "," not in cut[0])
     for cut in cuts:
         found = _read(line[cut.end() :].removeprefix("then "))
@@ -78,19 +86,23 @@ def _with_lead(line: str) -> Norm | None:
 
 
 def _read(line: str) -> Norm | None:
+    # The first frame that fits wins, so the surer ones stand first: a frame that names its judgment
+    # ("It's rude to …") before one that has only a modal, effects ("People will …") last. A line
+    # that starts with a gerund is tried as "…ing is …" before all: a modal further on in it ("Lying
+    # is what you should not do") is not about its subject.
     gerund = starts_with_gerund(line)
     readers: tuple[Callable[[str], Norm | None], ...] = (
-        *((frames.judged,) if gerund else ()),
-        frames.nothing_wrong,
-        frames.no_need,
-        frames.it_is,
-        frames.bare_judgment,
-        frames.imperative,
-        frames.strong_modal,
-        frames.judged_person,
-        frames.judged,
-        *(() if gerund else (frames.weak_modal,)),
-        frames.outcome,
-        frames.habit,
+        *((judged,) if gerund else ()),
+        nothing_wrong,
+        no_need,
+        it_is,
+        bare_judgment,
+        imperative,
+        strong_modal,
+        judged_person,
+        judged,
+        *(() if gerund else (weak_modal,)),
+        outcome,
+        habit,
     )
     return next((found for reader in readers if (found := reader(line)) is not None), None)

@@ -8,7 +8,7 @@ import torch
 
 from moralscope.core.errors import ChecksumMismatch, InputError, StoreError, UnknownName
 from moralscope.models.classifiers.experts import Experts
-from moralscope.models.classifiers.learning import run_network
+from moralscope.models.classifiers.forward import run_network
 from moralscope.models.classifiers.module import Slices, resolve_base, tokenise
 from moralscope.models.classifiers.saved import read_settings
 from moralscope.models.hugging_face import folder_checksum
@@ -78,7 +78,7 @@ def test_a_merged_adapter_equals_one_that_is_not(folder, base):
 
 
 def test_a_whole_model_needs_no_base(tmp_path, base):
-    learner, _ = trained(base, adapter=None, learning_rate=1e-3)
+    learner, _ = trained(base, weights="all", learning_rate=1e-3)
     folder = save_trained(tmp_path / "whole", learner, base)
     experts = Experts(folder, None, "", "whole")
     found = experts.expert("action").probabilities(PAIRS)

@@ -15,8 +15,8 @@ import torch
 from safetensors.torch import load_file
 
 from moralscope.core.errors import InputError, MoralscopeError
-from moralscope.models.training import Schedule, loop, train
-from moralscope.models.training.loop import batches, rate
+from moralscope.models.training import loop
+from moralscope.models.training.loop import Schedule, batches, rate, train
 
 from .tiny_learner import LONG, TinyLearner
 
@@ -36,14 +36,14 @@ def trained(schedule=SHORT, checkpoint=None, **learner):
 def test_the_same_seed_gives_the_same_weights_bit_for_bit():
     (first, one), (second, other), (third, _) = (trained(replace(SHORT, seed=s)) for s in (3, 3, 4))
     assert same(first.weights, second.weights)
-    assert one.looks == other.looks
+    assert one.evaluations == other.evaluations
     assert not same(first.weights, third.weights)
 
 
 def test_it_learns():
     learner, history = trained(replace(SHORT, epochs=12, patience=12))
     assert learner.dev()["score"] > 0.9
-    assert history.looks[-1]["loss"] < history.looks[0]["loss"]
+    assert history.evaluations[-1]["loss"] < history.evaluations[0]["loss"]
     assert history.steps == 12 * math.ceil(100 / 16)
 
 
@@ -79,7 +79,7 @@ def test_accumulated_batches_step_as_one_large_batch_does():
 def test_it_stops_early_and_puts_the_best_weights_back():
     scores = [0.5, 0.9, 0.8, 0.7, 0.95]
     learner, history = trained(replace(SHORT, epochs=5, patience=2), scores=list(scores))
-    assert (history.best, history.stopped_early, len(history.looks)) == (1, True, 4)
+    assert (history.best, history.stopped_early, len(history.evaluations)) == (1, True, 4)
     two, _ = trained(replace(SHORT, epochs=5, patience=1), scores=[0.5, 0.9, 0.8])
     assert same(learner.weights, two.weights)  # both: the weights after the second epoch
 
@@ -114,7 +114,7 @@ def test_a_run_that_was_killed_ends_in_the_same_weights(tmp_path):
     resumed = TinyLearner()
     again = train(resumed, LONG, checkpoint)  # it is over: nothing is left to do
     assert resumed.seen == []
-    assert again.looks == history.looks
+    assert again.evaluations == history.evaluations
     assert same(resumed.weights, whole.weights)
 
 
@@ -140,7 +140,9 @@ def test_a_run_may_stop_after_any_step(tmp_path, monkeypatch, after):
         train(stopping, replace(SHORT, epochs=3), tmp_path / "run")
     learner, resumed = trained(replace(SHORT, epochs=3), tmp_path / "run")
     assert len(learner.seen) == 21 - after
-    assert resumed.looks == history.looks  # every epoch was looked at, the running loss too
+    assert (
+        resumed.evaluations == history.evaluations
+    )  # every epoch was looked at, the running loss too
     assert same(learner.weights, whole.weights)
 
 
@@ -161,7 +163,7 @@ def test_a_run_may_stop_while_it_looks_at_dev(tmp_path, monkeypatch, look):
     with pytest.raises(Stop):
         train(stopping, replace(SHORT, epochs=3), tmp_path / "run")
     learner, resumed = trained(replace(SHORT, epochs=3), tmp_path / "run")
-    assert resumed.looks == history.looks  # that epoch too
+    assert resumed.evaluations == history.evaluations  # that epoch too
     assert same(learner.weights, whole.weights)
 
 
@@ -255,11 +257,11 @@ def test_a_loss_that_is_no_number_ends_the_run():
 def test_a_run_tells_where_it_stands():
     told = []
     train(TinyLearner(), replace(SHORT, batch_size=4), report=told.append)
-    assert [(moment.step, moment.looked) for moment in told][:3] == [
+    assert [(moment.step, moment.evaluated) for moment in told][:3] == [
         (10, False),
         (20, False),
         (25, True),
     ]
-    assert [moment.epoch for moment in told if moment.looked] == [1, 2]
+    assert [moment.epoch for moment in told if moment.evaluated] == [1, 2]
     assert {moment.steps for moment in told} == {50}
     assert told[-1].seconds_left == 0

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from moralscope.models.training import Schedule, loop, train
+from moralscope.models.training import loop
+from moralscope.models.training.loop import Schedule, train
 
 LONG = Schedule(epochs=3, batch_size=4, accumulate=2, learning_rate=1e-2, patience=9, seed=5)
 

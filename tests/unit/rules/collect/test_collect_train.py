@@ -5,11 +5,12 @@ import json
 import pytest
 
 from moralscope.core.errors import InputError
+from moralscope.models.training.recipe import load_recipe
 from moralscope.rules.collect.chatbots import Prompt
 from moralscope.rules.collect.collect import collect
 from moralscope.rules.collect.filter_training import measure_filter, read_labelled, share_out
 from moralscope.rules.collect.filters import TASKS
-from moralscope.rules.collect.train import FilterOptions, train_filters
+from moralscope.rules.collect.train import FilterRecipe, train_filters
 from moralscope.rules.options import CollectOptions
 from moralscope.stories.experts import prepare_experts
 
@@ -40,8 +41,8 @@ def labelled(tmp_path_factory):
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory, base, labelled):
     out = tmp_path_factory.mktemp("out") / "filters"
-    schedule = {"epochs": 3, "learning_rate": 2e-2, "batch_size": 16}
-    record = train_filters(labelled, out, FilterOptions(str(base), schedule=schedule))
+    settings = ("epochs=3", "learning_rate=2e-2", "batch_size=16")
+    record = train_filters(labelled=labelled, to=out, base=str(base), settings=settings)
     return out, record
 
 
@@ -84,11 +85,11 @@ def test_it_learns_and_what_was_written_is_what_was_measured(trained, labelled):
 
 
 def test_the_papers_settings():
-    options = FilterOptions(paper=True, seed=3)
-    assert options.base_name == "albert-base-v2"
-    assert [each.learning_rate for each in options.schedules] == [2e-5, 3e-5, 5e-5]
-    assert {(each.epochs, each.batch_size, each.seed) for each in options.schedules} == {(8, 16, 3)}
-    given = FilterOptions(paper=True, schedule={"learning_rate": 1e-5}).schedules
+    recipe = load_recipe(FilterRecipe, "paper-filters", seed=3)
+    assert recipe.base == "albert-base-v2"
+    assert [each.learning_rate for each in recipe.points] == [2e-5, 3e-5, 5e-5]
+    assert {(each.epochs, each.batch_size, each.seed) for each in recipe.points} == {(8, 16, 3)}
+    given = load_recipe(FilterRecipe, "paper-filters", ["learning_rate=1e-5"]).points
     assert [each.learning_rate for each in given] == [1e-5]
 
 
@@ -96,7 +97,7 @@ def test_a_folder_of_other_things_is_left_alone(trained, labelled, base):
     out, _ = trained
     before = (out / "expert.json").read_bytes()
     with pytest.raises(InputError, match="holds files already"):
-        train_filters(labelled, out, FilterOptions(str(base)))
+        train_filters(labelled=labelled, to=out, base=str(base))
     assert (out / "expert.json").read_bytes() == before
 
 
@@ -112,7 +113,7 @@ def test_broken_lines_are_named(tmp_path, row, told):
     path = tmp_path / "l.csv"
     path.write_text(f"prompt,reply,sufficient,moral\nq,a,1,1\n{row}\n")
     with pytest.raises(InputError, match=told):
-        train_filters(path, tmp_path / "out")
+        train_filters(labelled=path, to=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -120,4 +121,4 @@ def test_too_few_labels_are_refused(tmp_path):
     path = tmp_path / "l.csv"
     path.write_text("prompt,reply,sufficient,moral\nq,a,1,1\n")
     with pytest.raises(InputError, match="no reply of each label"):
-        train_filters(path, tmp_path / "out")
+        train_filters(labelled=path, to=tmp_path / "out")

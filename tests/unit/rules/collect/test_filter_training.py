@@ -6,7 +6,7 @@ import pytest
 from moralscope.core.errors import InputError
 from moralscope.rules.collect.filter_training import (
     LabelledExchange,
-    filter_lessons,
+    filter_examples,
     measure_filter,
     read_labelled,
     share_out,
@@ -52,7 +52,7 @@ def test_a_part_with_one_label_only_is_refused():
 
 
 def test_a_lesson_a_task_grouped_by_its_label():
-    lessons = filter_lessons(rows(1, replies=1))
+    lessons = filter_examples(rows(1, replies=1))
     assert [(row.task, row.label, row.group) for row in lessons] == [
         (SUFFICIENCY, 1, "sufficiency: sufficient"),
         (MORAL_CONTENT, 1, "moral content: moral"),

@@ -21,14 +21,12 @@ from moralscope.stories.chains.run import (
     ChainOptions,
     chain,
     choose_part,
-    find_path,
     finish,
     finished_run,
-    read_beside,
-    set_beside,
 )
 from moralscope.stories.generate import generate, task_names
 from moralscope.stories.reading import StoryFile
+from moralscope.stories.saved_texts import find_path, read_beside, set_beside
 from moralscope.stories.story import MoralStory
 from moralscope.stories.tasks import classification_tasks
 

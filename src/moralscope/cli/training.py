@@ -1,0 +1,142 @@
+"""`stories train`, `rules train` and `collect-train`: recipes of the one trainer."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from moralscope.cli.declare import takes
+from moralscope.cli.options import RecordOutput
+from moralscope.rules.options import FilterTrainOptions, RulesTrainOptions
+from moralscope.stories.options import StoriesTrainOptions
+
+if TYPE_CHECKING:
+    from moralscope.core.records import RunRecord
+    from moralscope.models.training.records import TrainingProgress
+
+
+@takes
+def stories_train(options: StoriesTrainOptions, output: RecordOutput) -> None:
+    """Train experts on Moral Stories and write them, with their card, to a folder.
+
+    An adapter (LoRA) and a small head on a base of the store, or every weight of any model.
+    The epoch is chosen on dev; a run that was stopped goes on where it was when the same command
+    is given again. Scores, tables and chains take the folder by --experts DIR.
+
+    Recipes: experts, texts, paper, paper-grid, paper-texts, and those of the shipped models.
+
+    Example: moralscope stories train action+norm --to my-expert --base minilm --set epochs=2
+    """
+    from moralscope.stories.train import train_task
+
+    _train(train_task, options, output, _show)
+
+
+@takes
+def rules_train(options: RulesTrainOptions, output: RecordOutput) -> None:
+    """Train what audits use, and write it, with its card, to a folder.
+
+    The epoch is chosen on dev; a run that was stopped goes on where it was when the same command is
+    given again. Audits take the folder by --experts DIR, or --generator DIR.
+
+    Recipes: attributes, mic, mic-grid, generator, paper-generator, and those of the shipped models.
+
+    Example: moralscope rules train attributes --to my-experts --base minilm --set epochs=2
+    """
+    from moralscope.rules.train import train_rules
+
+    _train(train_rules, options, output, _show)
+
+
+@takes
+def collect_train(options: FilterTrainOptions, output: RecordOutput) -> None:
+    """Train the filters of 'collect' on replies that people labelled.
+
+    Three fifths are learnt, one fifth chooses, one fifth measures. A run that was stopped goes on
+    where it was when the same command is given again. 'collect' takes the folder by --filters DIR.
+
+    Recipes: filters, paper-filters.
+
+    Example: moralscope collect-train labelled.csv --to my-filters
+    """
+    from moralscope.rules.collect.train import train_filters
+
+    _train(train_filters, options, output, _show_filters)
+
+
+def _train(
+    train: Callable[..., "RunRecord"],
+    options: Any,
+    output: RecordOutput,
+    show: Callable[["RunRecord"], None],
+) -> None:
+    from moralscope.cli.output import emit_to, fetching
+
+    with fetching() as progress, _watching(quiet=output.json) as report:
+        record = train(options, report=report, progress=progress)
+    emit_to(output, record, show)
+
+
+@contextmanager
+def _watching(*, quiet: bool) -> "Iterator[Callable[[TrainingProgress], None]]":
+    """Show loss, dev and time left: a bar in a terminal, and a line for every evaluation."""
+    from moralscope.cli.output import note, training_bar
+
+    with training_bar() as bar:
+
+        def report(now: "TrainingProgress") -> None:
+            bar(now)
+            if now.evaluated and not quiet:
+                dev = ", ".join(f"{name} {value:.3f}" for name, value in now.dev.items())
+                note(f"epoch {now.epoch}: loss {now.loss:.3f}; dev {dev}")
+
+        yield report
+
+
+def _show(record: "RunRecord") -> None:
+    from moralscope.cli.output import out, plain_table, print_warnings
+
+    found: dict[str, dict[str, Any]] = record.statistics["figures"]
+    parts = list(found)
+    table = plain_table("task", *parts)
+    for group in found["dev"]:
+        if group not in {"epoch", "loss", "score"}:
+            values = (found[part].get(group) for part in parts)
+            cells = ["—" if value is None else f"{value:.3f}" for value in values]
+            table.add_row(group, *cells)
+    out.print(table)
+    history = record.statistics["history"]
+    out.print(
+        f"{history['steps']} steps, {history['examples_per_second']:.0f} examples a second, "
+        f"best after epoch {found['dev']['epoch']:.0f}"
+    )
+    out.print(f"written to {record.config['out']}", markup=False)
+    print_warnings(record)
+    _show_rule_counts(record)
+
+
+def _show_rule_counts(record: "RunRecord") -> None:
+    from moralscope.cli.output import out
+
+    found = record.statistics.get("baselines")
+    if found:
+        out.print(
+            f"foundations without a model, on {found['part']}: commonest answer "
+            f"{found['majority']:.3f}, every label {found['always']:.3f}, words "
+            f"{found['keywords']:.3f} (macro-F1)"
+        )
+    for name, (rewritten, acts) in record.statistics.get("counts", {}).get("rewritten", {}).items():
+        share = rewritten / max(acts, 1)
+        out.print(f"{name}: {rewritten:,} of {acts:,} acts rewritten ({share:.1%})")
+
+
+def _show_filters(record: "RunRecord") -> None:
+    from moralscope.cli.output import clean, out, plain_table, print_warnings
+
+    table = plain_table("task", "chatbot", "precision", "recall", "F1", "interval", "replies")
+    for row in record.results:
+        figures = (f"{row[name]:.1f}" for name in ("precision", "recall", "f1"))
+        span = f"{row['low']:.1f} … {row['high']:.1f}"
+        table.add_row(row["task"], clean(row["chatbot"]), *figures, span, f"{row['n']:,}")
+    out.print(table)
+    out.print(f"written to {record.config['out']}", markup=False)
+    print_warnings(record)

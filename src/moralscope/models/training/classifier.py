@@ -1,0 +1,338 @@
+"""Train classifiers: labelled pairs of several heads at once, on a body or an adapter of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.core.errors import InputError
+from moralscope.models.adapters import with_adapter
+from moralscope.models.classifiers.forward import (
+    batch_tokens,
+    pooled_rows,
+    run_network,
+    safe_precision,
+)
+from moralscope.models.classifiers.module import (
+    Slices,
+    build_network,
+    load_body,
+    padded,
+    padding_of,
+    tokenise,
+)
+from moralscope.models.classifiers.saved import ADAPTER, HEAD, read_settings
+from moralscope.models.training.heads import (
+    ClassifierTraining,
+    HeadBatch,
+    Heads,
+    find_loss,
+    slices_of,
+)
+from moralscope.models.training.loop import train
+from moralscope.models.training.metrics import group_figures
+from moralscope.models.training.records import History, Report, TrainingExample
+
+STRENGTHS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
+Columns = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+@dataclass
+class ClassifierLearner:
+    """A `Learner`: each pair's loss is over its own head's columns; dev has a figure a group.
+
+    The figure is accuracy where one label holds, macro-F1 where many may, Pearson's r on a scale.
+    Everything is tokenised once, before the first step.
+    """
+
+    module: Any
+    tokenizer: Any
+    heads: Heads
+    examples: Sequence[TrainingExample]
+    dev_examples: Sequence[TrainingExample]
+    training: ClassifierTraining = field(default_factory=ClassifierTraining)
+
+    def __post_init__(self) -> None:
+        self.slices = slices_of(self.heads)
+        self._ids = self.token_ids(self.examples)
+        self._lengths = [len(row) for row in self._ids]
+        self._dev_ids = self.token_ids(self.dev_examples)
+        starts = {task: self.slices.of(task).start for task in self.slices.labels}
+        self._targets = [starts[row.task] + row.label for row in self.examples]
+        names = list(self.heads)
+        self._tasks = [names.index(row.task) for row in self.examples]
+        self._weights = [row.weight * self.heads[row.task].weight for row in self.examples]
+        self._losses = [self.heads[row.task].loss for row in self.examples]
+        self._outside = _outside(self.slices)
+
+    def token_ids(self, examples: Sequence[TrainingExample]) -> list[list[int]]:
+        """Return the tokens of pairs, as the network reads them."""
+        return tokenise(self.tokenizer, [row.pair for row in examples], self.training.max_length)
+
+    @property
+    def data_sha256(self) -> str:
+        """One checksum over every pair that is learnt or looked at, with its label and weight."""
+        rows = (self._ids, self._targets, self._weights, self._dev_ids)
+        dev = [
+            (row.label, row.group, row.among, row.decides, row.values) for row in self.dev_examples
+        ]
+        named = (dict(self.heads), [row.values for row in self.examples])
+        how = (self.training.smoothing, self.training.consistency)
+        return sha256(repr((rows, dev, named, how)).encode()).hexdigest()
+
+    @property
+    def lengths(self) -> Sequence[int]:
+        """How many tokens each example has."""
+        return self._lengths
+
+    def places(self, epoch: int) -> Sequence[int]:
+        """Return the examples whose turn it is."""
+        return [
+            place for place, row in enumerate(self.examples) if epoch % row.turn[1] == row.turn[0]
+        ]
+
+    def loss(self, places: Sequence[int]) -> Any:
+        """Return the mean loss of some examples; columns of other heads do not take part."""
+        import torch
+
+        if self.training.consistency:
+            places = [*places, *places]
+        device = self.module.head.weight.device
+        rows = [self._ids[place] for place in places]
+        ids, mask = padded(rows, padding_of(self.tokenizer), device)
+        tasks, targets, weights = (
+            torch.tensor([each[place] for place in places]).to(device)
+            for each in (self._tasks, self._targets, self._weights)
+        )
+        outside = self._outside.to(device)[tasks]
+        with safe_precision(device):
+            logits = self.module(ids, mask)
+        # Far below any logit, yet finite in half precision: a softmax gives these columns nothing.
+        logits = logits.float().masked_fill(outside, -1e4)
+        batch = HeadBatch(logits, outside, targets, self._values(places, logits))
+        loss = self._row_losses(places, batch)
+        return (loss * weights).sum() / weights.sum()
+
+    def _values(self, places: Sequence[int], logits: Any) -> Any:
+        import torch
+
+        wanted = torch.zeros(logits.shape)
+        for row, place in enumerate(places):
+            example = self.examples[place]
+            if example.values:
+                wanted[row, self.slices.of(example.task)] = torch.tensor(example.values).float()
+        return wanted.to(logits.device)
+
+    def _row_losses(self, places: Sequence[int], batch: HeadBatch) -> Any:
+        """Return each row's loss by its own head's function."""
+        import torch
+
+        first, *others = dict.fromkeys(self._losses[place] for place in places)
+        found = find_loss(first).rows(batch, self.training)
+        for name in others:
+            own = torch.tensor([self._losses[place] == name for place in places])
+            each = find_loss(name).rows(batch, self.training)
+            found = torch.where(own.to(each.device), each, found)
+        return found
+
+    def dev(self) -> dict[str, float]:
+        """Return the figure of every group on dev, and their weighted mean as `score`."""
+        groups: dict[str, list[tuple[TrainingExample, NDArray[np.float32]]]] = {}
+        for row, logits in zip(self.dev_examples, self.dev_logits(), strict=True):
+            groups.setdefault(row.group or row.task, []).append((row, logits))
+        figures: dict[str, float] = {}
+        for group, rows in groups.items():
+            figures |= self._figures(group, rows)
+        weights = [rows[0][0].decides for rows in groups.values()]
+        score = np.average([figures[group] for group in groups], weights=weights)
+        return {"score": float(score), **figures}
+
+    def _figures(
+        self, group: str, rows: Sequence[tuple[TrainingExample, NDArray[np.float32]]]
+    ) -> Mapping[str, float]:
+        kind = self.heads[rows[0][0].task].kind
+        if kind == "one":
+            right = [int(row[: one.among or None].argmax()) == one.label for one, row in rows]
+            return {group: float(np.mean(right))}
+        gold, logits = [one.values for one, _ in rows], np.array([row for _, row in rows])
+        return group_figures(group, kind, gold, logits)
+
+    def dev_logits(self) -> list[NDArray[np.float32]]:
+        """Return every dev example's logits of its own head."""
+        logits = run_network(
+            self.module, self._dev_ids, padding_of(self.tokenizer), batch_tokens(self.module)
+        )
+        return [
+            logits[place, self.slices.of(row.task)] for place, row in enumerate(self.dev_examples)
+        ]
+
+    def on(self, rows: Sequence[TrainingExample]) -> "ClassifierLearner":
+        """Return the same network with other examples to look at, and none to learn."""
+        return replace(self, examples=[], dev_examples=rows)
+
+    def keep_heads(self, names: Sequence[str]) -> "ClassifierLearner":
+        """Cut the last layer down to some heads: what helped only while learning is thrown away."""
+        heads = {name: replace(self.heads[name], tied="") for name in names}
+        keep_columns(self.module, self.slices, names)
+        dev = [row for row in self.dev_examples if row.task in heads]
+        return replace(self, heads=heads, examples=[], dev_examples=dev)
+
+
+def keep_columns(network: Any, slices: Slices, tasks: Sequence[str]) -> None:
+    """Put a smaller last layer on a network, with the columns of some tasks, in their order."""
+    import torch
+
+    columns = [column for task in tasks for column in range(*slices.of(task).indices(slices.width))]
+    old = network.head
+    network.head = torch.nn.Linear(old.in_features, len(columns)).to(old.weight.device)
+    with torch.no_grad():
+        network.head.weight.copy_(old.weight[columns])
+        network.head.bias.copy_(old.bias[columns])
+
+
+def train_classifier(
+    training: ClassifierTraining,
+    base: Path,
+    heads: Heads,
+    examples: tuple[Sequence[TrainingExample], Sequence[TrainingExample]],
+    checkpoint: Path | None = None,
+    report: Report | None = None,
+) -> tuple[ClassifierLearner, History]:
+    """Train on (train, dev); return the learner with its best weights, and what happened."""
+    import torch
+
+    torch.manual_seed(training.seed)
+    body, tokenizer = load_body(base, base.name)
+    if training.adapter:
+        body = with_adapter(body, training.adapter)
+    slices = slices_of(heads)
+    network = build_network(body, slices.width)
+    _start_scales(network, slices, examples[0])
+    if training.start:
+        _start_from_mean(network, slices, training.start)
+    network.to("cuda" if torch.cuda.is_available() else "cpu")
+    learner = ClassifierLearner(network, tokenizer, heads, *examples, training)
+    if training.epochs == 0:
+        network.known = {}
+    history = train(learner, training, checkpoint, report)
+    network.eval()
+    if network.known is None:
+        network.known = {}  # from here on the body stays as it is: every pair goes through it once
+    return learner, history
+
+
+def _start_scales(network: Any, slices: Slices, examples: Sequence[TrainingExample]) -> None:
+    """Let a scale start at the mean of what is learnt: an adapter's rate would take long there."""
+    import torch
+
+    for task in slices.labels:
+        values = [row.values for row in examples if row.task == task and row.values]
+        if slices.kind(task) == "scale" and values:
+            with torch.no_grad():
+                network.head.bias[slices.of(task)] = torch.tensor(values).float().mean(0)
+
+
+def _start_from_mean(network: Any, slices: Slices, folders: Sequence[Path]) -> None:
+    """Put the mean of saved adapters into a network, and of heads where tasks are the same.
+
+    Runs that set out from one point and saw other examples lie in one basin of the loss: their mean
+    is better than each alone (Wortsman et al. 2022). Of unrelated runs it would be worse.
+    """
+    import torch
+    from peft import set_peft_model_state_dict
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        adapters = [load_file(folder / ADAPTER) for folder in folders]
+        heads = [load_file(folder / HEAD) for folder in folders]
+        # Adapters are saved in half precision; summed in it, small weights would be lost.
+        mean = {
+            name: torch.stack([each[name].float() for each in adapters]).mean(0)
+            for name in adapters[0]
+        }
+        found = set_peft_model_state_dict(network.body, mean)
+        if found.unexpected_keys:
+            raise KeyError(found.unexpected_keys[0])
+        own = Slices(read_settings(folders[0]).tasks)
+        with torch.no_grad():
+            for task in set(own.labels) & set(slices.labels):
+                for name, values in network.head.named_parameters():
+                    rows = torch.stack([head[name][own.of(task)] for head in heads])
+                    values[slices.of(task)] = rows.mean(0)
+    except (OSError, SafetensorError, KeyError, RuntimeError, AttributeError) as error:
+        names = ", ".join(map(str, folders))
+        raise InputError(
+            f"{names} cannot be started from ({type(error).__name__})",
+            "give folders of 'stories train' with the same base, rank and tasks",
+        ) from error
+
+
+def refit_head(learner: ClassifierLearner, task: str) -> float:
+    """Fit one head's columns again on a body that stays as it is; returns the strength (C) chosen.
+
+    Logistic regression over what the body makes of each pair: minutes on a CPU, where training the
+    body takes a GPU. The examples of the first turn are learnt, each by its weight; the mean
+    accuracy of the task's dev groups chooses among `STRENGTHS`.
+    """
+    import torch
+
+    train = [learner.examples[place] for place in learner.places(0)]
+    train = [row for row in train if row.task == task]
+    dev = [row for row in learner.dev_examples if row.task == task]
+    labels = learner.heads[task].labels
+    missing = [name for place, name in enumerate(labels) if place not in {r.label for r in train}]
+    if missing:
+        raise InputError(
+            f"no example of '{task}' has the label '{missing[0]}'", "give examples of every label"
+        )
+    rows, dev_rows = (
+        pooled_rows(learner.module, learner.token_ids(own), padding_of(learner.tokenizer))
+        for own in (train, dev)
+    )
+    fitted = {strength: _fit(rows, train, strength) for strength in STRENGTHS}
+    best = max(fitted, key=lambda strength: _accuracy(fitted[strength], dev_rows, dev))
+    weight, bias = fitted[best]
+    columns = learner.slices.of(task)
+    with torch.no_grad():
+        learner.module.head.weight[columns] = torch.tensor(weight).float()
+        learner.module.head.bias[columns] = torch.tensor(bias).float()
+    return best
+
+
+def _fit(
+    rows: NDArray[np.float32], examples: Sequence[TrainingExample], strength: float
+) -> Columns:
+    from sklearn.linear_model import LogisticRegression
+
+    # Fitted on rows of like spread, so that one strength suits all; told in the rows' own units.
+    centre, spread = rows.mean(0), rows.std(0) + 1e-6
+    found = LogisticRegression(C=strength, max_iter=2000)
+    labels, weights = [row.label for row in examples], [row.weight for row in examples]
+    found.fit((rows - centre) / spread, labels, sample_weight=weights)
+    weight = found.coef_ / spread
+    bias = found.intercept_ - weight @ centre
+    return weight, bias
+
+
+def _accuracy(
+    columns: Columns, rows: NDArray[np.float32], examples: Sequence[TrainingExample]
+) -> float:
+    weight, bias = columns
+    right: dict[str, list[bool]] = {}
+    for row, chosen in zip(examples, (rows @ weight.T + bias).argmax(1), strict=True):
+        right.setdefault(row.group, []).append(int(chosen) == row.label)
+    return float(np.mean([np.mean(each) for each in right.values()]))
+
+
+def _outside(slices: Slices) -> Any:
+    import torch
+
+    mask = torch.ones((len(slices.labels), slices.width), dtype=torch.bool)
+    for row, task in enumerate(slices.labels):
+        mask[row, slices.of(task)] = False
+    return mask

@@ -1,0 +1,75 @@
+"""What dev and test say of experts: accuracy, F1 of labels that may hold together, r and MSE.
+
+Logits and gold values in, figures out; nothing is trained or loaded here.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.models.classifiers.forward import sigmoid
+
+Floats = NDArray[np.floating]
+_GRID = np.linspace(0.05, 0.95, 37)
+
+
+def label_f1(gold: NDArray[np.bool_], found: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return 2TP / (2TP + FP + FN) of every column; 0 where nothing is right.
+
+    Examples
+    --------
+    >>> label_f1(np.array([[True], [False]]), np.array([[True], [True]])).round(3).tolist()
+    [0.667]
+    """
+    right = (gold & found).sum(axis=0)
+    either = gold.sum(axis=0) + found.sum(axis=0)
+    return np.asarray(2.0 * right / np.maximum(either, 1))
+
+
+def best_thresholds(gold: NDArray[np.bool_], probabilities: Floats) -> tuple[float, ...]:
+    """Return, for every label, the least probability to take it that gives the best F1.
+
+    Examples
+    --------
+    >>> gold = np.array([[True], [True], [False]])
+    >>> round(best_thresholds(gold, np.array([[0.3], [0.2], [0.1]]))[0], 3)
+    0.125
+    """
+    each = np.array([label_f1(gold, probabilities >= limit) for limit in _GRID])
+    return tuple(float(_GRID[place]) for place in each.argmax(axis=0))
+
+
+def group_figures(
+    group: str, kind: str, gold: Sequence[Sequence[float]], logits: Floats
+) -> Mapping[str, float]:
+    """Return the figures of one group of dev lessons; the first is the one that decides.
+
+    Of kind "many" it is macro-F1 at the thresholds that suit these very rows; of a "scale" r.
+
+    Examples
+    --------
+    >>> group_figures("severity", "scale", [[1.0], [3.0]], np.array([[2.0], [3.0]]))
+    {'severity': 1.0, 'severity mse': 0.5}
+    """
+    true = np.asarray(gold, dtype=np.float64)
+    if kind == "many":
+        held, probabilities = true > 0, sigmoid(logits)
+        limits = np.array(best_thresholds(held, probabilities))
+        return {group: float(label_f1(held, probabilities >= limits).mean())}
+    error = float(((logits - true) ** 2).mean())
+    return {group: pearson(true.ravel(), logits.ravel()), f"{group} mse": error}
+
+
+def pearson(first: Floats, second: Floats) -> float:
+    """Return Pearson's r; 0 where one side does not vary.
+
+    Examples
+    --------
+    >>> pearson(np.array([1.0, 2.0]), np.array([5.0, 5.0]))
+    0.0
+    """
+    one, other = (np.asarray(side, dtype=np.float64) for side in (first, second))
+    one, other = one - one.mean(), other - other.mean()
+    size = float(np.sqrt((one @ one) * (other @ other)))
+    return float(one @ other) / size if size else 0.0

@@ -1,0 +1,318 @@
+"""Recipes: what is trained from what, with which heads and losses, for how long. Read from TOML.
+
+    extends = "experts"              # what is not said here is as there
+    epochs = 2
+    [grid]                           # trained once for every point; the best on dev is kept
+    learning_rate = [1e-5, 3e-5]
+    [heads.alignment]                # heads come from the data; a recipe may change how they learn
+    weight = 0.5
+
+A key is a field of the recipe's class, with its range; an unknown one is refused with the nearest.
+`--set key=value` changes one, `--set grid.epochs=3,4` a part of one. A subject that has settings of
+its own (which split, which wordings) declares them in a subclass. Nothing is trained here.
+"""
+
+import itertools
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
+
+from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.options import Option, OptionField, option_fields
+from moralscope.core.registry import did_you_mean
+from moralscope.io.documents import Document, read_document
+from moralscope.models.training.generator import GeneratorTraining
+from moralscope.models.training.heads import ClassifierTraining, Head, Heads, find_loss
+from moralscope.models.training.options import TrainOptions
+
+CLASSIFIER, GENERATOR = "classifier", "generator"
+_FLAGS = ("base", "start", "limit", "test", "seed")  # settings that commands have flags for
+_DEPTH = 5  # recipes that extend each other
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+_SEE = "see docs/recipes.md"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe(ClassifierTraining, GeneratorTraining):
+    """One training run as data. The knobs of the loop, the losses and the generators are inherited.
+
+    Examples
+    --------
+    >>> Recipe(epochs=2, grid={"batch_size": (8, 16)}).points[1].batch_size
+    16
+    >>> Recipe(epochs=-1)
+    Traceback (most recent call last):
+    moralscope.core.errors.InputError: epochs is -1; give 0 to 10,000
+    """
+
+    PACKAGE: ClassVar[str] = ""  # in whose data/training the shipped recipes lie
+
+    name: str = ""
+    about: Annotated[str, Option("What it is for.")] = ""
+    paper: Annotated[str, Option("Where the settings are printed.")] = ""
+    model: Annotated[str, Option("What is trained.", choices=(CLASSIFIER, GENERATOR))] = CLASSIFIER
+    task: Annotated[str, Option("The task, or a group of them.")] = ""
+    sources: Annotated[tuple[str, ...], Option("The data that is read, by name.")] = ()
+    base: Annotated[str, Option("A model of the store, a folder, or a hub id.")] = "mpnet"
+    heads: Annotated[
+        Mapping[str, Mapping[str, Any]], Option("Loss and weight of heads, where not as usual.")
+    ] = field(default_factory=dict)
+    grid: Annotated[
+        Mapping[str, tuple[float, ...]], Option("Values to search on dev, by key of the schedule.")
+    ] = field(default_factory=dict)
+    refit: Annotated[
+        str, Option("Fit only this head's last layer, on the body that is started from.")
+    ] = ""
+    limit: Annotated[int | None, Option("Only the first N of each part.", least=1)] = None
+    test: Annotated[bool, Option("Look at the test part too, once, at the end.")] = False
+
+    def __post_init__(self) -> None:
+        ClassifierTraining.__post_init__(self)
+        if self.refit and not self.start:
+            raise InputError(
+                f"refit fits the last layer of {self.refit} on experts that are there",
+                "give --start DIR",
+            )
+        if self.epochs == 0 and not self.start:
+            raise InputError(
+                "nothing is learnt in 0 epochs", "give --start DIR, or 1 epoch and more"
+            )
+        if self.model == GENERATOR:
+            self._check_generator()
+        for name, said in self.heads.items():
+            if not isinstance(said, Mapping):
+                raise InputError(f"heads.{name} is no table", f"[heads.{name}] has loss and weight")
+            _known(said, ("loss", "weight"), f"heads.{name}")
+            find_loss(str(said.get("loss", "cross_entropy")))
+
+    def _check_generator(self) -> None:
+        """Refuse what only classifiers know, instead of leaving it aside."""
+        for name in ("grid", "heads", "refit", "consistency"):
+            if asdict(self)[name]:
+                raise InputError(f"{name} is for classification", f"leave it out for {self.task}")
+        if self.test:
+            raise InputError(
+                "--test is for classification",
+                "'stories generate' and 'stories metrics' test a generator",
+            )
+        if len(self.start) > 1:
+            raise InputError("texts go on from one adapter", "give --start once")
+        if self.start and not (self.start[0] / "adapter_config.json").is_file():
+            raise InputError(
+                f"{self.start[0]} holds no adapter", "give --start a folder of 'stories train'"
+            )
+
+    @property
+    def still(self) -> bool:
+        """Whether the body stays as it was started from."""
+        return bool(self.refit) or self.epochs == 0
+
+    @property
+    def points(self) -> "list[Recipe]":
+        """The recipe without its grid, or one for every point of it."""
+        every = itertools.product(*self.grid.values())
+        changes: list[dict[str, Any]] = [
+            dict(zip(self.grid, point, strict=True)) for point in every
+        ]
+        still = {"epochs": 0} if self.refit else {}
+        return [replace(self, grid={}, **{**still, **change}) for change in changes]
+
+    def with_heads(self, heads: Heads) -> dict[str, Head]:
+        """Return the heads of the data as this recipe has them learnt."""
+        _known(self.heads, tuple(heads), "heads")
+        found = {name: replace(head, **self.heads.get(name, {})) for name, head in heads.items()}
+        return found
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """Every setting, as a run record or a card keeps it."""
+        return {name: _plain(value) for name, value in asdict(self).items()}
+
+
+RECIPE = TypeVar("RECIPE", bound=Recipe)
+
+
+def recipe_names(kind: type[Recipe]) -> tuple[str, ...]:
+    """Return the names of a subject's recipes that come with moralscope."""
+    return tuple(
+        sorted(
+            item.name.removesuffix(".toml")
+            for item in resources.files(kind.PACKAGE).joinpath("data/training").iterdir()
+            if item.name.endswith(".toml")
+        )
+    )
+
+
+def load_recipe(kind: type[RECIPE], name: str, changes: Sequence[str] = (), **given: Any) -> RECIPE:
+    """Read a recipe by name or from a .toml file; change it by `key=value`, then by `given`.
+
+    A value that is given for a key of the grid is not searched. What is None changes nothing.
+    """
+    values = _values(kind, name, 0)
+    grid = dict(values.get("grid", {}))
+    for change in changes:
+        key, sign, text = change.partition("=")
+        key = key.strip().replace("-", "_")
+        if not sign:
+            raise InputError(f"--set {change} has no value", "write --set key=value")
+        if "." in key:
+            _set_part(values, key, text)
+            grid = dict(values.get("grid", {}))
+            continue
+        field_of = _field(kind, key, "--set")
+        values[key] = _typed(field_of, _spelled(field_of, text), f"--set {key}")
+        grid.pop(key, None)
+    values["grid"] = {
+        key: _searched(_field(kind, key, "grid"), found) for key, found in grid.items()
+    }
+    return kind(
+        **{**values, **{key: value for key, value in given.items() if value is not None}},
+        name=Path(name).name,
+    )
+
+
+def chosen_recipe(kind: type[RECIPE], options: TrainOptions, default: str, **given: Any) -> RECIPE:
+    """Return the recipe that a command names, or else the `default`, as its flags change it."""
+    return load_recipe(
+        kind,
+        options.recipe or default,
+        options.settings,
+        base=options.base,
+        start=options.start or None,
+        limit=options.limit,
+        test=options.test or None,
+        seed=options.seed,
+        **given,
+    )
+
+
+def repeat_words(recipe: Recipe, chosen: Recipe) -> list[str]:
+    """Return the flags that make the `chosen` point of a recipe again.
+
+    The recipe's name, and whatever is not as its file says. Folders are named without their place.
+    """
+    words = [f"--recipe {recipe.name}"] if recipe.name else []
+    try:
+        as_named = load_recipe(type(recipe), recipe.name, start=recipe.start).plain
+    except InputError:  # a file of the user's that is elsewhere, or none
+        as_named = type(recipe)(start=recipe.start).plain
+    told = chosen.plain
+    for key in told:
+        if key in (*_FLAGS, "name", "grid", "heads", "task", "about", "paper"):
+            continue
+        if told[key] != as_named[key] or key in recipe.grid:
+            words.append(f"--set {key}={_spell(told[key])}")
+    for name, said in recipe.heads.items():
+        words += [f"--set heads.{name}.{key}={_spell(value)}" for key, value in said.items()]
+    words.append(f"--seed {chosen.seed}")
+    words += [f"--limit {chosen.limit}"] if chosen.limit else []
+    words += [f"--start {path.name}" for path in chosen.start]
+    words += ["--test"] if chosen.test else []
+    return words
+
+
+def _values(kind: type[Recipe], name: str, depth: int) -> dict[str, Any]:
+    """Return the settings of a recipe over those of the one that it extends."""
+    if depth > _DEPTH:
+        raise InputError(f"recipes extend each other in a circle ('{name}')", "extend another one")
+    if name in recipe_names(kind):
+        place = resources.files(kind.PACKAGE).joinpath(f"data/training/{name}.toml")
+        document = Document(place.read_text("utf-8"), f"recipe {name}", _SEE)
+    else:
+        path = Path(name).expanduser()
+        if path.suffix != ".toml":
+            known = did_you_mean(name, recipe_names(kind))
+            raise UnknownName(f"there is no recipe '{name}'", f"{known}; or give a .toml file")
+        document = read_document(path, "recipe", "give a recipe's name or a .toml file")
+    given, origin = document.toml_values(), document.name
+    other = given.pop("extends", "")
+    values = _values(kind, str(other), depth + 1) if other else {}
+    for key, value in given.items():
+        values[key] = _typed(_field(kind, key, origin), value, f"{origin}: {key}")
+    return values
+
+
+def _field(kind: type[Recipe], key: str, origin: str) -> OptionField:
+    fields = {each.name: each for each in option_fields(kind)}
+    _known([key], tuple(fields), origin)
+    return fields[key]
+
+
+def _known(keys: Mapping[str, Any] | Sequence[str], known: Sequence[str], origin: str) -> None:
+    for key in keys:
+        if key not in known:
+            raise UnknownName(f"{origin} has no key '{key[:60]}'", did_you_mean(key, known))
+
+
+def _spelled(field_of: OptionField, text: str) -> Any:
+    """Return the value that a text of the command line spells."""
+    text = text.strip()
+    if get_origin(field_of.kind) is tuple:
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return text if field_of.kind in (str, Path) else _literal(text)
+
+
+def _literal(text: str) -> Any:
+    if "," in text:
+        return [_literal(part) for part in text.split(",") if part.strip()]
+    try:
+        return tomllib.loads(f"x = {text.strip().lower()}")["x"]
+    except ValueError:
+        return text.strip()
+
+
+def _set_part(values: dict[str, Any], key: str, text: str) -> None:
+    """Set a part of a table: grid.epochs, heads.alignment.weight."""
+    first, *parts, last = key.split(".")
+    _known([first], ("grid", "heads"), "--set")
+    table = values[first] = dict(values.get(first, {}))
+    for part in parts:
+        table[part] = dict(table.get(part, {}))
+        table = table[part]
+    table[last] = _literal(text)
+
+
+def _searched(field_of: OptionField, found: Any) -> tuple[Any, ...]:
+    rows = found if isinstance(found, list | tuple) else [found]
+    if not rows:
+        raise InputError(f"grid.{field_of.name} is empty", "give values, or leave it out")
+    return tuple(_typed(field_of, row, f"grid.{field_of.name}") for row in rows)
+
+
+def _typed(field_of: OptionField, value: Any, place: str) -> Any:
+    kind = field_of.kind
+    if get_origin(kind) is tuple:
+        if not isinstance(value, list):
+            raise InputError(f"{place} must be a list", f"it is {value!r}"[:80])
+        return tuple(_one(get_args(kind)[0], each, place) for each in value)
+    if get_origin(kind) is not None:  # a table
+        if not isinstance(value, dict):
+            raise InputError(f"{place} must be a table", f"it is {value!r}"[:80])
+        return value
+    return _one(kind, value, place)
+
+
+def _one(kind: Any, value: Any, place: str) -> Any:
+    if kind is Path and isinstance(value, str):
+        return Path(value).expanduser()
+    right = isinstance(value, (int, float) if kind is float else kind)
+    if not right or (isinstance(value, bool) and kind is not bool):
+        raise InputError(f"{place} must be {_WORDS.get(kind, 'text')}", f"it is {value!r}"[:80])
+    return float(value) if kind is float else value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(each) for each in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def _spell(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(map(_spell, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)

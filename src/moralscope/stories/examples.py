@@ -1,0 +1,270 @@
+"""Training examples from Moral Stories: pairs for experts, prompts with sentences for generators.
+
+Official pairs come with pairs that can only be told by reading the norm. Contrast, for tasks with
+the label "does not concern": every norm also comes reversed (and the label with it), restated
+(label kept) and swapped for an unrelated story's norm (label: does not concern). A model that
+judges the action alone is then right half of the time at best.
+
+ETHICS (Hendrycks et al. 2021, MIT) gives tasks that are trained beside the experts and then thrown
+away. Virtue is left out: it asks for traits of people, not for actions. Commonsense comes from the
+part at hand, which is the published test part: no figure on ETHICS is ever reported.
+"""
+
+import json
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from moralscope.core.errors import InputError
+from moralscope.io.tables import Cells, Layout, Table
+from moralscope.models.training.records import TextExample, TrainingExample
+from moralscope.stories.norms.reversal import behaviour_of, restate_norm, reverse_norm, swap_norms
+from moralscope.stories.story import ORIENTATIONS, MoralStory
+from moralscope.stories.tasks import (
+    ClassificationTask,
+    GenerationTask,
+    generation_samples,
+    generation_task,
+    path_row,
+    samples,
+)
+
+UNRELATED = 2  # the place of "does not concern"
+VARIANTS = 8
+BEHAVIOUR_FORMS = ("{}", "I {}.")  # as people type them, as the judge reads them
+ETHICS_TASKS = {
+    "ethics-commonsense": ("wrong", "acceptable"),
+    "ethics-deontology": ("unreasonable", "reasonable"),
+    "ethics-justice": ("unreasonable", "reasonable"),
+    "ethics-utilitarianism": ("less pleasant", "more pleasant"),
+}
+_FILES = {
+    "ethics-commonsense": "commonsense/cm_test.csv",
+    "ethics-deontology": "deontology/deontology_train.csv",
+    "ethics-justice": "justice/justice_train.csv",
+    "ethics-utilitarianism": "utilitarianism/util_train.csv",
+}
+_LONGEST = 400  # characters: longer scenarios are posts, not actions
+REFINEMENT = "consequence|context+action+draft+label"
+Drafts = Mapping[tuple[str, str], Sequence[tuple[str, str]]]  # (id, target) → (text, label)
+SWAPPED_DECIDES = 0.25  # told apart easily: the official and the reversed pairs shall decide
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """How much contrast: in how many turns wordings change, and each kind's weight in the loss.
+
+    An epoch has one reversed, one restated and one swapped norm a story; the next epoch has others,
+    until the turns are through.
+    """
+
+    turns: int = 4
+    reversed_weight: float = 1.0
+    restated_weight: float = 0.4
+    swapped_weight: float = 0.4
+
+
+def official_examples(
+    task: ClassificationTask, stories: Iterable[MoralStory]
+) -> list[TrainingExample]:
+    """Return the pairs that the paper trains on.
+
+    Examples
+    --------
+    >>> from moralscope.stories.tasks import classification_task
+    >>> story = MoralStory("1", moral_action="Jo smiles.", immoral_action="Jo spits.")
+    >>> [(row.pair, row.label) for row in official_examples(classification_task("action"), [story])]
+    [(('', 'Jo smiles.'), 1), (('', 'Jo spits.'), 0)]
+    """
+    return [
+        TrainingExample(task.name, (row.grounding, row.target), row.label)
+        for row in samples(task, stories)
+    ]
+
+
+def contrast_examples(
+    task: ClassificationTask, stories: Sequence[MoralStory], contrast: Contrast, seed: int
+) -> list[TrainingExample]:
+    """Return reversed, restated and swapped pairs; wordings differ from story to story."""
+    rng = np.random.default_rng((seed, len(task.name)))
+    examples: list[TrainingExample] = []
+    for turn in range(contrast.turns):
+        swapped = swap_norms(stories, int(rng.integers(1 << 31)))
+        for story in stories:
+            variant = int(rng.integers(VARIANTS))
+            kinds = (
+                (_reworded(reverse_norm, story.norm, variant), _flip, contrast.reversed_weight),
+                (_reworded(restate_norm, story.norm, variant), _keep, contrast.restated_weight),
+                (swapped.get(story.id), _unrelated, contrast.swapped_weight),
+            )
+            for norm, relabel, weight in kinds:
+                rows = _with_norm(task, story, norm, relabel, weight)
+                examples += [replace(row, turn=(turn, contrast.turns)) for row in rows]
+    return examples
+
+
+def behaviour_examples(
+    task: ClassificationTask, stories: Iterable[MoralStory], weight: float = 0.5
+) -> list[TrainingExample]:
+    """Return what norms say of bare behaviours ("pay back a friend": good) as examples of `task`.
+
+    Examples
+    --------
+    >>> from moralscope.stories.tasks import classification_task
+    >>> story = MoralStory("1", "It's rude to spit.")
+    >>> found = behaviour_examples(classification_task("action"), [story])
+    >>> [(row.pair, row.label) for row in found]
+    [(('', 'spit'), 0), (('', 'I spit.'), 0)]
+    """
+    found: dict[str, int] = {}
+    for story in stories:
+        parsed = behaviour_of(story.norm or "")
+        if parsed and parsed[1]:
+            found[parsed[0]] = int(parsed[1] > 0)
+    return [
+        TrainingExample(
+            task.name, ("", form.format(phrase)), label, weight, turn=(turn, len(BEHAVIOUR_FORMS))
+        )
+        for phrase, label in found.items()
+        for turn, form in enumerate(BEHAVIOUR_FORMS)
+    ]
+
+
+def dev_examples(
+    task: ClassificationTask, stories: Sequence[MoralStory], contrast: bool, seed: int
+) -> list[TrainingExample]:
+    """Return dev pairs in groups: official and reversed (two classes), and swapped (three)."""
+    found = [replace(row, group=task.name, among=2) for row in official_examples(task, stories)]
+    if not contrast:
+        return found
+    swapped = swap_norms(stories, seed)
+    for place, story in enumerate(stories):
+        norm = _reworded(reverse_norm, story.norm, place % VARIANTS)
+        for row in _with_norm(task, story, norm, _flip, 1.0):
+            found.append(replace(row, group=f"{task.name} reversed", among=2))
+        for row in _with_norm(task, story, swapped.get(story.id), _unrelated, 1.0):
+            group = f"{task.name} swapped"
+            found.append(replace(row, group=group, decides=SWAPPED_DECIDES))
+    return found
+
+
+def _with_norm(
+    task: ClassificationTask,
+    story: MoralStory,
+    norm: str | None,
+    relabel: Callable[[int], int],
+    weight: float,
+) -> list[TrainingExample]:
+    if not norm:
+        return []
+    rows = []
+    for label, orientation in enumerate(ORIENTATIONS[::-1]):
+        pair = task.pair({**path_row(story, orientation), "norm": norm})
+        if pair:
+            rows.append(TrainingExample(task.name, pair, relabel(label), weight))
+    return rows
+
+
+def _reworded(rewrite: Callable[..., str | None], norm: str | None, variant: int) -> str | None:
+    return rewrite(norm, variant=variant) if norm else None
+
+
+def _flip(label: int) -> int:
+    return 1 - label
+
+
+def _keep(label: int) -> int:
+    return label
+
+
+def _unrelated(_: int) -> int:
+    return UNRELATED
+
+
+def text_examples(task: GenerationTask, stories: Iterable[MoralStory]) -> list[TextExample]:
+    """Return the prompts of one task with the sentences people wrote.
+
+    Examples
+    --------
+    >>> story = MoralStory("1", moral_action="Jo smiles.", moral_consequence="Al is glad.")
+    >>> text_examples(generation_task("consequence|action"), [story])[0].prompt
+    '<|ACT|> Jo smiles. <|CSQ|>'
+    """
+    return [
+        TextExample(row.prompt, row.reference, task.name)
+        for row in generation_samples(task, stories)
+    ]
+
+
+def refinement_examples(stories: Iterable[MoralStory], drafts: Drafts) -> list[TextExample]:
+    """Return drafts with their labels, to be rewritten into what people wrote (section 4.4)."""
+    task = generation_task(REFINEMENT)
+    examples = []
+    for story in stories:
+        for orientation in ORIENTATIONS:
+            row = path_row(story, orientation)
+            for draft, label in drafts.get((story.id, orientation), ()):
+                prompt = task.prompt({**row, "draft": draft, "label": label})
+                if prompt and row["consequence"]:
+                    examples.append(TextExample(prompt, row["consequence"].strip(), task.name))
+    return examples
+
+
+def ethics_examples(folder: Path, seed: int = 0, weight: float = 0.5) -> list[TrainingExample]:
+    """Read the ETHICS folder into examples of the tasks in `ETHICS_TASKS`."""
+    rng = random.Random(seed)  # noqa: S311
+    examples = []
+    for task, name in _FILES.items():
+        for first, second, label in _rows(folder / name, task, rng):
+            if len(first) + len(second) <= _LONGEST:
+                examples.append(TrainingExample(task, (first, second), label, weight))
+    return examples
+
+
+def _rows(path: Path, task: str, rng: random.Random) -> Iterator[tuple[str, str, int]]:
+    remedy = "'moralscope data where ethics' says more"
+    try:
+        if task == "ethics-utilitarianism":  # no header: the first is the more pleasant one
+            layout = Layout(order=("better", "worse"))
+            for _, row in Table(path, layout=layout).strict_rows(layout.order, remedy):
+                better, worse = row["better"], row["worse"]
+                yield (worse, better, 1) if rng.randrange(2) else (better, worse, 0)
+            return
+        for _, row in Table(path).strict_rows(("label",), remedy):
+            yield _pair(task, row)
+    except (InputError, KeyError, ValueError) as error:
+        raise InputError(f"{path} cannot be read as ETHICS ({error})", remedy) from error
+
+
+def _pair(task: str, row: Cells) -> tuple[str, str, int]:
+    label = int(row["label"])
+    if task == "ethics-commonsense":
+        return "", row["input"], 1 - label
+    if task == "ethics-deontology":
+        return row["scenario"], row["excuse"], label
+    return "", row["scenario"], label
+
+
+def read_drafts(path: Path) -> Drafts:
+    """Read drafts from a run of `consequence-ranking`: each candidate with its label."""
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    wrong = InputError(
+        f"{path} is no run of 'stories chain consequence-ranking' with scores",
+        "give the file that its --out wrote",
+    )
+    try:
+        record: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        for row in record["results"] if record["config"]["kind"] == "consequence" else ():
+            for draft in row["candidates"]:
+                if draft["text"] and draft["score"] is not None:
+                    label = "plausible" if draft["score"] >= 0.5 else "implausible"
+                    found.setdefault((row["id"], row["target"]), []).append((draft["text"], label))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise wrong from error
+    if not found:
+        raise wrong
+    return found

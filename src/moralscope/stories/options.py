@@ -1,0 +1,420 @@
+"""What the `stories` commands take; nothing here is computed or heavy.
+
+Classes that end in Input hold what only the command line says of the data and the models: which
+file, which part. The functions take the data and the models themselves.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from moralscope.core.errors import InputError
+from moralscope.core.options import Option, Options, Seed
+from moralscope.core.records import Decoding
+from moralscope.models.options import EncoderName, ExpertsName
+from moralscope.models.training.options import TrainOptions
+
+MAX_COUNT = 1000
+ALL = "all"
+
+StoriesFile = Annotated[
+    Path | None,
+    Option(
+        "Stories, one JSON object a line; else your copy of Moral Stories.",
+        metavar="FILE",
+        group="Input",
+        http=False,
+    ),
+]
+CopiedStories = Annotated[
+    Path | None,
+    Option("The stories; else the records' copies.", flag="--stories", metavar="FILE"),
+]
+Runs = Annotated[
+    tuple[Path, ...],
+    Option("Records of 'stories generate' or 'stories chain'.", argument=True, metavar="RUN…"),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoriesInput(Options):
+    """Which stories are described or split."""
+
+    file: Annotated[
+        Path | None,
+        Option(
+            "Stories (JSONL) or a folder of official files; else those of MORALSCOPE_DATA.",
+            argument=True,
+            metavar="[FILE]",
+        ),
+    ] = None
+    malformed: Annotated[
+        str, Option("What a malformed line does: stop, or skip it.", choices=("stop", "skip"))
+    ] = "stop"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatsOptions(Options):
+    """What is told of a set of stories."""
+
+    topics: Annotated[int, Option("How many topics; 0: none.", least=0, most=100)] = 10
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitInput(StoriesInput):
+    """Which stories are split, by which encoder, and where their membership goes."""
+
+    encoder: EncoderName = "minilm"
+    membership: Annotated[
+        Path | None,
+        Option(
+            "Write the stories again (JSONL) with these splits as their membership.",
+            metavar="FILE",
+            group="Output",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitOptions(Options):
+    """How splits are audited."""
+
+    threshold: Annotated[
+        float,
+        Option("Similarity from which two texts are near-duplicates.", flag="--near"),
+    ] = 0.9
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        if not 0.5 <= self.threshold <= 1:
+            raise InputError(f"a similarity of {self.threshold} is out of bounds", "give 0.5 to 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReverseInput(Options):
+    """Which norms are reversed."""
+
+    norms: Annotated[
+        tuple[str, ...], Option("Norms, each in quotes.", argument=True, metavar="[NORM]...")
+    ] = ()
+    file: Annotated[
+        Path | None,
+        Option(
+            "Stories (JSONL) whose norms are reversed; else those of MORALSCOPE_DATA.",
+            metavar="STORIES",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReverseOptions(Options):
+    """How norms are reversed."""
+
+    variants: Annotated[int, Option("Wordings of each norm, at most.", least=1, most=50)] = 3
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ChainOptions(Options):
+    """How a recipe is run: for which targets, with which sampling, on how many stories.
+
+    `decoding` may be given whole in Python; else it is made of `strategy`, `count`, `p` and
+    `temperature`. `only` is the id of one story, `out` where the record will be written: the
+    journal lies beside it. `block` is how many stories are worked on at once.
+
+    Examples
+    --------
+    >>> ChainOptions().sampling.count
+    10
+    """
+
+    target: Annotated[str, Option("moral, immoral or both.", group="Input")] = "both"
+    decoding: Decoding | None = None
+    limit: Annotated[
+        int | None, Option("The first N stories that can be run.", least=1, group="Input")
+    ] = None
+    seed: Seed = 0
+    block: int | None = None
+    only: str | None = None
+    out: Path | None = None
+    resume: Annotated[
+        bool,
+        Option(
+            "Go on where a run that was killed stopped, or start anew.",
+            flag="--resume/--no-resume",
+            group="Output",
+        ),
+    ] = True
+    count: Annotated[
+        int, Option("Candidates a step.", short="-n", least=1, most=MAX_COUNT, group="Sampling")
+    ] = 10
+    p: Annotated[float, Option("Nucleus sampling: mass of the tokens kept.", group="Sampling")] = (
+        0.9
+    )
+    temperature: Annotated[float, Option("Below 1: likelier tokens.", group="Sampling")] = 1.0
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        if self.target not in ("both", "moral", "immoral"):
+            raise InputError(f"there is no target '{self.target}'", "moral, immoral or both")
+        if not 0 < self.p <= 1:
+            raise InputError(f"p is {self.p}", "give more than 0 and at most 1")
+        if not 0 < self.temperature <= 10:
+            raise InputError(
+                f"temperature is {self.temperature}", "give more than 0 and at most 10"
+            )
+
+    @property
+    def sampling(self) -> Decoding:
+        """How texts are drawn."""
+        return self.decoding or Decoding(count=self.count, p=self.p, temperature=self.temperature)
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateOptions(ChainOptions):
+    """How texts are generated without experts: the same, with one candidate and any strategy."""
+
+    count: Annotated[
+        int, Option("Candidates a story.", short="-n", least=1, most=MAX_COUNT, group="Sampling")
+    ] = 1
+    strategy: Annotated[
+        str,
+        Option(
+            "nucleus, greedy or beam.",
+            flag="--decode",
+            choices=("nucleus", "greedy", "beam"),
+            group="Sampling",
+        ),
+    ] = "nucleus"
+
+    @property
+    def sampling(self) -> Decoding:
+        """How texts are drawn."""
+        return self.decoding or Decoding(
+            self.strategy, count=self.count, p=self.p, temperature=self.temperature
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextsInput(Options):
+    """Which stories texts are written for, by which generator."""
+
+    stories: StoriesFile = None
+    generator: Annotated[
+        str,
+        Option(
+            "stories (smollm2 with the shipped adapter), smollm2, gemma3-270m, scripted, a local "
+            "folder, a hub id, or openai:MODEL (served at $OPENAI_BASE_URL).",
+            short="-g",
+            group="Model",
+        ),
+    ] = "stories"
+    split: Annotated[
+        str, Option("norm_distance, lexical_bias or minimal_pairs.", group="Input")
+    ] = "norm_distance"
+    part: Annotated[
+        str | None, Option("Only the split's train, dev or test stories.", group="Input")
+    ] = None
+    beside: Annotated[
+        tuple[Path, ...],
+        Option(
+            "Other runs to set beside this one in the report.", metavar="RUN.json", group="Output"
+        ),
+    ] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateInput(TextsInput):
+    """Which task's texts are written."""
+
+    task: Annotated[
+        str,
+        Option(
+            "A generation row of the task table: 'action|context', 'norm|actions', …",
+            argument=True,
+            metavar="TASK",
+        ),
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainInput(TextsInput):
+    """Which recipe is run, with which experts, and what is printed of it."""
+
+    recipe: Annotated[
+        str,
+        Option(
+            "action-ranking, action-abduction, consequence-ranking, consequence-refinement, "
+            "norm-synthesis, a baseline (action-sample, …), or a .toml file of your own.",
+            argument=True,
+            metavar="RECIPE",
+        ),
+    ]
+    experts: ExpertsName = "mpnet"
+    show: Annotated[
+        str | None,
+        Option(
+            "Print this story's whole path as a tree. Without --out only this story is run.",
+            metavar="ID",
+            group="Output",
+        ),
+    ] = None
+    explain: Annotated[
+        bool, Option("Draw the recipe and say what each step does.", group="Output")
+    ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluateOptions(Options):
+    """What is measured. No `tasks`: all that the experts have; no `splits`: all.
+
+    `part` is test, dev, or all (every story of the file, whatever its split).
+    """
+
+    tasks: Annotated[
+        tuple[str, ...], Option("Rows of the task table, by commas; else all.", group="Input")
+    ] = ()
+    splits: Annotated[
+        tuple[str, ...],
+        Option(
+            "norm_distance, lexical_bias, minimal_pairs, or all.", flag="--split", group="Input"
+        ),
+    ] = ()
+    part: Annotated[str, Option("test, dev, or all: every story of the file.", group="Input")] = (
+        "test"
+    )
+    reversed: Annotated[
+        bool,
+        Option("Also measure reversed and swapped norms.", flag="--reversed/--no-reversed"),
+    ] = True
+    shortcuts: Annotated[bool, Option("Also measure a bag of words on the same split.")] = False
+    calibrate: Annotated[
+        bool, Option("Also fit a temperature on dev.", flag="--calibrate/--no-calibrate")
+    ] = True
+    max_stories: Annotated[
+        int | None, Option("Measure on so many, drawn by the seed.", least=2, group="Input")
+    ] = None
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        object.__setattr__(self, "tasks", _named(self.tasks))
+        chosen = _named(self.splits)
+        object.__setattr__(self, "splits", () if chosen == (ALL,) else chosen)
+
+
+def _named(given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names that may be given one by one or by commas."""
+    return tuple(name.strip() for each in given for name in each.split(",") if name.strip())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluateInput(Options):
+    """Which experts are measured on which stories, or which texts are given to people."""
+
+    experts: ExpertsName = "mpnet"
+    against: Annotated[str | None, Option("A second set, for paired tests.", group="Model")] = None
+    stories: StoriesFile = None
+    for_people: Annotated[
+        Path | None,
+        Option(
+            "No experts: write the texts of --runs as blinded sheets for raters into DIR; without "
+            "--runs read the ratings in DIR.",
+            metavar="DIR",
+            group="People",
+        ),
+    ] = None
+    runs: Annotated[
+        tuple[Path, ...],
+        Option(
+            "With --for-people: a record of 'stories generate' or 'chain'; may be repeated.",
+            metavar="RUN.json",
+            group="People",
+        ),
+    ] = ()
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        if self.runs and self.for_people is None:
+            raise InputError("--runs goes with --for-people", "'stories metrics' measures texts")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsInput(Options):
+    """Which texts are measured, and who judges them."""
+
+    runs: Runs
+    stories: CopiedStories = None
+    judge: Annotated[
+        str | None,
+        Option("Experts that did not rank: minilm, mpnet, scripted, or a folder.", group="Model"),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsOptions(Options):
+    """How texts are measured."""
+
+    stem: Annotated[bool, Option("ROUGE on stems, as in the paper.", flag="--stem/--no-stem")] = (
+        True
+    )
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleWriteInput(Options):
+    """Which texts people are asked about, and where the sheets go."""
+
+    runs: Runs
+    to: Annotated[Path, Option("A new folder for the pack.", metavar="DIR")]
+    stories: CopiedStories = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleWriteOptions(Options):
+    """How many people judge how many samples (story and target)."""
+
+    raters: Annotated[int, Option("How many people.", least=1, most=1000)] = 3
+    sample: Annotated[
+        int, Option("Samples (story and target) to judge.", least=1, most=1_000_000)
+    ] = 200
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleReadOptions(Options):
+    """Where the sheets and their key are."""
+
+    folder: Annotated[
+        Path, Option("The pack's folder, or one of filled-in sheets.", argument=True, metavar="DIR")
+    ]
+    key: Annotated[Path | None, Option("The key; else DIR/key.json.", metavar="FILE")] = None
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoriesTrainOptions(TrainOptions):
+    """Which task is trained on which stories."""
+
+    task: Annotated[
+        str | None,
+        Option(
+            "A row of the task table (action+norm, 'action|context', …), 'all' for every "
+            "classification task in one adapter, 'texts' for every generation task; or what the "
+            "recipe says.",
+            argument=True,
+            metavar="[TASK]",
+        ),
+    ] = None
+    stories: StoriesFile = None
+    drafts: Annotated[
+        Path | None,
+        Option(
+            "Texts: a run of 'stories chain consequence-ranking' on the train part, from whose "
+            "candidates refinement is learnt.",
+            metavar="RUN.json",
+            group="Input",
+        ),
+    ] = None
