@@ -269,22 +269,13 @@ def slopes(
 ) -> Chart:
     """Draw one line an item over several models: (name, a value per model, colour)."""
     last = len(names) - 1
-    traces = [
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "name": item,
-            "x": list(range(len(names))),
-            "y": [rounded(value) for value in values],
-            "hovertext": [
-                f"{item}\n{name}: {value:+.2f}" for name, value in zip(names, values, strict=True)
-            ],
-            "line": {"color": colour, "width": 2, "dash": "solid" if colour == "good" else "dash"},
-            "marker": {"color": colour, "size": 6},
-            "legend": False,
-        }
-        for item, values, colour in lines
-    ]
+    traces = []
+    for item, values, colour in lines:
+        hover = [f"{item}\n{name}: {v:+.2f}" for name, v in zip(names, values, strict=True)]
+        dash = "solid" if colour == "good" else "dash"
+        line = {"color": colour, "width": 2, "dash": dash}
+        marked = marks(item, list(enumerate(values)), colour, size=6, hovertext=hover, line=line)
+        traces.append({**marked, "mode": "lines+markers", "legend": False})
     layout = {
         "xaxis": {
             "title": "",

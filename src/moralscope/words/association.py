@@ -151,14 +151,11 @@ def first_twice(words: Sequence[str]) -> str | None:
 
 def refuse_overlap(first: Sequence[str], second: Sequence[str], *names: str) -> None:
     """Refuse two opposite sets that share a word."""
-    others = set(second)
-    shared = [word for word in first if word in others]
+    shared = sorted(set(first) & set(second), key=list(first).index)
     if shared:
-        listed = ", ".join(shared[:5])
-        raise InputError(
-            f"the sets '{names[0]}' and '{names[1]}' share {len(shared)} words ({listed})",
-            "leave each word in one of them only",
-        )
+        both = f"the sets '{names[0]}' and '{names[1]}'"
+        listed = f"{len(shared)} words ({', '.join(shared[:5])})"
+        raise InputError(f"{both} share {listed}", "leave each word in one of them only")
 
 
 @dataclass(frozen=True, slots=True)
