@@ -164,6 +164,7 @@ def compare(
     found = {pair: _differences(tables, pair, chosen.seed) for pair in combinations(labels, 2)}
     results = _results(listed.actions, raw, tables, found)
     pairs = [_summary(pair, tables, results, found, chosen.seed) for pair in found]
+    widest = sorted(results, key=lambda row: -row.spread)
     doubts = [
         f"{name}: {line}"
         for name, axis in zip(labels, axes, strict=True)
@@ -180,7 +181,7 @@ def compare(
         results=results,
         statistics={
             "pairs": pairs,
-            "most_disputed": _disputed(results),
+            "most_disputed": [row.action for row in widest[:_DISPUTED]],
             "gate": _gate(limits, pairs),
         },
         warnings=[NOT_ADVICE, _MEANING, *notes, *_same_weights(labels, refs), *doubts],
@@ -259,8 +260,7 @@ def _results(
     found: Mapping[Pair, PairedDifferences],
 ) -> list[ComparedAction]:
     scores = {name: table.mean(axis=1) for name, table in tables.items()}
-    everything = np.stack(list(scores.values()))
-    spread = np.ptp(everything, axis=0)
+    spread = np.ptp(np.stack(list(scores.values())), axis=0)
     corrected = holm(np.concatenate([each.p for each in found.values()]))
     holms = dict(zip(found, corrected.reshape(len(found), -1), strict=True))
     return [
@@ -269,15 +269,9 @@ def _results(
             {name: float(values[at]) for name, values in scores.items()},
             {name: rows[at] for name, rows in raw.items()},
             [
-                Difference(
-                    pair,
-                    float(each.difference[at]),
-                    float(each.low[at]),
-                    float(each.high[at]),
-                    float(each.p[at]),
-                    float(holms[pair][at]),
-                )
+                Difference(pair, *(float(column[at]) for column in columns))
                 for pair, each in found.items()
+                for columns in [(each.difference, each.low, each.high, each.p, holms[pair])]
             ],
             float(spread[at]),
         )
@@ -336,11 +330,6 @@ def _gate(limits: Gate | None, pairs: Sequence[PairSummary]) -> GateResult | Non
             for pair in pairs
         },
     )
-
-
-def _disputed(results: Sequence[ComparedAction]) -> list[str]:
-    widest = sorted(results, key=lambda row: -row.spread)[:_DISPUTED]
-    return [row.action for row in widest]
 
 
 def _same_weights(labels: Sequence[str], models: Sequence[ModelRef]) -> list[str]:

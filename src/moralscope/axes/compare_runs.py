@@ -39,7 +39,7 @@ from moralscope.core.records import NOT_ADVICE, RunRecord
 from moralscope.core.registry import did_you_mean
 from moralscope.rules.audit import NOT_AUTHORITY
 from moralscope.rules.records import FOUNDATIONS
-from moralscope.stats.gates import Gate, GateResult, check_gate, parse_gate
+from moralscope.stats.gates import Gate, check_gate, parse_gate
 from moralscope.stats.significance import holm, paired_differences
 
 LEVEL = 0.05
@@ -134,7 +134,7 @@ def compare_runs(
         found, results, how, more = compare_sums(*runs), [], "nothing", [_SUMS]
     else:
         found, results, how, more = _records(runs[0], runs[1], chosen.by, seed)
-    found["gate"] = _gate(limits, found)
+    found["gate"] = check_gate(limits, {"": figures(found)}) if limits else None
     return RunRecord(
         "compare runs",
         seed=seed,
@@ -199,8 +199,9 @@ def _records(
     known = [row.p_holm for row in results if row.p_holm is not None]
     found["changed"] = sum(p < LEVEL for p in known) if known else None
     found |= only(len(paired.only_before), len(paired.only_after), len(before.items))
-    found["missing_items"] = [_name(item) for item in paired.only_before[:_NAMED]]
-    found["added_items"] = [_name(item) for item in paired.only_after[:_NAMED]]
+    for name, items in (("missing", paired.only_before), ("added", paired.only_after)):
+        listed = [{"id": item.id, "text": item.text[:_CUT]} for item in items[:_NAMED]]
+        found[f"{name}_items"] = listed
     return found, results, paired.by, _pairing_notes(paired)
 
 
@@ -245,10 +246,10 @@ def _compared(pairs: Sequence[tuple[RunItem, RunItem]], seed: int) -> list[Compa
 
 def _is_mean(pairs: Sequence[tuple[RunItem, RunItem]]) -> bool:
     """Tell scores that are means over prompts from a judge's, which is the first wording's."""
-    items = [item for pair in pairs for item in pair]
     return all(
         math.isclose(item.score, sum(item.prompts) / len(item.prompts), abs_tol=1e-6)
-        for item in items
+        for pair in pairs
+        for item in pair
     )
 
 
@@ -270,8 +271,8 @@ def _block(pairs: Sequence[tuple[RunItem, RunItem]], results: Sequence[ComparedI
 def _surely_flipped(before: RunItem, after: RunItem) -> bool:
     if before.span is None or after.span is None:
         return False
-    (low, high), (other_low, other_high) = before.span, after.span
-    return (low > 0 and other_high < 0) or (high < 0 and other_low > 0)
+    one, other = before.span, after.span
+    return (one[0] > 0 and other[1] < 0) or (one[1] < 0 and other[0] > 0)
 
 
 def _folders(
@@ -294,17 +295,12 @@ def _folders(
     return found, [], "row", notes
 
 
-def _name(item: RunItem) -> dict[str, str]:
-    return {"id": item.id, "text": item.text[:_CUT]}
-
-
 def _config(runs: Sequence[SavedRun], how: str, found: Mapping[str, Any]) -> dict[str, Any]:
-    config = runs[0].config
-    axis = {key: config[key] for key in ("axis", "template", "fit", "norm") if key in config}
+    config, named = runs[0].config, ("axis", "template", "fit", "norm")
     return {
         "runs": [str(run.path) for run in runs],
         "job": runs[0].job,
-        **axis,
+        **{key: config[key] for key in named if key in config},
         "models_before": runs[0].models,
         "models_after": runs[1].models,
         "created_before": runs[0].plain.get("created"),
@@ -313,10 +309,6 @@ def _config(runs: Sequence[SavedRun], how: str, found: Mapping[str, Any]) -> dic
         "items": found["items"],
         "interval": "95 %: paired bootstrap over items up to 5,000, Student's beyond",
     }
-
-
-def _gate(limits: Gate | None, found: Mapping[str, Any]) -> GateResult | None:
-    return None if limits is None else check_gate(limits, {"": figures(found)})
 
 
 def figures(found: Mapping[str, Any]) -> dict[str, float]:
@@ -341,10 +333,8 @@ def figures(found: Mapping[str, Any]) -> dict[str, float]:
     if not flagged:
         return told
     moved = flagged["change"]
-    shares = {
-        key: flagged[key].value if key in flagged else nan
-        for key in ("newly_flagged", "newly_cleared")
-    }
+    newly = ("newly_flagged", "newly_cleared")
+    shares = {key: flagged[key].value if key in flagged else nan for key in newly}
     named = {f"flagged_change_{name}": nan for name in FOUNDATIONS}
     named |= {f"flagged_change_{row['foundation']}": row["change"] for row in found["foundations"]}
     return {

@@ -9,9 +9,10 @@ has no prompts to spread over, and how a model takes a phrase hangs on its form.
 Picks experts and wordings; reads no files and trains nothing.
 """
 
+import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -261,19 +262,9 @@ class Judge:
         judged = []
         for row, values, verdict in zip(rows, moral.tolist(), verdicts, strict=True):
             scores = tuple(2 * value - 1 for value in values)
-            spread = len(scores) > 1
-            judged.append(
-                JudgedAction(
-                    row["action"],
-                    scores[0],
-                    min(scores) if spread else float("nan"),
-                    max(scores) if spread else float("nan"),
-                    prompts=scores,
-                    probability=values[0],
-                    task=name,
-                    verdict=verdict,
-                )
-            )
+            low, high = (min(scores), max(scores)) if len(scores) > 1 else (math.nan, math.nan)
+            told = {"probability": values[0], "task": name, "verdict": verdict}
+            judged.append(JudgedAction(row["action"], scores[0], low, high, scores, **told))
         return judged
 
     def _ask(self, task: ClassificationTask, rows: Sequence[Row], count: int) -> Floats:
@@ -352,13 +343,11 @@ def _joined(group: Sequence[JudgedAction]) -> JudgedAction:
         return first
     each = np.array([form.prompts for form in group])
     scores = tuple(each.mean(axis=0).tolist())
-    return JudgedAction(
-        first.action,
-        scores[0],
-        float(each.min()),
-        float(each.max()),
+    return replace(
+        first,
+        score=scores[0],
+        low=float(each.min()),
+        high=float(each.max()),
         prompts=scores,
         probability=(scores[0] + 1) / 2,
-        task=first.task,
-        verdict=first.verdict,
     )

@@ -213,8 +213,10 @@ def _gender_changes(
 ) -> Iterator[tuple[BiasChange, list[Change]]]:
     """Yield a table and its rows for every word list under both gender templates."""
     used = options.source != "pairs" and edited.edit.name in BUILT_IN
+    prompts = tuple(Prompt(*question) for question in held_out_questions())
+    paraphrased = Template("held-out", prompts, with_article=True)
     for words, occupations in _occupations().items():
-        for template, held_out in ((load_template("gender"), not used), (_paraphrased(), True)):
+        for template, held_out in ((load_template("gender"), not used), (paraphrased, True)):
             before, after = (
                 _bias(encoder, template, occupations) for encoder in (edited.base, edited)
             )
@@ -260,12 +262,8 @@ def _moral_changes(edited: EditedEncoder, axis: str, seed: int) -> list[Change]:
 
 
 def _agreement(rows: Sequence[Change], seed: int) -> Correlation:
-    return correlate(
-        [row.before for row in rows],
-        [row.after for row in rows],
-        [row.group for row in rows],
-        seed=seed,
-    )
+    before, after, groups = zip(*((row.before, row.after, row.group) for row in rows), strict=True)
+    return correlate(before, after, groups, seed=seed)
 
 
 def _apart(edited: EditedEncoder, pairs: DirectionPairs) -> dict[str, float]:
@@ -310,11 +308,6 @@ def _changes(
 def _fall(before: float, after: float) -> float:
     """Return how much smaller the second is, in percent of the first."""
     return 100 * (1 - after / before) if before else float("nan")
-
-
-def _paraphrased() -> Template:
-    prompts = tuple(Prompt(*question) for question in held_out_questions())
-    return Template("held-out", prompts, with_article=True)
 
 
 def _occupations() -> dict[str, Sequence[str]]:

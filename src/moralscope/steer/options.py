@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from moralscope.axes.options import AxisFile, FitName, TemplateName, split_names
+from moralscope.axes.options import AxisFile, AxisOptions, FitName, TemplateName, split_names
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.options import Option, Options, Seed
 from moralscope.core.registry import did_you_mean
@@ -88,3 +88,13 @@ class TeachOptions(Options):
         Options.__post_init__(self)
         if not 0 < self.reach < float("inf"):
             raise InputError(f"reach is {self.reach:g}", "give a number above 0; 1 is usual")
+
+    def axis_options(self) -> AxisOptions:
+        """Return how the direction to start from comes about."""
+        return AxisOptions(
+            axis="direction",
+            template=self.template,
+            fit=self.fit,
+            axis_file=self.axis_file,
+            seed=self.seed,
+        )

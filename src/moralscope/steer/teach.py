@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,8 @@ from numpy.typing import NDArray
 
 from moralscope.axes.build import LocalModels
 from moralscope.axes.direction.axis import DirectionAxis, build_direction
-from moralscope.axes.direction.fitting import Direction
 from moralscope.axes.direction.paper import load_paper
 from moralscope.axes.direction.saved import save_direction
-from moralscope.axes.options import AxisOptions
 from moralscope.axes.prompts import question_rows
 from moralscope.axes.score import DEMO_ACTIONS
 from moralscope.core.errors import InputError, UnknownName
@@ -150,26 +149,32 @@ def teach(
     listed = _listed(actions)
     named = encoder or chosen.encoder
     model = load_encoder(named) if isinstance(named, str) else named
-    old = build_direction(
-        AxisOptions(
-            axis="direction",
-            template=chosen.template,
-            fit=chosen.fit,
-            axis_file=chosen.axis_file,
-            seed=chosen.seed,
-        ),
-        LocalModels(model),
-    )
+    old = build_direction(chosen.axis_options(), LocalModels(model))
     template, _ = old.state
     fitting, rows = (
         question_rows(model, template, texts).mean(axis=1)
         for texts in (old.direction.actions, [item.action for item in corrected])
     )
-    taught, lessons = _taught(old.direction, corrected, fitting, rows, chosen.reach)
+    before = old.direction.project(rows)[:, 0].tolist()
+    targets = [item.gap_target(score) for item, score in zip(corrected, before, strict=True)]
+    taught = teach_direction(old.direction, fitting, rows, np.array(targets), chosen.reach)
+    after = taught.direction.project(rows)[:, 0].tolist()
+    lessons = [
+        Lesson(item.action, item.label, item.target, was, now, item.is_met(now))
+        for item, was, now in zip(corrected, before, after, strict=True)
+    ]
     if chosen.save is not None:
         save_direction(taught.direction, chosen.save)
     new = DirectionAxis(taught.direction, model, template, seed=chosen.seed)
-    moved = _moved(old, new, listed)
+    moved = [
+        TaughtScore(
+            *(now.action, now.score, now.low, now.high, now.prompts),
+            before=was.score,
+            change=now.score - was.score,
+        )
+        for was, now in zip(old.score(listed), new.score(listed), strict=True)
+    ]
+    moved.sort(key=lambda row: -abs(row.change))
     return RunRecord(
         "teach",
         seed=chosen.seed,
@@ -189,23 +194,6 @@ def teach(
         statistics=_statistics(taught, lessons, moved, chosen.seed),
         warnings=[NOT_ADVICE, *_notes(taught, lessons, rows - fitting.mean(axis=0))],
     )
-
-
-def _taught(
-    direction: Direction,
-    corrected: Sequence[Correction],
-    fitting: Floats,
-    rows: Floats,
-    reach: float,
-) -> tuple[Taught, list[Lesson]]:
-    before = direction.project(rows)[:, 0].tolist()
-    targets = [item.gap_target(score) for item, score in zip(corrected, before, strict=True)]
-    taught = teach_direction(direction, fitting, rows, np.array(targets), reach)
-    after = taught.direction.project(rows)[:, 0].tolist()
-    return taught, [
-        Lesson(item.action, item.label, item.target, was, now, item.is_met(now))
-        for item, was, now in zip(corrected, before, after, strict=True)
-    ]
 
 
 def _corrections(given: Sequence[str] | Sequence[Correction]) -> list[Correction]:
@@ -231,25 +219,7 @@ def _listed(actions: Sequence[str] | ActionList | None) -> Sequence[str]:
     if actions is None:
         paper = load_paper()
         return list(dict.fromkeys([*DEMO_ACTIONS, *paper.atomic, *paper.contextual]))
-    listed = actions if isinstance(actions, ActionList) else check_actions(actions)
-    return listed.actions
-
-
-def _moved(old: DirectionAxis, new: DirectionAxis, actions: Sequence[str]) -> list[TaughtScore]:
-    pairs = zip(old.score(actions), new.score(actions), strict=True)
-    rows = [
-        TaughtScore(
-            now.action,
-            now.score,
-            now.low,
-            now.high,
-            now.prompts,
-            before=was.score,
-            change=now.score - was.score,
-        )
-        for was, now in pairs
-    ]
-    return sorted(rows, key=lambda row: -abs(row.change))
+    return actions.actions if isinstance(actions, ActionList) else check_actions(actions).actions
 
 
 def _statistics(
@@ -265,9 +235,7 @@ def _statistics(
             [row.before for row in others], [row.score for row in others], seed=seed
         ),
         "changed_side": [row.action for row in others if row.before * row.score < 0],
-        "mean_absolute_change": float(np.mean([abs(row.change) for row in others]))
-        if others
-        else float("nan"),
+        "mean_absolute_change": fmean(abs(row.change) for row in others) if others else math.nan,
     }
 
 
@@ -318,12 +286,9 @@ def read_corrections(path: Path) -> list[Correction]:
     document = read_document(path, "corrections", _EXAMPLE)
     source = f"{path} line"
     if path.suffix.lower() != ".csv":
-        lines = [
-            (place, line)
-            for place, line in enumerate(document.content.splitlines(), 1)
-            if line.strip()
-        ]
-        return _checked([(place, *_split(line, source, place)) for place, line in lines], source)
+        lines = enumerate(document.content.splitlines(), 1)
+        split = ((place, *_split(line, source, place)) for place, line in lines if line.strip())
+        return _checked(split, source)
     layout = Layout(order=("action", "label"))
     table = Table(document.content, name=str(path), kind=".csv", layout=layout)
     found = table.strict_rows(layout.order, "give action,label")
