@@ -21,7 +21,6 @@ import pytest
 
 import moralscope
 from moralscope.batch import folder as folders
-from moralscope.batch import progress
 from moralscope.batch import run as batch_run
 from moralscope.batch.options import BatchOptions
 from moralscope.batch.run import run_corpus
@@ -96,7 +95,7 @@ def run_here(path, folder, spec, report=None, **options):
 
 @pytest.fixture(autouse=True)
 def every_part_is_told(monkeypatch):
-    monkeypatch.setattr(progress, "_PAUSE", 0.0)
+    monkeypatch.setattr(batch_run, "_PAUSE", 0.0)
 
 
 @pytest.fixture
@@ -391,7 +390,7 @@ def test_a_clock_that_jumps_changes_nothing(tmp_path, monkeypatch):
         def now(cls, tz=None):
             return datetime.datetime.fromtimestamp(time.time(), tz)
 
-    monkeypatch.setattr(progress, "datetime", Jumping)
+    monkeypatch.setattr(batch_run, "datetime", Jumping)
     told = []
     with pytest.raises(KeyError):
         run_here(path, tmp_path / "out", spec_of("Moody"), report=stop_after(10, told))

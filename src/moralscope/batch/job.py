@@ -20,8 +20,7 @@ from moralscope.batch.files import shown
 from moralscope.batch.folder import INNER, ROW, RunFolder
 from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.batch.parts import Parts
-from moralscope.batch.progress import Progress
-from moralscope.batch.run import Outcome, engine_for, run_corpus
+from moralscope.batch.run import Outcome, Progress, engine_for, run_corpus
 from moralscope.batch.sources import Corpus, open_corpus
 from moralscope.core.errors import InputError
 from moralscope.core.records import ModelRef, RunRecord, to_plain
