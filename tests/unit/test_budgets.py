@@ -8,13 +8,12 @@ from functools import cache
 from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src"
-# The goals are 330 files, 58,000 lines, 40 getattr, no cycle and 90 modules: lowered as we go.
-MOST_FILES = 370
-MOST_LINES = 65_500
-MOST_GETATTR = 60
-MOST_CYCLES = 2
+# The goals are 330 files, 58,000 lines and 40 getattr: lowered as we go.
+MOST_FILES = 345
+MOST_LINES = 65_000
+MOST_GETATTR = 55
 LONG_FUNCTION, LONGEST_FUNCTION = 30, 60  # lines of a body: the 95th percentile, and none above
-LONG_FILE = 355  # goal: 350
+LONG_FILE = 350
 MODULES_TO_SCORE = 90
 
 
@@ -147,7 +146,7 @@ def test_capabilities_are_in_the_protocols():
 def test_no_module_imports_itself_by_way_of_others():
     """Imports inside functions and for types count: they only hide a cycle."""
     assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
-    assert len(cycles(import_graph())) <= MOST_CYCLES
+    assert cycles(import_graph()) == []
 
 
 def test_scoring_imports_what_it_needs():
