@@ -67,7 +67,7 @@ def _run(words: list[str]) -> int:
         context: Any = getattr(error, "ctx", None)
         path = context.command_path if context else "moralscope"
         old = getattr(error, "option_name", None)
-        now = RENAMED.get(path.removeprefix("moralscope "), {}).get(old)
+        now = RENAMED.get(path.removeprefix("moralscope "), {}).get(str(old))
         if now is not None:
             message = f"{old} is now {now}"
         return _fail(f"{message}; see '{path} --help'", 2)
