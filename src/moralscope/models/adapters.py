@@ -104,7 +104,8 @@ def merge_tensors(tensors: Mapping[str, Any], folder: Path) -> dict[str, Any] | 
         weight = tensors.get(f"{layer}.weight")
         if second is None or weight is None or weight.shape != (len(second), first.shape[1]):
             raise ValueError(f"the adapter's {name} fits no layer")
-        merged[f"{layer}.weight"] = weight + (second.float() @ first.float()) * scale
+        # In place: for mpnet a copy more of every matrix is half a second.
+        merged[f"{layer}.weight"] = (second.float() @ first.float()).mul_(scale).add_(weight)
     return merged
 
 

@@ -9,6 +9,7 @@ products in 16 bits, which overflows.
 
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 _PACKED = {"bert", "distilbert", "mpnet", "roberta", "xlm-roberta"}  # where packing was checked
@@ -42,13 +43,11 @@ def exact_linear(weight: Any, bias: Any, *, gelu: bool = False) -> Callable[...,
     import torch
 
     weight, bias = weight.detach().float(), bias.detach().float()
-    try:
-        packed = torch.ops.mkldnn._reorder_linear_weight(weight, None)
-        multiply = torch.ops.mkldnn._linear_pointwise
-        how: tuple[Any, ...] = ("gelu", [], "none") if gelu else ("none", [], "")
-        multiply(weight[:1], packed, bias, *how)
-    except (AttributeError, RuntimeError):  # another build of torch
+    how: tuple[Any, ...] = ("gelu", [], "none") if gelu else ("none", [], "")
+    if not _has_onednn(how[0]):
         return _plain_linear(weight, bias, gelu)
+    packed = torch.ops.mkldnn._reorder_linear_weight(weight, None)
+    multiply = torch.ops.mkldnn._linear_pointwise
 
     def forward(hidden: Any, add: Any = None) -> Any:
         if add is None:
@@ -56,6 +55,21 @@ def exact_linear(weight: Any, bias: Any, *, gelu: bool = False) -> Callable[...,
         return multiply.binary(hidden, add, packed, bias, "add")
 
     return forward
+
+
+@cache
+def _has_onednn(after: str) -> bool:
+    """Try oneDNN's product once: another build of torch may lack it, or call it otherwise."""
+    import torch
+
+    try:
+        weight = torch.ones(8, 8)
+        packed = torch.ops.mkldnn._reorder_linear_weight(weight, None)
+        rest = "none" if after == "gelu" else ""
+        torch.ops.mkldnn._linear_pointwise(weight[:1], packed, weight[0], after, [], rest)
+    except (AttributeError, RuntimeError):
+        return False
+    return True
 
 
 def _plain_linear(weight: Any, bias: Any, gelu: bool) -> Callable[..., Any]:
@@ -158,7 +172,8 @@ def _packed(weight: Any) -> Any:
     """Return a matrix in whole numbers, laid out for fbgemm."""
     import torch
 
-    scales = weight.abs().amax(1).clamp(min=_TINY).double() / 127
+    low, high = weight.aminmax(dim=1)  # one pass, and no copy of the matrix
+    scales = torch.maximum(high, low.neg()).clamp(min=_TINY).double() / 127
     zeros = torch.zeros(len(scales), dtype=torch.long)
     before = torch.backends.quantized.engine
     torch.backends.quantized.engine = "fbgemm"

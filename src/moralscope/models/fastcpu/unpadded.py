@@ -210,10 +210,12 @@ class _Maker:
         import torch
 
         weight, bias = (
-            torch.cat([self.weights.tensors[f"{name}.{part}"] for name in names])
+            [self.weights.tensors[f"{name}.{part}"] for name in names]
             for part in ("weight", "bias")
         )
-        return self.make(weight, bias, gelu=gelu)
+        if len(names) == 1:  # nothing to put together: do not copy
+            return self.make(weight[0], bias[0], gelu=gelu)
+        return self.make(torch.cat(weight), torch.cat(bias), gelu=gelu)
 
     def layer(self, name: str) -> _Layer:
         inner = _NAMES[self.weights.config["model_type"]]
