@@ -9,8 +9,8 @@ import pytest
 
 from moralscope.core.errors import ChecksumMismatch
 from moralscope.models.store import Carrier, ModelEntry, PinnedFile
-from moralscope.models.store._files import silent
 from moralscope.models.store._fetch import unpack
+from moralscope.models.store._files import silent
 
 CONTENT = b"weights" * 1000
 
