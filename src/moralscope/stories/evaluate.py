@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from moralscope.core.errors import InputError
+from moralscope.core.options import plain_options
 from moralscope.core.records import NOT_ADVICE, RunRecord
 from moralscope.core.registry import did_you_mean
 from moralscope.stats.calibration import (
@@ -254,6 +255,10 @@ def _evaluate(
     examined = examine(experts.expert(task.name), task, cell.test)
     found, paper = examined.found, load_paper()
     sensitivity = options.reversed and reads_norm(task)
+    shortcut = None
+    if options.shortcuts:
+        train, test = (list(samples(task, stories)) for stories in (cell.train, cell.test))
+        shortcut = lexical_shortcut(train, test, seed=seed)
     swapped = swapped_norms(examined, norms, seed=seed) if sensitivity else None
     return Evaluated(
         experts.ref.name,
@@ -269,7 +274,7 @@ def _evaluate(
         _against(against, examined, seed),
         reversed_wordings(examined, seed) if sensitivity else (),
         swapped[0] if swapped else None,
-        _shortcut(cell, seed) if options.shortcuts else None,
+        shortcut,
         worst(found),
     )
 
@@ -297,12 +302,6 @@ def _against(other: ExpertSet | None, examined: Examined, seed: int) -> PairedTe
     return paired(second.found, examined.found, seed=seed)
 
 
-def _shortcut(cell: _Cell, seed: int) -> Shortcut | None:
-    return lexical_shortcut(
-        list(samples(cell.task, cell.train)), list(samples(cell.task, cell.test)), seed=seed
-    )
-
-
 def _config(
     experts: ExpertSet,
     against: ExpertSet | None,
@@ -320,6 +319,7 @@ def _config(
         **({"max_stories": options.max_stories} if options.max_stories else {}),
         "interval": "95 % percentile bootstrap over stories",
         "paired_test": "exact McNemar over samples; interval of the difference over stories",
+        "options": plain_options(options),
     }
 
 

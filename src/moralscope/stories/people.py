@@ -11,7 +11,7 @@ from typing import Any
 from unicodedata import category
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import RunRecord
 from moralscope.core.registry import did_you_mean
 from moralscope.stories.options import PeopleWriteOptions
@@ -241,7 +241,12 @@ def write_people(
     return RunRecord(
         "stories people write",
         seed=seed,
-        config={"runs": [str(path) for path in runs], "task": pack.task, "raters": raters},
+        config={
+            "runs": [str(path) for path in runs],
+            "task": pack.task,
+            "raters": raters,
+            "options": plain_options(chosen),
+        },
         models=[],
         results=[],
         statistics={

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import RunRecord
 from moralscope.stories.data_files import load_stories
 from moralscope.stories.norms.reversal import parse_norm, reversals
@@ -62,7 +62,11 @@ def reverse_norms(
     return RunRecord(
         "stories reverse",
         seed=chosen.seed,
-        config={"source": source, "variants": chosen.variants},
+        config={
+            "source": source,
+            "variants": chosen.variants,
+            "options": plain_options(chosen),
+        },
         models=[],
         results=rows,
         statistics=_statistics(rows) | {"unread": unread[:_LISTED]},

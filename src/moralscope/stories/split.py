@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import RunRecord
 from moralscope.io.files import check_writable, model_refs, write_whole
@@ -168,6 +168,7 @@ def stories_split(
             "source": file.source,
             "encoder": encoder.name,
             "near_duplicate": f"similarity of characters >= {threshold}",
+            "options": plain_options(chosen),
         },
         models=model_refs([encoder]),
         results=_memberships(file, built),

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import RunRecord
 from moralscope.stats.text.words import function_words, lemma
 from moralscope.stories.options import StatsOptions
@@ -297,7 +297,12 @@ def stories_stats(file: StoryFile, options: StatsOptions | None = None, **given:
     return RunRecord(
         "stories stats",
         seed=chosen.seed,
-        config={"source": file.source, "topics": topics, "token": TOKENS},
+        config={
+            "source": file.source,
+            "topics": topics,
+            "token": TOKENS,
+            "options": plain_options(chosen),
+        },
         models=[],
         results=[{**asdict(row), "paper": printed[row.name]} for row in categories(stories)],
         statistics={

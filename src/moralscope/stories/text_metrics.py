@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import chosen_options
+from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import RunRecord, SampleInterval
 from moralscope.stats.text import (
     DISTINCT_SIGNATURE,
@@ -99,6 +99,7 @@ def score_texts(
             "rouge": rouge_signature(stem=stem),
             "diversity": DISTINCT_SIGNATURE,
             "interval": "95 %, over stories",
+            "options": plain_options(chosen),
         },
         models=[judge.ref] if judge else [],
         results=results,

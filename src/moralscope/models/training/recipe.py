@@ -152,7 +152,7 @@ def load_recipe(kind: type[RECIPE], name: str, changes: Sequence[str] = (), **gi
     A value that is given for a key of the grid is not searched. What is None changes nothing.
     """
     values = _values(kind, name, 0)
-    grid = dict(values.get("grid", {}))
+    values["grid"] = dict(values.get("grid", {}))
     for change in changes:
         key, sign, text = change.partition("=")
         key = key.strip().replace("-", "_")
@@ -160,13 +160,12 @@ def load_recipe(kind: type[RECIPE], name: str, changes: Sequence[str] = (), **gi
             raise InputError(f"--set {change} has no value", "write --set key=value")
         if "." in key:
             _set_part(values, key, text)
-            grid = dict(values.get("grid", {}))
             continue
         field_of = _field(kind, key, "--set")
         values[key] = _typed(field_of, _spelled(field_of, text), f"--set {key}")
-        grid.pop(key, None)
+        values["grid"].pop(key, None)
     values["grid"] = {
-        key: _searched(_field(kind, key, "grid"), found) for key, found in grid.items()
+        key: _searched(_field(kind, key, "grid"), found) for key, found in values["grid"].items()
     }
     return kind(
         **{**values, **{key: value for key, value in given.items() if value is not None}},
