@@ -32,8 +32,9 @@ from typing import Any
 
 import httpx2
 
+from moralscope.annotation.options import Policies
 from moralscope.annotation.projects import open_project, write_project
-from moralscope.annotation.records import Item, Policies, Project
+from moralscope.annotation.records import Item, Project
 from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from moralscope.annotation.options import Policies
 from moralscope.annotation.projects import new_project
-from moralscope.annotation.records import Item, Policies
+from moralscope.annotation.records import Item
 from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 

@@ -1,4 +1,4 @@
-"""What the commands of this subject take; nothing here is computed or heavy."""
+"""What the commands of this subject take, and how projects are run; nothing here is heavy."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,3 +69,35 @@ class AgreementOptions(Options):
         int | None, Option("People a leaning must have to be named (5); 3 at least.")
     ] = None
     seed: Seed = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policies(Options):
+    """How a project is run; all of them stand in `project.yaml`, with what is said of them here."""
+
+    people_per_item: Annotated[
+        int, Option("how many people answer each item", least=1, most=1000)
+    ] = 3
+    validators_per_item: Annotated[
+        int, Option("how many others check each written story; 0 for none", least=0, most=100)
+    ] = 2
+    qualification: Annotated[bool, Option("whether people take a test first")] = True
+    questions: Annotated[int, Option("questions of a test", least=1, most=14)] = 7
+    pass_mark: Annotated[int, Option("right answers that pass it", least=1, most=14)] = 6
+    retakes: Annotated[int, Option("how often it may be taken again", least=0, most=100)] = 2
+    staging_items: Annotated[
+        int, Option("items that a lead reviews before admission; 0 for none", least=0, most=1000)
+    ] = 4
+    lease_minutes: Annotated[
+        int,
+        Option("after how many idle minutes an item goes to somebody else", least=1, most=100_000),
+    ] = 60
+    session_days: Annotated[
+        int, Option("after how many days people join again by their link", least=1, most=365)
+    ] = 30
+    questionnaire: Annotated[
+        bool, Option("whether people are asked about themselves (optional for them)")
+    ] = True
+    smallest_group: Annotated[
+        int, Option("groups of fewer people are never shown by themselves", least=3, most=1000)
+    ] = 5

@@ -15,8 +15,8 @@ from typing import Any
 from moralscope.annotation.exporting import sheet_rows
 from moralscope.annotation.forms import default_policies, load_form, one_of, task_names
 from moralscope.annotation.item_files import RATINGS, read_items
-from moralscope.annotation.options import ExportOptions, ImportOptions, InitOptions
-from moralscope.annotation.records import Invitation, Policies, Project
+from moralscope.annotation.options import ExportOptions, ImportOptions, InitOptions, Policies
+from moralscope.annotation.records import Invitation, Project
 from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 from moralscope.core.errors import InputError

@@ -7,10 +7,10 @@ are what the pages tell apart.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Any
 
+from moralscope.annotation.options import Policies
 from moralscope.core.errors import InputError, MoralscopeError
-from moralscope.core.options import Option, Options
 
 LEAD, ANNOTATOR = "lead", "annotator"
 ROLES = (LEAD, ANNOTATOR)
@@ -109,38 +109,6 @@ class TaskForm:
         return next(one for one in self.fields if one.name == name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policies(Options):
-    """How a project is run; all of them stand in `project.yaml`, with what is said of them here."""
-
-    people_per_item: Annotated[
-        int, Option("how many people answer each item", least=1, most=1000)
-    ] = 3
-    validators_per_item: Annotated[
-        int, Option("how many others check each written story; 0 for none", least=0, most=100)
-    ] = 2
-    qualification: Annotated[bool, Option("whether people take a test first")] = True
-    questions: Annotated[int, Option("questions of a test", least=1, most=14)] = 7
-    pass_mark: Annotated[int, Option("right answers that pass it", least=1, most=14)] = 6
-    retakes: Annotated[int, Option("how often it may be taken again", least=0, most=100)] = 2
-    staging_items: Annotated[
-        int, Option("items that a lead reviews before admission; 0 for none", least=0, most=1000)
-    ] = 4
-    lease_minutes: Annotated[
-        int,
-        Option("after how many idle minutes an item goes to somebody else", least=1, most=100_000),
-    ] = 60
-    session_days: Annotated[
-        int, Option("after how many days people join again by their link", least=1, most=365)
-    ] = 30
-    questionnaire: Annotated[
-        bool, Option("whether people are asked about themselves (optional for them)")
-    ] = True
-    smallest_group: Annotated[
-        int, Option("groups of fewer people are never shown by themselves", least=3, most=1000)
-    ] = 5
-
-
 @dataclass(frozen=True, slots=True)
 class Project:
     """`project.yaml`: a name, a task, policies, texts of the first page, where answers are kept.
@@ -151,7 +119,7 @@ class Project:
 
     name: str
     task: str
-    policies: Policies = Policies()
+    policies: Policies = field(default_factory=Policies)
     warning: str = ""
     consent: str = ""
     rulebooks: tuple[str, ...] = ()

@@ -32,7 +32,8 @@ class AnnotationService(PeopleService, WorkService, LeadService):
     Examples
     --------
     >>> import tempfile
-    >>> from moralscope.annotation.records import Policies, Project
+    >>> from moralscope.annotation.options import Policies
+    >>> from moralscope.annotation.records import Project
     >>> from moralscope.annotation.storage import Storage
     >>> policies = Policies(qualification=False, staging_items=0)
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from moralscope.annotation.agreement import agreement, agreement_so_far, parse_levels
+from moralscope.annotation.options import Policies
 from moralscope.annotation.projects import write_project
-from moralscope.annotation.records import Item, Policies, Project
+from moralscope.annotation.records import Item, Project
 from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 from moralscope.core.errors import InputError

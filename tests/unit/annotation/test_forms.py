@@ -17,7 +17,8 @@ from moralscope.annotation.forms import (
     question_bank,
     task_names,
 )
-from moralscope.annotation.records import FIELD_TYPES, LEVELS, Policies
+from moralscope.annotation.options import Policies
+from moralscope.annotation.records import FIELD_TYPES, LEVELS
 from moralscope.core.errors import InputError
 
 

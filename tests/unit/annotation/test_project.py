@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from moralscope.annotation.options import Policies
 from moralscope.annotation.projects import (
     new_project,
     parse_project,
@@ -11,7 +12,6 @@ from moralscope.annotation.projects import (
     read_project,
     write_project,
 )
-from moralscope.annotation.records import Policies
 from moralscope.core.errors import InputError
 
 

@@ -6,7 +6,8 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from moralscope.annotation.forms import question_bank
-from moralscope.annotation.records import Item, Policies, Project
+from moralscope.annotation.options import Policies
+from moralscope.annotation.records import Item, Project
 from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 from moralscope.server.annotate import annotation_app
