@@ -2,7 +2,9 @@
 
 import pytest
 
+from moralscope.axes.rows import read_rows
 from moralscope.cli import main
+from moralscope.core.errors import InputError
 
 CASES = {
     "no-action.jsonl": (b'{"action": "a"}\n{"norm": "Be kind."}\n', "line 2 has no action"),
@@ -49,10 +51,10 @@ def test_bad_rows_are_refused_in_one_line(name, tmp_path, capsys):
     ("options", "line"),
     [
         (["--axis", "judge", "--experts", "scripted", "--norm", ""], "norm is empty"),
-        (["--axis", "judge", "--template", "gender"], "the judge axis has no --template"),
-        (["--axis", "judge", "--save-axis", "x.safetensors"], "--save-axis saves a direction"),
+        (["--axis", "judge", "--template", "gender"], "the judge axis has no option 'template'"),
+        (["--axis", "judge", "--save-axis", "x.safetensors"], "has no option 'save_axis'"),
         (["--axis", "judge", "--experts", "nobody"], "there are no experts 'nobody'"),
-        (["--norm", "Be kind.", "--encoder", "scripted"], "belong to --axis judge"),
+        (["--norm", "Be kind.", "--encoder", "scripted"], "the choice axis has no option 'norm'"),
     ],
 )
 def test_options_that_do_not_fit_are_refused_in_one_line(options, line, capsys):
@@ -62,13 +64,8 @@ def test_options_that_do_not_fit_are_refused_in_one_line(options, line, capsys):
     assert line in capsys.readouterr().err
 
 
-def test_more_rows_than_allowed_are_refused(tmp_path, capsys):
+def test_more_rows_than_allowed_are_refused(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text('{"action": "a"}\n' * 3)
-    with pytest.raises(SystemExit) as found:
-        main(
-            ["score", "--axis", "judge", "--experts", "scripted", "--file", str(path),
-             "--max-actions", "2"]
-        )  # fmt: skip
-    assert found.value.code == 2
-    assert "more than 2 rows" in capsys.readouterr().err
+    with pytest.raises(InputError, match="more than 2 rows"):
+        read_rows(path, ["action"], max_rows=2)
