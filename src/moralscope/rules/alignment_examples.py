@@ -1,6 +1,6 @@
 """What the alignment expert is taught: (rule, exchange) pairs that must be read on both sides.
 
-A `Matter` is a rule with acts that keep it and acts that break it. Every act becomes an exchange
+A `RuleCase` is a rule with acts that keep it and acts that break it. Every act becomes an exchange
 whose reply is for or against it (`replies`), and the exchange is set beside the rule, the rule in
 other words, the reversed rule (label flipped) and another matter's rule (neither); replies without
 a stance are neither beside any. Where matters come from is the caller's to know.
@@ -18,7 +18,7 @@ from moralscope.rules.replies import (
     FOR,
     NEITHER,
     Act,
-    Told,
+    StanceExchange,
     draw_exchange,
     draw_neither,
     plain_exchange,
@@ -32,7 +32,7 @@ _OWN_WORDS = 0.6  # how often a rule comes as it is written
 
 
 @dataclass(frozen=True, slots=True)
-class Matter:
+class RuleCase:
     """A rule, its other wordings, its reversals, and acts that keep or break it.
 
     `contexts` may stand in front of a question; `permits` says that the rule only allows. Where it
@@ -41,7 +41,7 @@ class Matter:
     Examples
     --------
     >>> from moralscope.rules.replies import PlainAct
-    >>> Matter("Don't lie.", breaks=(PlainAct("lie", "lied", "lying"),)).keeps
+    >>> RuleCase("Don't lie.", breaks=(PlainAct("lie", "lied", "lying"),)).keeps
     ()
     """
 
@@ -58,7 +58,7 @@ class Matter:
 
 
 def alignment_examples(
-    matters: Sequence[Matter], *, turns: int, seed: int, weight: float = 1.0
+    matters: Sequence[RuleCase], *, turns: int, seed: int, weight: float = 1.0
 ) -> list[TrainingExample]:
     """Return the lessons of all turns: each epoch has its own wordings of every matter.
 
@@ -66,7 +66,7 @@ def alignment_examples(
     --------
     >>> from moralscope.rules.replies import PlainAct
     >>> lie = PlainAct("lie", "lied", "lying")
-    >>> matters = [Matter("Don't lie.", reversed=("Lie!",), breaks=(lie,)), Matter("Be kind.")]
+    >>> matters = [RuleCase("Don't lie.", reversed=("Lie!",), breaks=(lie,)), RuleCase("Be kind.")]
     >>> rows = alignment_examples(matters, turns=2, seed=0)
     >>> sorted({row.pair[0] for row in rows}), {row.turn for row in rows} == {(0, 2), (1, 2)}
     (['Be kind.', "Don't lie.", 'Lie!'], True)
@@ -81,7 +81,7 @@ def alignment_examples(
     return lessons
 
 
-def alignment_dev(matters: Sequence[Matter], seed: int) -> list[TrainingExample]:
+def alignment_dev(matters: Sequence[RuleCase], seed: int) -> list[TrainingExample]:
     """Return the pairs of dev or test in groups: plain, with the rule reversed, and of all stances.
 
     The plain ones tell what is done ("I would …"); a third of each group is neither, by a rule of
@@ -133,12 +133,12 @@ def annotated_examples(rows: Sequence[Annotation], group: str = "") -> list[Trai
 
 
 def _drawn(
-    matters: Sequence[Matter], place: int, rng: random.Random
-) -> Iterator[tuple[str, Told, int]]:
+    matters: Sequence[RuleCase], place: int, rng: random.Random
+) -> Iterator[tuple[str, StanceExchange, int]]:
     """Yield (rule, exchange, sign) of one matter: the label is the sign times the stance."""
     matter = matters[place]
     sides = ((matter.keeps, FOR), (matter.breaks, AGAINST))
-    made: list[Told] = []
+    made: list[StanceExchange] = []
     for acts, sign in sides:
         if not acts:
             continue
@@ -166,7 +166,9 @@ def _drawn(
     yield about, draw_neither(rng.choice(acts), rng, _context(matter, rng)), NEITHER
 
 
-def _with_outcome(matter: Matter, told: Told, sign: int, rng: random.Random) -> Told:
+def _with_outcome(
+    matter: RuleCase, told: StanceExchange, sign: int, rng: random.Random
+) -> StanceExchange:
     """Add now and then what would come of it, as a reason for keeping the rule."""
     outcome = matter.gains if sign == FOR else matter.costs
     if not outcome or sign != told.stance or rng.random() >= _OUTCOMES:
@@ -176,21 +178,21 @@ def _with_outcome(matter: Matter, told: Told, sign: int, rng: random.Random) -> 
     return replace(told, exchange=exchange)
 
 
-def _silent(told: Told) -> Told:
+def _silent(told: StanceExchange) -> StanceExchange:
     return replace(told, stance=NEITHER)
 
 
-def _worded(matter: Matter, rng: random.Random) -> str:
+def _worded(matter: RuleCase, rng: random.Random) -> str:
     if not matter.restated or rng.random() < _OWN_WORDS:
         return matter.rule
     return rng.choice(matter.restated)
 
 
-def _context(matter: Matter, rng: random.Random) -> str:
+def _context(matter: RuleCase, rng: random.Random) -> str:
     return rng.choice(matter.contexts) if matter.contexts else ""
 
 
-def _other(matters: Sequence[Matter], place: int, rng: random.Random) -> Matter | None:
+def _other(matters: Sequence[RuleCase], place: int, rng: random.Random) -> RuleCase | None:
     if len(matters) < 2:
         return None
     found = rng.randrange(len(matters) - 1)

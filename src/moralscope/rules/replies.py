@@ -54,7 +54,7 @@ class PlainAct:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StanceExchange:
     """An exchange about an act, its stance (1 for, -1 against, 0 neither) and how it is told.
 
     `refuses` is whether the reply only leaves the act undone: that breaks no permission.
@@ -99,7 +99,7 @@ def turned(phrase: str, table: dict[str, str]) -> str:
     return _WORDS.sub(lambda match: table.get(match[0].lower(), match[0]), phrase)
 
 
-def plain_exchange(act: Act, context: str, variant: int) -> Told:
+def plain_exchange(act: Act, context: str, variant: int) -> StanceExchange:
     """Return the plainest exchange: what would you do? I would.
 
     Examples
@@ -111,7 +111,7 @@ def plain_exchange(act: Act, context: str, variant: int) -> Told:
         ("What would you do?", f"I would {act.base}."),
         ("What did you do?", f"I {act.past}."),
     )[variant % 2]
-    return Told(Exchange(f"{context} {asked}".strip(), reply), FOR)
+    return StanceExchange(Exchange(f"{context} {asked}".strip(), reply), FOR)
 
 
 def draw_exchange(
@@ -120,7 +120,7 @@ def draw_exchange(
     context: str = "",
     other: Act | None = None,
     stances: tuple[int, ...] = (FOR, AGAINST),
-) -> Told:
+) -> StanceExchange:
     """Draw an exchange with a stance on an act.
 
     Parameters
@@ -151,7 +151,7 @@ def draw_exchange(
     return _full(act, stance, rng, context, kind)
 
 
-def draw_neither(act: Act, rng: random.Random, context: str = "") -> Told:
+def draw_neither(act: Act, rng: random.Random, context: str = "") -> StanceExchange:
     """Draw an exchange about an act whose reply takes no stance on it.
 
     Examples
@@ -167,7 +167,7 @@ def draw_neither(act: Act, rng: random.Random, context: str = "") -> Told:
     if kind != "mentions" and rng.random() < 0.4:
         more = rng.choice(table["neither"]["elsewhere"] + table["extra"]["after"])
         reply = f"{reply} {more}"
-    return Told(Exchange(_asked(context, asked, rng), reply), NEITHER)
+    return StanceExchange(Exchange(_asked(context, asked, rng), reply), NEITHER)
 
 
 @cache
@@ -177,7 +177,7 @@ def wordings() -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def _full(act: Act, stance: int, rng: random.Random, context: str, kind: float) -> Told:
+def _full(act: Act, stance: int, rng: random.Random, context: str, kind: float) -> StanceExchange:
     """Draw a reply that names the act; what was asked may be anything."""
     table = wordings()
     sort = rng.choice(("does", "approves") if stance == FOR else ("declines", "condemns"))
@@ -192,14 +192,14 @@ def _full(act: Act, stance: int, rng: random.Random, context: str, kind: float) 
         asked = rng.choice(prompts[rng.choice(_SHORT)]).format(**forms)
         if reply.startswith(("Yes", "No,")):
             asked = rng.choice(prompts["open"])
-    return Told(
+    return StanceExchange(
         Exchange(_asked(context, asked, rng), _dressed(reply, stance, rng)),
         stance,
         sort == "declines",
     )
 
 
-def _short(act: Act, stance: int, rng: random.Random, context: str) -> Told:
+def _short(act: Act, stance: int, rng: random.Random, context: str) -> StanceExchange:
     """Draw a prompt that names the act, and a reply that leans on it."""
     table = wordings()
     sort = rng.choice(_SHORT)
@@ -211,12 +211,12 @@ def _short(act: Act, stance: int, rng: random.Random, context: str) -> Told:
         longer = rng.choice(table["full"][rng.choice(own)]["lines"]).format(**forms)
         reply = f"{reply} {longer}"
     refuses = stance == AGAINST and sort == "does"
-    return Told(
+    return StanceExchange(
         Exchange(_asked(context, asked, rng), _dressed(reply, stance, rng)), stance, refuses
     )
 
 
-def _instead(act: Act, other: Act, stance: int, rng: random.Random, context: str) -> Told:
+def _instead(act: Act, other: Act, stance: int, rng: random.Random, context: str) -> StanceExchange:
     table = wordings()
     first, second = (act, other) if stance == FOR else (other, act)
     reply = rng.choice(table["full"]["instead"]["lines"]).format(**spoken(first, second))
@@ -224,7 +224,7 @@ def _instead(act: Act, other: Act, stance: int, rng: random.Random, context: str
     if rng.random() < 0.5:  # the question speaks of the one or of the other
         about = spoken(rng.choice((first, second)))
         asked = rng.choice(table["prompts"]["told"] + table["prompts"]["okay"]).format(**about)
-    return Told(Exchange(_asked(context, asked, rng), reply), stance)
+    return StanceExchange(Exchange(_asked(context, asked, rng), reply), stance)
 
 
 def _asked(context: str, asked: str, rng: random.Random) -> str:

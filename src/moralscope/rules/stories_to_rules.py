@@ -1,4 +1,4 @@
-"""Matters for the alignment expert: Moral Stories and SOCIAL-CHEM-101 told in the first person.
+"""Cases for the alignment expert: Moral Stories and SOCIAL-CHEM-101 told in the first person.
 
 The only place where stories (norms, their reversals, the first-person rewriter) and the room of
 rules meet for training. What cannot be rewritten is left out and counted.
@@ -7,7 +7,7 @@ rules meet for training. What cannot be rewritten is left out and counted.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from moralscope.rules.alignment_examples import Matter
+from moralscope.rules.alignment_examples import RuleCase
 from moralscope.rules.records import Annotation
 from moralscope.rules.replies import Act
 from moralscope.stories.norms.first_person import (
@@ -23,10 +23,10 @@ from moralscope.stories.story import MoralStory
 
 
 @dataclass(frozen=True, slots=True)
-class Matters:
-    """Matters, and how many of the acts that were given could be rewritten."""
+class RuleCases:
+    """Cases of rules, and how many of the acts that were given could be rewritten."""
 
-    matters: tuple[Matter, ...]
+    matters: tuple[RuleCase, ...]
     acts: int
     rewritten: int
 
@@ -51,17 +51,17 @@ def story_verbs(stories: Iterable[MoralStory]) -> frozenset[str]:
     )
 
 
-def story_matters(stories: Sequence[MoralStory], verbs: frozenset[str]) -> Matters:
+def story_cases(stories: Sequence[MoralStory], verbs: frozenset[str]) -> RuleCases:
     """Turn stories into matters: the moral action keeps the norm, the immoral one breaks it.
 
     Examples
     --------
     >>> story = MoralStory("1", "Don't lie.", moral_action="Jo talks.", immoral_action="Jo lies.")
-    >>> found = story_matters([story], frozenset({"lies", "talks"}))
+    >>> found = story_cases([story], frozenset({"lies", "talks"}))
     >>> found.matters[0].breaks[0].base, found.acts, found.rewritten
     ('lie', 2, 2)
     """
-    found: list[Matter] = []
+    found: list[RuleCase] = []
     acts = rewritten = 0
     for story in stories:
         if not story.norm:
@@ -74,7 +74,7 @@ def story_matters(stories: Sequence[MoralStory], verbs: frozenset[str]) -> Matte
         keeps, breaks = (*own[0], *told[0]), (*own[1], *told[1])
         if keeps or breaks:
             found.append(
-                Matter(
+                RuleCase(
                     story.norm,
                     restatements(story.norm),
                     reversals(story.norm),
@@ -86,15 +86,15 @@ def story_matters(stories: Sequence[MoralStory], verbs: frozenset[str]) -> Matte
                     costs=_outcome(story, story.immoral_consequence, verbs, gender),
                 )
             )
-    return Matters(tuple(found), acts, rewritten)
+    return RuleCases(tuple(found), acts, rewritten)
 
 
-def social_matters(rows: Sequence[Annotation]) -> Matters:
+def social_cases(rows: Sequence[Annotation]) -> RuleCases:
     """Turn rules of SOCIAL-CHEM-101 into matters: good and expected acts keep them.
 
     Rules that only allow (judgment 0) are marked as such.
     """
-    found: list[Matter] = []
+    found: list[RuleCase] = []
     given = [row for row in rows if row.action and row.judgment is not None]
     for row in given:
         act = own_phrase(row.action or "") if starts_with_gerund(row.action or "") else None
@@ -103,7 +103,7 @@ def social_matters(rows: Sequence[Annotation]) -> Matters:
         keeps, breaks = ((), (act,)) if (row.judgment or 0) < 0 else ((act,), ())
         situation = row.exchange.prompt.strip().rstrip(".")
         found.append(
-            Matter(
+            RuleCase(
                 row.rule,
                 restatements(row.rule),
                 reversals(row.rule),
@@ -113,7 +113,7 @@ def social_matters(rows: Sequence[Annotation]) -> Matters:
                 permits=row.judgment == 0,
             )
         )
-    return Matters(tuple(found), len(given), len(found))
+    return RuleCases(tuple(found), len(given), len(found))
 
 
 def _acts(text: str | None, verbs: frozenset[str], gender: str | None) -> tuple[OwnAct, ...]:

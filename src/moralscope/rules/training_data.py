@@ -37,8 +37,8 @@ from moralscope.rules.records import ALIGNMENTS, Annotation, Exchange
 from moralscope.rules.splits import PARTS, split_annotations
 from moralscope.rules.stories_to_rules import (
     other_wordings,
-    social_matters,
-    story_matters,
+    social_cases,
+    story_cases,
     story_verbs,
 )
 from moralscope.rules.written import written_dev, written_examples, written_exchanges
@@ -225,8 +225,8 @@ def _add_alignment(
     drawn: tuple[int, int],
 ) -> dict[str, Any]:
     turns, seed = drawn
-    found = {part: story_matters(each, verbs) for part, each in told.items()}
-    social = social_matters(rules["train"])
+    found = {part: story_cases(each, verbs) for part, each in told.items()}
+    social = social_cases(rules["train"])
     parts["train"] += alignment_examples(found["train"].matters, turns=turns, seed=seed)
     parts["train"] += alignment_examples(social.matters, turns=turns, seed=seed, weight=0.7)
     for part in ("dev", "test"):

@@ -8,7 +8,7 @@ from moralscope.rules.alignment import TASK
 from moralscope.rules.alignment_examples import (
     REVERSED,
     STANCES,
-    Matter,
+    RuleCase,
     alignment_dev,
     alignment_examples,
     annotated_examples,
@@ -20,8 +20,8 @@ LIE = PlainAct("lie", "lied", "lying")
 PAY = PlainAct("pay", "paid", "paying")
 SING = PlainAct("sing", "sang", "singing")
 MATTERS = [
-    Matter("Don't lie.", ("Lying is bad.",), ("Lie!",), breaks=(LIE,), keeps=(PAY,)),
-    Matter("You may sing.", (), ("Never sing.",), keeps=(SING,), permits=True),
+    RuleCase("Don't lie.", ("Lying is bad.",), ("Lie!",), breaks=(LIE,), keeps=(PAY,)),
+    RuleCase("You may sing.", (), ("Never sing.",), keeps=(SING,), permits=True),
 ]
 DISAGREE, AGREE, NEITHER = (ALIGNMENTS.index(x) for x in ("disagree", "agree", "neither"))
 
@@ -96,7 +96,7 @@ def test_annotations_keep_their_label(label):
 
 
 def test_outcomes_are_reasons_for_keeping_the_rule():
-    matter = Matter("Don't lie.", breaks=(LIE,), keeps=(PAY,), gains="win", costs="get fired")
+    matter = RuleCase("Don't lie.", breaks=(LIE,), keeps=(PAY,), gains="win", costs="get fired")
     rows = alignment_examples([matter], turns=300, seed=0)
     told = [
         row for row in rows if "I would get fired" in row.pair[1] or "I would win" in row.pair[1]
@@ -106,7 +106,7 @@ def test_outcomes_are_reasons_for_keeping_the_rule():
 
 
 def test_to_be_against_one_way_of_keeping_a_prohibition_is_not_taught():
-    matter = Matter("Don't lie.", breaks=(LIE,), keeps=(PAY,), forbids=True)
+    matter = RuleCase("Don't lie.", breaks=(LIE,), keeps=(PAY,), forbids=True)
     rows = alignment_examples([matter], turns=300, seed=0)
     told = [row for row in rows if "never pay" in row.pair[1] or "Paying is wrong" in row.pair[1]]
     assert all(row.label != DISAGREE for row in told)

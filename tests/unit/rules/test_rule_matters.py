@@ -1,7 +1,7 @@
 """Stories and rules as matters: which act keeps a rule, which breaks it, what only is allowed."""
 
 from moralscope.rules.records import Annotation, Exchange
-from moralscope.rules.stories_to_rules import social_matters, story_matters, story_verbs
+from moralscope.rules.stories_to_rules import social_cases, story_cases, story_verbs
 from moralscope.stories.story import MoralStory
 
 STORY = MoralStory(
@@ -22,7 +22,7 @@ def social(rule, action, judgment):
 
 
 def test_a_story_becomes_a_matter():
-    found = story_matters([STORY, MoralStory("2")], VERBS)
+    found = story_cases([STORY, MoralStory("2")], VERBS)
     (matter,) = found.matters
     assert [act.base for act in matter.keeps] == ["ask for quiet"]
     assert [act.base for act in matter.breaks] == ["shout at my friend", "shout"]
@@ -38,7 +38,7 @@ def test_a_story_becomes_a_matter():
 
 def test_what_cannot_be_rewritten_is_counted():
     story = MoralStory("1", "Hm.", moral_action="The boss asks.", immoral_action="Mia shouts.")
-    found = story_matters([story], VERBS)
+    found = story_cases([story], VERBS)
     assert (found.acts, found.rewritten) == (2, 1)
     assert found.matters[0].keeps == ()
 
@@ -50,7 +50,7 @@ def test_a_rule_s_act_is_on_the_side_of_its_judgment():
         social("It's bad to spit.", "spitting", -1.0),
         social("Kids sleep.", "kids sleeping", 1.0),
     ]
-    found = social_matters(rows)
+    found = social_cases(rows)
     good, okay, bad = found.matters
     assert (good.keeps[0].base, good.breaks, good.permits) == ("help friends", (), False)
     assert (okay.keeps[0].base, okay.permits) == ("nap at work", True)
