@@ -457,7 +457,7 @@ class RulesTrainOptions(TrainOptions):
             "alignment, foundations, severity, consensus, 'attributes' for all that the data has "
             "in one adapter, or 'generator' for what writes rules; or what the recipe says.",
             argument=True,
-            metavar="[WHAT]",
+            metavar="WHAT",
         ),
     ] = None
     data: Annotated[

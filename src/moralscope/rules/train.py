@@ -59,12 +59,14 @@ DATA = {
 _FIGURES = """alignment and foundations: macro-F1, of a foundation F1; scales: r and mean squared
   error; "reversed": the rule's polarity reversed, and the right answer with it; "stances": replies
   of every wording; "exchanges": exchanges written by hand"""
-_LIMITS = """Descriptive, never authoritative: the labels are judgments of US crowd workers about \
-everyday life
-in English, and the replies of the alignment examples were made from templates."""
-_RULE_LIMITS = """Descriptive, never authoritative: a rule is what some people, of one place and \
-time, would say of a
-reply; several, even conflicting ones, may apply at once."""
+_LIMITS = (
+    "Descriptive, never authoritative: the labels are judgments of US crowd workers about everyday "
+    "life\nin English, and the replies of the alignment examples were made from templates."
+)
+_RULE_LIMITS = (
+    "Descriptive, never authoritative: a rule is what some people, of one place and time, would "
+    "say of a\nreply; several, even conflicting ones, may apply at once."
+)
 Rows = list[tuple[TrainingExample, Any]]
 
 

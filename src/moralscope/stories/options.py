@@ -405,7 +405,7 @@ class StoriesTrainOptions(TrainOptions):
             "classification task in one adapter, 'texts' for every generation task; or what the "
             "recipe says.",
             argument=True,
-            metavar="[TASK]",
+            metavar="TASK",
         ),
     ] = None
     stories: StoriesFile = None

@@ -58,9 +58,10 @@ DATA = {
 _ACCURACY = """accuracy; "reversed": the norm reversed as by `moralscope stories reverse`, and
   the right answer with it; "swapped": an unrelated norm, right answer "does not concern\""""
 _LOSS = "loss a token of what people wrote; lower is better"
-_LIMITS = """
-Descriptive, never authoritative: Moral Stories holds the judgments of US crowd workers of 2020
-about short, everyday stories in English."""
+_LIMITS = (
+    "Descriptive, never authoritative: Moral Stories holds the judgments of US crowd workers of "
+    "2020\nabout short, everyday stories in English."
+)
 _PLURAL = {ALL: "every classification task", TEXTS: "every generation task"}
 
 
@@ -92,18 +93,16 @@ class StoriesRecipe(Recipe):
 
     def __post_init__(self) -> None:
         Recipe.__post_init__(self)
+        experts_only = {
+            ETHICS: ETHICS in self.sources,
+            "reversed_weight": self.reversed_weight != 1,
+            "members": bool(self.members),
+        }
         if self.model == GENERATOR:
-            for name, given in ((ETHICS, ETHICS in self.sources), *self._experts_only):
-                if given:
-                    raise InputError(
-                        f"{name} is for classification", f"leave it out for {self.task}"
-                    )
+            for name in (name for name, given in experts_only.items() if given):
+                raise InputError(f"{name} is for classification", f"leave it out for {self.task}")
         elif self.reversed_weight != 1 and not self.contrast:
             raise InputError("no norm is reversed without contrast", "leave reversed_weight out")
-
-    @property
-    def _experts_only(self) -> list[tuple[str, bool]]:
-        return [("reversed_weight", self.reversed_weight != 1), ("members", bool(self.members))]
 
 
 def train_task(
@@ -186,7 +185,7 @@ class _StoriesSource:
             f"Trained on the *train* part of the `{recipe.split}` split only{limit}; "
             "dev chose the epoch",
             figures,
-            _LIMITS.strip(),
+            _LIMITS,
             facts={"trained_on": {"split": recipe.split, "part": "train", "limit": recipe.limit}},
         )
 
