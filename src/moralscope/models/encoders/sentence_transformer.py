@@ -2,7 +2,7 @@
 
 Loads safetensors only and never runs code from the folder. The rows are those of
 `SentenceTransformer.encode`; the batches are not: texts are tokenised once, grouped by token
-length and sized to the machine. On a CPU the plain kind of folder is computed by `plain.py`.
+length and sized to the machine. On a CPU the plain kind of folder is computed by `mean_pooling.py`.
 """
 
 import contextlib
@@ -53,7 +53,7 @@ class SentenceTransformerBackend(ParallelBatches):
         quantise(self._model)
         self.arithmetic = "int8"
         if self._tokenizer is not None:
-            self.batch_tokens = TOKENS_PER_CORE  # of a lane
+            self.batch_tokens = TOKENS_PER_CORE  # of a thread
         return True
 
     def prepare(self, texts: Sequence[str]) -> Sequence[Any]:

@@ -37,7 +37,7 @@ class SingleThreadPool:
             torch.set_num_threads(1)
             ready.wait()
 
-        self._pool = ThreadPoolExecutor(count, "lane", start)
+        self._pool = ThreadPoolExecutor(count, "single-thread", start)
         for _ in range(count):
             self._pool.submit(int)
         ready.wait()
@@ -55,7 +55,7 @@ class ParallelBatches:
     embed: Callable[[Sequence[Any]], Matrix]
     device = "cpu"  # the type of the device that computes
     unpadded = False
-    _lanes: SingleThreadPool | None = None
+    _pool: SingleThreadPool | None = None
 
     @property
     def threads(self) -> int:
@@ -75,6 +75,6 @@ class ParallelBatches:
         threads = self.threads if self.arithmetic == "int8" and len(batches) > 1 else 0
         if threads < 2:
             return map(self.embed, batches)
-        if self._lanes is None or self._lanes.count != threads:
-            self._lanes = SingleThreadPool(threads)
-        return self._lanes.map(self.embed, batches)
+        if self._pool is None or self._pool.count != threads:
+            self._pool = SingleThreadPool(threads)
+        return self._pool.map(self.embed, batches)
