@@ -20,7 +20,7 @@ from moralscope.rules.collect.files import read_prompts
 from moralscope.rules.options import CollectOptions
 
 from ....contracts.generator_makers import served, tiny_llama, tiny_seq2seq
-from ...models.language.test_wording import TEMPLATE
+from ...models.language.test_chat_template import TEMPLATE
 
 SCRIPT = Path(__file__).with_name("killed_collect.py")
 PROMPTS = [Prompt(f"Would you steal apple {n}?", f"p{n}") for n in range(40)]
