@@ -2,17 +2,10 @@
 
 import pytest
 
-from moralscope.rules.generator_examples import (
-    MARKERS,
-    MAX_PROMPT,
-    MAX_REPLY,
-    Ruled,
-    annotated_examples,
-    rule_prompt,
-    ruled_examples,
-)
+from moralscope.rules.generator_examples import Ruled, annotated_examples, ruled_examples
 from moralscope.rules.records import Annotation, Exchange
 from moralscope.rules.replies import PlainAct
+from moralscope.rules.rule_writer import MARKERS, MAX_PROMPT, MAX_REPLY, rule_prompt
 
 SPIT = PlainAct("spit at Al", "spat at Al", "spitting at Al")
 
