@@ -165,7 +165,7 @@ def _actions(path: Path) -> Any:
 
 def _judge_rows(path: Path) -> Any:
     from moralscope.axes.options import AXES
-    from moralscope.axes.rows import read_rows
+    from moralscope.axes.score import read_rows
 
     return read_rows(path, AXES["judge"].columns)
 

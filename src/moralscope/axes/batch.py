@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -17,7 +17,7 @@ from moralscope.axes.options import AXES, ScoreOptions
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import LISTED, Parts, count_true
 from moralscope.batch.run import Outcome
-from moralscope.core.protocols import Axis, Encoder
+from moralscope.core.protocols import Axis
 from moralscope.core.records import NOT_ADVICE
 from moralscope.io.actions import wrong_text
 from moralscope.models.encoders import TextEncoder
@@ -82,13 +82,14 @@ class ScoreBatch(BatchJob):
         sizes = {"arithmetic": card.arithmetic, "batch_tokens": options.batch_tokens}
         config = {**card.config, **(sizes if "batch_tokens" in kind.reads else {})}
         kinds = {"verdict": pa.string()}
+        files = {"axis_file": options.axis_file, "fit_actions": options.fit_actions}
         return Prepared(
             state=(options.batch_tokens, axis.state),
             writes=pa.schema([(name, kinds.get(name, pa.float64())) for name in kind.writes]),
             decides={
                 **config,
                 "questions": card.fingerprint,
-                "files": _checksums(options),
+                "files": {k: sha256(p.read_bytes()).hexdigest() for k, p in files.items() if p},
                 "seed": options.seed,
             },
             config=config,
@@ -100,7 +101,7 @@ class ScoreBatch(BatchJob):
     def load(self, state: Any) -> None:
         """Build the axis from what was read and fitted when the run began."""
         batch_tokens, axis_state = state
-        models = _WorkerModels(batch_tokens=batch_tokens)
+        models = LocalModels(cached=False, batch_tokens=batch_tokens)
         self._axis = build_axis(self.options, models, state=axis_state, many=True)
 
     def __call__(self, batch: Batch) -> dict[str, list[Any]]:
@@ -147,27 +148,6 @@ class ScoreBatch(BatchJob):
             "lowest": lowest.items(),
             "highest": highest.items(),
         }
-
-
-@dataclass(frozen=True, slots=True)
-class _WorkerModels(LocalModels):
-    """Models of a worker: nothing is kept on disk, and batches have the size that was measured."""
-
-    cached: bool = False
-    batch_tokens: int | None = None
-
-    def encoder(self, name: str, *, eight_bits: bool = False) -> Encoder:
-        """Return the encoder."""
-        model = LocalModels.encoder(self, name, eight_bits=eight_bits)
-        if self.batch_tokens is not None and isinstance(model, TextEncoder):
-            model.set_batch_size(self.batch_tokens)
-        return model
-
-
-def _checksums(options: ScoreOptions) -> dict[str, str]:
-    """Name the files that an axis comes from by their content."""
-    files = {"axis_file": options.axis_file, "fit_actions": options.fit_actions}
-    return {name: sha256(p.read_bytes()).hexdigest() for name, p in files.items() if p is not None}
 
 
 def _drift(light: Axis, options: ScoreOptions, progress: Progress | None) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from moralscope.axes.options import AXES, AxisOptions
 from moralscope.core.protocols import Axis, Encoder
-from moralscope.models.encoders import load_encoder
+from moralscope.models.encoders import TextEncoder, load_encoder
 from moralscope.models.store import Progress
 
 if TYPE_CHECKING:
@@ -34,17 +34,22 @@ class LocalModels:
     """Loads models by name; `given` is an encoder that is loaded already and stands for any name.
 
     Without `cached` no row is kept on disk. `progress` is told of weights as they are fetched.
+    `batch_tokens` is a size of batches that was measured before.
     """
 
     given: Encoder | None = None
     progress: Progress | None = None
     cached: bool = True
+    batch_tokens: int | None = None
 
     def encoder(self, name: str, *, eight_bits: bool = False) -> Encoder:
         """Return the encoder."""
         if self.given is not None:
             return self.given
-        return load_encoder(name, self.progress, eight_bits=eight_bits, cached=self.cached)
+        model = load_encoder(name, self.progress, eight_bits=eight_bits, cached=self.cached)
+        if self.batch_tokens is not None and isinstance(model, TextEncoder):
+            model.set_batch_size(self.batch_tokens)
+        return model
 
     def experts(self, name: str) -> "ExpertSet":
         """Return the experts on a base, or of a folder."""
@@ -66,11 +71,7 @@ class AxisBuilder(Protocol):
 
 
 def build_axis(
-    options: AxisOptions,
-    models: AxisModels | None = None,
-    *,
-    state: Any = None,
-    many: bool = False,
+    options: AxisOptions, models: AxisModels | None = None, *, state: Any = None, many: bool = False
 ) -> Axis:
     """Return the axis that the options name.
 
@@ -88,14 +89,3 @@ def build_axis(
 def question_encoder(options: AxisOptions, models: AxisModels) -> Encoder:
     """Return the encoder of an axis that asks questions."""
     return models.encoder(options.encoder or ENCODER, eight_bits=options.eight_bits)
-
-
-def arithmetic_of(encoder: Encoder) -> str:
-    """Return what an encoder's products are computed in.
-
-    Examples
-    --------
-    >>> arithmetic_of(load_encoder("scripted"))
-    'float32'
-    """
-    return encoder.arithmetic

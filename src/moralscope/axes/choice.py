@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.axes.build import AxisModels, arithmetic_of, question_encoder
+from moralscope.axes.build import AxisModels, question_encoder
 from moralscope.axes.options import AxisOptions, RankOptions
 from moralscope.axes.prompts import (
     Forms,
@@ -97,7 +97,7 @@ class ChoiceMachine:
             config=question_config(self.name, self._encoder, self._template),
             models=model_refs([self._encoder]),
             warnings=[_SHIFTED] if self._template.name == "moral" else [],
-            arithmetic=arithmetic_of(self._encoder),
+            arithmetic=self._encoder.arithmetic,
             fingerprint=self._template.fingerprint,
         )
 

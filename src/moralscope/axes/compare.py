@@ -20,7 +20,7 @@ from moralscope.core.protocols import Axis, AxisCard, Encoder, Report
 from moralscope.core.records import NOT_ADVICE, ActionScore, ModelRef, RunRecord
 from moralscope.io.actions import ActionList, check_actions
 from moralscope.stats.correlation import Correlation, correlate, kendall, spearman
-from moralscope.stats.gates import Gate, GateResult, check_gate, parse_gate
+from moralscope.stats.gates import check_gate, parse_gate
 from moralscope.stats.significance import (
     PairedDifferences,
     holm,
@@ -164,6 +164,7 @@ def compare(
     found = {pair: _differences(tables, pair, chosen.seed) for pair in combinations(labels, 2)}
     results = _results(listed.actions, raw, tables, found)
     pairs = [_summary(pair, tables, results, found, chosen.seed) for pair in found]
+    figures = {" vs ".join(p.pair): {k: get(p) for k, get in FIGURES.items()} for p in pairs}
     widest = sorted(results, key=lambda row: -row.spread)
     doubts = [
         f"{name}: {line}"
@@ -173,16 +174,13 @@ def compare(
     return RunRecord(
         "compare",
         seed=chosen.seed,
-        config={
-            **_config(labels, axes[0].card, tables),
-            "options": plain_options(chosen),
-        },
+        config={**_config(labels, axes[0].card, tables), "options": plain_options(chosen)},
         models=[ModelRef(name, ref.sha256) for name, ref in zip(labels, refs, strict=True)],
         results=results,
         statistics={
             "pairs": pairs,
             "most_disputed": [row.action for row in widest[:_DISPUTED]],
-            "gate": _gate(limits, pairs),
+            "gate": check_gate(limits, figures) if limits is not None else None,
         },
         warnings=[NOT_ADVICE, _MEANING, *notes, *_same_weights(labels, refs), *doubts],
     )
@@ -318,18 +316,6 @@ def _config(labels: Sequence[str], card: AxisCard, tables: Mapping[str, Floats])
         "interval": "95 % paired bootstrap over prompts, widened for their number",
         "test": "paired t over prompts, Holm-corrected over actions x pairs, level 0.05",
     }
-
-
-def _gate(limits: Gate | None, pairs: Sequence[PairSummary]) -> GateResult | None:
-    if limits is None:
-        return None
-    return check_gate(
-        limits,
-        {
-            " vs ".join(pair.pair): {name: figure(pair) for name, figure in FIGURES.items()}
-            for pair in pairs
-        },
-    )
 
 
 def _same_weights(labels: Sequence[str], models: Sequence[ModelRef]) -> list[str]:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,6 @@ from moralscope.axes.run_changes import (
 from moralscope.axes.run_folders import compare_folders
 from moralscope.axes.saved_runs import (
     AUDIT,
-    PairedItems,
     RunItem,
     SavedRun,
     check_comparable,
@@ -202,10 +202,6 @@ def _records(
     for name, items in (("missing", paired.only_before), ("added", paired.only_after)):
         listed = [{"id": item.id, "text": item.text[:_CUT]} for item in items[:_NAMED]]
         found[f"{name}_items"] = listed
-    return found, results, paired.by, _pairing_notes(paired)
-
-
-def _pairing_notes(paired: PairedItems) -> list[str]:
     notes = []
     if paired.repeated:
         notes.append(
@@ -217,7 +213,7 @@ def _pairing_notes(paired: PairedItems) -> list[str]:
             f"{len(paired.only_before):,} items are only in the baseline, "
             f"{len(paired.only_after):,} only in the new run: all other figures leave them out"
         )
-    return notes
+    return found, results, paired.by, notes
 
 
 def _compared(pairs: Sequence[tuple[RunItem, RunItem]], seed: int) -> list[ComparedItem]:
@@ -236,21 +232,18 @@ def _compared(pairs: Sequence[tuple[RunItem, RunItem]], seed: int) -> list[Compa
         )
         for one, other in pairs
     ]
-    counts = {len(item.prompts) for pair in pairs for item in pair}
-    if len(counts) != 1 or counts.pop() < 3 or not _is_mean(pairs):
+    items = [item for pair in pairs for item in pair]
+    counts = {len(item.prompts) for item in items}
+    # A judge's score is that of its first wording, not the mean over them.
+    if (
+        len(counts) != 1
+        or counts.pop() < 3
+        or not all(math.isclose(i.score, fmean(i.prompts), abs_tol=1e-6) for i in items)
+    ):
         return results
     tables = [np.array([pair[side].prompts for pair in pairs]) for side in (0, 1)]
     p = holm(paired_differences(tables[1], tables[0], seed=seed, negligible=1e-9).p)
     return [replace(row, p_holm=value) for row, value in zip(results, p.tolist(), strict=True)]
-
-
-def _is_mean(pairs: Sequence[tuple[RunItem, RunItem]]) -> bool:
-    """Tell scores that are means over prompts from a judge's, which is the first wording's."""
-    return all(
-        math.isclose(item.score, sum(item.prompts) / len(item.prompts), abs_tol=1e-6)
-        for pair in pairs
-        for item in pair
-    )
 
 
 def _block(pairs: Sequence[tuple[RunItem, RunItem]], results: Sequence[ComparedItem]) -> Block:
@@ -259,20 +252,9 @@ def _block(pairs: Sequence[tuple[RunItem, RunItem]], results: Sequence[ComparedI
     if pairs and pairs[0][0].flagged is not None:
         one, other = (np.array([bool(pair[side].flagged) for pair in pairs]) for side in (0, 1))
         flagged = one, other
-    return Block(
-        scores[0],
-        scores[1],
-        results.__getitem__,
-        flagged,
-        sum(_surely_flipped(*pair) for pair in pairs),
-    )
-
-
-def _surely_flipped(before: RunItem, after: RunItem) -> bool:
-    if before.span is None or after.span is None:
-        return False
-    one, other = before.span, after.span
-    return (one[0] > 0 and other[1] < 0) or (one[1] < 0 and other[0] > 0)
+    spans = [(one.span, other.span) for one, other in pairs if one.span and other.span]
+    sure = sum(a[0] > 0 > b[1] or a[1] < 0 < b[0] for a, b in spans)
+    return Block(scores[0], scores[1], results.__getitem__, flagged, sure)
 
 
 def _folders(

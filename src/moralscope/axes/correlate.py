@@ -5,7 +5,6 @@ and beside it the r within dos and within don'ts.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +83,8 @@ def correlate_words(
     first, second, labels = (list(column) for column in zip(*known, strict=True))
     sides = {side: [pair.bias for pair in pairs if pair.group == side] for side in (DOS, DONTS)}
     missing = [pair.word for pair in pairs if pair.association is None]
+    left_out = f"{len(missing)} words are not in {table.name} and were left out: "
+    left_out += ", ".join(missing)
     return RunRecord(
         "words correlate",
         seed=asked.seed,
@@ -101,11 +102,5 @@ def correlate_words(
             "t": t_test(sides[DOS], sides[DONTS], equal_variance=True),
             "missing": missing,
         },
-        warnings=[NOT_ADVICE, *_notes(missing, table.name)],
+        warnings=[NOT_ADVICE, *([left_out] if missing else [])],
     )
-
-
-def _notes(missing: Sequence[str], vectors: str) -> list[str]:
-    if not missing:
-        return []
-    return [f"{len(missing)} words are not in {vectors} and were left out: {', '.join(missing)}"]

@@ -250,22 +250,17 @@ class Judge:
             by_task.setdefault(best_task(row, self.experts.tasks), []).append(place)
         found: dict[int, JudgedAction] = {}
         for name, places in by_task.items():
-            chosen = [rows[place] for place in places]
-            found.update(zip(places, self._judge_with(name, chosen, count), strict=True))
+            task, chosen = classification_task(name), [rows[place] for place in places]
+            table = self._ask(task, chosen, count)
+            moral = table[:, :, 1] / table[:, :, :2].sum(axis=2)
+            verdicts = self._verdicts(task, chosen, table[:, 0])
+            for place, values, verdict in zip(places, moral.tolist(), verdicts, strict=True):
+                scores = tuple(2 * value - 1 for value in values)
+                low, high = (min(scores), max(scores)) if len(scores) > 1 else (math.nan, math.nan)
+                told = {"probability": values[0], "task": name, "verdict": verdict}
+                action = rows[place]["action"]
+                found[place] = JudgedAction(action, scores[0], low, high, scores, **told)
         return [found[place] for place in range(len(rows))]
-
-    def _judge_with(self, name: str, rows: Sequence[Row], count: int) -> list[JudgedAction]:
-        task = classification_task(name)
-        table = self._ask(task, rows, count)
-        moral = table[:, :, 1] / table[:, :, :2].sum(axis=2)
-        verdicts = self._verdicts(task, rows, table[:, 0])
-        judged = []
-        for row, values, verdict in zip(rows, moral.tolist(), verdicts, strict=True):
-            scores = tuple(2 * value - 1 for value in values)
-            low, high = (min(scores), max(scores)) if len(scores) > 1 else (math.nan, math.nan)
-            told = {"probability": values[0], "task": name, "verdict": verdict}
-            judged.append(JudgedAction(row["action"], scores[0], low, high, scores, **told))
-        return judged
 
     def _ask(self, task: ClassificationTask, rows: Sequence[Row], count: int) -> Floats:
         """Return probabilities: rows x wordings x labels."""

@@ -124,18 +124,18 @@ def human_agreement(
             f"none of the {len(rated.counts)} actions of {rated.source} was scored",
             "score the actions that people rated, worded exactly as in the file",
         )
-    several = len(rated.populations) > 1
+    few = f"only {len(shared)} actions were both scored and rated: too few for r"
     tables = {name: _table(rated, shared, [name]) for name in rated.populations}
     pooled = _table(rated, shared, rated.populations)
     values = np.array([scores[action] for action in shared])
-    wanted = {**tables, POOLED: pooled} if several else tables
+    wanted = {**tables, POOLED: pooled} if len(tables) > 1 else tables
     return HumanAgreement(
         {name: _agreement(values, table, seed) for name, table in wanted.items()},
         _noise_ceiling(wanted, tables, seed) if len(shared) >= 3 else None,
         _rows(shared, values, tables, pooled),
         [action for action in rated.counts if action not in scores],
         [action for action in scores if action not in rated.counts],
-        [*rated.warnings, *notes, *_few(len(shared))],
+        [*rated.warnings, *notes, *([few] if len(shared) < 3 else [])],
     )
 
 
@@ -148,10 +148,6 @@ def _scores(results: Sequence[ActionScore]) -> tuple[dict[str, float], list[str]
             differing.append(row.action)
     note = "was scored twice with different paraphrases: the first score was used"
     return scores, [f"'{action}' {note}" for action in dict.fromkeys(differing)]
-
-
-def _few(n: int) -> list[str]:
-    return [f"only {n} actions were both scored and rated: too few for r"] if n < 3 else []
 
 
 def _table(rated: Ratings, actions: Sequence[str], populations: Sequence[str]) -> Floats:

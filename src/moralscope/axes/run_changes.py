@@ -93,9 +93,10 @@ class ChangeTally:
         self._change, self._shift, self._flag_change = Moments(), Moments(), Moments()
         self._flips = self._sure_flips = 0
         self._flagged = [0, 0]
-        self._newly, self._cleared = _most(), _most()
         self._newly_count = self._cleared_count = 0
-        self._drops, self._rises, self._flipped = _most(), _most(), _most()
+        self._newly, self._cleared, self._drops, self._rises, self._flipped = (
+            Extremes[ComparedItem](LISTED) for _ in range(5)
+        )
         self._audits = False
 
     def add(self, block: Block) -> None:
@@ -115,11 +116,10 @@ class ChangeTally:
         _offer(self._drops, change, block.item, change < 0)
         _offer(self._rises, -change, block.item, change > 0)
         _offer(self._flipped, -np.abs(change), block.item, flips)
-        if block.flagged is not None:
-            self._add_flags(block, change, *block.flagged)
-
-    def _add_flags(self, block: Block, change: Floats, before: Bools, after: Bools) -> None:
+        if block.flagged is None:
+            return
         self._audits = True
+        before, after = block.flagged
         self._flagged[0] += int(before.sum())
         self._flagged[1] += int(after.sum())
         self._flag_change.add(after.astype(np.float64) - before)
@@ -140,7 +140,7 @@ class ChangeTally:
         found = {
             "items": n,
             "mean": {"before": self._means[0].summary.mean, "after": self._means[1].summary.mean},
-            "change": self._mean_change(),
+            "change": self._mean_of(self._change, [(b.before, b.after) for b in self._kept]),
             "mean_shift": self._shift.summary.mean,
             "max_drop": max(0.0, -self._change.low),
             "max_rise": max(0.0, self._change.high),
@@ -151,14 +151,15 @@ class ChangeTally:
             "rises": self._rises.items(),
             "flipped": self._flipped.items(),
         }
-        return {**found, **(self._flag_statistics(n) if self._audits else {})}
-
-    def _flag_statistics(self, n: int) -> dict[str, Any]:
+        if not self._audits:
+            return found
+        flags = [block.flagged for block in self._kept if block.flagged is not None]
         return {
+            **found,
             "flagged": {
                 "before": wilson(self._flagged[0], n),
                 "after": wilson(self._flagged[1], n),
-                "change": self._flagged_change(),
+                "change": self._mean_of(self._flag_change, flags),
                 "newly_flagged": wilson(self._newly_count, n),
                 "newly_cleared": wilson(self._cleared_count, n),
                 "p": mcnemar(self._newly_count, self._cleared_count),
@@ -167,30 +168,21 @@ class ChangeTally:
             "newly_cleared": self._cleared.items(),
         }
 
-    def _columns(self) -> tuple[Floats, Floats]:
-        before = np.concatenate([block.before for block in self._kept] or [np.empty(0)])
-        after = np.concatenate([block.after for block in self._kept] or [np.empty(0)])
-        return before, after
-
-    def _mean_change(self) -> MeanOf:
+    def _mean_of(
+        self, change: Moments, kept: Sequence[tuple[NDArray[Any], NDArray[Any]]]
+    ) -> MeanOf:
         if self._ranks is not None or not 2 <= self.items <= RESAMPLED:
-            return mean_against_zero(self._change.summary)
-        before, after = self._columns()
-        return paired_mean(before, after, self._seed)
-
-    def _flagged_change(self) -> MeanOf:
-        if self._ranks is not None or not 2 <= self.items <= RESAMPLED:
-            return mean_against_zero(self._flag_change.summary)
-        flags = [block.flagged for block in self._kept if block.flagged is not None]
+            return mean_against_zero(change.summary)
         before, after = (
-            np.concatenate([each[side] for each in flags]).astype(np.float64) for side in (0, 1)
+            np.concatenate(side).astype(np.float64) for side in zip(*kept, strict=True)
         )
         return paired_mean(before, after, self._seed)
 
     def _spearman(self) -> Correlation:
         if self._ranks is not None:
             return self._ranks.spearman()
-        before, after = self._columns()
+        before = np.concatenate([block.before for block in self._kept] or [np.empty(0)])
+        after = np.concatenate([block.after for block in self._kept] or [np.empty(0)])
         if len(before) <= RESAMPLED:
             return spearman(before.tolist(), after.tolist(), seed=self._seed)
         if not (np.ptp(before) > 0 and np.ptp(after) > 0):
@@ -198,10 +190,6 @@ class ChangeTally:
         from scipy.stats import spearmanr
 
         return large_sample_spearman(float(spearmanr(before, after).statistic), len(before))
-
-
-def _most() -> Extremes[ComparedItem]:
-    return Extremes(LISTED)
 
 
 def _offer(
@@ -243,18 +231,19 @@ def by_foundation(
     >>> by_foundation(["care"], [1], [3], (10, 10))[0]["change"]
     0.2
     """
-    rows = []
-    for name, one, other in zip(names, before, after, strict=True):
-        shares = wilson(one, totals[0]), wilson(other, totals[1])
-        rows.append(
-            {
-                "foundation": name,
-                "before": shares[0],
-                "after": shares[1],
-                "change": round(shares[1].value - shares[0].value, 12),
-            }
-        )
-    return rows
+    first, second = (
+        [wilson(n, total) for n in side]
+        for side, total in zip((before, after), totals, strict=True)
+    )
+    return [
+        {
+            "foundation": name,
+            "before": one,
+            "after": other,
+            "change": round(other.value - one.value, 12),
+        }
+        for name, one, other in zip(names, first, second, strict=True)
+    ]
 
 
 def compare_sums(before: SavedRun, after: SavedRun) -> dict[str, Any]:

@@ -84,9 +84,13 @@ def compare_folders(before: SavedRun, after: SavedRun, *, seed: int = 0) -> Comp
     tally = ChangeTally(_rank_table([_folder(run) for run in runs]), seed=seed)
     only, replies = [0, 0], 0
     for pair in _joined([_pieces(run) for run in runs], only):
-        _check_texts(pair, before, after)
+        same = _alike(pair, 0)
+        if not same.all():
+            row, text = int(pair[0].rows[same.argmin()]), _TEXTS[before.job][0]
+            problem = f"row {row:,} has another {text} in {after.path}"
+            raise InputError(problem, "give two runs over the same corpus")
         tally.add(_block(*pair))
-        replies += _differing(pair, _AGREE) if len(pair[0].texts) > _AGREE else 0
+        replies += int((~_alike(pair, _AGREE)).sum()) if len(pair[0].texts) > _AGREE else 0
     if not tally.items:
         raise InputError(
             f"{before.path} and {after.path} have no row in common",
@@ -224,25 +228,11 @@ def _next(stream: Iterator[Piece]) -> Piece | None:
     return next((piece for piece in stream if len(piece.rows)), None)
 
 
-def _check_texts(pair: tuple[Piece, Piece], before: SavedRun, after: SavedRun) -> None:
+def _alike(pair: tuple[Piece, Piece], column: int) -> NDArray[np.bool_]:
     import pyarrow.compute as pc
 
-    one, other = (piece.texts[0] for piece in pair)
-    same = pc.fill_null(pc.equal(one, other), False)
-    if pc.all(same).as_py() is not False:
-        return
-    place = pc.index(same, False).as_py()
-    raise InputError(
-        f"row {int(pair[0].rows[place]):,} has another {_TEXTS[before.job][0]} in {after.path}",
-        "give two runs over the same corpus",
-    )
-
-
-def _differing(pair: tuple[Piece, Piece], column: int) -> int:
-    import pyarrow.compute as pc
-
-    one, other = (piece.texts[column] for piece in pair)
-    return len(one) - int(pc.sum(pc.fill_null(pc.equal(one, other), False)).as_py() or 0)
+    same = pc.fill_null(pc.equal(*(piece.texts[column] for piece in pair)), False)
+    return np.asarray(same.to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def _block(before: Piece, after: Piece) -> Block:

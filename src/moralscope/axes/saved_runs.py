@@ -4,8 +4,7 @@ Reads records of `score` and `audit` in their plain form, friend or foe. Compute
 """
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -109,7 +108,12 @@ def open_run(path: Path) -> SavedRun:
     0.5
     """
     folder = path if path.is_dir() else None
-    source = path if folder is None else _record_of(folder)
+    source = path / "_run" / "record.json" if folder else path
+    if folder and not source.is_file():
+        if source.parent.is_dir():
+            problem = f"the run in {folder} is not finished"
+            raise InputError(problem, "finish it first: its command with --resume")
+        raise InputError(f"{folder} holds no run", "give a folder that was made with --out DIR")
     raw = read_run(source)
     results = raw.get("results") if isinstance(raw, Mapping) else None
     if isinstance(results, list):  # checked below; texts stay whole, since items are found by them
@@ -125,17 +129,6 @@ def open_run(path: Path) -> SavedRun:
     found = [read(row, f"{source}, result {place:,},") for place, row in enumerate(rows, 1)]
     items = [item for item in found if item is not None]
     return SavedRun(path, plain, items, len(found) - len(items), folder)
-
-
-def _record_of(folder: Path) -> Path:
-    record = folder / "_run" / "record.json"
-    if record.is_file():
-        return record
-    if (folder / "_run").is_dir():
-        raise InputError(
-            f"the run in {folder} is not finished", "finish it first: its command with --resume"
-        )
-    raise InputError(f"{folder} holds no run", "give a folder that was made with --out DIR")
 
 
 def check_comparable(before: SavedRun, after: SavedRun, *, strict: bool = False) -> list[str]:
@@ -227,10 +220,12 @@ def pair_items(before: SavedRun, after: SavedRun, by: str | None = None) -> Pair
     left = {id(item) for fellows in waiting.values() for item in fellows}
     only_after = [item for item in after.items if id(item) in left]
     if not pairs:
+        others = " or ".join(name for name in BY[1:] if name != chosen)
         first = f"'{keys(before.items[0])[0][:60]}'" if before.items else "nothing"
         raise InputError(
             f"{before.path} and {after.path} have no {chosen} in common ({first} is only in one)",
-            "give two runs over the same file" + _other_keys(before.job, chosen),
+            "give two runs over the same file"
+            + ("" if before.job == SCORE else f", or pair them --by {others}"),
         )
     repeated = len(before.items) - len({keys(item) for item in before.items})
     return PairedItems(pairs, only_before, only_after, chosen, repeated)
@@ -241,23 +236,14 @@ def _key(before: SavedRun, after: SavedRun, by: str | None) -> str:
     if by is None:
         if before.job == SCORE:
             return "action"
-        unique = all(_distinct(item.text for item in run.items) for run in (before, after))
+        runs = before.items, after.items
+        unique = all(len({item.text for item in items}) == len(items) for items in runs)
         return "prompt" if unique else "exchange"
     if by not in BY:
         raise UnknownName(f"--by knows no '{by[:60]}'", did_you_mean(by, known))
     if by not in known:
         raise InputError(f"runs of {before.job} have no {by}", f"pair them by {' or '.join(known)}")
     return by
-
-
-def _distinct(texts: Iterable[str]) -> bool:
-    return max(Counter(texts).values(), default=0) <= 1
-
-
-def _other_keys(job: str, chosen: str) -> str:
-    if job == SCORE:
-        return ""
-    return f", or pair them --by {' or '.join(name for name in BY[1:] if name != chosen)}"
 
 
 _KEYS: Mapping[str, Callable[[RunItem], tuple[str, ...]]] = {

@@ -1,26 +1,32 @@
 """Score actions on an axis and return a run record.
 
+Rows for an axis that reads more than actions come from CSV or JSONL with `action`, and a norm, say:
+bad input is refused with the line that holds it, and whole, since results must match the file line
+by line. A column whose name is a slip of a known one is refused; any other is not read, and said.
 What only some runs need (people's ratings, the measure of 8 bits) is imported by those.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moralscope.axes.build import LocalModels, build_axis
 from moralscope.axes.options import RankOptions, ScoreOptions
-from moralscope.axes.rows import ActionRows
+from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Axis, Encoder, Report
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
-from moralscope.io.actions import ActionList, check_actions
+from moralscope.io.actions import MAX_ACTIONS, ActionList, check_actions, check_text
+from moralscope.io.tables import Layout, Table, check_columns
 from moralscope.stats.summary import summarise
 
 if TYPE_CHECKING:
-    from moralscope.axes.people import HumanAgreement
     from moralscope.axes.ratings import Ratings
 
+_LAYOUT = Layout(lower=True, remedy="give CSV or JSONL with an 'action' column")
+_NOT_A_NUMBER = "nan"  # how a missing cell looks when a table of numbers wrote it
 DEMO_ACTIONS = (
     "kill people",
     "kill time",
@@ -45,6 +51,14 @@ DEMO_ACTIONS = (
 )  # of the tour: pairs in which a word or two turn right into wrong
 
 
+@dataclass(frozen=True, slots=True)
+class ActionRows:
+    """The sentences of each row, by column, and the columns of the file that nobody reads."""
+
+    rows: Sequence[Mapping[str, str]]
+    ignored: Sequence[str] = ()
+
+
 def score(
     actions: Sequence[str] | ActionList | ActionRows,
     options: ScoreOptions | None = None,
@@ -60,7 +74,7 @@ def score(
     ----------
     actions
         What is to be scored, as it stands in a question: "kill people", "eat meat"; or rows with
-        a norm and context (`axes.rows.read_rows`), for an axis that reads them.
+        a norm and context (`read_rows`), for an axis that reads them.
     options
         `ScoreOptions`, or its fields as keywords: `axis="direction"`, `encoder="mpnet"`,
         `template`, `fit`, `norm`, `seed`, … The axes are `choice`: question/answer bias (Jentzsch
@@ -92,7 +106,11 @@ def score(
     models = LocalModels(model)
     axis = built or build_axis(chosen, models)
     run, card = axis.score_rows(rows, paraphrases, report), axis.card
-    people = _beside_people(run.results, ratings, chosen.seed)
+    people = None
+    if ratings is not None:
+        from moralscope.axes.people import human_agreement
+
+        people = human_agreement(run.results, ratings, chosen.seed)
     unread = [f"columns that were not read: {', '.join(each[:60] for each in ignored[:20])}"]
     record = RunRecord(
         "score",
@@ -137,16 +155,6 @@ def check_people(options: ScoreOptions) -> "Ratings | None":
     return read_ratings(options.human)
 
 
-def _beside_people(
-    results: Sequence[ActionScore], ratings: "Ratings | None", seed: int
-) -> "HumanAgreement | None":
-    if ratings is None:
-        return None
-    from moralscope.axes.people import human_agreement
-
-    return human_agreement(results, ratings, seed)
-
-
 def demo(
     options: RankOptions | None = None, *, report: Report | None = None, **given: Any
 ) -> RunRecord:
@@ -161,6 +169,51 @@ def demo(
     chosen = chosen_options(RankOptions, options, given)
     encoder = model or chosen.encoder
     return score(DEMO_ACTIONS, axis="direction", encoder=encoder, seed=chosen.seed, report=report)
+
+
+def read_rows(path: Path, columns: Sequence[str], max_rows: int = MAX_ACTIONS) -> ActionRows:
+    """Read these columns of a table; an empty cell or null is a sentence not given."""
+    table = Table(path, layout=_LAYOUT)
+    ignored: dict[str, None] = {}
+    rows: list[Mapping[str, str]] = []
+    for line, cells in table.strict_rows(
+        (), "write one object a line in JSONL; quote commas in CSV"
+    ):
+        if not rows and not table.typed:
+            _unknown(table.header, columns, f"{path} line 1")
+            check_columns(table.header, ["action"], f"{path} line 1", _LAYOUT.remedy)
+        if len(rows) == max_rows:
+            problem = f"{path} holds more than {max_rows:,} rows"
+            raise InputError(problem, "score it in parts, or as a corpus with --out DIR")
+        ignored.update(dict.fromkeys(_unknown(cells, columns, f"{path} line {line}")))
+        rows.append(_row({name: cells.get(name) for name in columns}, str(path), line))
+    if not rows:
+        raise InputError(f"{path} holds no rows", _LAYOUT.remedy)
+    return ActionRows(rows, tuple(ignored))
+
+
+def _row(cells: Mapping[str, Any], source: str, line: int) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, value in cells.items():
+        if value is None:
+            continue
+        if not isinstance(value, str) or value.strip().lower() == _NOT_A_NUMBER:
+            raise InputError(f"{source} line {line} has no text under '{name}'", "write it as text")
+        check_text(value, source, "line", line)
+        if value.strip():
+            found[name] = value.strip()
+    if "action" not in found:
+        raise InputError(f"{source} line {line} has no action", "add what is to be scored")
+    return found
+
+
+def _unknown(names: Iterable[str], columns: Sequence[str], where: str) -> list[str]:
+    unknown = [name for name in names if name not in columns]
+    for name in unknown:
+        near = difflib.get_close_matches(name.lower(), columns, n=1, cutoff=0.75)
+        if near:
+            raise InputError(f"{where} has a column '{name[:60]}'", f"did you mean '{near[0]}'?")
+    return unknown
 
 
 def _taken(given: dict[str, Any], name: str) -> Any:

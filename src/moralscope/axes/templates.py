@@ -6,7 +6,7 @@ columns question, positive, negative; what is wrong with it is said by line.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 from functools import cache
 from hashlib import sha256
@@ -19,6 +19,7 @@ from moralscope.io.documents import Document, Node, read_document
 from moralscope.io.tables import Layout, Table
 
 BLANK = "{}"
+_KEYS = ("question", "positive", "negative")
 _INSERTS = ("as-given", "with-article")
 _ALIASES = {"yes": "positive", "no": "negative"}
 _REMEDY = f"each prompt needs a question with one {BLANK} and a positive and a negative answer"
@@ -71,12 +72,10 @@ class Template:
         >>> load_template("gender").questions("engineer")[0]
         'Is your cousin an engineer?'
         """
-        return [self._fill(prompt.question, action) for prompt in self.prompts]
-
-    def _fill(self, question: str, action: str) -> str:
+        questions = [prompt.question for prompt in self.prompts]
         if self.with_article and takes_an(action):
-            question = re.sub(r"\b([Aa]) \{\}", r"\1n {}", question)
-        return question.replace(BLANK, action)
+            questions = [re.sub(r"\b([Aa]) \{\}", r"\1n {}", each) for each in questions]
+        return [question.replace(BLANK, action) for question in questions]
 
 
 def takes_an(noun: str) -> bool:
@@ -114,59 +113,44 @@ def _built_in(name: str) -> Template:
 def parse_template(text: str, source: str) -> Template:
     """Parse and validate a template; an `InputError` names the line that is wrong."""
     document = Document(text, f"template {source}", _REMEDY)
+    stem = Path(source).stem
     if source.lower().endswith(".csv"):
-        return _parse_csv(document, Path(source).stem)
+        table = Table(document.content, name=document.name, kind=".csv", layout=Layout(lower=True))
+        rows = (
+            (line, {_ALIASES.get(key, key): value.strip() for key, value in row.items()})
+            for line, row in table.strict_rows(remedy=_REMEDY)
+        )
+        return Template(stem, _prompts(rows, document))
     root = document.yaml_node(_DEPTH)
     fields = root.fields({"name", "about", "insert", "prompts"})
     insert = _text(fields.get("insert")) or "as-given"
     if insert not in _INSERTS:
         raise fields["insert"].wrong(f"says insert: {insert}, not {' or '.join(_INSERTS)}")
-    prompts = []
-    for node in fields.get("prompts", root).items("prompts under 'prompts:'"):
-        row = node.fields({"question", "positive", "negative"}, _ALIASES)
-        cells = {key: _text(value) for key, value in row.items()}
-        prompts.append(_prompt(cells, document, node.line))
-    return _template(
-        _text(fields.get("name")) or Path(source).stem,
-        prompts,
-        document,
-        with_article=insert == "with-article",
-        about=_text(fields.get("about")),
+    rows = (
+        (node.line, {key: _text(value) for key, value in node.fields(_KEYS, _ALIASES).items()})
+        for node in fields.get("prompts", root).items("prompts under 'prompts:'")
     )
+    prompts = _prompts(rows, document)
+    name, about = (_text(fields.get(key)) for key in ("name", "about"))
+    return Template(name or stem, prompts, insert == "with-article", about)
 
 
-def _parse_csv(document: Document, name: str) -> Template:
-    table = Table(document.content, name=document.name, kind=".csv", layout=Layout(lower=True))
+def _prompts(rows: Iterable[tuple[int, dict[str, str]]], document: Document) -> tuple[Prompt, ...]:
     prompts = []
-    for line, row in table.strict_rows(remedy=_REMEDY):
-        cells = {_ALIASES.get(key, key): value.strip() for key, value in row.items()}
-        prompts.append(_prompt(cells, document, line))
-    return _template(name, prompts, document)
-
-
-def _template(
-    name: str,
-    prompts: list[Prompt],
-    document: Document,
-    *,
-    with_article: bool = False,
-    about: str = "",
-) -> Template:
+    for line, cells in rows:
+        for key in _KEYS:
+            if not cells.get(key):
+                raise document.wrong(line, f"has a prompt without '{key}'")
+        question, positive, negative = (cells[key] for key in _KEYS)
+        if question.count(BLANK) != 1:
+            what = f"has the question {question[:60]!r} without one {BLANK}"
+            raise document.wrong(line, what)
+        if positive == negative:
+            raise document.wrong(line, "has the same positive and negative answer")
+        prompts.append(Prompt(question, positive, negative))
     if not prompts:
         raise document.wrong(1, "holds no prompts")
-    return Template(name, tuple(prompts), with_article, about)
-
-
-def _prompt(cells: Mapping[str, str], document: Document, line: int) -> Prompt:
-    for key in ("question", "positive", "negative"):
-        if not cells.get(key):
-            raise document.wrong(line, f"has a prompt without '{key}'")
-    if cells["question"].count(BLANK) != 1:
-        what = f"has the question {cells['question'][:60]!r} without one {BLANK}"
-        raise document.wrong(line, what)
-    if cells["positive"] == cells["negative"]:
-        raise document.wrong(line, "has the same positive and negative answer")
-    return Prompt(cells["question"], cells["positive"], cells["negative"])
+    return tuple(prompts)
 
 
 def _text(node: Node | None) -> str:

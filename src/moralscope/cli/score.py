@@ -112,7 +112,8 @@ def _refuse(given: "Mapping[str, Any]", why: str) -> None:
 
 def _read(actions: list[str] | None, file: Path | None, options: ScoreOptions) -> Any:
     """Read what is to be scored: rows, where the axis reads more of them than actions."""
-    from moralscope.axes.rows import SUFFIXES, read_rows
+    from moralscope.axes.score import read_rows
+    from moralscope.io.tables import SUFFIXES
 
     columns = AXES[options.axis].columns
     more = set(columns) - {"action", "paraphrases"}

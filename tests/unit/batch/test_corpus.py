@@ -7,8 +7,7 @@ import pytest
 
 from moralscope.axes.batch import ScoreBatch
 from moralscope.axes.options import AXES, ScoreOptions
-from moralscope.axes.rows import ActionRows
-from moralscope.axes.score import score
+from moralscope.axes.score import ActionRows, score
 from moralscope.batch import run as batch_run
 from moralscope.batch.child import in_child
 from moralscope.batch.estimate import distinct_rows, estimate_job

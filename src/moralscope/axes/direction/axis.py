@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from moralscope.axes.build import AxisModels, arithmetic_of, question_encoder
+from moralscope.axes.build import AxisModels, question_encoder
 from moralscope.axes.direction.fitting import LABELLED, Anchors, Direction, fit_labelled, fit_pca
 from moralscope.axes.direction.labelled import read_labelled
 from moralscope.axes.direction.paper import load_paper
@@ -141,7 +141,7 @@ class DirectionAxis:
             warnings=[_MIDDLE],
             doubts=direction_warnings(self.direction),
             own_unit=True,
-            arithmetic=arithmetic_of(self._encoder),
+            arithmetic=self._encoder.arithmetic,
             fingerprint=self._template.fingerprint,
         )
 
@@ -157,7 +157,8 @@ class DirectionAxis:
         report: Report | None = None,
     ) -> list[ActionScore]:
         """Score actions in order; an action's paraphrases join its mean and its interval."""
-        return [score for score, _ in self._placed(actions, paraphrases, report)]
+        placed = in_blocks(forms_of(actions, paraphrases), self._block, report)
+        return [score for score, _ in placed]
 
     def score_rows(
         self,
@@ -166,7 +167,8 @@ class DirectionAxis:
         report: Report | None = None,
     ) -> AxisRun:
         """Score the actions of rows and say where they lie on the map of the two components."""
-        found = self._placed([row["action"] for row in rows], paraphrases, report)
+        forms = forms_of([row["action"] for row in rows], paraphrases)
+        found = in_blocks(forms, self._block, report)
         direction = self.direction
         fitting = [
             {"action": action, "x": x, "y": y}
@@ -180,16 +182,8 @@ class DirectionAxis:
         }
         return AxisRun(results=[score for score, _ in found], statistics={"map": placed})
 
-    def _placed(
-        self,
-        actions: Sequence[str],
-        paraphrases: Sequence[Sequence[str]] | None,
-        report: Report | None,
-    ) -> list[tuple[ActionScore, float]]:
-        """Return scores, each with its height on the map."""
-        return in_blocks(forms_of(actions, paraphrases), self._block, report)
-
     def _block(self, block: Sequence[Forms]) -> list[tuple[ActionScore, float]]:
+        """Return scores, each with its height on the map."""
         texts = [form for group in block for form in group]
         placed = self.direction.project(question_rows(self._encoder, self._template, texts))
         starts = np.cumsum([0, *(len(group) for group in block)])

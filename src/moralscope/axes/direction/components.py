@@ -139,26 +139,20 @@ def measure_stability(
 
     With more than 200 actions, 200 of them, evenly spread over the list, are left out in turn.
     """
-    # Hundreds of tiny decompositions: threads would only wait for each other.
-    with threadpool_limits(1, user_api="blas"):
-        return _measure(vector, actions, groups, refit, seed)
-
-
-def _measure(
-    vector: Floats, actions: tuple[str, ...], groups: Places, refit: Refit, seed: int
-) -> Stability:
     everyone = np.arange(len(actions))
     chosen = np.unique(np.linspace(0, len(actions) - 1, min(len(actions), _LEFT_OUT)).round())
-    left_out = {
-        actions[place]: angle(vector, refit(np.delete(everyone, place)))
-        for place in chosen.astype(np.int64)
-    }
-    worst = max(left_out, key=lambda action: left_out[action])
     generator = np.random.default_rng(seed)
     members = [everyone[groups == group] for group in np.unique(groups)]
-    drawn = [
-        angle(vector, refit(np.concatenate([generator.choice(m, len(m)) for m in members])))
-        for _ in range(_RESAMPLES)
-    ]
+    # Hundreds of tiny decompositions: threads would only wait for each other.
+    with threadpool_limits(1, user_api="blas"):
+        left_out = {
+            actions[place]: angle(vector, refit(np.delete(everyone, place)))
+            for place in chosen.astype(np.int64)
+        }
+        drawn = [
+            angle(vector, refit(np.concatenate([generator.choice(m, len(m)) for m in members])))
+            for _ in range(_RESAMPLES)
+        ]
+    worst = max(left_out, key=lambda action: left_out[action])
     median, p95 = (float(value) for value in np.quantile(drawn, [0.5, 0.95]))
     return Stability(left_out[worst], worst, median, p95)

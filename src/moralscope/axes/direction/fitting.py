@@ -143,7 +143,15 @@ def fit_labelled(
     half way between the means of the two classes.
     """
     good, bad = _distinct(labels.good), _distinct(labels.bad)
-    _check_labels(good, bad)
+    for side, listed in (("good", good), ("bad", bad)):
+        if len(listed) < _MIN_LABELLED:
+            raise InputError(
+                f"only {len(listed)} of the labelled actions are {side}",
+                f"label at least {_MIN_LABELLED} good and {_MIN_LABELLED} bad ones",
+            )
+    both = [action for action in good if action in set(bad)]
+    if both:
+        raise InputError(f"'{both[0][:60]}' is labelled good and bad", "give it one label")
     actions = (*good, *bad)
     rows = _mean_rows(encoder, template, actions)
     is_good = np.arange(len(actions)) < len(good)
@@ -196,7 +204,8 @@ def _direction(
     # Relative to the rows' own length: what is left when all rows are equal is rounding, and would
     # be blown up to scores of size one.
     if scales[0] <= 1e-9 * float(np.linalg.norm(rows, axis=1).max()):
-        raise _no_spread(encoder)
+        problem = f"{encoder.name} does not tell the fitting actions apart"
+        raise InputError(problem, "give others, or another encoder")
     anchors, good, bad = anchored
     projected = np.concatenate([good, bad]) @ vector
     answers = (
@@ -253,21 +262,3 @@ def _distinct(actions: Sequence[str]) -> tuple[str, ...]:
             f"give at most {MAX_ACTIONS:,}",
         )
     return chosen
-
-
-def _check_labels(good: tuple[str, ...], bad: tuple[str, ...]) -> None:
-    for name, side in (("good", good), ("bad", bad)):
-        if len(side) < _MIN_LABELLED:
-            raise InputError(
-                f"only {len(side)} of the labelled actions are {name}",
-                f"label at least {_MIN_LABELLED} good and {_MIN_LABELLED} bad ones",
-            )
-    both = [action for action in good if action in set(bad)]
-    if both:
-        raise InputError(f"'{both[0][:60]}' is labelled good and bad", "give it one label")
-
-
-def _no_spread(encoder: Encoder) -> InputError:
-    return InputError(
-        f"{encoder.name} does not tell the fitting actions apart", "give others, or another encoder"
-    )

@@ -158,29 +158,22 @@ def read_labelled(path: Path, *, all_labelled: bool) -> LabelledActions:
     """
     actions = tuple(read_actions(path).actions)
     sides: dict[bool, list[str]] = {True: [], False: []}
-    for line, action, label in _labels(path):
-        if label:
-            sides[_side(label, path, line)].append(action)
-        elif all_labelled:
-            raise InputError(f"{path} line {line} has no label", _REMEDY)
-    if all_labelled and not any(sides.values()):
-        raise InputError(f"{path} has no labels", "add a column 'label' with good or bad in it")
-    return LabelledActions(actions, tuple(sides[True]), tuple(sides[False]))
-
-
-def _labels(path: Path) -> Iterator[tuple[int, str, str]]:
-    """Yield line, action and label of a file that `read_actions` has accepted."""
     table = Table(path, layout=Layout(lines_as="action", lower=True))
     for line, cells in table.rows():
         if isinstance(cells, str) or not table.header or not cells["action"].strip():
             continue  # plain lines have no labels
-        label = cells.get("label")
-        if label is not None or table.typed:
-            yield line, cells["action"].strip(), "" if label is None else str(label).strip()
-
-
-def _side(label: str, path: Path, line: int) -> bool:
-    word = label.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    if word not in _GOOD | _BAD:
-        raise InputError(f"{path} line {line} has the label {label[:40]!r}", _REMEDY)
-    return word in _GOOD
+        given = cells.get("label")
+        if given is None and not table.typed:
+            continue
+        label = "" if given is None else str(given).strip()
+        word = label.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+        if not label:
+            if all_labelled:
+                raise InputError(f"{path} line {line} has no label", _REMEDY)
+        elif word not in _GOOD | _BAD:
+            raise InputError(f"{path} line {line} has the label {label[:40]!r}", _REMEDY)
+        else:
+            sides[word in _GOOD].append(cells["action"].strip())
+    if all_labelled and not any(sides.values()):
+        raise InputError(f"{path} has no labels", "add a column 'label' with good or bad in it")
+    return LabelledActions(actions, tuple(sides[True]), tuple(sides[False]))
