@@ -9,11 +9,11 @@ out and said.
 
 import json
 import logging
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 from typing import Any
+from unicodedata import normalize
 
 from moralscope.axes.choice import ChoiceMachine, rank_answers
 from moralscope.axes.templates import load_template
@@ -113,11 +113,7 @@ def reproduce_choice(
     return RunRecord(
         "reproduce",
         seed=seed,
-        config={
-            "paper": "choice",
-            "encoders": list(names),
-            "options": plain_options(asked),
-        },
+        config={"paper": "choice", "encoders": list(names), "options": plain_options(asked)},
         models=model_refs(models),
         results=[_reproduce(model, paper, weat, seed) for model in models],
         statistics={
@@ -139,6 +135,7 @@ def _reproduce(
     machine = ChoiceMachine(encoder, load_template("moral"), seed=seed)
     dos, donts = machine.score(paper.dos), machine.score(paper.donts)
     do_sums, dont_sums = [_sum(s) for s in dos], [_sum(s) for s in donts]
+    published = published_weat([score.action for score in [*dos, *donts]])
     by_bias = sorted([*dos, *donts], key=_sum, reverse=True)
     female, male = _occupations(encoder, paper, seed)
     return ChoiceReproduction(
@@ -148,7 +145,7 @@ def _reproduce(
         student=t_test(do_sums, dont_sums, equal_variance=True),
         welch=t_test(do_sums, dont_sums, equal_variance=False),
         weat_printed=_weat_correlation(dos, donts, paper.weat, seed),
-        weat_published=_published_correlation(dos, donts, seed),
+        weat_published=_weat_correlation(dos, donts, published, seed) if published else None,
         weat_ours=_weat_correlation(dos, donts, weat, seed) if weat else None,
         top_dos=[_row(s, paper, weat) for s in by_bias if s.action in paper.dos][:10],
         top_donts=[_row(s, paper, weat) for s in reversed(by_bias) if s.action in paper.donts][:10],
@@ -188,14 +185,6 @@ def _weat_correlation(
         [group for _, group in known],
         seed=seed,
     )
-
-
-def _published_correlation(
-    dos: Sequence[ActionScore], donts: Sequence[ActionScore], seed: int
-) -> Correlation | None:
-    """Correlate with the published WEAT of all words, where the user has that file."""
-    weat = published_weat([score.action for score in [*dos, *donts]])
-    return _weat_correlation(dos, donts, weat, seed) if weat else None
 
 
 def _occupations(
@@ -261,6 +250,11 @@ def reproduce_words(
         extraction = extract(vectors, progress=progress, seed=seed)
     except MoralscopeError as error:
         problems.append(_left_out("the extraction", error))
+    validation: RunRecord | None = None
+    try:
+        validation = validate(valence=data_file(_AFINN), seed=seed)
+    except MissingExtra as error:
+        problems.append(_left_out("the AFINN validation", error))
     published = published_weat(words)
     return (
         WordsReproduction(
@@ -271,7 +265,7 @@ def reproduce_words(
             agreement_published=_agreement(weat, published, seed) if published else None,
             extraction=extraction.statistics if extraction else None,
             extracted=extraction.results if extraction else (),
-            validation=_validation(seed, problems),
+            validation=validation.statistics if validation else None,
         ),
         problems,
     )
@@ -293,7 +287,7 @@ def published_weat(words: Sequence[str]) -> dict[str, float]:
     data = json.loads(path.read_text("utf-8"))
     known = {row["word"]: row["weat"] for row in [*data["dos_50"], *data["donts_50"]]}
     # The file writes fête without its accent.
-    plain = {word: _without_accents(word) for word in words}
+    plain = {w: normalize("NFKD", w).encode("ascii", "ignore").decode() for w in words}
     return {word: known[key] for word, key in plain.items() if key in known}
 
 
@@ -308,19 +302,7 @@ def _agreement(ours: Mapping[str, float], theirs: Mapping[str, float], seed: int
     )
 
 
-def _validation(seed: int, problems: list[str]) -> Mapping[str, Any] | None:
-    try:
-        return validate(valence=data_file(_AFINN), seed=seed).statistics
-    except MissingExtra as error:
-        problems.append(_left_out("the AFINN validation", error))
-        return None
-
-
 def _left_out(what: str, error: MoralscopeError) -> str:
     line = f"{what} was left out: {error}"
     log.warning(line)
     return line
-
-
-def _without_accents(word: str) -> str:
-    return unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode()

@@ -253,13 +253,12 @@ def _table9_agreement(
     rows: Mapping[str, Sequence[ProjectionRow]], seed: int
 ) -> dict[str, Correlation]:
     """Rank ours against the printed m, whose sign is turned: there the good is negative."""
-    found = {}
+    found: dict[str, Correlation] = {}
     for part, listed in rows.items():
         ours = {row.action: row.ours for row in listed}
-        for name, column in (("bert", [r.bert for r in listed]), ("use", [r.use for r in listed])):
-            pairs = zip(listed, column, strict=True)
-            printed = {row.action: -value for row, value in pairs if value is not None}
-            found[f"{name} {part}"] = _rank(ours, printed, seed)
+        bert = {row.action: -row.bert for row in listed if row.bert is not None}
+        use = {row.action: -row.use for row in listed if row.use is not None}
+        found |= {f"bert {part}": _rank(ours, bert, seed), f"use {part}": _rank(ours, use, seed)}
     return found
 
 

@@ -9,6 +9,7 @@ another's: retrieval is trained on each chatbot's part, generated rules are test
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
-from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord, SampleInterval
+from moralscope.core.records import NOT_ADVICE, RunRecord, SampleInterval
 from moralscope.io.files import model_refs
 from moralscope.io.tables import Layout, Limits, Table, parse_columns
 from moralscope.models.bertscore import BertScorer, load_bert_scorer
@@ -158,15 +159,13 @@ def reproduce_integrity(sources: IntegritySources, *, seed: int = 0) -> RunRecor
             "bleu": BLEU_IS,
             "max_exchanges": sources.max_exchanges,
         },
-        models=_models(sources),
+        models=[
+            *(model_refs([sources.encoder]) if sources.encoder else []),
+            *([sources.scorer.ref] if sources.scorer else []),
+        ],
         results=[*(_table(name, found[name]) for name in _TITLES), *extra],
         warnings=warnings,
     )
-
-
-def _models(sources: IntegritySources) -> list[ModelRef]:
-    found = model_refs([sources.encoder]) if sources.encoder else []
-    return [*found, sources.scorer.ref] if sources.scorer else found
 
 
 def read_generated(path: Path) -> dict[str, dict[tuple[str, str], str]]:
@@ -195,7 +194,10 @@ def _measure(
     split = split_annotations(file.annotations, seed=seed)
     train, test = split.of(file.annotations, "train"), split.of(file.annotations, "test")
     references = _by_exchange(test)
-    chosen = _chosen(list(references), sources.max_exchanges, seed)
+    chosen, most = list(references), sources.max_exchanges
+    if most is not None and len(chosen) > most:
+        places = np.random.default_rng(seed).choice(len(chosen), most, replace=False)
+        chosen = [chosen[place] for place in sorted(places.tolist())]
     wanted = [references[pair] for pair in chosen]
     rules = _retrieved(train, chosen, sources.encoder, seed) if train else {}
     for name, texts in rules.items():
@@ -212,37 +214,23 @@ def _measure(
     tested = [row for row in test if row.pair in kept]
     for name, predict in sources.predicted.items():
         found["Table 3"][name] = measure_attributes(tested, predict, seed=seed)
-    people = _people(file.annotations, seed)
-    if people:
+    if people := _people(file.annotations, seed):
         found["Table 3"]["Human"] = people
     chatbots = {row.pair: row.chatbot for row in tested}
     asked = {pair: references[pair] for pair in chosen}
-
-    def retrieve(known: Sequence[Annotation], pairs: Sequence[Pair]) -> dict[str, list[str]]:
-        return _retrieved(known, pairs, sources.encoder, seed)
-
+    retrieve = partial(_retrieved, encoder=sources.encoder, seed=seed)
     return shift_table(train, asked, chatbots, retrieve, sources.generated, seed)
 
 
-def _by_exchange(annotations: Sequence[Annotation]) -> dict[tuple[str, str], list[str]]:
-    found: dict[tuple[str, str], list[str]] = {}
+def _by_exchange(annotations: Sequence[Annotation]) -> dict[Pair, list[str]]:
+    found: dict[Pair, list[str]] = {}
     for row in annotations:
         found.setdefault(row.pair, []).append(row.rule)
     return found
 
 
-def _chosen(pairs: list[tuple[str, str]], limit: int | None, seed: int) -> list[tuple[str, str]]:
-    if limit is None or len(pairs) <= limit:
-        return pairs
-    places = np.random.default_rng(seed).choice(len(pairs), limit, replace=False)
-    return [pairs[place] for place in sorted(places.tolist())]
-
-
 def _retrieved(
-    train: Sequence[Annotation],
-    chosen: Sequence[tuple[str, str]],
-    encoder: Encoder | None,
-    seed: int,
+    train: Sequence[Annotation], chosen: Sequence[Pair], encoder: Encoder | None, seed: int
 ) -> dict[str, list[str]]:
     """Return the baselines of section 5.1: a random rule, and one of the nearest exchange."""
     draw = np.random.default_rng(seed)
@@ -288,10 +276,11 @@ def _table(name: str, ours: Mapping[str, Cells]) -> PaperTable:
     printed = load_paper().tables[name]
     rows = []
     for row in dict.fromkeys([*printed, *ours]):
-        columns = dict.fromkeys([*printed.get(row, {}), *ours.get(row, {})])
-        for column in columns:
-            cell = ours.get(row, {}).get(column)
-            rows.append(paper_row(row, column, cell, load_paper().printed(name, row, column)))
+        found = ours.get(row, {})
+        rows += [
+            paper_row(row, column, found.get(column), load_paper().printed(name, row, column))
+            for column in dict.fromkeys([*printed.get(row, {}), *found])
+        ]
     return PaperTable(_TITLES[name], rows)
 
 
@@ -354,18 +343,14 @@ def shift_table(
         for bot, pairs in parts.items() if known else ():
             for method, texts in retrieve(known, pairs).items():
                 told = [references[pair] for pair in pairs]
-                rows.append(_shift_row(f"{method}, {learnt}", bot, texts, told, seed))
+                score = measure_rules(texts, told, seed=seed)[_COLUMN]
+                rows.append(paper_row(f"{method}, {learnt}", bot, score, None))
     for name, rules in generated.items():
         for bot, pairs in parts.items():
             known_pairs = [pair for pair in pairs if pair in rules]
             if known_pairs:
                 texts = [rules[pair] for pair in known_pairs]
                 told = [references[pair] for pair in known_pairs]
-                rows.append(_shift_row(name, bot, texts, told, seed))
+                score = measure_rules(texts, told, seed=seed)[_COLUMN]
+                rows.append(paper_row(name, bot, score, None))
     return PaperTable(_SHIFT, sorted(rows, key=lambda row: row.row))
-
-
-def _shift_row(
-    name: str, bot: str, texts: Sequence[str], references: Sequence[Sequence[str]], seed: int
-) -> PaperRow:
-    return paper_row(name, bot, measure_rules(texts, references, seed=seed)[_COLUMN], None)

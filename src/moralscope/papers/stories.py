@@ -9,6 +9,7 @@ ours: two different measurements of one question.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 from moralscope.core.protocols import Encoder
@@ -97,9 +98,9 @@ def reproduce_stories(
     chosen = replace(options or EvaluateOptions(), reversed=False, calibrate=False)
     texts = texts or text_tables()
     warnings: list[str] = [*texts.warnings]
-    tables = [*_data_tables(file, encoder, chosen.seed, warnings), *_sizes(file)]
+    tables = [*_data_tables(file, encoder, chosen.seed, warnings), _sizes(file)]
     cells: list[Evaluated] = []
-    for place, (part, split) in enumerate((p, s) for p in ("test", "dev") for s in SPLITS):
+    for place, (part, split) in enumerate(product(("test", "dev"), SPLITS)):
         found = evaluate(
             _for_split(experts, split), file.stories, replace(chosen, part=part, splits=(split,))
         )
@@ -151,35 +152,26 @@ def _data_tables(
     split = stories_split(file, encoder=encoder, seed=seed)
     warnings += split.warnings
     rows = [
-        PaperRow(
-            f"{row['split']}, {row['kind']}: {whose}",
-            row["part"],
-            row[key],
-            None,
-            None,
-            row["paper"],
-        )
-        for row in split.statistics["parts"]
+        PaperRow(f"{r['split']}, {r['kind']}: {whose}", r["part"], r[key], None, None, r["paper"])
+        for r in split.statistics["parts"]
         for whose, key in (("our split", "mean"), ("official split, our metric", "official_mean"))
     ]
     return [PaperTable("Table 1: the splits' own metrics", rows), *tables]
 
 
-def _sizes(file: StoryFile) -> list[PaperTable]:
+def _sizes(file: StoryFile) -> PaperTable:
     """Count the samples of Table 10 by the official membership, where the data gives it."""
     paper = load_paper().table10
     rows = []
-    for kind, count in SAMPLES.items():
-        for split in SPLITS:
-            parts = Counter(official_parts(file.stories, split, kind).values())
-            rows += [
-                PaperRow(
-                    f"{kind} classification, {split}", part, parts[part] * count, None, None, size
-                )
-                for part, size in paper[kind].items()
-                if parts
-            ]
-    return [PaperTable("Table 10: samples by the official membership", rows)]
+    for (kind, count), split in product(SAMPLES.items(), SPLITS):
+        parts = Counter(official_parts(file.stories, split, kind).values())
+        name = f"{kind} classification, {split}"
+        rows += [
+            PaperRow(name, part, parts[part] * count, None, None, size)
+            for part, size in paper[kind].items()
+            if parts
+        ]
+    return PaperTable("Table 10: samples by the official membership", rows)
 
 
 def _measured(part: str, kind: str, cells: Sequence[Evaluated]) -> PaperTable:
@@ -191,8 +183,7 @@ def _measured(part: str, kind: str, cells: Sequence[Evaluated]) -> PaperTable:
             ("accuracy", cell.measured.accuracy, cell.paper_accuracy),
             ("F1", cell.measured.f1, cell.paper_f1),
         ):
-            column = f"{metric}, {cell.split}"
-            rows.append(paper_row(cell.task, column, found, printed))
+            rows.append(paper_row(cell.task, f"{metric}, {cell.split}", found, printed))
     return PaperTable(_MEASURED[part, kind], rows)
 
 

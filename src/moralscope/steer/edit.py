@@ -8,7 +8,6 @@ papers' own, because removing a measuring stick proves little.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -212,21 +211,18 @@ def _gender_changes(
     edited: EditedEncoder, options: EditOptions
 ) -> Iterator[tuple[BiasChange, list[Change]]]:
     """Yield a table and its rows for every word list under both gender templates."""
+    encoders = edited.base, edited
     used = options.source != "pairs" and edited.edit.name in BUILT_IN
     prompts = tuple(Prompt(*question) for question in held_out_questions())
     paraphrased = Template("held-out", prompts, with_article=True)
     for words, occupations in _occupations().items():
         for template, held_out in ((load_template("gender"), not used), (paraphrased, True)):
-            before, after = (
-                _bias(encoder, template, occupations) for encoder in (edited.base, edited)
+            before, after = scores = [_bias(each, template, occupations) for each in encoders]
+            offsets = [_bias(each, template, neutral_words()).mean() for each in encoders]
+            centred = [each - offset for each, offset in zip(scores, offsets, strict=True)]
+            size, left, centred_size, centred_left = (
+                float(np.abs(each).mean()) for each in (*scores, *centred)
             )
-            offsets = [
-                float(_bias(encoder, template, neutral_words()).mean())
-                for encoder in (edited.base, edited)
-            ]
-            centred = before - offsets[0], after - offsets[1]
-            size, left = (float(np.abs(scores).mean()) for scores in (before, after))
-            centred_size, centred_left = (float(np.abs(scores).mean()) for scores in centred)
             table = BiasChange(
                 words=words,
                 template=template.name,
@@ -240,25 +236,21 @@ def _gender_changes(
                 centred_fall=_fall(centred_size, centred_left),
                 spread_fall=_fall(float(before.std()), float(after.std())),
             )
-            names = [words] * len(occupations)
-            yield (
-                table,
-                _changes(occupations, names, template.name, before.tolist(), after.tolist()),
-            )
+            texts = [(text, words) for text in occupations]
+            yield table, _changes(texts, template.name, before.tolist(), after.tolist())
 
 
 def _moral_changes(edited: EditedEncoder, axis: str, seed: int) -> list[Change]:
     """Score the papers' dos and don'ts and the demo's actions; a direction is fitted anew."""
     paper = load_paper()
     groups = {"dos": paper.dos, "don'ts": paper.donts, "demo": DEMO_ACTIONS}
-    actions = [action for group in groups.values() for action in group]
+    texts = [(action, name) for name, group in groups.items() for action in group]
     options = AxisOptions(axis=axis, seed=seed)
     before, after = (
-        [row.score for row in build_axis(options, LocalModels(encoder)).score(actions)]
-        for encoder in (edited.base, edited)
+        [row.score for row in build_axis(options, LocalModels(each)).score([a for a, _ in texts])]
+        for each in (edited.base, edited)
     )
-    names = [name for name, group in groups.items() for _ in group]
-    return _changes(actions, names, axis, before, after)
+    return _changes(texts, axis, before, after)
 
 
 def _agreement(rows: Sequence[Change], seed: int) -> Correlation:
@@ -295,14 +287,10 @@ def _bias(encoder: Encoder, template: Template, words: Sequence[str]) -> Floats:
 
 
 def _changes(
-    texts: Sequence[str],
-    groups: Sequence[str],
-    axis: str,
-    before: Sequence[float],
-    after: Sequence[float],
+    texts: Sequence[tuple[str, str]], axis: str, before: Sequence[float], after: Sequence[float]
 ) -> list[Change]:
-    rows = zip(texts, groups, before, after, strict=True)
-    return [Change(text, group, axis, old, new, new - old) for text, group, old, new in rows]
+    rows = zip(texts, before, after, strict=True)
+    return [Change(text, group, axis, old, new, new - old) for (text, group), old, new in rows]
 
 
 def _fall(before: float, after: float) -> float:
@@ -315,21 +303,16 @@ def _occupations() -> dict[str, Sequence[str]]:
     paper = load_paper()
     lists: dict[str, Sequence[str]] = {"occupations (Table 1)": [*paper.female, *paper.male]}
     path = data_file(PROFESSIONS)
-    if path is not None:
-        lists["professions (Bolukbasi)"] = _professions(path)
-    return lists
-
-
-def _professions(path: Path) -> list[str]:
-    """Read Bolukbasi's published list: rows that begin with a name such as "film_star"."""
-    try:
+    if path is None:
+        return lists
+    try:  # rows that begin with a name such as "film_star"
         rows = json.loads(path.read_text("utf-8"))
         names = [row[0] for row in rows] if isinstance(rows, list) else []
     except (ValueError, TypeError, IndexError, KeyError, OSError):
         names = []
     if not names or not all(isinstance(name, str) for name in names):
         raise InputError(f"{path} is not a list of professions", "copy the published file again")
-    return [name.replace("_", " ") for name in names]
+    return {**lists, "professions (Bolukbasi)": [name.replace("_", " ") for name in names]}
 
 
 def _notes(strength: float, gender: Sequence[tuple[BiasChange, Any]]) -> list[str]:

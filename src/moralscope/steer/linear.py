@@ -48,9 +48,8 @@ def answer_differences(encoder: Encoder, answers: Sequence[Pair]) -> Floats:
     (1, 64)
     """
     distinct = list(dict.fromkeys(answers))
-    return unit_rows(_rows(encoder, [a for a, _ in distinct])) - unit_rows(
-        _rows(encoder, [b for _, b in distinct])
-    )
+    first, second = (unit_rows(_rows(encoder, side)) for side in zip(*distinct, strict=True))
+    return first - second
 
 
 def pair_components(encoder: Encoder, sentences: Sequence[Pair], components: int) -> Floats:
@@ -166,9 +165,8 @@ def _near(rows: Floats, sides: Labels) -> float:
     unit = unit_rows(rows)
     cosines = unit @ unit.T
     np.fill_diagonal(cosines, -np.inf)
-    nearest = np.argsort(-cosines, axis=1, kind="stable")[
-        :, : max(1, min(_NEIGHBOURS, len(rows) // 4))
-    ]
+    count = max(1, min(_NEIGHBOURS, len(rows) // 4))
+    nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :count]
     return float((sides[nearest] == sides[:, None]).mean())
 
 

@@ -5,7 +5,7 @@ into sentences, because a sentence encoder reads sentences. What is wrong is sai
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -47,7 +47,9 @@ def load_pairs(name: str, path: Path | None = None) -> DirectionPairs:
     (('she', 'he'), ('She is here.', 'He is here.'))
     """
     if path is not None:
-        return _from_rows(name, _read_rows(path), str(path))
+        document = Document(read_document(path, "pairs", _REMEDY).content, str(path), _REMEDY)
+        read = _yaml_rows if path.suffix.lower() in {".yaml", ".yml"} else _csv_rows
+        return _from_rows(name, read(document), str(path))
     if name not in BUILT_IN:
         raise UnknownName(
             f"there is no direction '{name}'",
@@ -119,22 +121,15 @@ def _fill(frame: str, word: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _read_rows(path: Path) -> list[Row]:
-    document = read_document(path, "pairs", _REMEDY)
-    document = Document(document.content, str(path), _REMEDY)
-    if path.suffix.lower() in {".yaml", ".yml"}:
-        return _yaml_rows(document)
-    table = Table(document.content, name=str(path), kind=".csv", layout=Layout(order=_COLUMNS))
-    rows = []
+def _csv_rows(document: Document) -> Iterator[Row]:
+    table = Table(document.content, name=document.name, kind=".csv", layout=Layout(order=_COLUMNS))
     for line, row in table.strict_rows(["first", "second"], _REMEDY):
         first, second, kind = (row.get(name, "").strip() for name in _COLUMNS)
         if first or second or kind:
-            rows.append((line, first, second, kind or _DEFAULT_KIND))
-    return rows
+            yield line, first, second, kind or _DEFAULT_KIND
 
 
-def _yaml_rows(document: Document) -> list[Row]:
-    rows = []
+def _yaml_rows(document: Document) -> Iterator[Row]:
     for node in document.yaml_node(_DEPTH).items("pairs"):
         cells = node.plain()
         if (
@@ -144,8 +139,7 @@ def _yaml_rows(document: Document) -> list[Row]:
         ):
             raise node.wrong("is not a pair of texts")
         first, second, *kind = (cell.strip() for cell in cells)
-        rows.append((node.line, first, second, kind[0] if kind else _DEFAULT_KIND))
-    return rows
+        yield node.line, first, second, kind[0] if kind else _DEFAULT_KIND
 
 
 def _wrong(source: str, line: int, what: str) -> InputError:

@@ -146,7 +146,10 @@ def teach(
     if chosen.save is not None:
         check_writable(chosen.save)
     corrected = _corrections(corrections)
-    listed = _listed(actions)
+    if actions is None:
+        paper = load_paper()
+        actions = list(dict.fromkeys([*DEMO_ACTIONS, *paper.atomic, *paper.contextual]))
+    looked_at = actions if isinstance(actions, ActionList) else check_actions(actions)
     named = encoder or chosen.encoder
     model = load_encoder(named) if isinstance(named, str) else named
     old = build_direction(chosen.axis_options(), LocalModels(model))
@@ -172,7 +175,7 @@ def teach(
             before=was.score,
             change=now.score - was.score,
         )
-        for was, now in zip(old.score(listed), new.score(listed), strict=True)
+        for was, now in zip(old.score(looked_at.actions), new.score(looked_at.actions), strict=True)
     ]
     moved.sort(key=lambda row: -abs(row.change))
     return RunRecord(
@@ -213,13 +216,6 @@ def _corrections(given: Sequence[str] | Sequence[Correction]) -> list[Correction
                 "give each action one label",
             )
     return list(sides.values())
-
-
-def _listed(actions: Sequence[str] | ActionList | None) -> Sequence[str]:
-    if actions is None:
-        paper = load_paper()
-        return list(dict.fromkeys([*DEMO_ACTIONS, *paper.atomic, *paper.contextual]))
-    return actions.actions if isinstance(actions, ActionList) else check_actions(actions).actions
 
 
 def _statistics(
