@@ -56,7 +56,15 @@ def int8_drift(actions: Sequence[str], exact: Axis, light: Axis, seed: int = 0) 
     >>> found.given, found.actions, found.max_change, round(found.spearman, 6)
     (2, 50, 0.0, 1.0)
     """
-    own, sample = _sample(actions, seed)
+    sample = list(dict.fromkeys(actions))
+    own = min(len(sample), _MOST)
+    if len(sample) > _MOST:
+        places = np.random.default_rng(seed).choice(len(sample), _MOST, replace=False)
+        sample = [sample[place] for place in sorted(places)]
+    elif own < _LEAST:
+        paper = load_paper()
+        others = [each for each in (*paper.atomic, *paper.contextual) if each not in sample]
+        sample += others[: _LEAST - own]
     before, after = (
         np.array([result.score for result in axis.score(sample)]) for axis in (exact, light)
     )
@@ -90,14 +98,3 @@ def tell_drift(record: RunRecord, actions: Sequence[str], exact: Axis, light: Ax
         statistics={**record.statistics, "drift": drift},
         warnings=[*record.warnings, str(drift)],
     )
-
-
-def _sample(actions: Sequence[str], seed: int) -> tuple[int, list[str]]:
-    """Return how many actions of the run are in the sample, and the sample."""
-    distinct = list(dict.fromkeys(actions))
-    if len(distinct) > _MOST:
-        places = np.random.default_rng(seed).choice(len(distinct), _MOST, replace=False)
-        return _MOST, [distinct[place] for place in sorted(places)]
-    paper = load_paper()
-    others = [each for each in (*paper.atomic, *paper.contextual) if each not in distinct]
-    return len(distinct), distinct + others[: max(0, _LEAST - len(distinct))]

@@ -101,9 +101,7 @@ TemplateName = Annotated[
 FitName = Annotated[
     str,
     Option(
-        "How a direction is fitted: pca, or labelled (dos and don'ts).",
-        choices=FITS,
-        group="Model",
+        "How a direction is fitted: pca, or labelled (dos and don'ts).", choices=FITS, group="Model"
     ),
 ]
 FitActions = Annotated[
@@ -120,8 +118,7 @@ AxisFile = Annotated[
     Option("Use a direction that was saved.", metavar="FILE", group="Model", http=False),
 ]
 Norm = Annotated[
-    str | None,
-    Option("Judge axis: judge actions against this norm.", most=10_000, group="Model"),
+    str | None, Option("Judge axis: judge actions against this norm.", most=10_000, group="Model")
 ]
 Wordings = Annotated[
     int | None,

@@ -242,20 +242,11 @@ def _block(before: Piece, after: Piece) -> Block:
 
     def item(place: int) -> ComparedItem:
         one, other = float(before.scores[place]), float(after.scores[place])
-        texts = [[_cut(texts[place]) for texts in piece.texts] for piece in (before, after)]
+        first, second = ([_cut(texts[place]) for texts in piece.texts] for piece in (before, after))
         flags = (bool(flagged[0][place]), bool(flagged[1][place])) if flagged else (None, None)
-        replies = [each[_AGREE] if len(each) > _AGREE else "" for each in texts]
-        return ComparedItem(
-            str(before.rows[place]),
-            texts[0][0],
-            one,
-            other,
-            other - one,
-            replies[0],
-            replies[1],
-            flags[0],
-            flags[1],
-        )
+        replies = (first[_AGREE], second[_AGREE]) if len(first) > _AGREE else ("", "")
+        row = str(before.rows[place])
+        return ComparedItem(row, first[0], one, other, other - one, *replies, *flags)
 
     return Block(before.scores, after.scores, item, flagged)
 

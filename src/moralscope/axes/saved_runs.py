@@ -141,7 +141,13 @@ def check_comparable(before: SavedRun, after: SavedRun, *, strict: bool = False)
         problem = f"{before.path} is a run of {before.job}, {after.path} one of {after.job}"
         raise InputError(problem, "give two runs of the same job")
     for name in _SAME[before.job]:
-        _same(name, before, after)
+        if name == "prompts" and "template" not in before.config:
+            continue  # an axis without questions scores the first wording, however many there are
+        if before.config.get(name) != after.config.get(name):
+            runs = (before, after)
+            told = " and ".join(f"{_short(run.config.get(name))} in {run.path}" for run in runs)
+            problem = f"the runs differ in {name}: {told}"
+            raise InputError(problem, f"score both with the same {name}")
     differing = [
         f"{name} {_short(before.config.get(name))} → {_short(after.config.get(name))}"
         for name in _MEASURE[before.job]
@@ -153,18 +159,6 @@ def check_comparable(before: SavedRun, after: SavedRun, *, strict: bool = False)
         problem = f"{after.path} was not measured like {before.path}: {differing[0]}"
         raise InputError(problem, "measure both alike, or leave out --strict")
     return _notes(before, after, differing)
-
-
-def _same(name: str, before: SavedRun, after: SavedRun) -> None:
-    values = [run.config.get(name) for run in (before, after)]
-    if name == "prompts" and "template" not in before.config:
-        return  # an axis without questions scores the first wording, however many there are
-    if values[0] != values[1]:
-        told = " and ".join(
-            f"{_short(value)} in {run.path}"
-            for value, run in zip(values, (before, after), strict=True)
-        )
-        raise InputError(f"the runs differ in {name}: {told}", f"score both with the same {name}")
 
 
 def _notes(before: SavedRun, after: SavedRun, differing: Sequence[str]) -> list[str]:

@@ -27,12 +27,7 @@ from moralscope.models.store import Progress, data_file
 from moralscope.papers import PaperRow, PaperTable, paper_row
 from moralscope.papers.options import NONE, IntegrityOptions
 from moralscope.rules.annotations import CONTENT, reliability
-from moralscope.rules.attributes import (
-    AttributeExperts,
-    RuleQuery,
-    attributes,
-    prepare_attributes,
-)
+from moralscope.rules.attributes import AttributeExperts, RuleQuery, attributes, prepare_attributes
 from moralscope.rules.metrics import BLEU_IS, Predict, load_paper, measure_attributes, measure_rules
 from moralscope.rules.reading import MIC_FILE, AnnotationFile, load_annotations, source_warnings
 from moralscope.rules.records import SCALES, Annotation
@@ -185,10 +180,7 @@ def read_generated(path: Path) -> dict[str, dict[tuple[str, str], str]]:
 
 
 def _measure(
-    sources: IntegritySources,
-    file: AnnotationFile,
-    seed: int,
-    found: dict[str, dict[str, Cells]],
+    sources: IntegritySources, file: AnnotationFile, seed: int, found: dict[str, dict[str, Cells]]
 ) -> PaperTable | None:
     """Fill the tables in; return the one of domain shift, where there are several chatbots."""
     split = split_annotations(file.annotations, seed=seed)

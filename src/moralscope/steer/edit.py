@@ -29,13 +29,7 @@ from moralscope.models.encoders import load_encoder
 from moralscope.models.encoders.edited import Edit, EditedEncoder, save_edit
 from moralscope.models.store import data_file
 from moralscope.stats.correlation import Correlation, correlate
-from moralscope.steer.linear import (
-    answer_differences,
-    leakage,
-    leaning,
-    pair_components,
-    subspace,
-)
+from moralscope.steer.linear import answer_differences, leakage, leaning, pair_components, subspace
 from moralscope.steer.options import AXES, EditOptions
 from moralscope.steer.pairs import (
     BUILT_IN,
