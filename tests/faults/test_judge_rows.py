@@ -2,7 +2,7 @@
 
 import pytest
 
-from moralscope.axes.rows import read_rows
+from moralscope.axes.score import read_rows
 from moralscope.cli import main
 from moralscope.core.errors import InputError
 
