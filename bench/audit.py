@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
+from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.audit import AuditModels, AuditOptions, audit, prepare_auditor
 from moralscope.rules.audit_files import open_exchanges
 from moralscope.rules.records import Exchange
-from moralscope.rules.written import written_exchanges
 
 WANTED = {"mpnet": (120, 300, 25), "minilm": (30, 300, 120)}  # p50 and p95 in ms, replies a second
 

@@ -12,11 +12,11 @@ import numpy as np
 import yaml
 
 from moralscope.models.encoders import load_encoder
-from moralscope.rules.alignment import Aligner
 from moralscope.rules.audit import alignment_expert
 from moralscope.rules.records import Exchange
 from moralscope.rules.retrieval import Found, Retriever
 from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.rules.verdict import Aligner
 from moralscope.stories.experts import RULES, prepare_experts
 
 ROWS = Path(__file__).parent.parent / "tests" / "golden" / "retrieval_dev.yaml"

@@ -17,11 +17,10 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from moralscope.rules.alignment import Aligner
+from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.audit import AuditOptions, alignment_expert, prepare_auditor
 from moralscope.rules.records import ALIGNMENTS, Exchange
-from moralscope.rules.verdict import decide
-from moralscope.rules.written import written_exchanges
+from moralscope.rules.verdict import Aligner, decide
 from moralscope.stories.experts import RULES, prepare_experts
 
 GRID = np.round(np.arange(0.35, 0.86, 0.05), 2)

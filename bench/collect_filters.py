@@ -9,8 +9,8 @@ from pathlib import Path
 import yaml
 
 from moralscope.models.encoders import load_encoder
-from moralscope.rules.collect.filter_training import measure_filter
 from moralscope.rules.collect.filters import ZeroShotMoralContent, ZeroShotSufficiency
+from moralscope.rules.collect.train import measure_filter
 from moralscope.rules.rulebook import shipped_rulebook
 
 CASES = Path(__file__).parents[1] / "tests" / "golden" / "collect.yaml"

@@ -13,10 +13,10 @@ import sys
 import numpy as np
 
 from moralscope.models.training.metrics import label_f1
-from moralscope.rules.alignment import TASK
 from moralscope.rules.alignment_examples import REVERSED
 from moralscope.rules.attribute_examples import FOUNDATIONS_TASK
 from moralscope.rules.training_data import examples_at_hand
+from moralscope.rules.verdict import TASK
 from moralscope.stories.experts import RULES, prepare_experts
 
 

@@ -6,10 +6,10 @@ import pytest
 import yaml
 from sklearn.metrics import f1_score
 
-from moralscope.rules.alignment import Aligner
 from moralscope.rules.audit import alignment_expert
 from moralscope.rules.records import Exchange
 from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.rules.verdict import Aligner
 from moralscope.stories.experts import RULES, prepare_experts
 
 ROWS = yaml.safe_load((Path(__file__).parent / "exchanges.yaml").read_text("utf-8"))

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from moralscope.rules.collect.filter_training import measure_filter
 from moralscope.rules.collect.filters import ZeroShotMoralContent, ZeroShotSufficiency
 from moralscope.rules.collect.lexicons import load_lexicon
+from moralscope.rules.collect.train import measure_filter
 from moralscope.rules.rulebook import shipped_rulebook
 
 CASES = yaml.safe_load(Path(__file__).with_name("collect.yaml").read_text("utf-8"))

@@ -6,11 +6,11 @@ is hard. The rules are ours.
 
 import pytest
 
-from moralscope.rules.alignment import Aligner
 from moralscope.rules.audit import alignment_expert
 from moralscope.rules.records import Exchange
 from moralscope.rules.retrieval import Retriever
 from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.rules.verdict import Aligner
 from moralscope.stories.experts import RULES, prepare_experts
 
 TROOPS = Exchange(

@@ -74,7 +74,7 @@ def generate(
     """
     from moralscope.cli.output import counting, emit_to, fetching
     from moralscope.io.files import check_writable
-    from moralscope.rules import generate as job
+    from moralscope.rules import rule_writer as job
     from moralscope.rules.audit_files import read_exchanges
 
     if best is not None:
@@ -133,7 +133,7 @@ def lint(options: LintOptions, output: RecordOutput) -> None:
     Example: moralscope rules lint --rulebook house.yaml --encoder minilm
     """
     from moralscope.cli.output import emit_to
-    from moralscope.rules.lint import lint_rules
+    from moralscope.rules.show import lint_rules
 
     model = _encoder(options.encoder) if options.encoder is not None else None
     emit_to(output, lint_rules(options, model=model), _show_lint)

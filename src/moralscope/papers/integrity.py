@@ -29,9 +29,14 @@ from moralscope.papers.options import NONE, IntegrityOptions
 from moralscope.rules.annotations import CONTENT, reliability
 from moralscope.rules.attributes import AttributeExperts, RuleQuery, attributes, prepare_attributes
 from moralscope.rules.metrics import BLEU_IS, Predict, load_paper, measure_attributes, measure_rules
-from moralscope.rules.reading import MIC_FILE, AnnotationFile, load_annotations, source_warnings
+from moralscope.rules.reading import (
+    MIC_FILE,
+    AnnotationFile,
+    load_annotations,
+    source_warnings,
+    split_annotations,
+)
 from moralscope.rules.records import SCALES, Annotation
-from moralscope.rules.splits import split_annotations
 from moralscope.stats.summary import unit_rows
 
 ALL = "all"

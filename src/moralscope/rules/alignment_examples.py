@@ -4,31 +4,42 @@ A `RuleCase` is a rule with acts that keep it and acts that break it. Every act 
 whose reply is for or against it (`replies`), and the exchange is set beside the rule, the rule in
 other words, the reversed rule (label flipped) and another matter's rule (neither); replies without
 a stance are neither beside any. Where matters come from is the caller's to know.
+
+Exchanges written by hand for the shipped rules, as chatbots and people really talk, teach stances
+without the rule's words. Every tenth rule is held out for dev; the tests have others.
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib import resources
 
+from moralscope.io.documents import Document
 from moralscope.models.training.records import TrainingExample
-from moralscope.rules.alignment import TASK, alignment_pair
 from moralscope.rules.records import ALIGNMENTS, Annotation, Exchange
 from moralscope.rules.replies import (
     AGAINST,
     FOR,
     NEITHER,
-    Act,
     StanceExchange,
     draw_exchange,
     draw_neither,
     plain_exchange,
 )
+from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.rules.verdict import TASK, alignment_pair
+from moralscope.stories.norms.first_person import OwnAct
 
 REVERSED, STANCES = f"{TASK} reversed", f"{TASK} stances"
 _LABEL = {1: ALIGNMENTS.index("agree"), -1: ALIGNMENTS.index("disagree")}
 _LABEL[0] = ALIGNMENTS.index("neither")
 _OUTCOMES = 0.2
 _OWN_WORDS = 0.6  # how often a rule comes as it is written
+WRITTEN = "written"
+Reversals = Callable[[str], Sequence[str]]
+_DEV_RULES = 10
+_REVERSED_SHARE, _OTHER_SHARE = 0.5, 0.25
+_FLIPPED = {"agree": "disagree", "disagree": "agree", "neither": "neither"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +51,15 @@ class RuleCase:
 
     Examples
     --------
-    >>> from moralscope.rules.replies import PlainAct
-    >>> RuleCase("Don't lie.", breaks=(PlainAct("lie", "lied", "lying"),)).keeps
+    >>> RuleCase("Don't lie.", breaks=(OwnAct("lie", "lied", "lying"),)).keeps
     ()
     """
 
     rule: str
     restated: tuple[str, ...] = ()
     reversed: tuple[str, ...] = ()
-    keeps: tuple[Act, ...] = ()
-    breaks: tuple[Act, ...] = ()
+    keeps: tuple[OwnAct, ...] = ()
+    breaks: tuple[OwnAct, ...] = ()
     contexts: tuple[str, ...] = ()
     permits: bool = False
     forbids: bool = False
@@ -64,8 +74,7 @@ def alignment_examples(
 
     Examples
     --------
-    >>> from moralscope.rules.replies import PlainAct
-    >>> lie = PlainAct("lie", "lied", "lying")
+    >>> lie = OwnAct("lie", "lied", "lying")
     >>> matters = [RuleCase("Don't lie.", reversed=("Lie!",), breaks=(lie,)), RuleCase("Be kind.")]
     >>> rows = alignment_examples(matters, turns=2, seed=0)
     >>> sorted({row.pair[0] for row in rows}), {row.turn for row in rows} == {(0, 2), (1, 2)}
@@ -137,9 +146,8 @@ def _drawn(
 ) -> Iterator[tuple[str, StanceExchange, int]]:
     """Yield (rule, exchange, sign) of one matter: the label is the sign times the stance."""
     matter = matters[place]
-    sides = ((matter.keeps, FOR), (matter.breaks, AGAINST))
     made: list[StanceExchange] = []
-    for acts, sign in sides:
+    for acts, sign in ((matter.keeps, FOR), (matter.breaks, AGAINST)):
         if not acts:
             continue
         act = rng.choice(acts)
@@ -147,7 +155,12 @@ def _drawn(
         other = others[0] if others else None
         stances = (FOR,) if matter.forbids and sign == FOR else (FOR, AGAINST)
         told = draw_exchange(act, rng, _context(matter, rng), other, stances)
-        told = _with_outcome(matter, told, sign, rng)
+        outcome = matter.gains if sign == FOR else matter.costs
+        # now and then what would come of it, as a reason for keeping the rule
+        if outcome and sign == told.stance and rng.random() < _OUTCOMES:
+            reason = f"{'That way' if sign == FOR else 'If I did,'} I would {outcome}."
+            exchange = replace(told.exchange, reply=f"{told.exchange.reply} {reason}")
+            told = replace(told, exchange=exchange)
         made.append(told)
         if not (matter.permits and told.refuses):
             yield _worded(matter, rng), told, sign
@@ -158,28 +171,12 @@ def _drawn(
     foreign = _other(matters, place, rng)
     if foreign:
         rules = (foreign.rule, *foreign.restated, *foreign.reversed)
-        yield rng.choice(rules), _silent(rng.choice(made)), NEITHER
+        yield rng.choice(rules), replace(rng.choice(made), stance=NEITHER), NEITHER
     acts = matter.keeps + matter.breaks
     about = (
         _worded(matter, rng) if rng.random() < 0.5 else rng.choice((matter.rule, *matter.reversed))
     )
     yield about, draw_neither(rng.choice(acts), rng, _context(matter, rng)), NEITHER
-
-
-def _with_outcome(
-    matter: RuleCase, told: StanceExchange, sign: int, rng: random.Random
-) -> StanceExchange:
-    """Add now and then what would come of it, as a reason for keeping the rule."""
-    outcome = matter.gains if sign == FOR else matter.costs
-    if not outcome or sign != told.stance or rng.random() >= _OUTCOMES:
-        return told
-    reason = f"That way I would {outcome}." if sign == FOR else f"If I did, I would {outcome}."
-    exchange = replace(told.exchange, reply=f"{told.exchange.reply} {reason}")
-    return replace(told, exchange=exchange)
-
-
-def _silent(told: StanceExchange) -> StanceExchange:
-    return replace(told, stance=NEITHER)
 
 
 def _worded(matter: RuleCase, rng: random.Random) -> str:
@@ -201,3 +198,54 @@ def _other(matters: Sequence[RuleCase], place: int, rng: random.Random) -> RuleC
 
 def _lesson(rule: str, exchange: Exchange, side: int, group: str = "") -> TrainingExample:
     return TrainingExample(TASK, alignment_pair(rule, exchange), _LABEL[side], group=group)
+
+
+def written_exchanges() -> list[Annotation]:
+    """Return every written exchange with its rule, its alignment and its part.
+
+    Examples
+    --------
+    >>> {row.split for row in written_exchanges()} == {"train", "dev"}
+    True
+    """
+    rules = {rule.id: rule.text for rule in shipped_rulebook().rules}
+    held = set(sorted(rules)[::_DEV_RULES])
+    found = []
+    folder = resources.files("moralscope.rules") / "data" / "exchanges"
+    for path in sorted(folder.iterdir(), key=lambda each: each.name):
+        for row in Document(path.read_text("utf-8"), path.name, "mend it").yaml_values():
+            exchange = Exchange(row["prompt"], row["reply"])
+            part = "dev" if row["rule"] in held else "train"
+            found.append(Annotation(exchange, rules[row["rule"]], row["label"], split=part))
+    return found
+
+
+def written_examples(
+    rows: Sequence[Annotation], reversals: Reversals, *, weight: float, seed: int
+) -> list[TrainingExample]:
+    """Return lessons of the written exchanges: by their rule, some by its reversal or another's.
+
+    Examples
+    --------
+    >>> row = Annotation(Exchange("Do you lie?", "Never."), "Don't lie.", "agree")
+    >>> told = written_examples([row] * 9, lambda rule: ["Do lie."], weight=1.0, seed=0)
+    >>> sorted({(lesson.pair[0], lesson.label) for lesson in told})
+    [('Do lie.', 0), ("Don't lie.", 1)]
+    """
+    rng = random.Random(f"{seed} written")  # noqa: S311
+    told: list[tuple[Annotation, float]] = []
+    for row in rows:
+        told.append((row, weight))
+        if rng.random() < _REVERSED_SHARE and (opposite := reversals(row.rule)):
+            flipped = _FLIPPED[row.alignment or "neither"]
+            told.append((replace(row, rule=rng.choice(opposite), alignment=flipped), weight))
+        other = rng.choice(rows).rule
+        if rng.random() < _OTHER_SHARE and other != row.rule:
+            told.append((replace(row, rule=other, alignment="neither"), weight / 2))
+    each = annotated_examples([row for row, _ in told])
+    return [replace(one, weight=own) for one, (_, own) in zip(each, told, strict=True)]
+
+
+def written_dev(rows: Sequence[Annotation]) -> list[TrainingExample]:
+    """Return the held-out exchanges as dev lessons of one group."""
+    return annotated_examples(rows, WRITTEN)

@@ -19,9 +19,8 @@ from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import RunRecord
 from moralscope.rules.metrics import load_paper
 from moralscope.rules.options import StatsOptions
-from moralscope.rules.reading import load_annotations, source_warnings
+from moralscope.rules.reading import PARTS, load_annotations, source_warnings, split_annotations
 from moralscope.rules.records import FOUNDATIONS, SCALE, SCALES, Annotation
-from moralscope.rules.splits import PARTS, split_annotations
 from moralscope.stats.agreement import agreement, krippendorff_alpha
 from moralscope.stats.intraclass import intraclass
 

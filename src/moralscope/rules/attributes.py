@@ -22,7 +22,6 @@ from moralscope.io.tables import read_header
 from moralscope.models.classifiers.experts import Experts
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.models.store import Progress
-from moralscope.rules.alignment import TASK, alignment_pair
 from moralscope.rules.options import AttributesOptions
 from moralscope.rules.reading import read_annotations
 from moralscope.rules.records import (
@@ -36,6 +35,7 @@ from moralscope.rules.records import (
     RuleOfThumb,
 )
 from moralscope.rules.retrieval import unit_rows
+from moralscope.rules.verdict import TASK, alignment_pair
 from moralscope.stories.experts import RULES, prepare_experts
 
 FOUNDATIONS_TASK = "foundations"

@@ -13,7 +13,6 @@ from moralscope.core.records import ModelRef, RunRecord
 from moralscope.models.encoders import load_encoder
 from moralscope.models.language import generator_refs, load_generator
 from moralscope.models.store import Progress
-from moralscope.rules.alignment import TASK, Aligner, StoriesAlignment
 from moralscope.rules.attributes import Attributes
 from moralscope.rules.audit_files import ExchangeFile, blocks
 from moralscope.rules.audit_statistics import (
@@ -31,7 +30,7 @@ from moralscope.rules.retrieval import Retriever
 from moralscope.rules.revision import Reviser
 from moralscope.rules.rule_writer import RuleWriter
 from moralscope.rules.rulebook import Rulebook, load_layers
-from moralscope.rules.verdict import Thresholds, read_thresholds
+from moralscope.rules.verdict import TASK, Aligner, StoriesAlignment, Thresholds, read_thresholds
 from moralscope.stats.gates import Gate, check_gate, parse_gate
 from moralscope.stories.experts import RULES, ExpertSet, prepare_experts
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Protocol
 
-from moralscope.rules.alignment import Aligns
 from moralscope.rules.records import (
     Alignment,
     AuditedReply,
@@ -28,7 +27,7 @@ from moralscope.rules.sanitize import (
     read_exchange,
     shorten,
 )
-from moralscope.rules.verdict import Thresholds, abstain, decide
+from moralscope.rules.verdict import Aligns, Thresholds, abstain, decide
 
 TOP = 5
 
@@ -72,7 +71,7 @@ class Auditor:
     Examples
     --------
     >>> from moralscope.models.classifiers.scripted import ScriptedExperts
-    >>> from moralscope.rules.alignment import Aligner
+    >>> from moralscope.rules.verdict import Aligner
     >>> from moralscope.rules.attributes import Attributes
     >>> from moralscope.rules.records import ALIGNMENTS
     >>> from moralscope.models.encoders import load_encoder

@@ -1,16 +1,20 @@
-"""Reads the user's MIC.csv and SOCIAL-CHEM-101 files as annotations; repairs nothing.
+"""Reads the user's MIC.csv and SOCIAL-CHEM-101 files as annotations and shares them out.
 
 MIC.csv has one annotation a row: an exchange, a rule a person wrote for it, and its attributes.
 SOCIAL-CHEM-101 has a situation in place of the exchange (it becomes the prompt of an exchange with
 no reply), five foundations, and consensus on 0-4, which is MIC's 1-5 less one. The two are told
-apart by their columns. The corpus itself is handed out by its authors and never shipped.
+apart by their columns. Nothing is repaired. The corpus itself is handed out by its authors, never
+shipped. Parts are 80-10-10 with no exchange in two of them, as in section 5 of Ziems et al. 2022;
+exchanges that differ only in case and spaces are one, and the order of a file does not matter.
 """
 
 import math
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +71,11 @@ _MISSING = ("", "nan", "none", "null", "na")
 _UNANSWERED = -1.0  # how the authors' script writes a scale that a worker left open
 _PARTED = re.compile(r"[|,;]")
 _OPTIONAL = ("worker", "chatbot", "id", "bad")  # their absence is nothing to warn of
+PARTS = ("train", "dev", "test")
+UNITS = ("exchange", "prompt")
+_SHARE = 10  # one unit in so many is dev, and as many are test
+_FEWEST = 3
+_HELD_OUT = {"test": 2, "dev": 1, "train": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +128,10 @@ def read_annotations(
         raise InputError(f"malformed lines cannot be '{malformed}'", "say stop or skip")
     if kind is not None and kind not in KINDS:
         raise InputError(f"there is no kind '{kind}'", f"say {' or '.join(KINDS)}")
-    kind = kind or _kind(path, columns)
+    if kind is None:
+        header = read_header(path)
+        social = "situation" in header and "Q" not in header
+        kind = "social-chem" if social and "reply" not in (columns or {}) else "mic"
     official = MIC_COLUMNS if kind == "mic" else SOCIAL_COLUMNS
     needed = ("prompt", "reply", "rule") if kind == "mic" else ("prompt", "rule")
     names = rename_columns(official, columns, path)
@@ -201,13 +213,6 @@ def foundation_names(cell: str) -> tuple[str, ...]:
     return tuple(name for name in FOUNDATIONS if name in found)
 
 
-def _kind(path: Path, columns: Mapping[str, str] | None) -> str:
-    """Tell by the header."""
-    header = read_header(path)
-    social = "situation" in header and "Q" not in header
-    return "social-chem" if social and "reply" not in (columns or {}) else "mic"
-
-
 def _mic(cells: Mapping[str, str]) -> Annotation:
     scales: dict[str, Any] = {name: _number(cells, name, 1, 5) for name in SCALES}
     return Annotation(
@@ -283,3 +288,105 @@ def _float(cell: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) else None
+
+
+@dataclass(frozen=True, slots=True)
+class IntegritySplit:
+    """The part of every annotation, in the order of the file; None where nobody knows it.
+
+    `official` says whether the parts are the file's own; `moved` counts units that the file had in
+    two parts and that are now in the most held-out one; `shared_prompts` counts prompts that stand,
+    with different replies, in more than one part.
+    """
+
+    parts: tuple[str | None, ...]
+    unit: str
+    official: bool
+    moved: int = 0
+    shared_prompts: int = 0
+
+    def of(self, annotations: Sequence[Annotation], part: str) -> list[Annotation]:
+        """Return the annotations of a part."""
+        return [row for row, own in zip(annotations, self.parts, strict=True) if own == part]
+
+
+def split_annotations(
+    annotations: Sequence[Annotation],
+    *,
+    seed: int = 0,
+    unit: str = "exchange",
+    official: bool = True,
+) -> IntegritySplit:
+    """Share annotations out.
+
+    Parameters
+    ----------
+    annotations
+        SOCIAL-CHEM-101's have their situation as the prompt, so they are split by situation.
+    seed
+        Another seed gives another split; not used where the file's own parts are.
+    unit
+        What must not stand in two parts: an exchange, or more strictly a prompt.
+    official
+        Use the file's own parts where it names a dev or a test part.
+
+    Examples
+    --------
+    >>> rows = [Annotation(Exchange(f"q{n // 2}", "a"), f"rule {n}") for n in range(20)]
+    >>> parts = split_annotations(rows).parts
+    >>> Counter(parts)["test"], parts[::2] == parts[1::2]
+    (2, True)
+    """
+    if unit not in UNITS:
+        raise InputError(f"a split has no unit '{unit}'", f"say {' or '.join(UNITS)}")
+    pairs = [(_plain(row.exchange.prompt), _plain(row.exchange.reply)) for row in annotations]
+    keys: list[Hashable] = [pair[0] if unit == "prompt" else pair for pair in pairs]
+    given = {row.split for row in annotations} if official else set()
+    if given & {"dev", "test"}:
+        by_key, moved = _official(annotations, keys)
+    else:
+        by_key, moved = _drawn(keys, seed), 0
+    parts = tuple(by_key.get(key) for key in keys)
+    placed = {(prompt, part) for (prompt, _), part in zip(pairs, parts, strict=True) if part}
+    shared = sum(count > 1 for count in Counter(prompt for prompt, _ in placed).values())
+    return IntegritySplit(parts, unit, bool(given & {"dev", "test"}), moved, shared)
+
+
+def _official(
+    annotations: Sequence[Annotation], keys: Sequence[Hashable]
+) -> tuple[dict[Hashable, str], int]:
+    """Return the file's own parts; a unit in two parts goes to the most held-out one."""
+    found: dict[Hashable, str] = {}
+    moved = set()
+    for row, key in zip(annotations, keys, strict=True):
+        if row.split not in PARTS:
+            continue
+        known = found.setdefault(key, row.split)
+        if known != row.split:
+            moved.add(key)
+            found[key] = max(known, row.split, key=_HELD_OUT.__getitem__)
+    return found, len(moved)
+
+
+def _drawn(keys: Sequence[Hashable], seed: int) -> dict[Hashable, str]:
+    unique = set(keys)
+    if len(unique) < _FEWEST:
+        raise InputError(
+            f"{len(unique)} different exchanges cannot be shared out among three parts",
+            f"give {_FEWEST} or more",
+        )
+
+    def draw(key: Hashable) -> bytes:  # not random: the order of a file must not matter
+        text = f"{seed}\x00{key!r}".encode("utf-8", "surrogatepass")
+        return blake2b(text, digest_size=16).digest()
+
+    ordered = sorted(unique, key=draw)
+    held = max(1, round(len(ordered) / _SHARE))
+    return {
+        key: "test" if place < held else "dev" if place < 2 * held else "train"
+        for place, key in enumerate(ordered)
+    }
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -4,17 +4,25 @@ An act comes in the first person ("lie to my boss"), the wordings from `data/rep
 is drawn is a function of the generator alone. The same act is asked about, told of, done, declined,
 praised and condemned, so that neither its words nor a yes tell the stance: only reading both texts
 does. Nothing is learnt or judged here.
+
+A generator of rules is taught [prompt; reply; rule] (section 5.1 of Ziems et al. 2022): annotated
+exchanges (MIC.csv) as they are, else acts and situations that people wrote a rule for.
 """
 
 import random
 import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, Protocol
+from typing import Any
 
-from moralscope.rules.records import Exchange
+from moralscope.models.training.records import TextExample
+from moralscope.rules.records import Annotation, Exchange
+from moralscope.rules.rule_writer import rule_prompt
+from moralscope.rules.sanitize import clean
+from moralscope.stories.norms.first_person import OwnAct
 
 FOR, AGAINST, NEITHER = 1, -1, 0
 _SHORT = ("okay", "wrong", "told", "does", "asks_why")
@@ -23,34 +31,7 @@ _YOURS |= {"i'm": "you're", "am": "are", "i've": "you've"}
 _THEIRS = {"i": "they", "my": "their", "me": "them", "mine": "theirs", "myself": "themselves"}
 _THEIRS |= {"i'm": "they're", "am": "are", "i've": "they've"}
 _WORDS = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")
-
-
-class Act(Protocol):
-    """What somebody does, as they tell it: "lie to my boss", "lied …", "lying …"."""
-
-    @property
-    def base(self) -> str: ...
-
-    @property
-    def past(self) -> str: ...
-
-    @property
-    def gerund(self) -> str: ...
-
-
-@dataclass(frozen=True, slots=True)
-class PlainAct:
-    """An act in its three forms.
-
-    Examples
-    --------
-    >>> spoken(PlainAct("lie to my boss", "lied to my boss", "lying to my boss"))["yours"]
-    'lying to your boss'
-    """
-
-    base: str
-    past: str
-    gerund: str
+_ENDS = (".", "!", "?", '"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +46,7 @@ class StanceExchange:
     refuses: bool = False
 
 
-def spoken(act: Act, other: Act | None = None) -> dict[str, str]:
+def spoken(act: OwnAct, other: OwnAct | None = None) -> dict[str, str]:
     """Return the wordings of an act that templates ask for."""
     them = turned(act.gerund, _YOURS)
     forms = {
@@ -99,12 +80,12 @@ def turned(phrase: str, table: dict[str, str]) -> str:
     return _WORDS.sub(lambda match: table.get(match[0].lower(), match[0]), phrase)
 
 
-def plain_exchange(act: Act, context: str, variant: int) -> StanceExchange:
+def plain_exchange(act: OwnAct, context: str, variant: int) -> StanceExchange:
     """Return the plainest exchange: what would you do? I would.
 
     Examples
     --------
-    >>> plain_exchange(PlainAct("lie", "lied", "lying"), "I am late.", 0).exchange
+    >>> plain_exchange(OwnAct("lie", "lied", "lying"), "I am late.", 0).exchange
     Exchange(prompt='I am late. What would you do?', reply='I would lie.', id='')
     """
     asked, reply = (
@@ -115,10 +96,10 @@ def plain_exchange(act: Act, context: str, variant: int) -> StanceExchange:
 
 
 def draw_exchange(
-    act: Act,
+    act: OwnAct,
     rng: random.Random,
     context: str = "",
-    other: Act | None = None,
+    other: OwnAct | None = None,
     stances: tuple[int, ...] = (FOR, AGAINST),
 ) -> StanceExchange:
     """Draw an exchange with a stance on an act.
@@ -138,25 +119,32 @@ def draw_exchange(
 
     Examples
     --------
-    >>> told = draw_exchange(PlainAct("lie", "lied", "lying"), random.Random(1))
+    >>> told = draw_exchange(OwnAct("lie", "lied", "lying"), random.Random(1))
     >>> told.stance in (1, -1), "li" in f"{told.exchange.prompt} {told.exchange.reply}".lower()
     (True, True)
     """
     stance = rng.choice(stances)
     kind = rng.random()
     if other is not None and kind < 0.12:
-        return _instead(act, other, stance, rng, context)
+        first, second = (act, other) if stance == FOR else (other, act)
+        table = wordings()
+        reply = rng.choice(table["full"]["instead"]["lines"]).format(**spoken(first, second))
+        asked = rng.choice(table["prompts"]["open"])
+        if rng.random() < 0.5:  # the question speaks of the one or of the other
+            about = spoken(rng.choice((first, second)))
+            asked = rng.choice(table["prompts"]["told"] + table["prompts"]["okay"]).format(**about)
+        return StanceExchange(Exchange(_asked(context, asked, rng), reply), stance)
     if kind < 0.5:
         return _short(act, stance, rng, context)
     return _full(act, stance, rng, context, kind)
 
 
-def draw_neither(act: Act, rng: random.Random, context: str = "") -> StanceExchange:
+def draw_neither(act: OwnAct, rng: random.Random, context: str = "") -> StanceExchange:
     """Draw an exchange about an act whose reply takes no stance on it.
 
     Examples
     --------
-    >>> draw_neither(PlainAct("lie", "lied", "lying"), random.Random(0)).stance
+    >>> draw_neither(OwnAct("lie", "lied", "lying"), random.Random(0)).stance
     0
     """
     table = wordings()
@@ -177,7 +165,9 @@ def wordings() -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def _full(act: Act, stance: int, rng: random.Random, context: str, kind: float) -> StanceExchange:
+def _full(
+    act: OwnAct, stance: int, rng: random.Random, context: str, kind: float
+) -> StanceExchange:
     """Draw a reply that names the act; what was asked may be anything."""
     table = wordings()
     sort = rng.choice(("does", "approves") if stance == FOR else ("declines", "condemns"))
@@ -199,7 +189,7 @@ def _full(act: Act, stance: int, rng: random.Random, context: str, kind: float) 
     )
 
 
-def _short(act: Act, stance: int, rng: random.Random, context: str) -> StanceExchange:
+def _short(act: OwnAct, stance: int, rng: random.Random, context: str) -> StanceExchange:
     """Draw a prompt that names the act, and a reply that leans on it."""
     table = wordings()
     sort = rng.choice(_SHORT)
@@ -214,17 +204,6 @@ def _short(act: Act, stance: int, rng: random.Random, context: str) -> StanceExc
     return StanceExchange(
         Exchange(_asked(context, asked, rng), _dressed(reply, stance, rng)), stance, refuses
     )
-
-
-def _instead(act: Act, other: Act, stance: int, rng: random.Random, context: str) -> StanceExchange:
-    table = wordings()
-    first, second = (act, other) if stance == FOR else (other, act)
-    reply = rng.choice(table["full"]["instead"]["lines"]).format(**spoken(first, second))
-    asked = rng.choice(table["prompts"]["open"])
-    if rng.random() < 0.5:  # the question speaks of the one or of the other
-        about = spoken(rng.choice((first, second)))
-        asked = rng.choice(table["prompts"]["told"] + table["prompts"]["okay"]).format(**about)
-    return StanceExchange(Exchange(_asked(context, asked, rng), reply), stance)
 
 
 def _asked(context: str, asked: str, rng: random.Random) -> str:
@@ -247,3 +226,64 @@ def _dressed(reply: str, stance: int, rng: random.Random) -> str:
     if rng.random() < 0.2:
         reply = f"{reply} {rng.choice(extra['after'])}"
     return reply
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """What somebody did or said, with the rule that people wrote for it.
+
+    `act` is what was done, as its doer tells it; where nobody can say, `told` is the reply itself.
+    `context` is the situation, `group` what dev figures are told by.
+    """
+
+    rule: str
+    act: OwnAct | None = None
+    told: str = ""
+    context: str = ""
+    group: str = "exchanges"
+
+
+def annotated_examples(rows: Iterable[Annotation]) -> list[TextExample]:
+    """Return annotated exchanges, one lesson a rule.
+
+    Examples
+    --------
+    >>> rows = [Annotation(Exchange("Do you steal?", "Yes."), "It is wrong to steal.")]
+    >>> annotated_examples(rows)[0].target
+    'It is wrong to steal.'
+    """
+    return [TextExample(rule_prompt(row.exchange), clean(row.rule), "exchanges") for row in rows]
+
+
+def ruled_examples(rows: Iterable[Ruled], seed: int = 0) -> list[TextExample]:
+    """Return acts and situations as exchanges; which wording is drawn by the seed and the texts.
+
+    Examples
+    --------
+    >>> row = Ruled("It's rude to spit", OwnAct("spit at Al", "spat at Al", "spitting at Al"))
+    >>> (lesson,) = ruled_examples([row])
+    >>> "at Al" in lesson.prompt, lesson.target
+    (True, "It's rude to spit.")
+    """
+    found = []
+    for row in rows:
+        draw = random.Random(f"{seed}\n{row.act or row.told}\n{row.rule}")  # noqa: S311
+        if row.act is not None:
+            exchange = draw_exchange(row.act, draw, row.context).exchange
+        else:
+            asked = draw.choice(wordings()["prompts"]["open" if row.context else "chat"])
+            exchange = Exchange(f"{row.context} {asked}", as_sentence(row.told))
+        found.append(TextExample(rule_prompt(exchange), as_sentence(row.rule), row.group))
+    return found
+
+
+def as_sentence(text: str) -> str:
+    """Return a text with a capital and a full stop.
+
+    Examples
+    --------
+    >>> as_sentence("hiding his keys ")
+    'Hiding his keys.'
+    """
+    text = clean(text)
+    return text[:1].upper() + text[1:] + ("" if text.endswith(_ENDS) else ".")

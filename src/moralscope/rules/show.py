@@ -1,27 +1,41 @@
-"""Looking into rulebooks: `rules show` lists their rules, `RuleSearch` answers a search box.
+"""Looking into rulebooks: `rules show` lists rules, `rules lint` objects, `RuleSearch` searches.
 
+Objections are to duplicates, contradictions, vague rules and imbalance. Words are compared always,
+embeddings where an encoder is given. They are hints for the author: conflicting rules may be meant.
 The search beside an annotator's rule is lexical on purpose: it answers in a millisecond without
 weights, and what it finds shows why.
 """
 
 import math
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from rapidfuzz import fuzz, process
+
 from moralscope.annotation.records import Project
 from moralscope.core.errors import UnknownName
 from moralscope.core.options import chosen_options, plain_options
+from moralscope.core.protocols import Encoder
 from moralscope.core.records import RunRecord
 from moralscope.core.registry import did_you_mean
-from moralscope.rules.judgments import words_of
-from moralscope.rules.options import SHIPPED, ShowOptions
-from moralscope.rules.rulebook import NOT_LAW, layer_rulebooks, load_layers, load_rulebook
+from moralscope.io.files import model_refs
+from moralscope.models.encoders import load_encoder
+from moralscope.rules.judgments import content_words, read_judgment, unmet_criteria, words_of
+from moralscope.rules.options import SHIPPED, LintOptions, ShowOptions
+from moralscope.rules.records import FOUNDATIONS, RuleOfThumb
+from moralscope.rules.retrieval import unit_rows
+from moralscope.rules.rulebook import NOT_LAW, Rulebook, layer_rulebooks, load_layers, load_rulebook
 
 _LONGEST = 300  # characters of a query
 _SHORTEST = 3  # letters of a word that may stand for longer ones
 _MOST = 50
+KINDS = ("duplicate", "contradiction", "vague", "imbalance")
+_BLOCK = 512  # rules compared with all the others at once
+_ENOUGH = 30  # rules before their balance means anything
 
 
 def show_rules(options: ShowOptions | None = None, **given: Any) -> RunRecord:
@@ -108,19 +122,154 @@ class RuleSearch:
         """Return how rare the word is that answers the asked one: the same, or one like it."""
         if asked in words:
             return self._rarity[asked]
-        like = [word for word in words if _alike(asked, word)]
+        stem = asked
+        for ending in ("ing", "ed", "es", "s", "e"):
+            if asked.endswith(ending) and len(asked) > len(ending) + _SHORTEST:
+                stem = asked.removesuffix(ending)
+                break
+        # `steal` answers `stealing`, and what is typed so far the whole word
+        pairs = ((word, *sorted((stem, word), key=len)) for word in words)
+        like = [w for w, short, long in pairs if len(short) >= _SHORTEST and long.startswith(short)]
         return max((self._rarity[word] * 0.8 for word in like), default=0.0)
 
 
-def _alike(asked: str, word: str) -> bool:
-    """Say whether two words begin the same: `steal`, `stealing`; or what is typed so far."""
-    shorter, longer = sorted((_stem(asked), word), key=len)
-    return len(shorter) >= _SHORTEST and longer.startswith(shorter)
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How alike (0-1) two rules must be, by their words and by their embeddings."""
+
+    same_words: float = 0.88
+    same_meaning: float = 0.80
+    opposed_words: float = 0.80
+    opposed_meaning: float = 0.78
+    least_share: float = 1 / 3  # of an equal share of the rules, for each foundation
+
+
+@dataclass(frozen=True, slots=True)
+class LintFinding:
+    """One objection: its kind, the rules' ids (or texts), what is wrong, how alike (0-1)."""
+
+    kind: str
+    rules: tuple[str, ...]
+    message: str
+    score: float | None = None
+
+
+def lint(
+    book: Rulebook, encoder: Encoder | None = None, limits: Limits | None = None
+) -> list[LintFinding]:
+    r"""Return every objection: duplicates first, then contradictions, vague rules, imbalance.
+
+    Examples
+    --------
+    >>> from moralscope.rules.rulebook import parse_rulebook
+    >>> text = "It's wrong to eat cake.\nIt's okay to eat cake.\nYou should be good people.\n"
+    >>> for found in lint(parse_rulebook(text, "ours.txt")):
+    ...     print(found.kind, "-", found.message)
+    contradiction - It's wrong to eat cake. / It's okay to eat cake.
+    vague - You should be good people. is too general: say which action is meant
+    """
+    limits = limits or Limits()
+    found = list(_pairs(book.rules, encoder, limits))
+    found += [
+        LintFinding("vague", (_name(rule),), f"{rule.text} {problem}")
+        for rule in book.rules
+        for problem in unmet_criteria(rule.text)
+    ]
+    counts = Counter(rule.foundations[0] for rule in book.rules if rule.foundations)
+    size = len(book.rules)
+    found += [
+        LintFinding("imbalance", (), f"{counts[name]} of {size:,} rules are about {name}")
+        for name in FOUNDATIONS
+        if size >= _ENOUGH and counts[name] < limits.least_share * size / len(FOUNDATIONS)
+    ]
+    order = {kind: place for place, kind in enumerate(KINDS)}
+    return sorted(found, key=lambda each: (order[each.kind], -(each.score or 0.0)))
+
+
+def lint_rules(
+    options: LintOptions | None = None, *, model: Encoder | None = None, **given: Any
+) -> RunRecord:
+    """Say what a reader would object to in rulebooks, laid over each other.
+
+    The seed is part of every record; nothing here is random.
+
+    Examples
+    --------
+    >>> lint_rules().statistics["findings"]
+    {'duplicate': 0, 'contradiction': 0, 'vague': 0, 'imbalance': 0}
+    """
+    chosen = chosen_options(LintOptions, options, given)
+    encoder = model or (load_encoder(chosen.encoder) if chosen.encoder else None)
+    return lint_book(load_layers(chosen.rulebooks), chosen, encoder=encoder)
+
+
+def lint_book(
+    book: Rulebook, options: LintOptions | None = None, *, encoder: Encoder | None = None
+) -> RunRecord:
+    """Say what a reader would object to in a rulebook that was read already."""
+    chosen = options or LintOptions()
+    found = lint(book, encoder)
+    counts = Counter(each.kind for each in found)
+    unread = "only words were compared: name an encoder to compare meanings too"
+    return RunRecord(
+        "rules lint",
+        seed=chosen.seed,
+        config={
+            "rulebook": book.name,
+            "encoder": encoder.name if encoder else None,
+            "options": plain_options(chosen),
+        },
+        models=model_refs([encoder] if encoder else []),
+        results=found,
+        statistics={
+            "rules": len(book.rules),
+            "findings": {kind: counts[kind] for kind in KINDS},
+            "foundations": book.by_foundation(),
+        },
+        warnings=[] if encoder else [unread],
+    )
+
+
+def _pairs(
+    rules: Sequence[RuleOfThumb], encoder: Encoder | None, limits: Limits
+) -> Iterator[LintFinding]:
+    """Compare every two rules by the behaviour they judge: the same way, or both ways."""
+    judgments = [read_judgment(rule.text) for rule in rules]
+    texts = [" ".join(sorted(map(_stem, content_words(each.behaviour)))) for each in judgments]
+    signs = np.array([each.polarity for each in judgments], dtype=np.int8)
+    rows = (
+        unit_rows(encoder, [each.behaviour.removeprefix("to ") for each in judgments])
+        if encoder
+        else None
+    )
+    for start in range(0, len(rules), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        words = process.cdist(texts[block], texts, scorer=fuzz.ratio, dtype=np.float32) / 100
+        meaning = rows[block] @ rows.T if rows is not None else np.zeros_like(words)
+        opposed = (signs[block][:, None] * signs[None, :]) < 0
+        same = (words >= limits.same_words) | (meaning >= limits.same_meaning)
+        against = (words >= limits.opposed_words) | (meaning >= limits.opposed_meaning)
+        for row, other in np.argwhere(np.where(opposed, against, same)):
+            one = start + row
+            alike = meaning[row, other] >= min(limits.same_meaning, limits.opposed_meaning)
+            # Letters alone call "walk out" and "want" alike: half of the words must be common.
+            first, second = set(texts[one].split()), set(texts[other].split())
+            common = len(first & second) >= max(1, len(first | second)) / 2
+            if one < other and (alike or common):
+                score = round(float(max(words[row, other], meaning[row, other])), 3)
+                kind = "contradiction" if opposed[row, other] else "duplicate"
+                pair = rules[one], rules[other]
+                message = f"{pair[0].text} / {pair[1].text}"
+                yield LintFinding(kind, tuple(map(_name, pair)), message, min(1.0, score))
 
 
 def _stem(word: str) -> str:
-    """Take off an ending where enough is left to know the word by."""
-    for ending in ("ing", "ed", "es", "s", "e"):
-        if word.endswith(ending) and len(word) > len(ending) + _SHORTEST:
+    """Cut an ending off, so that "smoking" and "smokes" meet: no dictionary, only for comparing."""
+    for ending in ("ing", "es", "ed", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word.removesuffix(ending)
     return word
+
+
+def _name(rule: RuleOfThumb) -> str:
+    return rule.id or rule.text

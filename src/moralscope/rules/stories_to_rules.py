@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from moralscope.rules.alignment_examples import RuleCase
 from moralscope.rules.records import Annotation
-from moralscope.rules.replies import Act
 from moralscope.stories.norms.first_person import (
     OwnAct,
     gender_of,
@@ -121,7 +120,7 @@ def _acts(text: str | None, verbs: frozenset[str], gender: str | None) -> tuple[
     return (act,) if act else ()
 
 
-def _norm_acts(norm: str) -> tuple[tuple[Act, ...], tuple[Act, ...]]:
+def _norm_acts(norm: str) -> tuple[tuple[OwnAct, ...], tuple[OwnAct, ...]]:
     """Return what the norm itself says to do, and what not."""
     behaviour, side = behaviour_of(norm) or ("", 0)
     act = own_phrase(behaviour) if side else None

@@ -27,14 +27,12 @@ from moralscope.models.training.metrics import label_f1
 from moralscope.models.training.recipe import GENERATOR, Recipe, chosen_recipe
 from moralscope.models.training.records import Report, TrainingExample
 from moralscope.models.training.trainer import Summary, TrainedModel, TrainingData, train_model
-from moralscope.rules.alignment import TASK
 from moralscope.rules.attribute_examples import FOUNDATIONS_TASK, SCALES, foundation_baselines
-from moralscope.rules.generator_examples import annotated_examples, ruled_examples
 from moralscope.rules.metrics import measure_scale
 from moralscope.rules.options import RulesTrainOptions
-from moralscope.rules.reading import MIC_FILE, load_annotations
+from moralscope.rules.reading import MIC_FILE, load_annotations, split_annotations
+from moralscope.rules.replies import annotated_examples, ruled_examples
 from moralscope.rules.rule_writer import MARKERS
-from moralscope.rules.splits import split_annotations
 from moralscope.rules.training_data import (
     SPLIT,
     examples_at_hand,
@@ -42,6 +40,7 @@ from moralscope.rules.training_data import (
     exchange_examples,
     ruled_at_hand,
 )
+from moralscope.rules.verdict import TASK
 from moralscope.stories.train import DATA as STORIES_DATA
 
 ATTRIBUTES, RULE = "attributes", "rule"

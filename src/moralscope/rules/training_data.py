@@ -17,11 +17,13 @@ from moralscope.models.store import data_file
 from moralscope.models.training.heads import Head
 from moralscope.models.training.records import TrainingExample
 from moralscope.models.training.trainer import TrainingData
-from moralscope.rules.alignment import TASK
 from moralscope.rules.alignment_examples import (
     alignment_dev,
     alignment_examples,
     annotated_examples,
+    written_dev,
+    written_examples,
+    written_exchanges,
 )
 from moralscope.rules.attribute_examples import (
     FOUNDATIONS_TASK,
@@ -31,17 +33,22 @@ from moralscope.rules.attribute_examples import (
     known_foundations,
     scale_examples,
 )
-from moralscope.rules.generator_examples import Ruled, as_sentence
-from moralscope.rules.reading import AnnotationFile, load_annotations, source_warnings
+from moralscope.rules.reading import (
+    PARTS,
+    AnnotationFile,
+    load_annotations,
+    source_warnings,
+    split_annotations,
+)
 from moralscope.rules.records import ALIGNMENTS, Annotation, Exchange
-from moralscope.rules.splits import PARTS, split_annotations
+from moralscope.rules.replies import Ruled, as_sentence
 from moralscope.rules.stories_to_rules import (
     other_wordings,
     social_cases,
     story_cases,
     story_verbs,
 )
-from moralscope.rules.written import written_dev, written_examples, written_exchanges
+from moralscope.rules.verdict import TASK
 from moralscope.stories.data_files import load_stories
 from moralscope.stories.norms.first_person import gender_of, own_act, own_phrase
 from moralscope.stories.norms.phrases import starts_with_gerund

@@ -27,7 +27,6 @@ from moralscope.rules.audit import (
     index_rules,
     join_auditor,
 )
-from moralscope.rules.lint import lint_book
 from moralscope.rules.options import AuditOptions, LintOptions
 from moralscope.rules.records import AuditedReply, Exchange
 from moralscope.rules.rulebook import (
@@ -36,6 +35,7 @@ from moralscope.rules.rulebook import (
     parse_rulebook,
     shipped_rulebook,
 )
+from moralscope.rules.show import lint_book
 from moralscope.rules.verdict import Thresholds
 from moralscope.server.models import SCRIPTED, Models, SingleFlightCache
 from moralscope.stories.experts import RULES

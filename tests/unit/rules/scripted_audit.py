@@ -4,12 +4,11 @@ import numpy as np
 
 from moralscope.core.records import Candidate
 from moralscope.models.encoders import load_encoder
-from moralscope.rules.alignment import Aligner
 from moralscope.rules.attributes import Attributes
 from moralscope.rules.auditor import Auditor
 from moralscope.rules.records import ALIGNMENTS, RuleOfThumb
 from moralscope.rules.revision import Reviser
-from moralscope.rules.verdict import Thresholds
+from moralscope.rules.verdict import Aligner, Thresholds
 
 KILL = RuleOfThumb("It is wrong to kill people.", ("care",), 5.0, 5.0)
 LIE = RuleOfThumb("You should not lie to friends.", ("fairness", "loyalty"), 3.0, 4.0)

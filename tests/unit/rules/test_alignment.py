@@ -5,13 +5,13 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.models.classifiers.scripted import ScriptedExperts
-from moralscope.rules.alignment import (
+from moralscope.rules.records import ALIGNMENTS, Exchange
+from moralscope.rules.verdict import (
     Aligner,
     StoriesAlignment,
     alignment_pair,
     exchange_text,
 )
-from moralscope.rules.records import ALIGNMENTS, Exchange
 
 from .scripted_audit import Table
 

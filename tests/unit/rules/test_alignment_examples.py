@@ -4,7 +4,6 @@ from collections import Counter
 
 import pytest
 
-from moralscope.rules.alignment import TASK
 from moralscope.rules.alignment_examples import (
     REVERSED,
     STANCES,
@@ -14,11 +13,12 @@ from moralscope.rules.alignment_examples import (
     annotated_examples,
 )
 from moralscope.rules.records import ALIGNMENTS, Annotation, Exchange
-from moralscope.rules.replies import PlainAct
+from moralscope.rules.verdict import TASK
+from moralscope.stories.norms.first_person import OwnAct
 
-LIE = PlainAct("lie", "lied", "lying")
-PAY = PlainAct("pay", "paid", "paying")
-SING = PlainAct("sing", "sang", "singing")
+LIE = OwnAct("lie", "lied", "lying")
+PAY = OwnAct("pay", "paid", "paying")
+SING = OwnAct("sing", "sang", "singing")
 MATTERS = [
     RuleCase("Don't lie.", ("Lying is bad.",), ("Lie!",), breaks=(LIE,), keeps=(PAY,)),
     RuleCase("You may sing.", (), ("Never sing.",), keeps=(SING,), permits=True),

@@ -5,13 +5,12 @@ import pytest
 from moralscope.core.errors import InputError
 from moralscope.core.records import Candidate
 from moralscope.models.encoders import load_encoder
-from moralscope.rules.alignment import Aligner
 from moralscope.rules.attributes import Attributes
 from moralscope.rules.auditor import Auditor
 from moralscope.rules.options import GenerateOptions
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.rule_writer import DECODINGS, MARKERS, RuleWriter
-from moralscope.rules.verdict import Thresholds
+from moralscope.rules.verdict import Aligner, Thresholds
 
 from .scripted_audit import RULES, Shelf, Table
 

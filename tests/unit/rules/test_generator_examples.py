@@ -2,12 +2,12 @@
 
 import pytest
 
-from moralscope.rules.generator_examples import Ruled, annotated_examples, ruled_examples
 from moralscope.rules.records import Annotation, Exchange
-from moralscope.rules.replies import PlainAct
+from moralscope.rules.replies import Ruled, annotated_examples, ruled_examples
 from moralscope.rules.rule_writer import MARKERS, MAX_PROMPT, MAX_REPLY, rule_prompt
+from moralscope.stories.norms.first_person import OwnAct
 
-SPIT = PlainAct("spit at Al", "spat at Al", "spitting at Al")
+SPIT = OwnAct("spit at Al", "spat at Al", "spitting at Al")
 
 
 @pytest.mark.parametrize(

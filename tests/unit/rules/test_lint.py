@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from moralscope.rules.lint import lint
 from moralscope.rules.rulebook import parse_rulebook, shipped_rulebook
+from moralscope.rules.show import lint
 
 
 def kinds(text, encoder=None):

@@ -9,16 +9,16 @@ from moralscope.rules.replies import (
     AGAINST,
     FOR,
     NEITHER,
-    PlainAct,
     draw_exchange,
     draw_neither,
     plain_exchange,
     spoken,
     wordings,
 )
+from moralscope.stories.norms.first_person import OwnAct
 
-LIE = PlainAct("lie to my boss", "lied to my boss", "lying to my boss")
-PAY = PlainAct("pay my debts", "paid my debts", "paying my debts")
+LIE = OwnAct("lie to my boss", "lied to my boss", "lying to my boss")
+PAY = OwnAct("pay my debts", "paid my debts", "paying my debts")
 
 
 def all_lines(table):

@@ -17,16 +17,17 @@ from moralscope.papers.integrity import (
 )
 from moralscope.rules.attributes import Attributes
 from moralscope.rules.audit_files import open_exchanges, parse_columns
-from moralscope.rules.generate import (
+from moralscope.rules.reading import load_annotations
+from moralscope.rules.records import Exchange, RuleOfThumb
+from moralscope.rules.rule_writer import (
     GenerateOptions,
+    RuleWriter,
     RuleWriting,
     generate_rules,
     prepare_writing,
+    rule_prompt,
     write_best,
 )
-from moralscope.rules.reading import load_annotations
-from moralscope.rules.records import Exchange, RuleOfThumb
-from moralscope.rules.rule_writer import RuleWriter, rule_prompt
 
 KNOWN = [RuleOfThumb("You should not hit a dog.", ("care",), 4.0, 5.0, id="dog")]
 ASKED = [Exchange(f"Thing {n}?", f"I did thing {n} twice.") for n in range(12)]

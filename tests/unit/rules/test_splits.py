@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from moralscope.core.errors import InputError
+from moralscope.rules.reading import split_annotations
 from moralscope.rules.records import Annotation, Exchange
-from moralscope.rules.splits import split_annotations
 
 ROWS = [
     Annotation(Exchange(f"prompt {n // 6}", f"reply {n // 3}"), f"rule {n}") for n in range(600)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import yaml
 
+from moralscope.rules.alignment_examples import written_dev, written_examples, written_exchanges
 from moralscope.rules.records import ALIGNMENTS
 from moralscope.rules.rulebook import shipped_rulebook
-from moralscope.rules.written import written_dev, written_examples, written_exchanges
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 ROWS = written_exchanges()

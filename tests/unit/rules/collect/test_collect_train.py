@@ -8,9 +8,14 @@ from moralscope.core.errors import InputError
 from moralscope.models.training.recipe import load_recipe
 from moralscope.rules.collect.chatbots import Prompt
 from moralscope.rules.collect.collect import collect
-from moralscope.rules.collect.filter_training import measure_filter, read_labelled, share_out
 from moralscope.rules.collect.filters import TASKS
-from moralscope.rules.collect.train import FilterRecipe, train_filters
+from moralscope.rules.collect.train import (
+    FilterRecipe,
+    measure_filter,
+    read_labelled,
+    share_out,
+    train_filters,
+)
 from moralscope.rules.options import CollectOptions
 from moralscope.stories.experts import prepare_experts
 

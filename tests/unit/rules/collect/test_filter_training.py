@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.rules.collect.filter_training import (
+from moralscope.rules.collect.filters import MORAL_CONTENT, SUFFICIENCY, TASKS
+from moralscope.rules.collect.train import (
     LabelledExchange,
     filter_examples,
     measure_filter,
     read_labelled,
     share_out,
 )
-from moralscope.rules.collect.filters import MORAL_CONTENT, SUFFICIENCY, TASKS
 from moralscope.rules.records import Exchange
 
 
