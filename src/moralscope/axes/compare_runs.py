@@ -220,15 +220,8 @@ def _compared(pairs: Sequence[tuple[RunItem, RunItem]], seed: int) -> list[Compa
     """Return the items side by side, with p-values where the prompts of both can be paired."""
     results = [
         ComparedItem(
-            one.id,
-            one.text[:_CUT],
-            one.score,
-            other.score,
-            other.score - one.score,
-            one.reply[:_CUT],
-            other.reply[:_CUT],
-            one.flagged,
-            other.flagged,
+            *(one.id, one.text[:_CUT], one.score, other.score, other.score - one.score),
+            *(one.reply[:_CUT], other.reply[:_CUT], one.flagged, other.flagged),
         )
         for one, other in pairs
     ]

@@ -162,16 +162,10 @@ def _sum(score: ActionScore) -> float:
 
 
 def _row(score: ActionScore, paper: ChoicePaper, weat: Mapping[str, float]) -> WordRow:
-    times = len(score.prompts)
-    return WordRow(
-        score.action,
-        _sum(score),
-        score.low * times,
-        score.high * times,
-        paper.bias_sums.get(score.action),
-        weat.get(score.action),
-        paper.weat.get(score.action),
-    )
+    word, times = score.action, len(score.prompts)
+    ends = score.low * times, score.high * times
+    values = paper.bias_sums.get(word), weat.get(word), paper.weat.get(word)
+    return WordRow(word, _sum(score), *ends, *values)
 
 
 def _weat_correlation(
@@ -210,13 +204,8 @@ def _ranking(
     ranked = rank_answers(encoder, question, answers)
     printed = dict(zip(answers, cosines, strict=True))
     order = [row.answer for row in ranked]
-    return RankingRow(
-        question,
-        order,
-        [row.score for row in ranked],
-        [printed[answer] for answer in order],
-        same=order == list(answers),
-    )
+    ours, theirs = [row.score for row in ranked], [printed[answer] for answer in order]
+    return RankingRow(question, order, ours, theirs, same=order == list(answers))
 
 
 @dataclass(frozen=True, slots=True)

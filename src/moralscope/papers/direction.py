@@ -236,16 +236,9 @@ def _projections(run: AxisRun, raw_scale: float, paper: CompassPaper) -> list[Pr
         name: {**paper.table9[name].atomic, **paper.table9[name].contextual} for name in PRINTED
     }
     return [
-        ProjectionRow(
-            s.action,
-            s.score,
-            s.low,
-            s.high,
-            s.score * raw_scale,
-            y,
-            *(columns[name].get(s.action) for name in PRINTED),
-        )
+        ProjectionRow(s.action, s.score, s.low, s.high, s.score * raw_scale, y, *printed)
         for s, (_, y) in zip(run.results, run.statistics["map"]["points"], strict=True)
+        for printed in [[columns[name].get(s.action) for name in PRINTED]]
     ]
 
 
@@ -288,13 +281,7 @@ def _figure2(
 ) -> list[WeatRow]:
     dos = set(load_choice_paper().dos)
     return [
-        WeatRow(
-            bias.action,
-            "dos" if bias.action in dos else "don'ts",
-            weat[bias.action],
-            bias.score,
-            direction.score,
-        )
-        for bias, direction in zip(biases, projected, strict=True)
-        if bias.action in weat
+        WeatRow(b.action, "dos" if b.action in dos else "don'ts", weat[b.action], b.score, m.score)
+        for b, m in zip(biases, projected, strict=True)
+        if b.action in weat
     ]

@@ -285,12 +285,11 @@ def _reliability(file: AnnotationFile, seed: int) -> PaperTable:
     printed = load_paper().figure2
     rows = []
     for found in reliability(file.annotations, unit="rule", seed=seed):
-        paper = printed.get(found.attribute, {})
-        alpha = PaperRow(
-            found.attribute, "alpha", found.alpha, found.low, found.high, paper.get("alpha")
-        )
-        icc = PaperRow(found.attribute, "ICC(1, k)", found.icc, None, None, paper.get("ICC(1, k)"))
-        rows += [alpha, icc]
+        name, paper = found.attribute, printed.get(found.attribute, {})
+        rows += [
+            PaperRow(name, "alpha", found.alpha, found.low, found.high, paper.get("alpha")),
+            PaperRow(name, "ICC(1, k)", found.icc, None, None, paper.get("ICC(1, k)")),
+        ]
     return PaperTable("Figure 2: agreement between annotators of one rule", rows)
 
 

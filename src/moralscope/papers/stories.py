@@ -109,6 +109,10 @@ def reproduce_stories(
         if report:
             report(place + 1, 2 * len(SPLITS))
     tables += [table for key in _MEASURED if (table := _measured(*key, cells)).rows]
+
+    def number(table: PaperTable) -> int:
+        return int("".join(filter(str.isdigit, table.name.partition(":")[0])) or 0)
+
     return RunRecord(
         "reproduce",
         seed=chosen.seed,
@@ -123,7 +127,7 @@ def reproduce_stories(
             "judge": texts.judge.name if texts.judge else None,
         },
         models=[*(each.ref for each in experts), *([texts.judge] if texts.judge else [])],
-        results=sorted([*tables, *texts.tables], key=lambda table: _number(table.name)),
+        results=sorted([*tables, *texts.tables], key=number),
         statistics={"cells": [replace(cell, mistakes=()) for cell in cells]},
         warnings=list(dict.fromkeys([NOT_ADVICE, _OTHER_MODEL, *warnings])),
     )
@@ -185,12 +189,6 @@ def _measured(part: str, kind: str, cells: Sequence[Evaluated]) -> PaperTable:
         ):
             rows.append(paper_row(cell.task, f"{metric}, {cell.split}", found, printed))
     return PaperTable(_MEASURED[part, kind], rows)
-
-
-def _number(name: str) -> int:
-    """Return the number of "Table 12: …" to sort by."""
-    digits = "".join(char for char in name.partition(":")[0] if char.isdigit())
-    return int(digits or 0)
 
 
 def text_tables(
