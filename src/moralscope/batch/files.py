@@ -236,8 +236,8 @@ def _unreadable(name: str, error: Exception) -> InputError:
 
 def reason(error: BaseException) -> str:
     """Return what went wrong in one short line, without addresses that hold a secret."""
-    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    line = " ".join(str(text).split())[:160]
+    told = error.strerror if isinstance(error, OSError) else None
+    line = " ".join(str(told or str(error) or type(error).__name__).split())[:160]
     return re.sub(r"//[^/@\s]*@", "//", re.sub(r"\?\S*", "", line))
 
 

@@ -133,7 +133,7 @@ class ParquetRows:
 
     def _is_lost(self, error: Exception) -> bool:
         """Say whether what carries the file failed, not its content."""
-        if isinstance(error, ReadLost) or getattr(error, "errno", None) is not None:
+        if isinstance(error, ReadLost) or (isinstance(error, OSError) and error.errno is not None):
             return True
         if current_bytes(self._url) != self._bytes:
             raise ReadLost("it is being rewritten") from error

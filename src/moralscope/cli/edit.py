@@ -125,9 +125,10 @@ def _show_edit(record: "RunRecord") -> None:
     out.print(table)
     leaks = found["leakage"]
     table = plain_table("gender can still be told by", "before", "after", "chance")
-    for name, title in (("probe", "linear probe"), ("neighbours", "nearest neighbours")):
-        values = [f"{getattr(leaks[when], name):.0%}" for when in ("before", "after")]
-        table.add_row(title, *values, "50%")
+    before, after = leaks["before"], leaks["after"]
+    table.add_row("linear probe", f"{before.probe:.0%}", f"{after.probe:.0%}", "50%")
+    near = f"{before.neighbours:.0%}", f"{after.neighbours:.0%}"
+    table.add_row("nearest neighbours", *near, "50%")
     out.print(table)
     _print_changes(record)
     print_warnings(record)

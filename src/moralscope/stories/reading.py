@@ -140,7 +140,7 @@ def _take(
 
 def _merged(story: MoralStory, sentences: Mapping[str, str | None], splits: Splits) -> MoralStory:
     for key, text in sentences.items():
-        known = getattr(story, key)
+        known = story.sentences[key]
         if text and known and text != known:
             raise MalformedRow(f"has another {key} than an earlier line of story {story.id}")
     given = {key: text for key, text in sentences.items() if text}

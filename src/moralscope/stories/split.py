@@ -26,7 +26,7 @@ from moralscope.stories.paper import load_paper
 from moralscope.stories.reading import KINDS, PARTS, SPLITS, StoryFile
 from moralscope.stories.splits import Split, build_split, official_parts, overlap
 from moralscope.stories.stats import plain, source_warnings
-from moralscope.stories.story import SENTENCES, MoralStory
+from moralscope.stories.story import MoralStory
 
 THRESHOLD = 0.9
 FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -95,7 +95,7 @@ def _texts(stories: Sequence[MoralStory], field: str) -> dict[tuple[str, str], s
         (story.id, name): plain(text)
         for story in stories
         for name in FIELDS[field]
-        if (text := getattr(story, name))
+        if (text := story.sentences[name])
     }
 
 
@@ -196,7 +196,7 @@ def write_membership(record: RunRecord, file: StoryFile, path: Path) -> None:
     lines = (
         json.dumps(
             {"ID": story.id}
-            | {name: getattr(story, name) for name in SENTENCES}
+            | story.sentences
             | {"splits": {kind: membership[story.id][kind] for kind in KINDS}},
             ensure_ascii=False,
         )

@@ -137,16 +137,16 @@ def story_lemmas(story: MoralStory) -> list[str]:
     >>> story_lemmas(MoralStory("1", "Be kind.", moral_action="Al pays his friends."))
     ['kind', 'al', 'pay', 'friend']
     """
-    sentences = (getattr(story, name) for name in SENTENCES)
-    return [word for text in sentences if text for word in content_lemmas(text)]
+    sentences = filter(None, story.sentences.values())
+    return [word for text in sentences for word in content_lemmas(text)]
 
 
 def _names(stories: Sequence[MoralStory]) -> frozenset[str]:
     """Return the words that are written large nearly always, as first names are."""
     large, all_ = Counter[str](), Counter[str]()
     for story in stories:
-        for name in SENTENCES:
-            for word in tokens(getattr(story, name) or ""):
+        for text in story.sentences.values():
+            for word in tokens(text or ""):
                 key = word.lower().removesuffix("'s")
                 all_[key] += 1
                 large[key] += word[0].isupper()
@@ -208,7 +208,7 @@ def categories(stories: Sequence[MoralStory]) -> list[Category]:
     """
     found = []
     for name in SENTENCES:
-        texts = [text for story in stories if (text := getattr(story, name))]
+        texts = [text for story in stories if (text := story.sentences[name])]
         counts = Counter(plain(text) for text in texts)
         found.append(
             Category(
@@ -251,7 +251,7 @@ def frequent_norms(stories: Sequence[MoralStory], shown: int = _SHOWN) -> list[R
 def duplicates(stories: Sequence[MoralStory]) -> Duplicates:
     """Count stories that say what another says, and stories whose two actions are the same."""
     whole = Counter(
-        tuple(plain(getattr(story, name) or "") for name in SENTENCES) for story in stories
+        tuple(plain(text or "") for text in story.sentences.values()) for story in stories
     )
     actions = Counter(
         (plain(story.moral_action), plain(story.immoral_action))

@@ -48,9 +48,14 @@ class MoralStory:
         return self.moral_consequence if orientation == "moral" else self.immoral_consequence
 
     @property
+    def sentences(self) -> dict[str, str | None]:
+        """The seven sentences by name, in story order."""
+        return {name: getattr(self, name) for name in SENTENCES}
+
+    @property
     def missing(self) -> tuple[str, ...]:
         """The sentences that are not there, in story order."""
-        return tuple(name for name in SENTENCES if not getattr(self, name))
+        return tuple(name for name, text in self.sentences.items() if not text)
 
     def official(self, kind: str, split: str) -> str | None:
         """Return train, dev or test where the source says so (`kind` is action or consequence)."""

@@ -7,8 +7,11 @@ from scipy.stats import binomtest
 from moralscope.stats.intervals import bootstrap_mean, wilson
 from moralscope.stats.significance import mcnemar
 
+_SHARES = [(0, 5), (1, 5), (5, 5), (3, 200), (199, 200), (0, 1), (1, 1)]
+_SHARES += [(int(share * n), n) for n in (20, 12_345, 10**9) for share in (0, 1e-6, 0.2, 0.5, 1)]
 
-@pytest.mark.parametrize(("successes", "n"), [(0, 5), (1, 5), (5, 5), (3, 200), (199, 200)])
+
+@pytest.mark.parametrize(("successes", "n"), _SHARES)
 def test_wilson_is_that_of_scipy(successes, n):
     wanted = binomtest(successes, n).proportion_ci(method="wilson")
     found = wilson(successes, n)

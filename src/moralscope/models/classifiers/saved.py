@@ -12,7 +12,7 @@ A folder that names another base is refused. Nothing is ever unpickled.
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,7 @@ def read_settings(folder: Path) -> ExpertSettings:
             raise ValueError("kinds")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{folder} holds no experts of ours", _REMEDY) from error
-    return ExpertSettings(**{**_fields(settings), "tasks": tasks, "thresholds": limits})
+    return replace(settings, tasks=tasks, thresholds=limits)
 
 
 def folder_sha256(folder: Path) -> str:
@@ -123,7 +123,3 @@ def save_adapter(folder: Path, body: Any) -> None:
 
 def _plain(value: Any) -> Any:
     return sorted(value) if isinstance(value, set) else str(value)
-
-
-def _fields(settings: ExpertSettings) -> dict[str, Any]:
-    return {name: getattr(settings, name) for name in ExpertSettings.__slots__}

@@ -27,15 +27,15 @@ def check_request(prompts: Sequence[str], decoding: Decoding, seeds: Sequence[in
     if len(seeds) != len(prompts):
         raise InputError(f"{len(prompts)} prompts came with {len(seeds)} seeds", "give one each")
     limits = {
-        "count": decoding.count >= 1,
-        "p": 0 < decoding.p <= 1,
-        "temperature": 0 < decoding.temperature <= 100,
-        "beams": decoding.beams >= 1,
-        "max_tokens": decoding.max_tokens >= 1,
+        "count": (decoding.count, decoding.count >= 1),
+        "p": (decoding.p, 0 < decoding.p <= 1),
+        "temperature": (decoding.temperature, 0 < decoding.temperature <= 100),
+        "beams": (decoding.beams, decoding.beams >= 1),
+        "max_tokens": (decoding.max_tokens, decoding.max_tokens >= 1),
     }
-    for name, sound in limits.items():
+    for name, (value, sound) in limits.items():
         if not sound:
-            problem = f"{name} = {getattr(decoding, name)} is out of range"
+            problem = f"{name} = {value} is out of range"
             raise InputError(problem, "see the documentation of Decoding")
     if decoding.strategy == "greedy" and decoding.count > 1:
         raise InputError("greedy decoding has one candidate", "ask for one, or use nucleus or beam")

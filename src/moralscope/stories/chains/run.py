@@ -35,7 +35,7 @@ from moralscope.stories.options import ChainOptions
 from moralscope.stories.reading import StoryFile
 from moralscope.stories.saved_texts import part_of_record
 from moralscope.stories.splits import part_of
-from moralscope.stories.story import ORIENTATIONS, SENTENCES, MoralStory
+from moralscope.stories.story import ORIENTATIONS, MoralStory
 from moralscope.stories.tasks import classification_task
 
 Report = Callable[[int, int], None]
@@ -263,7 +263,7 @@ def _checksum(items: Sequence[Item]) -> str:
     """Name stories by their content."""
     digest = sha256()
     for item in items:
-        sentences = {name: getattr(item.story, name) for name in ("id", *SENTENCES)}
+        sentences = {"id": item.story.id, **item.story.sentences}
         digest.update(json.dumps([sentences, item.target]).encode())
     return digest.hexdigest()
 

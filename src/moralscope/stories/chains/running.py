@@ -11,7 +11,7 @@ from typing import Any
 from moralscope.stories.chains.flow import by_target, story_fields, text_task
 from moralscope.stories.chains.recipe import Recipe, Step
 from moralscope.stories.chains.steps import STEPS, Found, Plan, State, Text
-from moralscope.stories.story import ORIENTATIONS, SENTENCES, MoralStory
+from moralscope.stories.story import ORIENTATIONS, MoralStory
 from moralscope.stories.tasks import path_row
 
 BLOCK = 32
@@ -121,9 +121,7 @@ def _run_block(plan: Plan, items: Sequence[Item]) -> Block:
 
 
 def _row(story: MoralStory, target: str | None) -> dict[str, str | None]:
-    if target is not None:
-        return path_row(story, target)
-    return {name: getattr(story, name) for name in SENTENCES}
+    return story.sentences if target is None else path_row(story, target)
 
 
 def _result(recipe: Recipe, item: Item, state: State) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from moralscope.stories.norms.phrases import (
     objective,
 )
 from moralscope.stories.norms.reading import parse_norm, tidy
-from moralscope.stories.story import SENTENCES, MoralStory
+from moralscope.stories.story import MoralStory
 
 _TRIES = 40
 _SPECIFIC = 2  # content words; "It's good to be kind" concerns nearly every story
@@ -60,7 +60,7 @@ def swap_norms(stories: Sequence[MoralStory], seed: int) -> dict[str, str]:
     )
     swapped = {}
     for story in stories:
-        own = content_words(" ".join(getattr(story, name) or "" for name in SENTENCES))
+        own = content_words(" ".join(text or "" for text in story.sentences.values()))
         best, least = None, len(own) + 1
         for _ in range(_TRIES if len(norms) > 1 else 0):
             place = draw.randrange(len(norms))
