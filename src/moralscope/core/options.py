@@ -10,7 +10,6 @@ Modules that declare options import nothing heavy: `moralscope --help` reads all
 """
 
 import dataclasses
-import math
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -195,33 +194,21 @@ def _without_none(kind: Any) -> tuple[Any, bool]:
 
 
 def _check(field: OptionField, value: Any) -> None:
-    option, name = field.option, field.name
+    name, option = field.name, field.option
+    choices, least, most = option.choices, option.least, option.most
     if value is None and field.optional:
         return
     for each in value if isinstance(value, tuple | list) else (value,):
-        if option.choices and each not in option.choices:
+        if choices and each not in choices:
             problem = f"{name} is '{str(each)[:60]}'"
-            raise UnknownName(problem, did_you_mean(str(each), option.choices))
-        _check_range(field, each)
-
-
-def _check_range(field: OptionField, value: Any) -> None:
-    option = field.option
-    if option.least is None and option.most is None:
-        return
-    if isinstance(value, str):
-        size, what = len(value), f"{field.name} has {len(value):,} characters"
-    else:
-        size, what = value, f"{field.name} is {value}"
-    low = option.least is not None and size < option.least
-    high = option.most is not None and size > option.most
-    if low or high or math.isnan(size):
-        raise InputError(what, f"give {_range(option)}")
-
-
-def _range(option: Option) -> str:
-    if option.most is None:
-        return f"{option.least:,} or more"
-    if option.least is None:
-        return f"{option.most:,} or less"
-    return f"{option.least:,} to {option.most:,}"
+            raise UnknownName(problem, did_you_mean(str(each), choices))
+        if least is None and most is None:
+            continue
+        size, what = each, f"{name} is {each}"
+        if isinstance(each, str):
+            size, what = len(each), f"{name} has {len(each):,} characters"
+        # Written so that what is not a number is refused too.
+        if not (least is None or size >= least) or not (most is None or size <= most):
+            ends = f"{least:,} to {most:,}" if least is not None and most is not None else None
+            one = f"{least:,} or more" if most is None else f"{most:,} or less"
+            raise InputError(what, f"give {ends or one}")

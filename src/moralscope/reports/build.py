@@ -16,7 +16,7 @@ from moralscope.reports.compare_page import compare_page, runs_page
 from moralscope.reports.corpus_page import corpus_page
 from moralscope.reports.evaluate_page import evaluate_page
 from moralscope.reports.generic_page import generic_page
-from moralscope.reports.page import Block, Code, Column, Facts, Page, Section, Table
+from moralscope.reports.page import Block, Code, Column, Facts, Page, Section, Table, part
 from moralscope.reports.reproduce_page import reproduce_page, words_page
 from moralscope.reports.score_page import score_page
 from moralscope.reports.stories_page import split_page, stats_page
@@ -47,7 +47,7 @@ def build_page(record: Any, name: str = "the run record") -> Page:
     ['Ranked scores', 'All actions', 'How it was computed', 'What it does not mean']
     """
     plain = check_plain(record, name)
-    page = _page(plain)
+    page = _layout(plain)(plain)
     made = f"moralscope {text(plain.get('version'))} · {text(plain.get('created'))}"
     return replace(
         page,
@@ -57,15 +57,11 @@ def build_page(record: Any, name: str = "the run record") -> Page:
     )
 
 
-def _page(plain: Plain) -> Page:
+def _layout(plain: Plain) -> Callable[[Plain], Page]:
     if isinstance(plain["config"].get("corpus"), Mapping):
-        return corpus_page(plain)
-    page = _PAGES.get(plain["job"])
-    if page is not None:
-        return page(plain)
-    if plain["job"] == "score" or label_key(plain["results"]):
-        return score_page(plain)
-    return generic_page(plain)
+        return corpus_page
+    named = plain["job"] == "score" or label_key(plain["results"])
+    return _PAGES.get(plain["job"], score_page if named else generic_page)
 
 
 _NOT = (
@@ -188,37 +184,22 @@ def redo_command(plain: Plain) -> str:
         return ""
     words = ["moralscope", *job.split()]
     if job == "compare runs":
-        return _compare_command(plain)
+        runs, gate = config.get("runs"), part(plain["statistics"].get("gate"))
+        words = ["moralscope", "compare", "--runs", *(runs if isinstance(runs, list) else [])]
+        words += ["--gate", gate.get("expression")] if gate else []
+        return shlex.join(text(word) for word in words) if isinstance(runs, list) else ""
     if job not in ("score", "rank", "compare", "words correlate", "reproduce", "stories evaluate"):
         return ""
     if job == "reproduce":
         words.append(text(config.get("paper", "choice")))
-    words += _options(config, _OPTIONS)
-    words += ["--seed", text(plain.get("seed", 0))]
-    return " ".join([*(shlex.quote(word) for word in words), *_arguments(plain)])
-
-
-def _compare_command(plain: Plain) -> str:
-    runs, gate = plain["config"].get("runs"), plain["statistics"].get("gate")
-    if not isinstance(runs, list):
-        return ""
-    words = ["moralscope", "compare", "--runs", *(text(run) for run in runs)]
-    if isinstance(gate, Mapping):
-        words += ["--gate", text(gate.get("expression"))]
-    return " ".join(shlex.quote(word) for word in words)
-
-
-def _options(config: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
-    words = []
-    for name in names:
+    for name in _OPTIONS:
         value = config.get(name)
         if value is not None:
-            names_given = [text(item) for item in (value if isinstance(value, list) else [value])]
-            words += [
-                f"--{name.replace('_', '-')}",
-                ",".join(_SHIPPED.get(each, each) for each in names_given),
-            ]
-    return words
+            given = [text(item) for item in (value if isinstance(value, list) else [value])]
+            flag = f"--{name.replace('_', '-')}"
+            words += [flag, ",".join(_SHIPPED.get(each, each) for each in given)]
+    words += ["--seed", text(plain.get("seed", 0))]
+    return " ".join([*(shlex.quote(word) for word in words), *_arguments(plain)])
 
 
 def _arguments(plain: Plain) -> list[str]:

@@ -87,48 +87,38 @@ def _examples(
         shown = [name for name in _CONTEXT if name != kind]
         blocks: list[Block] = [Facts([(_title(name), text(story.get(name))) for name in shown])]
         for row in own:
-            pairs = [*_texts(row, recipe, others, kind), *_rest(row, kind)]
-            blocks.append(Facts(pairs))
+            blocks.append(Facts(list(_texts(row, recipe, others, kind))))
         yield Section(f"Story {name}", [], blocks)
 
 
 def _texts(
     row: Plain, recipe: str, others: Mapping[str, Mapping[Any, str]], kind: str
 ) -> Iterator[tuple[str, str]]:
-    """Yield one line for each strategy, then what people wrote."""
-    target = row.get("target")
-    name = _title(f"{text(target)} {kind}" if target else kind)
+    """Yield a line for each strategy, what people wrote, the other sentences of this path."""
+    target = f"{text(row['target'])} " if row.get("target") else ""
+    name = _title(f"{target}{kind}")
     yield f"{name} ({recipe})", text(row.get("choice"))
     for other, choices in others.items():
         if _key(row) in choices:
             yield f"{name} ({other})", choices[_key(row)]
     if row.get("reference"):
         yield f"{name} (reference)", text(row["reference"])
-
-
-def _rest(row: Plain, kind: str) -> Iterator[tuple[str, str]]:
-    """Yield the story's other sentences of this path."""
-    for name, sentence in part(row.get("story")).items():
-        if name not in (*_CONTEXT, kind):
-            target = text(row.get("target")) if row.get("target") else ""
-            yield _title(f"{target} {name}".strip()), text(sentence)
+    for other, sentence in part(row.get("story")).items():
+        if other not in (*_CONTEXT, kind):
+            yield _title(f"{target}{other}"), text(sentence)
 
 
 def _choices(rows: Sequence[Plain], others: Mapping[str, Mapping[Any, str]]) -> Table:
     references = any(row.get("reference") for row in rows)
+    more = [*others, *(["reference"] if references else [])]
     columns = [
-        Column("story"),
-        Column("target"),
-        Column("choice"),
+        *(Column(name) for name in ("story", "target", "choice")),
         Column("score", "number"),
-        *(Column(name) for name in others),
-        *([Column("reference")] if references else []),
+        *(Column(name) for name in more),
     ]
     values = [
         [
-            text(row.get("id")),
-            text(row.get("target")),
-            text(row.get("choice")),
+            *(text(row.get(key)) for key in ("id", "target", "choice")),
             _score(row, place),
             *(choices.get(_key(row)) for choices in others.values()),
             *([text(row.get("reference"))] if references else []),
@@ -139,14 +129,8 @@ def _choices(rows: Sequence[Plain], others: Mapping[str, Mapping[Any, str]]) -> 
 
 
 def _candidates(rows: Sequence[Plain]) -> Table:
-    columns = [
-        Column("story"),
-        Column("target"),
-        Column("step"),
-        Column("candidate"),
-        Column("score", "number"),
-        Column("chosen"),
-    ]
+    named = [Column(name) for name in ("story", "target", "step", "candidate")]
+    columns = [*named, Column("score", "number"), Column("chosen")]
     values: list[list[Any]] = []
     total = 0
     for row in rows:

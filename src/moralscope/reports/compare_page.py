@@ -12,7 +12,6 @@ from moralscope.io.record_view import Plain, number, rows_of, text
 from moralscope.reports.charts import bars, cloud, rounded, slopes
 from moralscope.reports.page import (
     Block,
-    Chart,
     Column,
     Facts,
     Page,
@@ -75,12 +74,6 @@ def compared(plain: Plain) -> tuple[list[str], list[Compared]]:
     return models, sorted(found, key=lambda row: -row.spread)
 
 
-def slope_chart(models: Sequence[str], rows: Sequence[Compared]) -> Chart:
-    """Draw the most disputed actions, one line each."""
-    lines = [(row.action, row.scores, colour(row)) for row in rows[:SHOWN]]
-    return slopes("Score of each action by model", models, lines)
-
-
 def colour(row: Compared) -> str:
     """Return `good` where the last model is kinder than the first, else `bad`."""
     return "good" if row.scores[-1] >= row.scores[0] else "bad"
@@ -98,18 +91,26 @@ def compare_page(plain: Plain) -> Page:
             f"falling where it is harsher. {note}",
             f"Scale: {text(plain['config'].get('scale'))}.",
         ]
-        blocks = [slope_chart(models, rows)]
-        sections.append(Section("Score of each action by model", prose, blocks))
+        lines = [(row.action, row.scores, colour(row)) for row in rows[:SHOWN]]
+        title = "Score of each action by model"
+        sections.append(Section(title, prose, [slopes(title, models, lines)]))
     if pairs:
         sections.append(Section("Agreement of the models", [], [_agreement(pairs)]))
     method = (
         "Differences are second model less first of the widest pair, with paired 95 % intervals; "
         "p is Holm-corrected over all actions and pairs."
     )
-    disputed = _differences(models, rows)
+    titles = [
+        Column("action"),
+        *columns(*models, "difference", "low", "high", kind="signed", digits=2),
+        Column("p (Holm)", "number"),
+    ]
+    disputed = Table("Actions, most disputed first", titles, [_row(row) for row in rows])
     sections.append(Section("Where they disagree most", [method], [disputed]))
     tiles = [(f"{len(rows):,}", "actions compared")]
-    tiles += [(_coefficient(pair.get("pearson")), f"r, {_pair(pair)}") for pair in pairs[:3]]
+    for pair in pairs[:3]:
+        r = correlation_text(pair.get("pearson")).split(" ")[0].rstrip(",")
+        tiles.append((r, f"r, {_pair(pair)}"))
     title = f"{' and '.join(models) or 'Models'} compared"
     return Page(title, _summary(plain, models, rows, pairs), tiles, sections)
 
@@ -149,15 +150,6 @@ def _agreement(pairs: Sequence[Plain]) -> Table:
     return keyed_table("Agreement by pair of models", rows, columns, _WHERE, note)
 
 
-def _differences(models: Sequence[str], rows: Sequence[Compared]) -> Table:
-    titles = [
-        Column("action"),
-        *columns(*models, "difference", "low", "high", kind="signed", digits=2),
-        Column("p (Holm)", "number"),
-    ]
-    return Table("Actions, most disputed first", titles, [_row(row) for row in rows])
-
-
 def _row(row: Compared) -> list[Any]:
     keys = ("difference", "low", "high", "p_holm")
     found = [[number(one.get(key), "'differences'") for key in keys] for one in row.differences]
@@ -172,10 +164,6 @@ def _row(row: Compared) -> list[Any]:
 def _pair(pair: Plain) -> str:
     names = pair.get("pair")
     return " / ".join(text(name) for name in names) if isinstance(names, list) else text(names)
-
-
-def _coefficient(value: Any) -> str:
-    return correlation_text(value).split(" ")[0].rstrip(",")
 
 
 def runs_page(plain: Plain) -> Page:

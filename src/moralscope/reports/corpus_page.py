@@ -95,9 +95,10 @@ def _spread(found: Plain) -> Iterator[Section]:
     title = "How the scores are spread"
     chart = bars(title, {"rows": counts[: len(labels)]}, labels, "rows")
     quantiles = [
-        (f"{100 * float(share):g} % lie below", _signed(value))
+        (f"{100 * float(share):g} % lie below", text(None) if at is None else signed(at))
         for share, value in part(found.get("quantiles")).items()
         if share.replace(".", "", 1).isdigit()
+        for at in [number(value, "'quantiles'")]
     ]
     blocks: list[Block] = [chart, *([Facts(quantiles)] if quantiles else [])]
     yield Section(title, ["Each bar is named by the middle of its scores."], blocks)
@@ -153,11 +154,6 @@ def _estimate(title: str, found: Plain) -> Page:
 def _whole(value: Any) -> str:
     found = number(value, "the run")
     return text(None) if found is None else f"{found:,.0f}"
-
-
-def _signed(value: Any) -> str:
-    found = number(value, "'quantiles'")
-    return text(None) if found is None else signed(found)
 
 
 def _time(seconds: float) -> str:

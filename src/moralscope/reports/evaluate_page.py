@@ -53,7 +53,7 @@ def evaluate_page(plain: Plain) -> Page:
         Section(
             "Accuracy and F1",
             ["Intervals are 95 % bootstraps over stories. F1 is that of the positive class."],
-            [_grid(cells)],
+            [Table("Grid, beside the paper's", _GRID, [*map(_grid_row, cells)], list(_GRID_MORE))],
         ),
         *_optional(
             "Does it read the norm?",
@@ -117,11 +117,6 @@ def _tiles(cells: Sequence[Plain]) -> list[tuple[str, str]]:
         if value is not None and cell.get("split") in ("norm_distance", "all"):
             found.append((f"{value:.3f}", _spaced(cell)))
     return found[:6]
-
-
-def _grid(cells: Sequence[Plain]) -> Table:
-    rows = [_grid_row(cell) for cell in cells]
-    return Table("Grid, beside the paper's", _GRID, rows, list(_GRID_MORE))
 
 
 def _grid_row(cell: Plain) -> list[Any]:

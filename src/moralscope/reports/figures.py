@@ -10,7 +10,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.io.record_view import Plain, check_plain, label_key, rows_of, text
-from moralscope.reports.charts import pairs_of, sign_class
+from moralscope.reports.charts import outermost, pairs_of, sign_class
 from moralscope.reports.compare_page import SHOWN, colour, compared
 from moralscope.reports.page import correlation_text
 from moralscope.reports.reproduce_page import correlate_rows
@@ -19,6 +19,7 @@ from moralscope.reports.score_page import best_first, ends_of, map_points
 _GOOD, _BAD, _MUTED = "#0b63a5", "#b4470a", "#5b6675"
 _STYLES = ((_GOOD, "o", "full"), (_BAD, "D", "full"), (_MUTED, "o", "none"))
 _MOST = 50
+_SIDES = {(5, 0): "left", (-5, 0): "right", (0, 7): "center", (0, -8): "center"}  # of a name
 
 
 def draw(record: Any, suffix: str, name: str) -> bytes:
@@ -105,7 +106,13 @@ def _scatter(figure: Any, axes: Any, plain: Plain) -> None:
             marker=marker,
             label=f"{group}: r = {correlation_text(inner)}",
         )
-    _fit_line(axes, [(row[2], row[3]) for row in rows])
+    import numpy as np
+
+    x, y = (np.array([row[place] for row in rows]) for place in (2, 3))
+    if len(x) > 2 and np.ptp(x) > 0:
+        slope, start = np.polyfit(x, y, 1)
+        ends = np.array([x.min(), x.max()])
+        axes.plot(ends, start + slope * ends, color="#1c2430", linewidth=1)
     axes.set_xlabel(f"question/answer bias, {_model(plain)}")
     axes.set_ylabel(f"association (Eq. 1), {text(plain['config'].get('vectors'))}")
     axes.set_title(f"r = {correlation_text(found)}", fontsize=10)
@@ -173,45 +180,20 @@ def _clouds(
 
 def _label(figure: Any, axes: Any, pairs: Sequence[tuple[str, tuple[float, float]]]) -> None:
     """Name the outermost points as far as no name covers another."""
-    from moralscope.reports.charts import outermost
-
     figure.draw_without_rendering()
     dots = axes.transData.transform([point for _, point in pairs]) if pairs else []
     taken: list[Any] = []
     for name, point in outermost(pairs, 60):
-        for offset, ha in (
-            ((5, 0), "left"),
-            ((-5, 0), "right"),
-            ((0, 7), "center"),
-            ((0, -8), "center"),
-        ):
-            note = axes.annotate(
-                _short(name),
-                point,
-                offset,
-                textcoords="offset points",
-                ha=ha,
-                va="center",
-                fontsize=7,
-            )
-            box = note.get_window_extent()
-            frame = axes.get_window_extent()
+        for offset, side in _SIDES.items():
+            style = {"ha": side, "va": "center", "fontsize": 7, "textcoords": "offset points"}
+            note = axes.annotate(_short(name), point, offset, **style)
+            box, frame = note.get_window_extent(), axes.get_window_extent()
             inside = frame.contains(box.x0, box.y0) and frame.contains(box.x1, box.y1)
             free = not any(box.overlaps(other) for other in taken)
             if inside and free and not any(box.contains(x, y) for x, y in dots):
                 taken.append(box)
                 break
             note.remove()
-
-
-def _fit_line(axes: Any, points: Sequence[tuple[float, float]]) -> None:
-    import numpy as np
-
-    x, y = (np.array([point[axis] for point in points]) for axis in (0, 1))
-    if len(x) > 2 and np.ptp(x) > 0:
-        slope, start = np.polyfit(x, y, 1)
-        ends = np.array([x.min(), x.max()])
-        axes.plot(ends, start + slope * ends, color="#1c2430", linewidth=1)
 
 
 def _model(plain: Plain) -> str:

@@ -30,6 +30,8 @@ def render(page: Page) -> str:
     False
     """
     plotly, ours = _plotly(), _asset("report.js")
+    compact = (",", ":")
+    data = json.dumps(_data(page), ensure_ascii=False, allow_nan=False, separators=compact)
     return "".join(
         [
             "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n",
@@ -39,7 +41,7 @@ def render(page: Page) -> str:
             f"<title>{escape(page.title)}</title>\n<style>\n{_asset('report.css')}</style>\n",
             "</head>\n<body>\n",
             *_body(page),
-            f'<script type="application/json" id=data>{_json(_data(page))}</script>\n',
+            f'<script type="application/json" id=data>{data.translate(_ESCAPES)}</script>\n',
             f"<script>{plotly}</script>\n<script>{ours}</script>\n</body>\n</html>\n",
         ]
     )
@@ -75,10 +77,12 @@ def _section(section: Section, blocks: Sequence[tuple[str, Block]]) -> Iterator[
         if isinstance(block, Table):
             yield _table(block, name)
         elif isinstance(block, Chart):
+            same = block.title == section.title
+            caption = "" if same else f"<figcaption>{escape(block.title)}</figcaption>"
             yield (
                 f'<figure><div class=chart id={name} role=img tabindex=0 style="height:'
                 f'{int(block.height)}px" aria-label="{escape(f"{block.title}. {block.about}")}">'
-                f"</div>{_caption(block, section)}</figure>\n"
+                f"</div>{caption}</figure>\n"
             )
         elif isinstance(block, Facts):
             pairs = (f"<div><dt>{escape(n)}</dt><dd>{escape(v)}</dd></div>" for n, v in block.pairs)
@@ -88,32 +92,25 @@ def _section(section: Section, blocks: Sequence[tuple[str, Block]]) -> Iterator[
     yield "</section>\n"
 
 
-def _caption(chart: Chart, section: Section) -> str:
-    if chart.title == section.title:
-        return ""
-    return f"<figcaption>{escape(chart.title)}</figcaption>"
-
-
 def _table(table: Table, name: str) -> str:
     heads = "".join(
         f"<th scope=col{_numeric(column.kind)}>{escape(column.title)}</th>"
         for column in table.columns
     )
-    rows = "".join(_row(table, row) for row in table.rows[:_ROWS_FIRST])
+    cells = (
+        "".join(
+            f"<td{_numeric(column.kind)}>{escape(column.write(value))}</td>"
+            for column, value in zip(table.columns, row, strict=False)
+        )
+        for row in table.rows[:_ROWS_FIRST]
+    )
+    rows = "".join(f"<tr>{row}</tr>" for row in cells)
     note = f"<p class=note>{escape(table.note)}</p>" if table.note else ""
     return (
         f'<div class=table id={name}><div class=scroll tabindex=0 role=region aria-label="'
         f'{escape(table.title)}"><table><caption>{escape(table.title)}</caption><thead><tr>{heads}'
         f"</tr></thead><tbody>{rows}</tbody></table></div>{note}</div>\n"
     )
-
-
-def _row(table: Table, row: Sequence[Any]) -> str:
-    cells = (
-        f"<td{_numeric(column.kind)}>{escape(column.write(value))}</td>"
-        for column, value in zip(table.columns, row, strict=False)
-    )
-    return f"<tr>{''.join(cells)}</tr>"
 
 
 def _numeric(kind: str) -> str:
@@ -136,11 +133,6 @@ def _data(page: Page) -> dict[str, Any]:
                 "labels": block.labels,
             }
     return {"blocks": found, "main": main}
-
-
-def _json(value: Any) -> str:
-    compact = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return compact.translate(_ESCAPES)
 
 
 def _policy(*scripts: str) -> str:

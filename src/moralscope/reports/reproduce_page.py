@@ -206,12 +206,8 @@ def words_page(plain: Plain) -> Page:
         f"They agree with r = {correlation_text(found)}. Much of a pooled r is the distance "
         "between the groups; the r within each group, beside it, says what is left.",
     ]
-    columns = [
-        Column("word"),
-        Column("group"),
-        Column("bias", "signed"),
-        Column("association", "signed"),
-    ]
+    columns = [Column("word"), Column("group")]
+    columns += [Column(name, "signed") for name in ("bias", "association")]
     table = Table("All words", columns, [list(row) for row in rows])
     sections = [
         Section(

@@ -63,7 +63,9 @@ def score_page(plain: Plain) -> Page:
     """
     rows = best_first(plain)
     points = map_points(plain, rows)
-    kept, dropped = _kept(rows)
+    half = _MAX_ROWS // 2
+    dropped = max(0, len(rows) - _MAX_ROWS)
+    kept = [*rows[:half], *rows[-half:]] if dropped else rows
     placed = [replace(row, place=place) for place, row in enumerate(kept)]
     table = _table(plain, kept, dropped)
     sections = [_ranking(plain, placed)] if placed else []
@@ -77,7 +79,10 @@ def score_page(plain: Plain) -> Page:
     if plain["job"] != "score" and plain["statistics"]:
         sections.append(Section("Figures", [], blocks_of(plain["statistics"])))
     title = "All of them" if plain["job"] != "score" else "All actions"
-    sections.append(Section(title, _table_prose(plain, placed), [table]))
+    asked = "in each wording" if _is_judged(plain) else "under each prompt"
+    known = placed and placed[0].prompts
+    prose = [f"Open a row to see the value {asked}."] if known else []
+    sections.append(Section(title, prose, [table]))
     return Page(
         _title(plain, len(rows)), _summary(plain, rows), _figures(rows), sections, main=table
     )
@@ -260,13 +265,6 @@ def _moved(plain: Plain) -> list[Section]:
     return [Section("What moved", [], [chart, table])]
 
 
-def _kept(rows: Sequence[Scored]) -> tuple[list[Scored], int]:
-    if len(rows) <= _MAX_ROWS:
-        return list(rows), 0
-    half = _MAX_ROWS // 2
-    return [*rows[:half], *rows[-half:]], len(rows) - _MAX_ROWS
-
-
 def _table(plain: Plain, rows: Sequence[Scored], dropped: int) -> Table:
     largest = max((abs(row.score) for row in rows), default=1.0)
     digits = 1 if largest >= 100 else 2 if largest >= 10 else 3 if largest >= 0.1 else 4
@@ -318,10 +316,3 @@ def _judged_cells(row: Plain, columns: Mapping[str, Column]) -> Iterator[str | f
             yield number(value, f"'{key}'")
         else:
             yield text(value).replace("+", " + ")
-
-
-def _table_prose(plain: Plain, rows: Sequence[Scored]) -> list[str]:
-    if not rows or not rows[0].prompts:
-        return []
-    asked = "in each wording" if _is_judged(plain) else "under each prompt"
-    return [f"Open a row to see the value {asked}."]

@@ -23,7 +23,8 @@ def stats_page(plain: Plain) -> Page:
     """Lay out counts, lengths, topics, duplicates and frequent norms (Tables 7 and 13)."""
     found = plain["statistics"]
     rows = rows_of(plain["results"], "'results'")
-    stories, complete = (_count(found.get(key)) for key in ("stories", "complete"))
+    counts = (found.get(key) for key in ("stories", "complete"))
+    stories, complete = (f"{n:,}" if isinstance(n, int) else text(n) for n in counts)
     columns = {
         "name": Column("sentence"),
         "present": Column("stories", "whole"),
@@ -38,16 +39,19 @@ def stats_page(plain: Plain) -> Page:
     table = keyed_table("Sentences", named, columns, "results", note)
     sections = [Section("Sentences", ["Beside Table 7 of Emelin et al. 2021."], [table])]
     sections += _topics(found)
-    sections.append(Section("Duplicates and frequent norms", _NORMS, _repeats(found)))
+    twice = part(found.get("duplicates"))
+    repeats: list[Block] = [_table("Most frequent norms", _rows(found, "frequent_norms"))]
+    if twice:
+        pairs = [(key.replace("_", " "), text(item)) for key, item in twice.items()]
+        repeats.insert(0, Facts(pairs))
+    prose = ["Norms count as one when they have the same content words and the same negation."]
+    sections.append(Section("Duplicates and frequent norms", prose, repeats))
     parts = _rows(found, "official_parts")
     if parts:
         sections.append(Section("Official membership", [], [_table("Parts", parts)]))
     summary = [f"{stories} stories, {complete} of them with all seven sentences."]
     tiles = [(stories, "stories"), (complete, "complete")]
     return Page("Moral stories: what they are made of", summary, tiles, sections)
-
-
-_NORMS = ("Norms count as one when they have the same content words and the same negation.",)
 
 
 def split_page(plain: Plain) -> Page:
@@ -102,14 +106,6 @@ def _topics(found: Mapping[str, Any]) -> list[Section]:
     return [Section("Topics", prose, [keyed_table("Topics", rows, columns)])]
 
 
-def _repeats(found: Mapping[str, Any]) -> list[Block]:
-    twice = found.get("duplicates")
-    blocks: list[Block] = []
-    if isinstance(twice, Mapping):
-        blocks.append(Facts([(key.replace("_", " "), text(item)) for key, item in twice.items()]))
-    return [*blocks, _table("Most frequent norms", _rows(found, "frequent_norms"))]
-
-
 def _charts(rows: Sequence[Plain]) -> list[Chart]:
     """Draw ours and the paper's mean per part, one chart a split."""
     names: dict[str, list[Plain]] = {}
@@ -140,7 +136,11 @@ def _table(title: str, rows: Sequence[Plain]) -> Table:
     """Lay out flat rows: numbers to the right, everything else as text."""
     keys = list(dict.fromkeys(key for row in rows for key in row))
     columns = [Column(key.replace("_", " "), *_kind(rows, key)) for key in keys]
-    return Table(title, columns, [[_cell(row.get(key)) for key in keys] for row in rows])
+    cells = [
+        [value if isinstance(value, int | float | None) else text(value) for value in values]
+        for values in ([row.get(key) for key in keys] for row in rows)
+    ]
+    return Table(title, columns, cells)
 
 
 def _kind(rows: Sequence[Plain], key: str) -> tuple[str, int]:
@@ -150,13 +150,5 @@ def _kind(rows: Sequence[Plain], key: str) -> tuple[str, int]:
     return ("whole", 0) if all(isinstance(value, int) for value in values) else ("number", 2)
 
 
-def _cell(value: Any) -> Any:
-    return value if value is None or isinstance(value, int | float) else text(value)
-
-
 def _rows(found: Mapping[str, Any], key: str) -> list[Plain]:
     return rows_of(found.get(key) or [], f"'{key}'")
-
-
-def _count(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else text(value)

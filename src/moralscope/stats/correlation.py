@@ -69,11 +69,8 @@ def _correlate(x: Floats, y: Floats, seed: int, within: Mapping[str, Correlation
 
     found = pearsonr(x, y)
     draws = [_row_correlations(x[places], y[places]) for places in resampled_places(n, seed)]
-    low, high = percentile_interval(np.concatenate(draws)[None])
-    p = float(found.pvalue)
-    return Correlation(
-        float(found.statistic), p, float(low[0]), float(high[0]), n, stars(p), within
-    )
+    numbers = float(found.statistic), float(found.pvalue)
+    return _with_interval(*numbers, n, np.concatenate(draws), within)
 
 
 def has_spread(x: Floats, y: Floats) -> bool:
@@ -157,9 +154,11 @@ def kendall(x: Sequence[float], y: Sequence[float], *, seed: int = 0) -> Correla
     return Correlation(tau, p, low, high, n, stars(p))
 
 
-def _with_interval(value: float, p: float, n: int, draws: Floats) -> Correlation:
+def _with_interval(
+    value: float, p: float, n: int, draws: Floats, within: Mapping[str, Correlation] | None = None
+) -> Correlation:
     low, high = percentile_interval(draws[np.isfinite(draws)][None])
-    return Correlation(value, p, float(low[0]), float(high[0]), n, stars(p))
+    return Correlation(value, p, float(low[0]), float(high[0]), n, stars(p), within or {})
 
 
 def _spearman_of(x: Ints, y: Ints) -> float:
@@ -182,15 +181,10 @@ def _tau_draws(x: Floats, y: Floats, seed: int) -> Floats:
     tables = signs_x * signs_y, np.abs(signs_x), np.abs(signs_y)
     draws = []
     for places in resampled_places(len(x), seed):
-        drawn = _counts(places)
+        rows, n = places.shape  # how often each place was drawn in each row
+        flat = (places + n * np.arange(rows)[:, None]).ravel()
+        drawn = np.bincount(flat, minlength=rows * n).reshape(rows, n).astype(np.float32)
         both, only_x, only_y = (((drawn @ table) * drawn).sum(axis=1) for table in tables)
         scale = np.sqrt(only_x.astype(np.float64) * only_y)
         draws.append(np.divide(both, scale, out=np.full(len(scale), np.nan), where=scale > 0))
     return np.concatenate(draws)
-
-
-def _counts(places: Ints) -> NDArray[np.float32]:
-    """Return how often each place was drawn in each row."""
-    rows, n = places.shape
-    flat = (places + n * np.arange(rows)[:, None]).ravel()
-    return np.bincount(flat, minlength=rows * n).reshape(rows, n).astype(np.float32)

@@ -74,13 +74,19 @@ def rating_table(ratings: Ratings) -> RatingTable:
     if isinstance(ratings, RatingTable):
         return ratings
     if isinstance(ratings, np.ndarray) and ratings.dtype.kind in "fiub":
-        return _from_numbers(np.atleast_2d(ratings).astype(np.float64))
+        table = np.atleast_2d(ratings).astype(np.float64)
+        there, (raters, units) = ~np.isnan(table), table.shape
+        numbers, code = np.unique(table[there], return_inverse=True)
+        rater, unit = np.nonzero(there)
+        places = code.astype(np.int64)
+        return RatingTable(unit, rater, places, tuple(numbers.tolist()), units, raters)
     if len({len(row) for row in ratings}) > 1:
         raise ValueError("every rater has the same units; a missing rating is None")
     width = len(ratings[0]) if len(ratings) else 0
     flat = [value for row in ratings for value in row]
-    units, raters = np.tile(np.arange(width), len(ratings)), np.repeat(range(len(ratings)), width)
-    return long_table(units.astype(np.int64), raters.astype(np.int64), flat, (width, len(ratings)))
+    owners = np.tile(np.arange(width), len(ratings)), np.repeat(range(len(ratings)), width)
+    unit, rater = (places.astype(np.int64) for places in owners)
+    return long_table(unit, rater, flat, (width, len(ratings)))
 
 
 def long_table(
@@ -94,26 +100,15 @@ def long_table(
     >>> table.values, table.matrix().tolist()
     ((4, 5), [[1, 0], [-1, -1]])
     """
-    known = {value for value in values if not _missing(value)}
+    given = {value for value in values if value is not None}
+    known = {value for value in given if isinstance(value, str) or not np.isnan(value)}
     text = any(isinstance(value, str) for value in known)
-    ordered = tuple(sorted(known, key=str if text else float))  # type: ignore[arg-type]
-    codes = {value: place for place, value in enumerate(ordered)}
+    ordered = tuple(sorted(known, key=str if text else float))
+    codes: dict[Rating, int] = {value: place for place, value in enumerate(ordered)}
     # A not-a-number is in no dictionary but its own: -1, as None is.
     code = np.fromiter((codes.get(value, -1) for value in values), np.int64, len(values))
     there = code >= 0
-    return RatingTable(unit[there], rater[there], code[there], ordered, *shape)  # type: ignore[arg-type]
-
-
-def _from_numbers(table: Floats) -> RatingTable:
-    there = ~np.isnan(table)
-    values, code = np.unique(table[there], return_inverse=True)
-    rater, unit = np.nonzero(there)
-    raters, units = table.shape
-    return RatingTable(unit, rater, code.astype(np.int64), tuple(values.tolist()), units, raters)
-
-
-def _missing(value: Rating) -> bool:
-    return value is None or (isinstance(value, float) and np.isnan(value))
+    return RatingTable(unit[there], rater[there], code[there], ordered, *shape)
 
 
 def resampled(units: int, resamples: int, seed: int, width: int = 0) -> Iterator[Floats]:

@@ -152,6 +152,7 @@ def associate_tests(
         for place, sets in enumerate(chosen):
             chosen[place], found = sets.with_plurals(model)
             stand_ins |= found
+    pairs = [f"{form} for {word}" for word, form in stand_ins.items()]
     rows = [_run(model, sets, asked.permutations, asked.seed) for sets in chosen]
     problems = [row.problem for row in rows if row.problem]
     if len(problems) == len(rows):
@@ -182,7 +183,7 @@ def associate_tests(
         warnings=[
             NOT_ADVICE,
             *_duplicate_note(model),
-            *_stand_in_note(stand_ins),
+            *([f"another form stands in for a missing word: {_few(pairs)}"] if pairs else []),
             *(note for sets, row in zip(chosen, rows, strict=True) for note in _notes(sets, row)),
         ],
     )
@@ -260,11 +261,6 @@ def _own_set_note(words: Sequence[str], sets: WordSets, model: WordVectors) -> l
         f"{len(own)} words stand in the sets themselves, where their cosine is 1, "
         f"as in the papers: {_few(own)}"
     ]
-
-
-def _stand_in_note(stand_ins: Mapping[str, str]) -> list[str]:
-    pairs = [f"{form} for {word}" for word, form in stand_ins.items()]
-    return [f"another form stands in for a missing word: {_few(pairs)}"] if pairs else []
 
 
 def _duplicate_note(model: WordVectors) -> list[str]:

@@ -114,11 +114,12 @@ def trajectories(
             for place, words in enumerate(ground.words)
             if action in words
         }
-        points = tuple(
-            _point(periods[place].name, numbers, ground.words[place][action])
-            for place, numbers in draws.items()
-        )
-        found.append(_trajectory(action, points, list(draws.values()), pad))
+        points = []
+        for place, numbers in draws.items():
+            middle, low, high = (float(end) for end in interval(numbers))
+            ends = max(0.0, low), min(100.0, high)
+            points.append(Point(periods[place].name, middle, *ends, ground.words[place][action]))
+        found.append(_trajectory(action, tuple(points), list(draws.values()), pad))
     return sorted(found, key=lambda row: (-row.movement, row.action))
 
 
@@ -152,11 +153,6 @@ def _aligned_values(
                 cosines[index[word], column] = np.nan
         values += sign * np.nanmean(cosines, axis=1)
     return values
-
-
-def _point(period: str, draws: Floats, count: int) -> Point:
-    middle, low, high = (float(end) for end in interval(draws))
-    return Point(period, middle, max(0.0, low), min(100.0, high), count)
 
 
 def _trajectory(

@@ -20,7 +20,6 @@ from moralscope.models.store import Progress, Store
 
 ENTRY = "english-verbs"
 MOBY, LEMMAS = "mobypos.txt", "lemma_lu.csv.gz"
-_SEPARATOR = "\u00d7"
 _VERB_CODES = frozenset("Vti")  # Moby: participle and other, transitive, intransitive
 _CONSONANTS = frozenset("bcdfghjklmnpqrstvwxyz")
 
@@ -65,35 +64,27 @@ def load_verb_lexicon(progress: Progress | None = None) -> VerbLexicon:
 
 def read_verb_lexicon(folder: Path, name: str, checksum: str) -> VerbLexicon:
     """Read the two tables of `folder`."""
-    uses = dict(_moby_rows(folder / MOBY))
+    # Rows end in CR; a word may have spaces in it.
+    rows = (row.partition("\u00d7") for row in (folder / MOBY).read_text("utf-8").splitlines())
+    uses = {
+        word: codes
+        for word, _, codes in rows
+        if codes and len(word) > 1 and word.islower() and " " not in word
+    }
     lemmas: dict[str, tuple[str, ...]] = {}
     not_only_verbs = set()
-    for word, part, bases in _lemma_rows(folder / LEMMAS):
-        if part == "verb":
-            lemmas[word] = bases
-        else:
-            not_only_verbs.add(word)
+    with gzip.open(folder / LEMMAS, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            word, part, bases = line.rstrip("\n").split(",")
+            if word[0].isalpha() and part == "verb":  # not 'd, 'll
+                lemmas[word] = tuple(bases.split("/"))
+            elif word[0].isalpha():
+                not_only_verbs.add(word)
     base_forms = {base for row in lemmas.values() for base in row}
     verbs = base_forms | {word for word, codes in uses.items() if _VERB_CODES.intersection(codes)}
     mainly = {word for word, codes in uses.items() if codes[0] in _VERB_CODES}
     mainly |= base_forms - uses.keys() - not_only_verbs
     return VerbLexicon(name, checksum, frozenset(verbs), frozenset(mainly), lemmas)
-
-
-def _moby_rows(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield lower-case words with their codes. Rows end in CR; a word may have spaces in it."""
-    for row in path.read_text("utf-8").splitlines():
-        word, _, codes = row.partition(_SEPARATOR)
-        if codes and len(word) > 1 and word.islower() and " " not in word:
-            yield word, codes
-
-
-def _lemma_rows(path: Path) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    with gzip.open(path, "rt", encoding="utf-8") as rows:
-        for row in rows:
-            word, part, bases = row.rstrip("\n").split(",")
-            if word[0].isalpha():  # not 'd, 'll
-                yield word, part, tuple(bases.split("/"))
 
 
 def _stems(word: str) -> Iterator[str]:

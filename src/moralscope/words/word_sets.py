@@ -147,21 +147,12 @@ def parse_word_sets(text: str, source: str) -> WordSets:
             word = min(shared)
             what = f"has '{word}' under '{second}' and under '{first}'"
             raise _wrong(text, source, word, what, last=True)
-    name, about = (_text(fields.get(key), key, text, source) for key in ("name", "about"))
-    return WordSets(
-        name or Path(source).stem,
-        lists["positive"],
-        lists["negative"],
-        lists["x"],
-        lists["y"],
-        about,
-    )
-
-
-def _text(value: Any, key: str, text: str, source: str) -> str:
-    if value is not None and not isinstance(value, str):
-        raise _wrong(text, source, key, f"needs a text under '{key}'")
-    return value or ""
+    for key in ("name", "about"):
+        if not isinstance(fields.get(key), str | None):
+            raise _wrong(text, source, key, f"needs a text under '{key}'")
+    name, about = fields.get("name") or Path(source).stem, fields.get("about") or ""
+    positive, negative, x, y = lists.values()
+    return WordSets(name, positive, negative, x, y, about)
 
 
 def _words(value: Any, key: str, text: str, source: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,11 @@ def load_vectors(
     path = Path(name).expanduser()
     if not path.is_file():
         raise _unknown(name, path)
-    checksum = _checksum(path)
+    try:
+        checksum = sha256_of(path)
+    except OSError as error:
+        problem = f"{path} cannot be read ({error.strerror})"
+        raise InputError(problem, "give a file you may read") from error
     matrix, words = _own_file(path, checksum, store)
     return TableVectors(path.name, checksum, matrix, words, case)
 
@@ -93,15 +97,6 @@ def _unknown(name: str, path: Path) -> InputError:
     except UnknownName as error:
         return UnknownName(error.problem, f"{error.remedy}, or a file of word vectors")
     raise AssertionError  # names() and get() read the same shelf
-
-
-def _checksum(path: Path) -> str:
-    try:
-        return sha256_of(path)
-    except OSError as error:
-        raise InputError(
-            f"{path} cannot be read ({error.strerror})", "give a file you may read"
-        ) from error
 
 
 def _own_file(path: Path, checksum: str, store: Store) -> Table:
@@ -141,13 +136,9 @@ def _glove_50(path: Path, _checksum: str, _store: Store) -> Table:
     return np.load(path, mmap_mode="r", allow_pickle=False), index.column("index").to_pylist()
 
 
-def _scripted(_path: Path, _checksum: str, _store: Store) -> Table:
-    raise AssertionError  # needs no file: load_vectors answers for it
-
-
 registry.add(_KIND, "googlenews-26k", _converted)
 registry.add(_KIND, "glove-50", _glove_50)
-registry.add(_KIND, SCRIPTED, _scripted)
+registry.add(_KIND, SCRIPTED, None)  # needs no file: load_vectors answers for it
 
 
 def save_vectors(vectors: WordVectors, path: Path) -> None:
@@ -166,14 +157,9 @@ def save_vectors(vectors: WordVectors, path: Path) -> None:
     broken = next((word for word in vectors.words if not word or "\n" in word), None)
     if broken is not None:
         raise InputError(f"{vectors.name} holds the word {broken!r}", "words are one line of text")
-    write_table(_chunks(vectors), path)
-
-
-def _chunks(vectors: WordVectors) -> Iterator[Chunk]:
     words = list(vectors.words)
-    for start in range(0, len(words), _BLOCK):
-        block = words[start : start + _BLOCK]
-        yield block, vectors.vectors(block)
+    blocks = (words[start : start + _BLOCK] for start in range(0, len(words), _BLOCK))
+    write_table(((block, vectors.vectors(block)) for block in blocks), path)
 
 
 def write_table(chunks: Iterable[Chunk], path: Path) -> None:
