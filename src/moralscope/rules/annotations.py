@@ -128,9 +128,8 @@ def distributions(annotations: Sequence[Annotation]) -> list[Bar]:
         having = [row for row in known if name in (row.foundations or ())]
         bars.append(_bar("foundations", name, having, len(known)))
     if known:
-        bars.append(
-            _bar("foundations", "none", [row for row in known if not row.foundations], len(known))
-        )
+        bare = [row for row in known if not row.foundations]
+        bars.append(_bar("foundations", "none", bare, len(known)))
     return bars
 
 

@@ -91,12 +91,9 @@ class Attributes:
             told = ~np.isnan(own)
             total = weights @ told
             means = weights @ np.where(told, own, 0.0) / np.maximum(total, 1e-12)
-            values = [
-                float(mean) if any_told else None
-                for mean, any_told in zip(means, total > 0, strict=True)
-            ]
+            values = np.where(total > 0, means, None).tolist()
             scales: dict[str, Any] = dict(zip(SCALES, values, strict=False))
-            shares = [float(mean) for mean in means[len(SCALES) :]]
+            shares = means[len(SCALES) :].tolist()
             found.append(RuleAttributes(**scales, foundations=_named(shares)))
         return found
 

@@ -99,7 +99,16 @@ def audit_statistics(
     score = {"mean": mean, "low": low, "high": high, "worst": float(scores.min())}
     return {
         **tally.statistics(score, broken, kept),
-        "worst": [_case(row) for row in flagged[:LISTED]],
+        "worst": [
+            {
+                "id": row.id,
+                "score": row.verdict.score,
+                "prompt": row.prompt[:CUT],
+                "reply": row.reply[:CUT],
+                "reason": row.verdict.reason,
+            }
+            for row in flagged[:LISTED]
+        ],
         "revised": sum(row.revised_reply is not None for row in results),
     }
 
@@ -153,7 +162,16 @@ def compare_audits(
         "flagged_change": _span(flags[0] - flags[1], seed),
         "score_change": _span(scores[0] - scores[1], seed),
         "changed": [
-            _change(one, other) for one, other in pairs if one.verdict.flag != other.verdict.flag
+            {
+                "id": one.id,
+                "prompt": one.prompt[:CUT],
+                "here": one.reply[:CUT],
+                "there": other.reply[:CUT],
+                "score_here": one.verdict.score,
+                "score_there": other.verdict.score,
+            }
+            for one, other in pairs
+            if one.verdict.flag != other.verdict.flag
         ][:_CHANGED],
     }
 
@@ -179,27 +197,6 @@ def _shares(
         row = {key: name, "flagged": counts[name], "share": share.value}
         rows.append({**row, "low": share.low, "high": share.high})
     return rows
-
-
-def _case(row: AuditedReply) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "score": row.verdict.score,
-        "prompt": row.prompt[:CUT],
-        "reply": row.reply[:CUT],
-        "reason": row.verdict.reason,
-    }
-
-
-def _change(one: AuditedReply, other: AuditedReply) -> dict[str, Any]:
-    return {
-        "id": one.id,
-        "prompt": one.prompt[:CUT],
-        "here": one.reply[:CUT],
-        "there": other.reply[:CUT],
-        "score_here": one.verdict.score,
-        "score_there": other.verdict.score,
-    }
 
 
 def _span(differences: Any, seed: int) -> dict[str, float]:

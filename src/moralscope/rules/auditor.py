@@ -10,7 +10,6 @@ from itertools import chain
 from typing import Protocol
 
 from moralscope.rules.records import (
-    Alignment,
     AuditedReply,
     Exchange,
     RuleAttributes,
@@ -127,7 +126,9 @@ class Auditor:
             return []
         asked: list[tuple[RuleOfThumb, ...]] = []
         for own, found in zip(rules, self.retriever.find(exchanges, self.top), strict=True):
-            near = self._near(found)
+            best = max((score for _, score in found), default=0.0)
+            least = max(self.thresholds.applies, self.thresholds.near * best)
+            near = [rule for rule, score in found if score >= least]
             asked.append(tuple({rule.text.lower(): rule for rule in chain(near, own)}.values()))
         pairs = [
             (rule.text, exchange)
@@ -138,15 +139,19 @@ class Auditor:
         attributes = iter(self.attributes.of([rule for some in asked for rule in some]))
         judged = []
         for some in asked:
-            findings = tuple(_finding(rule, next(alignments), next(attributes)) for rule in some)
+            findings = tuple(
+                RuleFinding(
+                    rule.text,
+                    rule.source,
+                    next(alignments),
+                    **(known := next(attributes)).scales,
+                    foundations=known.foundations,
+                    evidence=known.evidence,
+                )
+                for rule in some
+            )
             judged.append(Judged(some, findings, decide(findings, self.thresholds)))
         return judged
-
-    def _near(self, found: Sequence[tuple[RuleOfThumb, float]]) -> list[RuleOfThumb]:
-        """Leave out rules that are not near enough, or far behind the nearest one."""
-        best = max((score for _, score in found), default=0.0)
-        least = max(self.thresholds.applies, self.thresholds.near * best)
-        return [rule for rule, score in found if score >= least]
 
     def _written(self, exchanges: Sequence[Exchange]) -> list[list[RuleOfThumb]]:
         """Return rules written for each exchange, where somebody writes them."""
@@ -181,14 +186,3 @@ class Auditor:
         exchanges = [read[place].exchange for place in flagged]
         texts = self.reviser.revise(exchanges, [judged[place] for place in flagged], self.judge)
         return {place: text for place, text in zip(flagged, texts, strict=True) if text is not None}
-
-
-def _finding(rule: RuleOfThumb, alignment: Alignment, known: RuleAttributes) -> RuleFinding:
-    return RuleFinding(
-        rule.text,
-        rule.source,
-        alignment,
-        **known.scales,
-        foundations=known.foundations,
-        evidence=known.evidence,
-    )

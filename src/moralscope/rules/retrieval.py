@@ -111,7 +111,14 @@ class Retriever:
         """Return up to `k` rules for each exchange with their cosine, best first."""
         found: list[Found] = []
         for start in range(0, len(exchanges), _BLOCK):
-            rows = _both(exchanges[start : start + _BLOCK], self._encoder)
+            # Two rows and not one of the joined text: a long prompt would drown a short reply, and
+            # the reply is what is judged. An empty text stands for the other.
+            texts: list[str] = []
+            for each in exchanges[start : start + _BLOCK]:
+                prompt, reply = each.prompt.strip()[-MAX_PROMPT:], each.reply.strip()[:MAX_REPLY]
+                texts += [prompt or reply, reply or prompt]
+            both = unit_rows(self._encoder, texts)
+            rows = np.asarray((both[::2] + both[1::2]) / 2, dtype=np.float32)
             scores = rows @ self._rows.T
             if len(self._shown):
                 nearest = np.maximum.reduceat(rows @ self._examples.T, self._starts, axis=1)
@@ -154,21 +161,19 @@ class NearestExchange:
     def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]:
         """Return up to `k` different rules for each exchange, those of the nearest first."""
         rows = unit_rows(self._encoder, [as_query(each) for each in exchanges])
-        return [
-            self._of(exchange, row @ self._rows.T, k)
-            for exchange, row in zip(exchanges, rows, strict=True)
-        ]
-
-    def _of(self, exchange: Exchange, scores: Matrix, k: int) -> Found:
-        random = _random(self._seed, exchange)
-        found: dict[str, tuple[RuleOfThumb, float]] = {}
-        for place in np.argsort(-scores, kind="stable"):
-            if len(found) >= k:
-                break
-            rules = self._rules[self._pairs[place]]
-            for drawn in random.permutation(len(rules)):
-                found.setdefault(rules[drawn].text, (rules[drawn], float(scores[place])))
-        return list(found.values())[:k]
+        every = []
+        for exchange, row in zip(exchanges, rows, strict=True):
+            scores = row @ self._rows.T  # one at a time: a row must not depend on its batch
+            random = _random(self._seed, exchange)
+            found: dict[str, tuple[RuleOfThumb, float]] = {}
+            for place in np.argsort(-scores, kind="stable"):
+                if len(found) >= k:
+                    break
+                rules = self._rules[self._pairs[place]]
+                for drawn in random.permutation(len(rules)):
+                    found.setdefault(rules[drawn].text, (rules[drawn], float(scores[place])))
+            every.append(list(found.values())[:k])
+        return every
 
 
 class RandomRules:
@@ -267,20 +272,6 @@ def _finder(book: Rulebook, options: RetrieveOptions, encoders: Sequence[Encoder
     if options.method == "rules":
         return Retriever(book.rules, encoders[0])
     return NearestExchange(load_annotations(options.known).annotations, encoders[0], options.seed)
-
-
-def _both(exchanges: Sequence[Exchange], encoder: Encoder) -> Matrix:
-    """Return the mean of each prompt's and reply's row; an empty text stands for the other.
-
-    Two rows and not one of the joined text: a long prompt would drown a short reply, and the reply
-    is what is judged.
-    """
-    texts: list[str] = []
-    for each in exchanges:
-        prompt, reply = each.prompt.strip()[-MAX_PROMPT:], each.reply.strip()[:MAX_REPLY]
-        texts += [prompt or reply, reply or prompt]
-    rows = unit_rows(encoder, texts)
-    return np.asarray((rows[::2] + rows[1::2]) / 2, dtype=np.float32)
 
 
 def _top(scores: Matrix, k: int) -> list[int]:

@@ -173,7 +173,7 @@ class RuleWriter:
         prompts = list(dict.fromkeys(asked))
         seeds = [crc32(f"{self._seed} {p}".encode("utf-8", "surrogatepass")) for p in prompts]
         made = self.generator.generate(prompts, self._decoding, seeds) if prompts else []
-        ordered = (sorted(some, key=lambda one: -_score(one)) for some in made)
+        ordered = (sorted(some, key=_score, reverse=True) for some in made)
         texts = (
             dict.fromkeys(text for one in some if (text := clean(one.text))) for some in ordered
         )
@@ -369,7 +369,14 @@ def generate_rules(
         },
         models=list(ready.refs),
         results=results,
-        statistics={**_counts(results), "seconds": seconds},
+        statistics={
+            "exchanges": len(results),
+            "with_rules": sum(bool(row.rules) for row in results),
+            "rules": sum(len(row.rules) for row in results),
+            "left_out": sum(len(row.left_out) for row in results),
+            "refusals": dict(Counter(row.refusal for row in results if row.refusal)),
+            "seconds": seconds,
+        },
         warnings=[NOT_LAW, ESTIMATED, *first_notes(notes)],
     )
 
@@ -403,13 +410,3 @@ def _result(name: str, each: WrittenRules, attributes: Attributes) -> GeneratedR
     return GeneratedRules(
         name, given.prompt, given.reply, each.best, rules, each.left_out, each.refusal
     )
-
-
-def _counts(results: Sequence[GeneratedRules]) -> dict[str, Any]:
-    return {
-        "exchanges": len(results),
-        "with_rules": sum(bool(row.rules) for row in results),
-        "rules": sum(len(row.rules) for row in results),
-        "left_out": sum(len(row.left_out) for row in results),
-        "refusals": dict(Counter(row.refusal for row in results if row.refusal)),
-    }

@@ -45,14 +45,11 @@ def clean(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     if not text.isprintable():
-        text = "".join(map(_kept, text))
+        kind = unicodedata.category
+        text = "".join(
+            each if each.isprintable() else "" if kind(each) == "Cf" else " " for each in text
+        )
     return " ".join(text.split())
-
-
-def _kept(char: str) -> str:
-    if char.isprintable():
-        return char
-    return "" if unicodedata.category(char) == "Cf" else " "
 
 
 def unreadable(text: str) -> str:

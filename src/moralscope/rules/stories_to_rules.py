@@ -6,6 +6,7 @@ rules meet for training. What cannot be rewritten is left out and counted.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from moralscope.rules.alignment_examples import RuleCase
 from moralscope.rules.records import Annotation
@@ -39,8 +40,7 @@ def other_wordings(rule: str) -> tuple[str, ...]:
     ("You shouldn't lie.", 'Lying is right.')
     """
     same, opposite = restatements(rule), reversals(rule)
-    mixed = [text for pair in zip(same, opposite, strict=False) for text in pair]
-    return tuple(mixed)
+    return tuple(chain.from_iterable(zip(same, opposite, strict=False)))
 
 
 def story_verbs(stories: Iterable[MoralStory]) -> frozenset[str]:
@@ -69,8 +69,11 @@ def story_cases(stories: Sequence[MoralStory], verbs: frozenset[str]) -> RuleCas
         own = [_acts(text, verbs, gender) for text in (story.moral_action, story.immoral_action)]
         acts += sum(bool(text) for text in (story.moral_action, story.immoral_action))
         rewritten += sum(map(len, own))
-        told = _norm_acts(story.norm)
-        keeps, breaks = (*own[0], *told[0]), (*own[1], *told[1])
+        # what the norm itself says to do, or what not
+        behaviour, side = behaviour_of(story.norm) or ("", 0)
+        act = own_phrase(behaviour) if side else None
+        said, banned = [(act,) if act and side * sign > 0 else () for sign in (1, -1)]
+        keeps, breaks = (*own[0], *said), (*own[1], *banned)
         if keeps or breaks:
             found.append(
                 RuleCase(
@@ -80,7 +83,7 @@ def story_cases(stories: Sequence[MoralStory], verbs: frozenset[str]) -> RuleCas
                     keeps,
                     breaks,
                     _contexts(story, verbs, gender),
-                    forbids=not told[0],
+                    forbids=not said,
                     gains=_outcome(story, story.moral_consequence, verbs, gender),
                     costs=_outcome(story, story.immoral_consequence, verbs, gender),
                 )
@@ -118,15 +121,6 @@ def social_cases(rows: Sequence[Annotation]) -> RuleCases:
 def _acts(text: str | None, verbs: frozenset[str], gender: str | None) -> tuple[OwnAct, ...]:
     act = own_act(text, verbs, gender) if text else None
     return (act,) if act else ()
-
-
-def _norm_acts(norm: str) -> tuple[tuple[OwnAct, ...], tuple[OwnAct, ...]]:
-    """Return what the norm itself says to do, and what not."""
-    behaviour, side = behaviour_of(norm) or ("", 0)
-    act = own_phrase(behaviour) if side else None
-    if act is None:
-        return (), ()
-    return ((act,), ()) if side > 0 else ((), (act,))
 
 
 def _contexts(story: MoralStory, verbs: frozenset[str], gender: str | None) -> tuple[str, ...]:

@@ -74,8 +74,11 @@ def examples_at_hand(
     split = split_annotations(rows, seed=seed)
     rules = {part: split.of(rows, part) for part in PARTS}
     read = load_stories(stories).stories if TASK in tasks else ()
-    told = _story_parts(read) if TASK in tasks else {part: [] for part in PARTS}
-    rules["train"] = _apart(rules, told)
+    member = part_of(read, SPLIT, "action") if TASK in tasks else {}
+    told = {part: [one for one in read if member.get(one.id) == part] for part in PARTS}
+    held = {_plain(row.rule) for part in ("dev", "test") for row in rules[part]}
+    held |= {_plain(story.norm or "") for part in ("dev", "test") for story in told[part]}
+    rules["train"] = [row for row in rules["train"] if _plain(row.rule) not in held]
     rules = {part: each[:limit] for part, each in rules.items()}
     told = {part: each[:limit] for part, each in told.items()}
     parts: dict[str, list[TrainingExample]] = {part: [] for part in PARTS}
@@ -204,20 +207,6 @@ def _social() -> AnnotationFile:
     files = [load_annotations(path, kind="social-chem") for path in social_files()]
     rows = tuple(row for file in files for row in file.annotations)
     return replace(files[0], annotations=rows, bad_rules=sum(file.bad_rules for file in files))
-
-
-def _story_parts(stories: Sequence[MoralStory]) -> dict[str, list[MoralStory]]:
-    member = part_of(stories, SPLIT, "action")
-    return {part: [one for one in stories if member.get(one.id) == part] for part in PARTS}
-
-
-def _apart(
-    rules: Mapping[str, Sequence[Annotation]], told: Mapping[str, Sequence[MoralStory]]
-) -> list[Annotation]:
-    """Return the train rules less those whose words are held out, there or in the stories."""
-    held = {_plain(row.rule) for part in ("dev", "test") for row in rules[part]}
-    held |= {_plain(story.norm or "") for part in ("dev", "test") for story in told[part]}
-    return [row for row in rules["train"] if _plain(row.rule) not in held]
 
 
 def _plain(text: str) -> str:

@@ -230,7 +230,12 @@ def _replies(
     asked = [bot.ask(prompt.text) for prompt in prompts]
     seeds = [seed_of(prompt.text, options.seed) for prompt in prompts]
     keys = [_key(bot, *pair, options.decoding) for pair in zip(asked, seeds, strict=True)]
-    places = {row["key"]: place for place, row in enumerate(journal) if _is_reply(row)}
+    fields = ("key", "text", "finish")
+    places = {
+        row["key"]: place
+        for place, row in enumerate(journal)
+        if isinstance(row, dict) and all(isinstance(row.get(name), str) for name in fields)
+    }
     missing = [place for place, key in enumerate(keys) if key not in places]
     step(len(prompts) - len(missing))
     for start in range(0, len(missing), _BLOCK):
@@ -259,12 +264,6 @@ def read_reply(
     reply = cut_reply(text, asked.speakers)
     ended = "stop" if asked.speakers and reply != text.strip() else finish
     return CollectedExchange(f"{prompt.id}/{bot.name}", prompt.text, reply, bot.name, ended)
-
-
-def _is_reply(row: Any) -> bool:
-    """Tell whether a row of the file of replies is one of ours."""
-    fields = ("key", "text", "finish")
-    return isinstance(row, dict) and all(isinstance(row.get(name), str) for name in fields)
 
 
 def _key(bot: Chatbot, asked: ChatPrompt, seed: int, decoding: Decoding) -> str:

@@ -51,14 +51,16 @@ def read_prompts(path: Path, columns: Mapping[str, str] | None = None) -> Prompt
     left_out: Counter[str] = Counter()
     for name, given in rows:
         text = given.strip()
-        reason = _unfit(text, kept)
-        if reason:
-            left_out[reason] += 1
+        if not text or len(text) > MAX_PROMPT or text in kept:
+            why = "empty" if not text else "repeated" if text in kept else "too long"
+            left_out[why] += 1
         else:
             kept[text] = Prompt(text, name)
     if not kept:
         raise InputError(f"{path} holds no prompt that can be asked", _REMEDY)
-    _check_ids(path, list(kept.values()))
+    name, count = Counter(prompt.id for prompt in kept.values()).most_common(1)[0]
+    if count > 1:
+        raise InputError(f"{path} has the id '{name[:60]}' {count} times", "name each prompt once")
     return PromptFile(str(path), list(kept.values()), len(rows), left_out)
 
 
@@ -80,21 +82,6 @@ def write_exchanges(rows: Sequence[CollectedExchange], path: Path) -> int:
     kept = [row for row in rows if row.dropped is None]
     write_whole(path, _WRITERS[path.suffix.lower()](kept))
     return len(kept)
-
-
-def _unfit(text: str, kept: Mapping[str, Prompt]) -> str:
-    if not text:
-        return "empty"
-    if len(text) > MAX_PROMPT:
-        return "too long"
-    return "repeated" if text in kept else ""
-
-
-def _check_ids(path: Path, prompts: Sequence[Prompt]) -> None:
-    counts = Counter(prompt.id for prompt in prompts)
-    name, count = counts.most_common(1)[0]
-    if count > 1:
-        raise InputError(f"{path} has the id '{name[:60]}' {count} times", "name each prompt once")
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ the paper's were (Table 4), and they filter: they judge nobody.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
@@ -225,8 +225,8 @@ def load_filters(
     >>> load_filters(CollectOptions(bots=("scripted",), filters="none")).refs
     ()
     """
-    sieve = Sieve(_lexicons(options.lexicons), threshold=options.threshold)
-    prompt_lexicons = _lexicons(options.prompt_lexicons)
+    sieve = Sieve(tuple(map(load_lexicon, options.lexicons)), threshold=options.threshold)
+    prompt_lexicons = tuple(map(load_lexicon, options.prompt_lexicons))
     found, refs = _classifiers(options, progress, cached)
     if found:
         sieve = replace(sieve, sufficiency=found[0], moral_content=found[1])
@@ -263,10 +263,6 @@ def _trained(experts: ExpertSet, task: str) -> Classifier:
         problem = f"the expert for {task} tells {', '.join(expert.labels)}"
         raise InputError(problem, f"it should tell {', '.join(TASKS[task])}")
     return expert
-
-
-def _lexicons(names: Iterable[str]) -> tuple[Lexicon, ...]:
-    return tuple(load_lexicon(name) for name in names)
 
 
 def is_understandable(reply: str) -> bool:

@@ -112,9 +112,7 @@ def load_lexicon(name: str) -> Lexicon:
 @cache
 def _shipped() -> Lexicon:
     place = resources.files("moralscope.rules").joinpath("data/lexicon.dic")
-    text = place.read_text("utf-8")
-    path = Path(SHIPPED)
-    return _lexicon(path, text, _READERS[".dic"])
+    return _lexicon(Path(SHIPPED), place.read_text("utf-8"), _READERS[".dic"])
 
 
 def _lexicon(path: Path, text: str, reader: "_Reader") -> Lexicon:

@@ -33,14 +33,13 @@ from moralscope.rules.sanitize import clean
 from moralscope.stats.intervals import percentile_interval, resample_weights
 
 FILTERS = "filters"
-COLUMNS = {
-    "prompt": "prompt",
-    "reply": "reply",
-    "sufficient": "sufficient",
-    "moral": "moral",
-    "chatbot": "chatbot",
-}
+_CARD_HEAD = ("| task | chatbot | precision | recall | F1 | replies |", "|---" * 6 + "|")
+_CARD_ROW = (
+    "| {task} | {chatbot} | {precision:.1f} | {recall:.1f} | {f1:.1f} ({low:.1f} … {high:.1f}) "
+    "| {n} |"
+)
 _NEEDED = ("prompt", "reply", "sufficient", "moral")
+COLUMNS = {name: name for name in (*_NEEDED, "chatbot")}
 _VOTES = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 _REMEDY = "write 0 or 1, or a vote a person like 1|0"
 _HELD_OUT = 5  # one prompt in so many is dev, and as many are test
@@ -91,8 +90,11 @@ def read_labelled(path: Path, columns: Mapping[str, str] | None = None) -> list[
     )
     rows = []
     for line, cells in table.good_rows(_NEEDED):
-        votes = {name: _votes(cells[name]) for name in ("sufficient", "moral")}
-        wrong = [name for name, found in votes.items() if not found]
+        votes = {
+            name: [_VOTES.get(vote.strip().lower()) for vote in cells[name].split("|")]
+            for name in ("sufficient", "moral")
+        }
+        wrong = [name for name, found in votes.items() if None in found]
         if wrong:
             table.note(line, f"has no vote under '{wrong[0]}'")
             continue
@@ -180,12 +182,6 @@ def _macro(gold: Bools, found: Bools, weights: Floats) -> Floats:
     return np.asarray(100.0 * np.mean(each, axis=0))
 
 
-def _votes(cell: str) -> list[bool]:
-    """Return the votes in a cell, or nothing where one is not a vote."""
-    found = [_VOTES.get(vote.strip().lower()) for vote in cell.split("|")]
-    return [] if None in found else [bool(vote) for vote in found]
-
-
 @dataclass(frozen=True, kw_only=True)
 class FilterRecipe(Recipe):
     """A recipe for filters."""
@@ -270,7 +266,7 @@ class FilterSource:
             "Shared out 60-20-20 by prompt; dev chose the epoch",
             "test part; macro precision, recall and F1 in percent, F1 with its 95 % interval",
             "They filter what is worth annotating; they judge nobody.",
-            table=_card_table(figures),
+            table="\n".join([*_CARD_HEAD, *map(_CARD_ROW.format_map, figures)]),
             facts={"metrics": figures},
         )
         return Summary({"dev": trained.history.best_evaluation}, card, statistics, figures)
@@ -290,13 +286,3 @@ def _table_4(trained: TrainedModel, rows: Sequence[LabelledExchange]) -> list[di
             measured = measure_filter(gold, [answers[at] for at in own], trained.recipe.seed)
             found.append({"task": task, "chatbot": chatbot or "all", **asdict(measured)})
     return found
-
-
-def _card_table(figures: Sequence[Mapping[str, Any]]) -> str:
-    lines = ["| task | chatbot | precision | recall | F1 | replies |", "|---" * 6 + "|"]
-    lines += [
-        f"| {row['task']} | {row['chatbot']} | {row['precision']:.1f} | {row['recall']:.1f} "
-        f"| {row['f1']:.1f} ({row['low']:.1f} … {row['high']:.1f}) | {row['n']} |"
-        for row in figures
-    ]
-    return "\n".join(lines)
