@@ -91,7 +91,7 @@ class Attributes:
             told = ~np.isnan(own)
             total = weights @ told
             means = weights @ np.where(told, own, 0.0) / np.maximum(total, 1e-12)
-            values = np.where(total > 0, means, None).tolist()
+            values = [float(m) if held else None for m, held in zip(means, total, strict=True)]
             scales: dict[str, Any] = dict(zip(SCALES, values, strict=False))
             shares = means[len(SCALES) :].tolist()
             found.append(RuleAttributes(**scales, foundations=_named(shares)))
