@@ -90,12 +90,20 @@ def agreement(path: Path, options: AgreementOptions | None = None, **given: Any)
     if people is not None:
         judged = replace(judged, annotators=read_people(people))
     smallest = chosen.smallest_group or max(SMALLEST, judged.smallest_group or SMALLEST_GROUP)
-    told = _known(parse_levels(chosen.levels), judged)
+    told = parse_levels(chosen.levels)
+    there = {one.field for one in judged.judgments}
+    for name in told:
+        if name not in there:
+            listed = ", ".join(sorted(there)[:8])
+            raise InputError(f"there is no field '{name[:60]}'", f"the fields are {listed}")
     fields, left = by_field(judged.judgments, {**judged.levels, **told})
     spreads = [row for ratings in fields for row in item_spreads(ratings)]
     split = most_split(spreads, _SHOWN)
     measured = [field_agreement(ratings, seed=seed) for ratings in fields]
     groups = _groups(judged, fields, smallest, seed)
+    unnamed = []
+    if groups["leanings"] and all(row.leaning == OTHERS for row in groups["leanings"]):
+        unnamed = [f"no leaning is named: none has {smallest} people or more, with as many others"]
     return RunRecord(
         "agreement",
         seed=seed,
@@ -114,7 +122,7 @@ def agreement(path: Path, options: AgreementOptions | None = None, **given: Any)
             "texts": {row.item: judged.texts.get(row.item, "") for row in split},
             **groups,
         },
-        warnings=[_OPINIONS, *_warnings(judged, left, measured), *_unnamed(groups, smallest)],
+        warnings=[_OPINIONS, *_warnings(judged, left, measured), *unnamed],
     )
 
 
@@ -173,16 +181,6 @@ def _judged(service: "AnnotationService", lead: "Person") -> Judged:
     return replace(found, smallest_group=service.project.policies.smallest_group)
 
 
-def _known(levels: Mapping[str, str], judged: Judged) -> dict[str, str]:
-    """Return the levels told; a field that is not there is refused."""
-    there = {one.field for one in judged.judgments}
-    for name in levels:
-        if name not in there:
-            listed = ", ".join(sorted(there)[:8])
-            raise InputError(f"there is no field '{name[:60]}'", f"the fields are {listed}")
-    return dict(levels)
-
-
 def _groups(
     judged: Judged, fields: Sequence[FieldRatings], smallest: int, seed: int
 ) -> dict[str, Any]:
@@ -212,12 +210,6 @@ def _groups(
         "items_compared": len(apart),
         "item_leanings": {field: found for field, found in by_item.items() if found},
     }
-
-
-def _unnamed(groups: Mapping[str, Any], smallest: int) -> list[str]:
-    if groups["leanings"] and all(row.leaning == OTHERS for row in groups["leanings"]):
-        return [f"no leaning is named: none has {smallest} people or more, with as many others"]
-    return []
 
 
 def _warnings(judged: Judged, left: Sequence[str], measured: Sequence[FieldAgreement]) -> list[str]:

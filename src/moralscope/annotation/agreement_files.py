@@ -63,7 +63,10 @@ def read_judged(path: Path) -> Judged:
             staged += 1
             continue
         judgments += (Judgment(item, person, name, value) for name, value in _fields(row))
-        texts.setdefault(item, _text(_texts(row)))
+        inner = row.get("texts")
+        if not isinstance(inner, Mapping):
+            inner = {name: value for name, value in row.items() if str(name).startswith(_TEXT)}
+        texts.setdefault(item, _text(inner))
         if "leaning" in row:
             leanings[person] = _leaning(row["leaning"])
     if not judgments:
@@ -148,13 +151,6 @@ def _fields(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         for name, value in row.items():
             if name not in _ABOUT and not str(name).startswith(_TEXT):
                 yield str(name), value
-
-
-def _texts(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    inner = row.get("texts")
-    if isinstance(inner, Mapping):
-        return inner
-    return {name: value for name, value in row.items() if str(name).startswith(_TEXT)}
 
 
 def _text(texts: Mapping[str, Any]) -> str:

@@ -169,12 +169,6 @@ def _plain_words(seen: _Seen) -> str | None:
     return f"{named} already says what is good or bad; please describe what happens instead."
 
 
-def _one_sentence(seen: _Seen) -> str | None:
-    if not _SENTENCE_END.search(seen.text.strip()):
-        return None
-    return "One sentence is best here."
-
-
 def _known_names(seen: _Seen) -> str | None:
     """Point at names that come from nowhere: `argument` lists the fields that may introduce one."""
     before = {word for name in seen.argument for word in words(seen.other(name))}
@@ -198,7 +192,12 @@ CHECKS: Mapping[str, tuple[bool, Callable[[_Seen], str | None]]] = {
     "repeated_pair": (True, _bigrams),
     "spelling": (False, _spelling),
     "plain_words": (True, _plain_words),
-    "one_sentence": (False, _one_sentence),
+    "one_sentence": (
+        False,
+        lambda seen: (
+            "One sentence is best here." if _SENTENCE_END.search(seen.text.strip()) else ""
+        ),
+    ),
     "known_names": (False, _known_names),
     "same_actor": (False, _same_actor),
 }
@@ -217,12 +216,6 @@ def charged_words() -> frozenset[str]:
     return frozenset(word for kind in ("bad", "good") for word in found[kind].split())
 
 
-@cache
-def _not_names() -> frozenset[str]:
-    """Return words that have a capital letter and name nobody."""
-    return frozenset(shipped_data("not_names.yaml")["words"].split())
-
-
 def _names(text: str, *, first: bool = False) -> list[str]:
     """Return words that look like names: capital letters, not where a sentence begins.
 
@@ -230,12 +223,13 @@ def _names(text: str, *, first: bool = False) -> list[str]:
     """
     found = []
     begins = True
+    nobody = set(shipped_data("not_names.yaml")["words"].split())
     for match in re.finditer(r"[^\W\d_]+|[.!?]", text):
         word = match.group()
         if word in ".!?":
             begins = True
             continue
-        looks = word[0].isupper() and word not in _not_names() and len(word) > 1
+        looks = word[0].isupper() and word not in nobody and len(word) > 1
         if looks and (not begins or first):
             found.append(word)
         begins = False
@@ -260,15 +254,13 @@ def misspelt(text: str, known: Collection[str] = ()) -> list[tuple[str, str]]:
         small = word.lower().removesuffix("'s")
         if word != word.lower() or small in known or not 2 < len(small) <= _LONGEST_WORD:
             continue
-        if small not in found and _unknown(small) and len(found) < _MOST_WORDS:
-            better = _dictionary().correction(small)
+        if small in found or len(found) >= _MOST_WORDS:
+            continue
+        dictionary = _dictionary()
+        if all(dictionary.unknown([spelt]) for spelt in (small, small.replace("'", ""))):
+            better = dictionary.correction(small)
             found[small] = better if better and better != small else ""
     return list(found.items())
-
-
-def _unknown(word: str) -> bool:
-    parts = word.replace("'", "")
-    return bool(_dictionary().unknown([word])) and bool(_dictionary().unknown([parts]))
 
 
 def _dictionary() -> "SpellChecker":

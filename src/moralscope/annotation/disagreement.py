@@ -237,17 +237,8 @@ def significant(splits: Sequence[GroupSplit]) -> list[GroupSplit]:
     return [row for row in splits if row.corrected < _SIGNIFICANT]
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """A column of people's answers: a scale's value, or whether a label was chosen."""
-
-    field: str
-    item: str
-    value: str
-
-
 def _compared(
-    asked: Sequence[_Question],
+    asked: Sequence[tuple[str, str, str]],
     names: tuple[str, str],
     sides: tuple[Floats, Floats],
     tested: GroupDifferences,
@@ -256,7 +247,7 @@ def _compared(
     means = [np.nansum(values, axis=0) / size for values, size in zip(sides, sizes, strict=True)]
     for place, question in enumerate(asked):
         yield GroupSplit(
-            question.field, question.item, question.value, *names,
+            *question, *names,
             float(means[0][place]), float(means[1][place]),
             int(sizes[0][place]), int(sizes[1][place]),
             float(tested.difference[place]), float(tested.p[place]), float(tested.corrected[place]),
@@ -275,8 +266,11 @@ def _shown(
 
 def _questions(
     ratings: FieldRatings, people: Sequence[str], items: Sequence[str]
-) -> tuple[list[_Question], Floats]:
-    """Return the questions about these items and people's answers (people x questions)."""
+) -> tuple[list[tuple[str, str, str]], Floats]:
+    """Return the questions about these items and people's answers (people x questions).
+
+    A question is field, item and value: a scale's, or a label that may have been chosen.
+    """
     table, width = ratings.table, len(items)
     places = {who: place for place, who in enumerate(people)}
     rows = np.array([places.get(who, -1) for who in ratings.people], dtype=np.int64)[table.rater]
@@ -288,22 +282,18 @@ def _questions(
     code, cells = table.code[mine], rows[mine] * width + columns[mine]
     size = len(people) * width
     counts = np.bincount(cells, minlength=size)
-    questions: list[_Question] = []
+    questions: list[tuple[str, str, str]] = []
     tables = [np.empty((len(people), 0))]
-    for value, name in _values(ratings) if items else ():
+    codes: list[int | None] = [*range(len(table.values))]
+    if ratings.level != "nominal":
+        codes = [None]
+    elif len(codes) == 2:
+        codes = codes[1:]  # of two labels one says it all
+    for value in codes if items else ():
+        name = "" if value is None else ratings.label(value)
         answers = table.numbers[code] if value is None else (code == value).astype(float)
         sums = np.bincount(cells, answers, minlength=size)
         means = np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0)
         tables.append(means.reshape(len(people), width))
-        questions += [_Question(ratings.field, item, name) for item in items]
+        questions += [(ratings.field, item, name) for item in items]
     return questions, np.column_stack(tables)
-
-
-def _values(ratings: FieldRatings) -> Iterator[tuple[int | None, str]]:
-    """Yield the labels to compare, or None for numbers; of two labels one says it all."""
-    if ratings.level != "nominal":
-        yield None, ""
-        return
-    codes = range(len(ratings.table.values))
-    for code in codes if len(codes) != 2 else codes[1:]:
-        yield code, ratings.label(code)

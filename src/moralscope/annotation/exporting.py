@@ -48,7 +48,12 @@ def export_bytes(shape: str, project: Project, rows: Sequence[AnswerRow]) -> Ite
         return _csv_bytes(flat_rows(rows), escape_cell)
     if shape in ("mic", "human"):
         return _csv_bytes(mic_rows(rows) if shape == "mic" else human_rows(rows), str)
-    return iter([_parquet_bytes(flat_rows(rows))])
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    stream = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(flat_rows(rows)), stream)
+    return iter([stream.getvalue()])
 
 
 def people_bytes(facts: Iterable[PersonFacts]) -> Iterator[bytes]:
@@ -132,20 +137,13 @@ def story_rows(project: Project, rows: Sequence[AnswerRow]) -> Iterator[dict[str
     sentences = [field.name for field in load_form(project.task).fields if field.type != "confirm"]
     wanted = project.policies.validators_per_item
     for row in rows:
-        if row.form == project.task and _accepted(row, checks, wanted):
+        if row.form != project.task:
+            continue
+        found = checks.get(f"{row.submission}-r{row.revision}", [])
+        good = sum(all(check.answer.values()) for check in found)
+        # A text that too few have checked is not accepted yet; without validators every text is.
+        if not wanted or (len(found) >= wanted and 2 * good > len(found)):
             yield {"ID": row.submission, **{name: row.answer[name] for name in sentences}}
-
-
-def _accepted(written: AnswerRow, checks: Mapping[str, Sequence[AnswerRow]], wanted: int) -> bool:
-    """Say whether most of the people who had to check a text found nothing wrong with it.
-
-    A text that too few have checked is not accepted yet; without validators every text is.
-    """
-    if not wanted:
-        return True
-    found = checks.get(f"{written.submission}-r{written.revision}", ())
-    good = sum(all(row.answer.values()) for row in found)
-    return len(found) >= wanted and 2 * good > len(found)
 
 
 def sheet_rows(rows: Iterable[AnswerRow]) -> dict[str, list[dict[str, Any]]]:
@@ -194,12 +192,3 @@ def _csv_bytes(rows: Sequence[Mapping[str, Any]], escape: Callable[[str], str]) 
     yield csv_bytes([rows[0] if rows else ()])
     for row in rows:
         yield csv_bytes([[escape(one) if isinstance(one, str) else one for one in row.values()]])
-
-
-def _parquet_bytes(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    stream = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), stream)
-    return stream.getvalue()

@@ -54,12 +54,18 @@ def read_items(
     [Item(id='A', texts={'action': 'wave to a friend'}, form='', stage='main', author='')]
     """
     file = _file(path)
-    is_sheet = _is_sheet(file)
+    if not is_table(file):
+        raise InputError(f"{file} is no file of items", f"give {', '.join(SUFFIXES)}")
+    is_sheet = _of_sheet(
+        next((row for _, row in Table(file).rows() if isinstance(row, Mapping)), {})
+    )
     if task == RATINGS:
         task = _rated(file, is_sheet)
     form = load_form(task)
-    _check_columns(form, columns)
     names = {name: name for name in ("id", *_KEPT, *(shown.name for shown in form.shows))}
+    for name in columns or {}:
+        if name not in names:
+            raise InputError(f"--columns has '{name[:60]}'", did_you_mean(name, list(names)))
     names.update(columns or {})
     found: dict[str, Item] = {}
     lines: dict[str, int] = {}
@@ -128,15 +134,6 @@ def _file(path: Path) -> Path:
     return next((one for one in files if one.suffix.lower() == ".jsonl"), files[0])
 
 
-def _is_sheet(file: Path) -> bool:
-    if not is_table(file):
-        raise InputError(f"{file} is no file of items", f"give {', '.join(SUFFIXES)}")
-    for _, row in Table(file).rows():
-        if isinstance(row, Mapping):
-            return _of_sheet(row)
-    return False
-
-
 def _rated(file: Path, is_sheet: bool) -> str:
     """Tell by a sheet what kind of text it has people judge."""
     known = [name for name in task_names() if name.startswith(RATINGS)]
@@ -171,7 +168,8 @@ def _item(cells: Mapping[str, Any], form: TaskForm, names: Mapping[str, str]) ->
         value = cells.get(names[extra])
         if isinstance(value, str) and value.strip() and storable(value):
             texts[extra] = value.strip()[:200]
-    return Item(name or _content_id(texts), texts)
+    parts = "\0".join(f"{name}\0{text}" for name, text in sorted(texts.items()))
+    return Item(name or sha256(parts.encode()).hexdigest()[:16], texts)
 
 
 def _laid_out(row: Mapping[str, Any], restore: Callable[[str], str]) -> Mapping[str, Any]:
@@ -189,18 +187,6 @@ def _laid_out(row: Mapping[str, Any], restore: Callable[[str], str]) -> Mapping[
 
 def _of_sheet(row: Mapping[str, Any]) -> bool:
     return {"pack", "rater", "item", "text"} <= set(row)
-
-
-def _content_id(texts: Mapping[str, str]) -> str:
-    parts = "\0".join(f"{name}\0{text}" for name, text in sorted(texts.items()))
-    return sha256(parts.encode()).hexdigest()[:16]
-
-
-def _check_columns(form: TaskForm, columns: Mapping[str, str] | None) -> None:
-    known = ["id", *_KEPT, *(shown.name for shown in form.shows)]
-    for name in columns or {}:
-        if name not in known:
-            raise InputError(f"--columns has '{name[:60]}'", did_you_mean(name, known))
 
 
 def _refuse(file: Path, problems: list[LineProblem], found: int) -> None:

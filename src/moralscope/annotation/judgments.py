@@ -99,7 +99,10 @@ def by_field(
         if level == TEXT:
             left.append(name)
         elif level == SEVERAL:
-            found += _several(name, given)
+            placed, chosen = _placed(given, _each(given, lambda one: _options(one.value)))
+            for option in sorted(set().union(*chosen)):
+                values = [YES if option in several else NO for several in chosen]
+                found.append(placed.ratings(f"{name}: {option}", "nominal", values))
         else:
             placed, values = _placed(given, _each(given, partial(_rating, level=level)))
             found.append(placed.ratings(name, level, values))
@@ -136,17 +139,6 @@ def guess_level(values: Sequence[Any]) -> str:
     if len(options) > _MAX_LABELS or max(map(len, options)) > _LONG:
         return TEXT
     return SEVERAL if any(SEPARATOR in text for text in texts) else "nominal"
-
-
-def _several(name: str, given: Sequence[Judgment]) -> list[FieldRatings]:
-    placed, chosen = _placed(given, _each(given, lambda one: _options(one.value)))
-    options = sorted({option for found in chosen for option in found})
-    return [
-        placed.ratings(
-            f"{name}: {option}", "nominal", [YES if option in found else NO for found in chosen]
-        )
-        for option in options
-    ]
 
 
 def _each(given: Sequence[Judgment], read: Callable[[Judgment], Any]) -> list[Any]:
@@ -192,12 +184,7 @@ def _placed(everything: Sequence[Judgment], values: list[Any]) -> tuple[_Places,
     people = {who: place for place, who in enumerate(dict.fromkeys(one.person for one in given))}
     unit = np.fromiter((items[one.item] for one in given), np.int64, len(given))
     rater = np.fromiter((people[one.person] for one in given), np.int64, len(given))
-    _refuse_twice(given, unit * len(people) + rater)
-    answered = [value for value in values if value is not None]
-    return _Places(tuple(items), tuple(people), unit, rater), answered
-
-
-def _refuse_twice(given: Sequence[Judgment], cells: Ints) -> None:
+    cells = unit * len(people) + rater
     _, first, counts = np.unique(cells, return_index=True, return_counts=True)
     if (counts > 1).any():
         one = given[int(first[np.argmax(counts > 1)])]
@@ -205,6 +192,8 @@ def _refuse_twice(given: Sequence[Judgment], cells: Ints) -> None:
             f"{one.person[:40]} answers '{one.field[:40]}' of item {one.item[:40]} twice",
             "keep one answer of a person to an item",
         )
+    answered = [value for value in values if value is not None]
+    return _Places(tuple(items), tuple(people), unit, rater), answered
 
 
 def _rating(one: Judgment, level: str) -> Rating:

@@ -242,7 +242,12 @@ def init_project(
     """
     chosen = chosen_options(InitOptions, options, given)
     one_of(task, sorted({*task_names(), RATINGS}), "task")
-    _check_database(chosen.database)
+    url = chosen.database
+    if "@" in url and ":" in url.rpartition("@")[0].partition("://")[2]:
+        raise InputError(  # the file is read, copied and committed by many
+            "the database's URL holds a password, which project.yaml would show",
+            "put the URL into a variable and give --database env:NAME",
+        )
     if (folder / PROJECT_FILE).exists():
         raise InputError(f"{folder} holds a project already", "choose another folder")
     task, found = read_items(items, task, parse_columns(chosen.columns), restore_cell)
@@ -308,12 +313,8 @@ def export_project(folder: Path, options: ExportOptions | None = None, **given: 
             path = service.export_to(service.owner, name, shape, stage)
         is_people = shape == "people"
         rows = service.facts(service.owner) if is_people else service.answers(service.owner, stage)
-    config = {
-        "folder": str(folder),
-        "shape": shape,
-        "stage": stage,
-        "options": plain_options(chosen),
-    }
+    config: dict[str, Any] = {"folder": str(folder), "shape": shape, "stage": stage}
+    config["options"] = plain_options(chosen)
     return _record("annotate export", config, {"file": str(path), "answers": len(rows)})
 
 
@@ -337,15 +338,6 @@ def _make(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be made ({error.strerror})", "choose another") from error
-
-
-def _check_database(url: str) -> None:
-    """Refuse a password: `project.yaml` is read, copied and committed by many."""
-    if "@" in url and ":" in url.rpartition("@")[0].partition("://")[2]:
-        raise InputError(
-            "the database's URL holds a password, which project.yaml would show",
-            "put the URL into a variable and give --database env:NAME",
-        )
 
 
 def _url(project: Project) -> str:
@@ -374,11 +366,5 @@ def _record(
     job: str, config: Mapping[str, Any], figures: Mapping[str, Any], results: Sequence[Any] = ()
 ) -> RunRecord:
     return RunRecord(
-        job,
-        seed=0,
-        config=config,
-        models=[],
-        results=list(results),
-        statistics=figures,
-        warnings=[],
+        job, seed=0, config=config, models=[], results=results, statistics=figures, warnings=[]
     )

@@ -245,7 +245,20 @@ class WorkService(ServiceBase):
         form = load_form(row["item_form"])
         quota = self.project.policies.validators_per_item
         if form.validation and row["stage"] == "main" and quota:
-            _checked_by_others(connection, row, form.validation, number, values, quota)
+            # Others see the answer as an item; those of earlier revisions get no more people.
+            earlier = [f"{row['id']}-r{n}" for n in range(1, number)]
+            older = sa.update(ITEMS).where(ITEMS.c.id.in_(earlier))
+            connection.execute(older.values(quota=ITEMS.c.held))
+            item = {
+                "id": f"{row['id']}-r{number}",
+                "form": form.validation,
+                "stage": "main",
+                "texts": {name: text for name, text in values.items() if isinstance(text, str)},
+                "quota": quota,
+                "held": 0,
+                "author": row["person"],
+            }
+            connection.execute(sa.insert(ITEMS), item)
 
     def _settle_staging(self, connection: sa.Connection, row: Row) -> None:
         """Put a person in review when she has done all staging items."""
@@ -368,27 +381,3 @@ def _take(connection: sa.Connection, position: int) -> bool:
     """Count one more holder of an item, unless its quota is reached."""
     change = sa.update(ITEMS).where(ITEMS.c.position == position, ITEMS.c.held < ITEMS.c.quota)
     return connection.execute(change.values(held=ITEMS.c.held + 1)).rowcount == 1
-
-
-def _checked_by_others(
-    connection: sa.Connection,
-    row: Row,
-    form: str,
-    revision: int,
-    answer: Answer,
-    quota: int,
-) -> None:
-    """Add an item that shows an answer to others; those of earlier revisions get no more people."""
-    prefix = f"{row['id']}-r"
-    earlier = sa.update(ITEMS).where(ITEMS.c.id.in_([f"{prefix}{n}" for n in range(1, revision)]))
-    connection.execute(earlier.values(quota=ITEMS.c.held))
-    item = {
-        "id": f"{prefix}{revision}",
-        "form": form,
-        "stage": "main",
-        "texts": {name: str(value) for name, value in answer.items() if isinstance(value, str)},
-        "quota": quota,
-        "held": 0,
-        "author": row["person"],
-    }
-    connection.execute(sa.insert(ITEMS), item)

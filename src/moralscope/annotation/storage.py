@@ -287,7 +287,12 @@ def _tls(url: sa.URL) -> ssl.SSLContext | None:
 
 
 def _sqlite(path: Path) -> sa.Engine:
-    _make_private(path)
+    try:  # readable by its owner only: it holds people's names
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be opened ({error.strerror})", "give the folder of a project"
+        ) from error
     engine = sa.create_engine(
         sa.URL.create("sqlite", database=str(path)),
         connect_args={"timeout": _BUSY_SECONDS, "check_same_thread": False},
@@ -311,16 +316,6 @@ def _sqlite(path: Path) -> sa.Engine:
         connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
     return engine
-
-
-def _make_private(path: Path) -> None:
-    """Make the file readable by its owner only: it holds people's names."""
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    except OSError as error:
-        raise InputError(
-            f"{path} cannot be opened ({error.strerror})", "give the folder of a project"
-        ) from error
 
 
 def _first_line(error: Exception) -> str:
