@@ -9,6 +9,7 @@ import typer
 from moralscope.annotation.options import AgreementOptions
 from moralscope.cli.declare import takes
 from moralscope.cli.options import Json, Out, Report
+from moralscope.cli.output import clean, emit, out, plain_table, print_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,15 +42,12 @@ def agreement(
     Example: moralscope agreement answers.csv --levels severity=ordinal --report agreement.html
     """
     from moralscope.annotation.agreement import agreement
-    from moralscope.cli.output import emit
 
     emit(agreement(source, options), json=json, path=out, show=show, report=report)
 
 
 def show(record: "RunRecord") -> None:
     """Print the coefficients, the items most disagreed on, and the leanings."""
-    from moralscope.cli.output import print_warnings
-
     found = record.statistics
     _show_fields(found["fields"])
     _show_icc(found["fields"])
@@ -59,8 +57,6 @@ def show(record: "RunRecord") -> None:
 
 
 def _show_fields(rows: "Sequence[Any]") -> None:
-    from moralscope.cli.output import clean, out, plain_table
-
     table = plain_table(
         "field", "level", "items", "people", "alpha", "95 % interval", "kappa", "agree"
     )
@@ -80,8 +76,6 @@ def _show_fields(rows: "Sequence[Any]") -> None:
 
 
 def _show_icc(rows: "Sequence[Any]") -> None:
-    from moralscope.cli.output import clean, out, plain_table
-
     table = plain_table("intraclass", "form", "value", "95 % interval", "F", "p")
     for row in rows:
         for form in row.icc:
@@ -93,8 +87,6 @@ def _show_icc(rows: "Sequence[Any]") -> None:
 
 
 def _show_split(rows: "Sequence[Any]", texts: "Mapping[str, str]") -> None:
-    from moralscope.cli.output import clean, out, plain_table
-
     if not rows:
         return
     table = plain_table("most split", "field", "apart", "answers", "text")
@@ -106,8 +98,6 @@ def _show_split(rows: "Sequence[Any]", texts: "Mapping[str, str]") -> None:
 
 
 def _show_leanings(found: "Mapping[str, Any]") -> None:
-    from moralscope.cli.output import clean, out, plain_table
-
     if not found["leanings"]:
         return
     table = plain_table("leaning", "people", "share", "annotations", "share ")
@@ -135,8 +125,6 @@ def _show_leanings(found: "Mapping[str, Any]") -> None:
 
 
 def _show_weights(rows: "Sequence[Any]") -> None:
-    from moralscope.cli.output import clean, out, plain_table
-
     names = list(dict.fromkeys(row.foundation for row in rows))
     table = plain_table("mean weight, 1 to 5", *(name[:20] for name in names))
     for leaning in dict.fromkeys(row.leaning for row in rows):

@@ -8,6 +8,7 @@ import typer
 from moralscope.annotation.options import ExportOptions, ImportOptions, InitOptions
 from moralscope.cli.declare import takes
 from moralscope.cli.options import Json, Out
+from moralscope.cli.output import clean, emit, note, out, plain_table
 from moralscope.server.options import ANNOTATE_PORT, LOOPBACK, AnnotateServeOptions
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ def init(
     Example: moralscope annotate init rules --task rule-of-thumb --items exchanges.csv
     """
     from moralscope.annotation.projects import init_project
-    from moralscope.cli.output import emit, note
 
     record, lead = init_project(folder, task, items, options)
     emit(record, json=json, path=out, show=_show_init)
@@ -65,7 +65,6 @@ def serve(folder: Folder, options: AnnotateServeOptions) -> None:
 
     Example: moralscope annotate serve rules
     """
-    from moralscope.cli.output import note
     from moralscope.server.running import Place, check_installed
 
     check_installed()
@@ -96,7 +95,6 @@ def add(
     Example: moralscope annotate import rules --items more.jsonl
     """
     from moralscope.annotation.projects import add_items
-    from moralscope.cli.output import emit
 
     emit(add_items(folder, items, options), json=json, path=out, show=_show_import)
 
@@ -109,7 +107,6 @@ def export(folder: Folder, options: ExportOptions, json: Json = False, out: Out 
     Example: moralscope annotate export rules --shape mic
     """
     from moralscope.annotation.projects import export_project
-    from moralscope.cli.output import emit
 
     emit(export_project(folder, options), json=json, path=out, show=_show_export)
 
@@ -121,14 +118,11 @@ def status(folder: Folder, json: Json = False, out: Out = None) -> None:
     Example: moralscope annotate status rules
     """
     from moralscope.annotation.projects import project_status
-    from moralscope.cli.output import emit
 
     emit(project_status(folder), json=json, path=out, show=_show_status)
 
 
 def _show_init(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out
-
     found = record.statistics
     staged = found["staging_items"]
     more = f" and {staged:,} for the staging round" if staged else ""
@@ -138,21 +132,15 @@ def _show_init(record: "RunRecord") -> None:
 
 
 def _show_import(record: "RunRecord") -> None:
-    from moralscope.cli.output import out
-
     out.print(f"{_count(record.statistics['added'], 'item')} added")
 
 
 def _show_export(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out
-
     found = record.statistics
     out.print(clean(f"{found['file']}: {_count(found['answers'], 'answer')}"), soft_wrap=True)
 
 
 def _show_status(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out, plain_table
-
     found = record.statistics
     state = " (paused)" if found["paused"] else ""
     out.print(clean(f"{record.config['name']}: {record.config['task']}{state}"), style="bold")

@@ -6,6 +6,17 @@ from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
 from moralscope.cli.options import Json, Report
+from moralscope.cli.output import (
+    BAD,
+    GOOD,
+    clean,
+    counting,
+    emit,
+    fetching,
+    out,
+    plain_table,
+    print_warnings,
+)
 from moralscope.rules.options import AuditInput, AuditOptions
 
 if TYPE_CHECKING:
@@ -37,7 +48,6 @@ def audit(
 
     Example: moralscope audit replies.jsonl --gate "flagged<=0.02" --report audit.html
     """
-    from moralscope.cli.output import counting, emit, fetching
     from moralscope.rules import audit as job
 
     job.check_options(options, paired=source.against is not None)
@@ -74,8 +84,6 @@ def _exchanges(source: AuditInput) -> "tuple[Exchanges, Exchanges | None]":
 
 def show_audit(record: "RunRecord") -> None:
     """Draw one reply in full, several as figures."""
-    from moralscope.cli.output import out, print_warnings
-
     if len(record.results) == 1:
         _show_one(record.results[0])
     else:
@@ -90,7 +98,6 @@ def show_audit(record: "RunRecord") -> None:
 
 
 def _show_one(row: Any) -> None:
-    from moralscope.cli.output import BAD, GOOD, clean, out, plain_table
     from moralscope.rules.records import SCALES
 
     table = plain_table("reply", "rule ", "P", *SCALES, "foundations", "evidence")
@@ -118,8 +125,6 @@ def _show_one(row: Any) -> None:
 
 
 def _show_many(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out, plain_table
-
     found = record.statistics
     rate, none = found["flagged"], found["abstained"]
     out.print(
@@ -147,8 +152,6 @@ def _show_many(record: "RunRecord") -> None:
 
 
 def _paired(found: Any) -> "Table":
-    from moralscope.cli.output import plain_table
-
     table = plain_table("against", "here", "there", "change", "p")
     share, score = found["flagged_change"], found["score_change"]
     table.add_row(

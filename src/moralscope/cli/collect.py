@@ -8,6 +8,16 @@ from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
 from moralscope.cli.options import Json, Report
+from moralscope.cli.output import (
+    clean,
+    counting,
+    emit,
+    fetching,
+    note,
+    out,
+    plain_table,
+    print_warnings,
+)
 from moralscope.core.errors import InputError
 from moralscope.rules.options import CollectInput, CollectOptions
 
@@ -38,7 +48,6 @@ def collect(
 
     Example: moralscope collect prompts.txt --bot smollm2 --to exchanges.jsonl
     """
-    from moralscope.cli.output import counting, emit, fetching, note
     from moralscope.rules.audit_files import parse_columns
     from moralscope.rules.collect import collect as job
     from moralscope.rules.collect.files import read_prompts
@@ -68,8 +77,6 @@ def collect(
 
 def show_collect(record: "RunRecord") -> None:
     """Print the counts of every step, the first exchanges that were kept, and the notes."""
-    from moralscope.cli.output import clean, out, plain_table, print_warnings
-
     found, bots = record.statistics, list(record.statistics["forms"])
     table = plain_table("prompts", "count")
     for name, count in found["prompts"].items():
@@ -98,8 +105,6 @@ def show_collect(record: "RunRecord") -> None:
 
 def show_collected(record: "RunRecord") -> None:
     """Print how many replies passed each step."""
-    from moralscope.cli.output import out, plain_table, print_warnings
-
     table = plain_table("step", "replies")
     for step in record.statistics["steps"]:
         table.add_row(step["step"], f"{step['all']:,}")

@@ -10,6 +10,15 @@ from moralscope.axes.options import CompareOptions, CompareRunsOptions
 from moralscope.cli.declare import takes
 from moralscope.cli.inputs import read_given
 from moralscope.cli.options import ActionFile, Actions, OutputOptions
+from moralscope.cli.output import (
+    clean,
+    counting,
+    emit_to,
+    fetching,
+    out,
+    plain_table,
+    print_warnings,
+)
 from moralscope.core.errors import InputError
 from moralscope.core.options import Options, option_fields
 
@@ -60,7 +69,6 @@ def compare(
     from moralscope.axes.build import LocalModels, build_axis
     from moralscope.axes.compare import FIGURES, compare
     from moralscope.axes.compare_runs import compare_runs
-    from moralscope.cli.output import counting, emit_to, fetching
     from moralscope.stats.gates import parse_gate
 
     if runs is not None:
@@ -102,8 +110,6 @@ def _require(record: "RunRecord") -> None:
 
 
 def _show(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out, print_warnings
-
     config, found = record.config, record.statistics
     out.print(
         clean(f"{', '.join(config['encoders'])}: {config['actions']:,} actions, {config['axis']}"),
@@ -118,8 +124,6 @@ def _show(record: "RunRecord") -> None:
 
 
 def _pairs(pairs: Any) -> "Table":
-    from moralscope.cli.output import plain_table
-
     table = plain_table("agreement", *(_heading(" → ".join(pair.pair)) for pair in pairs))
     rows: dict[str, Callable[[Any], str]] = {
         "Pearson's r": lambda pair: _coefficient(pair.pearson),
@@ -139,8 +143,6 @@ def _heading(text: str) -> str:
     """Keep names of folders from being read as markup, which headings are."""
     from rich.markup import escape
 
-    from moralscope.cli.output import clean
-
     return escape(str(clean(text)))
 
 
@@ -149,8 +151,6 @@ def _coefficient(found: Any) -> str:
 
 
 def _disagreements(record: "RunRecord", pair: tuple[str, str]) -> "Table":
-    from moralscope.cli.output import clean, plain_table
-
     place = [summary.pair for summary in record.statistics["pairs"]].index(pair)
     rows = sorted(record.results, key=lambda row: -abs(row.differences[place].difference))
     more = f", {_SHOWN} of {len(rows):,}" if len(rows) > _SHOWN else ""
@@ -180,8 +180,6 @@ def _p(value: float) -> str:
 
 
 def _print_gate(gate: Any) -> None:
-    from moralscope.cli.output import clean, out
-
     if gate is not None:
         told = ", ".join(f"{check.name} is {check.value:.4g}" for check in gate.checks)
         verdict = "met" if gate.met else "not met"
@@ -190,8 +188,6 @@ def _print_gate(gate: Any) -> None:
 
 def _show_runs(record: "RunRecord") -> None:
     """Print what changed, the largest changes, and whether the gate was met."""
-    from moralscope.cli.output import clean, out, print_warnings
-
     config, found = record.config, record.statistics
     what = f"{config['job']}, {config['axis']}" if "axis" in config else config["job"]
     out.print(
@@ -208,8 +204,6 @@ def _show_runs(record: "RunRecord") -> None:
 
 
 def _run_figures(found: Any) -> "Table":
-    from moralscope.cli.output import plain_table
-
     table = plain_table("change", "")
     change, mean = found["change"], found["mean"]
     table.add_row("mean before, after", f"{mean['before']:+.4f}, {mean['after']:+.4f}")
@@ -251,8 +245,6 @@ def _share(found: Any) -> str:
 
 
 def _run_items(title: str, rows: Sequence[Any]) -> "Table":
-    from moralscope.cli.output import clean, plain_table
-
     table = plain_table("item", "before", "after", "change", title=title)
     for row in rows[:_SHOWN_ITEMS]:
         text = row.text if len(row.text) <= _CUT else f"{row.text[:_CUT]}…"

@@ -9,6 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from moralscope.batch.options import BatchOptions, BatchPlace
+from moralscope.cli.output import (
+    clean,
+    counting,
+    emit,
+    fetching,
+    note,
+    notes,
+    out,
+    plain_table,
+    print_warnings,
+)
 
 if TYPE_CHECKING:
     from moralscope.batch.job import BatchJob
@@ -72,7 +83,6 @@ def run_over_corpus(
 ) -> "RunRecord":
     """Run a job over a corpus, or estimate it; print and draw its record."""
     from moralscope.batch.job import open_job, run_job
-    from moralscope.cli.output import counting, emit, fetching, note
 
     with fetching() as progress:
         opened = open_job(job, place, options, progress)
@@ -95,8 +105,6 @@ def run_over_corpus(
 def _rows_bar() -> Iterator[Callable[[Any], None]]:
     """Show rows, rate and time left on stderr, when it is a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    from moralscope.cli.output import notes
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(
@@ -126,8 +134,6 @@ def _duration(seconds: float) -> str:
 
 def _show_estimate(record: "RunRecord") -> None:
     """Print what a run would take."""
-    from moralscope.cli.output import out, plain_table, print_warnings
-
     found = record.statistics["estimate"]
     about = "" if found.exact else "about "
     table = plain_table("estimate", " ")
@@ -158,8 +164,6 @@ def _size(count: float) -> str:
 
 
 def _show(record: "RunRecord", show: Callable[["RunRecord"], None]) -> None:
-    from moralscope.cli.output import clean, out, plain_table
-
     found = record.statistics["corpus"]
     resumed = f", {found.resumed_parts:,} of them there before" if found.resumed_parts else ""
     out.print(

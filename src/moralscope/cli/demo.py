@@ -6,6 +6,15 @@ from typing import TYPE_CHECKING
 from moralscope.axes.options import RankOptions
 from moralscope.cli.declare import takes
 from moralscope.cli.options import OutputOptions
+from moralscope.cli.output import (
+    counting,
+    emit_to,
+    fetching,
+    note,
+    out,
+    print_warnings,
+    score_table,
+)
 
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
@@ -38,7 +47,6 @@ def demo(options: RankOptions, output: OutputOptions) -> None:
     is moralscope-demo.html in the current folder, or what --report names.
     """
     from moralscope.axes.score import demo
-    from moralscope.cli.output import counting, emit_to, fetching
     from moralscope.models.encoders import load_encoder
 
     with fetching() as progress:
@@ -52,7 +60,6 @@ def demo(options: RankOptions, output: OutputOptions) -> None:
 
 def _write_report(record: "RunRecord") -> None:
     """Write the report nobody asked for: where that cannot be, say so and go on."""
-    from moralscope.cli.output import note
     from moralscope.core.errors import MoralscopeError
     from moralscope.reports import write_report
 
@@ -66,8 +73,6 @@ def _write_report(record: "RunRecord") -> None:
 
 def _show(record: "RunRecord") -> None:
     from rich.text import Text
-
-    from moralscope.cli.output import out, print_warnings, score_table
 
     out.print(
         f"Twenty actions, asked about in ten ways, as {record.config['encoder']} answers them",

@@ -7,6 +7,7 @@ import typer
 
 from moralscope.cli.declare import takes
 from moralscope.cli.options import ReportOutput
+from moralscope.cli.output import clean, emit_to, fetching, out, plain_table, print_warnings
 from moralscope.core.errors import InputError
 from moralscope.steer.options import EditOptions, TeachOptions
 
@@ -25,7 +26,6 @@ def edit(options: EditOptions, output: ReportOutput) -> None:
 
     Example: moralscope edit --encoder mpnet --remove gender --save mpnet-gender.safetensors
     """
-    from moralscope.cli.output import emit_to, fetching
     from moralscope.models.encoders import load_encoder
     from moralscope.steer.edit import check_edit, edit
 
@@ -75,7 +75,6 @@ def teach(
 
     Example: moralscope teach --correct "eat meat: fine" --save-axis mine.safetensors
     """
-    from moralscope.cli.output import emit_to, fetching
     from moralscope.io.actions import read_actions
     from moralscope.models.encoders import load_encoder
     from moralscope.steer.teach import parse_corrections, read_corrections, teach
@@ -94,8 +93,6 @@ def teach(
 
 
 def _show_edit(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out, plain_table, print_warnings
-
     config, found = record.config, record.statistics
     out.print(clean(f"{config['encoder']} without {config['remove']}"), style="bold")
     out.print(
@@ -136,8 +133,6 @@ def _show_edit(record: "RunRecord") -> None:
 
 def _print_changes(record: "RunRecord") -> None:
     """Print the words and actions that moved most, on each axis."""
-    from moralscope.cli.output import clean, out, plain_table
-
     for axis in dict.fromkeys(row.axis for row in record.results):
         rows = sorted(
             (row for row in record.results if row.axis == axis), key=lambda row: -abs(row.change)
@@ -151,8 +146,6 @@ def _print_changes(record: "RunRecord") -> None:
 
 
 def _show_teach(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out, plain_table, print_warnings
-
     found = record.statistics
     table = plain_table("correction", "wanted", "before", "after", "took")
     for lesson in found["lessons"]:

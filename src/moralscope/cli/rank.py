@@ -7,6 +7,7 @@ import typer
 from moralscope.axes.options import RankOptions
 from moralscope.cli.declare import takes
 from moralscope.cli.options import OutputOptions
+from moralscope.cli.output import clean, emit_to, fetching, out, print_warnings
 
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
@@ -24,7 +25,6 @@ def rank(
     Example: moralscope rank "What should I put in the toaster?" bread "old pizza" "my hamster"
     """
     from moralscope.axes.choice import rank
-    from moralscope.cli.output import emit_to, fetching
     from moralscope.models.encoders import load_encoder
 
     with fetching() as progress:
@@ -34,8 +34,6 @@ def rank(
 
 def _show(record: "RunRecord") -> None:
     from rich.table import Table
-
-    from moralscope.cli.output import clean, out, print_warnings
 
     table = Table(box=None, pad_edge=False)
     table.add_column("answer", overflow="fold", max_width=60)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from moralscope.cli.declare import takes
+from moralscope.cli.output import note
 from moralscope.core.options import Option, Options
 
 
@@ -31,7 +32,6 @@ def report(options: ReportOptions) -> None:
 
     Example: moralscope report run.json --out run.html --figure run.svg
     """
-    from moralscope.cli.output import note
     from moralscope.io.files import read_run
     from moralscope.reports import (
         check_figure_place,

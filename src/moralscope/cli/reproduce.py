@@ -7,6 +7,16 @@ import typer
 
 from moralscope.cli.declare import takes
 from moralscope.cli.options import OutputOptions
+from moralscope.cli.output import (
+    clean,
+    correlation_rows,
+    counting,
+    emit_to,
+    fetching,
+    out,
+    plain_table,
+    print_warnings,
+)
 from moralscope.papers.options import NONE, EncodersOptions, IntegrityOptions, StoriesOptions
 
 if TYPE_CHECKING:
@@ -36,7 +46,6 @@ def choice(options: EncodersOptions, output: OutputOptions) -> None:
     our own on googlenews-26k, beside the values printed in the papers; with MORALSCOPE_DATA also
     beside all published ones. The AFINN validation needs 'pip install afinn' or MORALSCOPE_DATA.
     """
-    from moralscope.cli.output import emit_to, fetching
     from moralscope.papers.choice import reproduce_choice
 
     with fetching() as progress:
@@ -53,7 +62,6 @@ def direction(options: EncodersOptions, output: OutputOptions) -> None:
     has the opposite sign. WEAT values are the printed ones, our own on googlenews-26k and, with
     MORALSCOPE_DATA, all published ones.
     """
-    from moralscope.cli.output import emit_to, fetching
     from moralscope.papers.direction import reproduce_direction
 
     with fetching() as progress:
@@ -68,7 +76,6 @@ def stories(options: StoriesOptions, output: OutputOptions) -> None:
 
     With mpnet on two cores all cells take about an hour; --max-stories 200 takes minutes.
     """
-    from moralscope.cli.output import counting, emit_to, fetching
     from moralscope.models.encoders import load_encoder
     from moralscope.papers.stories import reproduce_stories, text_tables
     from moralscope.stories.data_files import load_stories
@@ -96,7 +103,6 @@ def integrity(options: IntegrityOptions, output: OutputOptions) -> None:
 
     Without the corpus, which its authors hand out, the published figures and what is needed.
     """
-    from moralscope.cli.output import emit_to, fetching
     from moralscope.papers.integrity import prepare_sources, reproduce_integrity
 
     with fetching() as progress:
@@ -105,16 +111,12 @@ def integrity(options: IntegrityOptions, output: OutputOptions) -> None:
 
 
 def _show_stories(record: "RunRecord") -> None:
-    from moralscope.cli.output import print_warnings
-
     for found in record.results:
         _show_table(found, _digits(found), repeat=False)
     print_warnings(record)
 
 
 def _show_integrity(record: "RunRecord") -> None:
-    from moralscope.cli.output import print_warnings
-
     for found in record.results:
         _show_table(found, 2, repeat=True)
     print_warnings(record)
@@ -122,8 +124,6 @@ def _show_integrity(record: "RunRecord") -> None:
 
 def _show_table(found: "PaperTable", digits: int, *, repeat: bool) -> None:
     """Print ours beside the paper's; a row's name stands once, or again for each column."""
-    from moralscope.cli.output import clean, out, plain_table
-
     table = plain_table("", "column", "ours", "interval", "paper", title=found.name)
     table.columns[1].justify = "left"
     named = ""
@@ -155,8 +155,6 @@ def _digits(found: "PaperTable") -> int:
 
 
 def _show_choice(record: "RunRecord") -> None:
-    from moralscope.cli.output import out, print_warnings
-
     for result in record.results:
         out.print(f"\n{result.encoder}", style="bold underline")
         out.print(_figures(result, record.statistics["paper"]))
@@ -173,8 +171,6 @@ def _show_choice(record: "RunRecord") -> None:
 
 
 def _figures(result: "ChoiceReproduction", paper: Any) -> "Table":
-    from moralscope.cli.output import correlation_rows, plain_table
-
     table = plain_table("figure", "ours", "paper")
     for label, ours, printed in (
         ("dos, mean (sd)", result.dos, paper["dos"]),
@@ -205,7 +201,6 @@ def _figures(result: "ChoiceReproduction", paper: Any) -> "Table":
 
 
 def _show_vocabulary(words: "WordsReproduction") -> None:
-    from moralscope.cli.output import correlation_rows, out, plain_table
     from moralscope.cli.words import show_extracted, valence_table
 
     out.print(f"\nWords of {words.vectors}", style="bold underline")
@@ -227,8 +222,6 @@ def _show_vocabulary(words: "WordsReproduction") -> None:
 
 def _words(title: str, left: "Sequence[WordRow]", right: "Sequence[WordRow]") -> "Table":
     """Lay out two lists side by side; the WEAT columns only where there is a WEAT value."""
-    from moralscope.cli.output import plain_table
-
     weat = any(row.weat_ours or row.weat_paper for row in (*left, *right))
     titles = ["word", "ours", "paper", *(["WEAT, ours", "WEAT, paper"] if weat else [])]
     table = plain_table(*titles, *(f"{name} " for name in titles), title=title)
@@ -242,8 +235,6 @@ def _words(title: str, left: "Sequence[WordRow]", right: "Sequence[WordRow]") ->
 
 
 def _show_directions(record: "RunRecord") -> None:
-    from moralscope.cli.output import correlation_rows, out, plain_table, print_warnings
-
     for result in record.results:
         out.print(f"\n{result.encoder}", style="bold underline")
         out.print(_biases("Table 7: mean bias, our top ten of the dos and don'ts", result.table7))
@@ -261,8 +252,6 @@ def _show_directions(record: "RunRecord") -> None:
 
 
 def _show_fit(fit: "FitReproduction") -> None:
-    from moralscope.cli.output import correlation_rows, out, plain_table
-
     out.print(f"\nDirection by {fit.direction['method']} ({fit.fit})", style="bold")
     for label, key in (("actions", ""), ("differences", "_differences")):
         shares = fit.direction[f"explained_variance{key}"][:5]
@@ -277,8 +266,6 @@ def _show_fit(fit: "FitReproduction") -> None:
 
 
 def _biases(title: str, found: "BiasTable") -> "Table":
-    from moralscope.cli.output import plain_table
-
     titles = ("action", "ours", "BERT", "USE")
     table = plain_table(*titles, *(f"{name} " for name in titles), title=title)
     for pair in zip(found.dos, found.donts, strict=True):
@@ -290,8 +277,6 @@ def _biases(title: str, found: "BiasTable") -> "Table":
 
 
 def _projections(rows: "Sequence[ProjectionRow]") -> "Table":
-    from moralscope.cli.output import plain_table
-
     table = plain_table(
         "action", "ours", "raw", "BERT m", "USE m", title="Table 9, ours by pca (m < 0 is good)"
     )

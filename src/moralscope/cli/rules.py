@@ -9,6 +9,15 @@ import typer
 from moralscope.cli import training
 from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput, ReportOutput
+from moralscope.cli.output import (
+    clean,
+    counting,
+    emit_to,
+    fetching,
+    out,
+    plain_table,
+    print_warnings,
+)
 from moralscope.rules.options import (
     AnnotationInput,
     AttributesInput,
@@ -52,7 +61,6 @@ def stats(source: AnnotationInput, options: StatsOptions, output: ReportOutput) 
 
     Example: moralscope rules stats MIC.csv --malformed skip
     """
-    from moralscope.cli.output import emit_to
     from moralscope.io.tables import parse_columns
     from moralscope.rules.annotations import stats
 
@@ -72,7 +80,6 @@ def generate(
 
     Example: moralscope rules generate --prompt "Any plans?" --reply "I'll read my ex's diary."
     """
-    from moralscope.cli.output import counting, emit_to, fetching
     from moralscope.io.files import check_writable
     from moralscope.rules import rule_writer as job
     from moralscope.rules.audit_files import read_exchanges
@@ -96,7 +103,6 @@ def attributes(source: AttributesInput, options: AttributesOptions, output: Reco
 
     Example: moralscope rules attributes --rule "It is wrong to lie." --experts my-experts
     """
-    from moralscope.cli.output import emit_to, fetching
     from moralscope.io.tables import parse_columns
     from moralscope.rules import attributes as job
 
@@ -116,7 +122,6 @@ def retrieve(source: ExchangeInput, options: RetrieveOptions, output: RecordOutp
 
     Example: moralscope rules retrieve --prompt "Any plans?" --reply "I'll read my ex's diary."
     """
-    from moralscope.cli.output import emit_to
     from moralscope.rules.audit_files import read_exchanges
     from moralscope.rules.retrieval import retrieve
 
@@ -132,7 +137,6 @@ def lint(options: LintOptions, output: RecordOutput) -> None:
 
     Example: moralscope rules lint --rulebook house.yaml --encoder minilm
     """
-    from moralscope.cli.output import emit_to
     from moralscope.rules.show import lint_rules
 
     model = _encoder(options.encoder) if options.encoder is not None else None
@@ -146,14 +150,12 @@ def show(options: ShowOptions, output: RecordOutput) -> None:
 
     Example: moralscope rules show --theme privacy
     """
-    from moralscope.cli.output import emit_to
     from moralscope.rules.show import show_rules
 
     emit_to(output, show_rules(options), _show_rules)
 
 
 def _encoder(name: str) -> "Encoder":
-    from moralscope.cli.output import fetching
     from moralscope.models.encoders import load_encoder
 
     with fetching() as progress:
@@ -161,8 +163,6 @@ def _encoder(name: str) -> "Encoder":
 
 
 def _show_found(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out, print_warnings
-
     for row in record.results:
         out.print(clean(f"{row.prompt[:200]} → {row.reply[:200]}"), style="bold", soft_wrap=True)
         for rule in row.rules:
@@ -176,8 +176,6 @@ def _facts(rule: "ListedRule") -> str:
 
 
 def _show_lint(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out, print_warnings
-
     for found in record.results:
         score = "" if found.score is None else f" {found.score:.2f}"
         out.print(clean(f"{found.kind}{score}: {found.message}"), soft_wrap=True)
@@ -189,8 +187,6 @@ def _show_lint(record: "RunRecord") -> None:
 
 
 def _show_rules(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out, print_warnings
-
     theme = None
     for rule in record.results:
         if rule.theme != theme:
@@ -205,8 +201,6 @@ def _show_rules(record: "RunRecord") -> None:
 
 
 def _show_stats(record: "RunRecord") -> None:
-    from moralscope.cli.output import out, plain_table, print_warnings
-
     sizes = record.statistics["counts"]
     out.print(
         f"{sizes.annotations:,} annotations of {sizes.exchanges:,} {_unit(record)} "
@@ -237,8 +231,6 @@ def _unit(record: "RunRecord") -> str:
 
 
 def _show_reliability(title: str, rows: "Sequence[Any]", printed: Any) -> None:
-    from moralscope.cli.output import out, plain_table
-
     if not rows:
         return
     table = plain_table(
@@ -259,8 +251,6 @@ def _show_reliability(title: str, rows: "Sequence[Any]", printed: Any) -> None:
 
 
 def _show_split(split: Any) -> None:
-    from moralscope.cli.output import out
-
     if split is None:
         return
     whose = "the file's own" if split["official"] else "ours, 80-10-10"
@@ -273,8 +263,6 @@ def _number(value: float | None) -> str:
 
 
 def _show_written(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out, print_warnings
-
     for row in record.results:
         out.print(clean(f"{row.prompt[:200]} → {row.reply[:200]}"), style="bold", soft_wrap=True)
         if row.refusal:
@@ -291,8 +279,6 @@ def _show_written(record: "RunRecord") -> None:
 
 
 def _show_attributes(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out, print_warnings
-
     for row in record.results:
         out.print(clean(row.rule[:300]), style="bold", soft_wrap=True)
         if row.reply is not None:

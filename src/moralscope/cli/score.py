@@ -11,6 +11,17 @@ from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants
 from moralscope.cli.declare import takes
 from moralscope.cli.inputs import read_given
 from moralscope.cli.options import Actions, Figure, Json, Report
+from moralscope.cli.output import (
+    clean,
+    correlation_rows,
+    counting,
+    emit,
+    fetching,
+    out,
+    plain_table,
+    print_warnings,
+    score_table,
+)
 from moralscope.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,7 +82,6 @@ def score(
     """
     from moralscope.axes.build import LocalModels, build_axis
     from moralscope.axes.score import check_people, score
-    from moralscope.cli.output import counting, emit, fetching
 
     inputs = [file] if file is not None else []
     if wants_corpus(inputs, out, batch, parquet=False):
@@ -123,8 +133,6 @@ def _read(actions: list[str] | None, file: Path | None, options: ScoreOptions) -
 
 
 def _show(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out, print_warnings, score_table
-
     config, found = record.config, record.statistics
     axis = f"{config['axis']} ({config['fit']})" if "fit" in config else config["axis"]
     asked = [f"{config['template']} template"] if "template" in config else []
@@ -141,8 +149,6 @@ def _show(record: "RunRecord") -> None:
 
 
 def _show_direction(found: "Mapping[str, Any]") -> None:
-    from moralscope.cli.output import out
-
     shares = " ".join(f"{share:.1%}" for share in found["explained_variance"][:5])
     stability = found["stability"]
     out.print(f"\n{found['method']}, fitted on {found['fitted_on']} actions", style="bold")
@@ -156,8 +162,6 @@ def _show_direction(found: "Mapping[str, Any]") -> None:
 
 
 def _show_people(found: "HumanAgreement") -> None:
-    from moralscope.cli.output import correlation_rows, out, plain_table
-
     table = plain_table("people", "r (Pearson)", "rho (Spearman)")
     for name, agreement in found.populations.items():
         (row,) = correlation_rows(name, agreement.pearson)
@@ -169,8 +173,6 @@ def _show_people(found: "HumanAgreement") -> None:
 
 def _show_ceiling(found: Any) -> None:
     """Print what bounds any r with these ratings."""
-    from moralscope.cli.output import out
-
     for name, ceiling in found.sampling.items():
         if ceiling is not None:
             out.print(f"best r that {name}'s number of raters allows: {ceiling.expected:.3f}")
@@ -181,8 +183,6 @@ def _show_ceiling(found: Any) -> None:
 
 def _show_spread(record: "RunRecord") -> None:
     """Print how scores are spread, and the lowest and highest of them."""
-    from moralscope.cli.output import out, print_warnings
-
     found = record.statistics
     scores = found["scores"]
     if scores.n:
@@ -197,8 +197,6 @@ def _show_spread(record: "RunRecord") -> None:
 
 
 def _show_listed(title: str, rows: "Sequence[Mapping[str, Any]]") -> None:
-    from moralscope.cli.output import clean, out, plain_table
-
     table = plain_table(title, "score", "id")
     for row in rows[:_SHOWN]:
         table.add_row(clean(row["action"][:_SHORT]), f"{row['score']:+.3f}", clean(row["id"]))

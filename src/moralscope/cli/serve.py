@@ -4,6 +4,7 @@ import os
 from typing import TYPE_CHECKING
 
 from moralscope.cli.declare import takes
+from moralscope.cli.output import fetching, note
 from moralscope.server.options import GuardOptions, ServeOptions
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
 
     Example: moralscope serve --port 8000 --guard http://localhost:8080/v1 --guard-action block
     """
-    from moralscope.cli.output import note
     from moralscope.server.running import Place, check_installed
 
     check_installed()
@@ -67,7 +67,6 @@ def _proxy(work: "Work", options: ServeOptions, policy: GuardOptions) -> "Proxy 
 
 def _fetch(more: "Iterable[str]") -> None:
     """Fetch the usual weights and the guard's; without a network those that are here must do."""
-    from moralscope.cli.output import fetching, note
     from moralscope.core.errors import StoreError
     from moralscope.server.service import USUAL, fetch
 

@@ -4,6 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput, ReportOutput
+from moralscope.cli.output import (
+    clean,
+    counting,
+    emit_to,
+    fetching,
+    out,
+    plain_table,
+    print_warnings,
+)
 from moralscope.stories.options import (
     ReverseInput,
     ReverseOptions,
@@ -27,7 +36,6 @@ def stats(given: StoriesInput, options: StatsOptions, output: ReportOutput) -> N
 
     Example: moralscope stories stats my_stories.jsonl --report stories.html
     """
-    from moralscope.cli.output import emit_to
     from moralscope.stories.data_files import load_stories
     from moralscope.stories.stats import stories_stats
 
@@ -44,7 +52,6 @@ def split(given: SplitInput, options: SplitOptions, output: ReportOutput) -> Non
 
     Example: moralscope stories split my_stories.jsonl --membership with_splits.jsonl
     """
-    from moralscope.cli.output import counting, emit_to, fetching
     from moralscope.io.files import check_writable
     from moralscope.models.encoders import load_encoder
     from moralscope.stories.data_files import load_stories
@@ -71,7 +78,6 @@ def reverse(given: ReverseInput, options: ReverseOptions, output: RecordOutput) 
 
     Example: moralscope stories reverse "It's rude to lie." --variants 8
     """
-    from moralscope.cli.output import emit_to
     from moralscope.stories.reverse import reverse_norms
 
     record = reverse_norms(given.norms, options, file=given.file)
@@ -79,8 +85,6 @@ def reverse(given: ReverseInput, options: ReverseOptions, output: RecordOutput) 
 
 
 def _show_stats(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out, plain_table, print_warnings
-
     found = record.statistics
     complete = f"{found['stories']:,} stories, {found['complete']:,} with all seven sentences"
     out.print(clean(complete), style="bold")
@@ -117,8 +121,6 @@ def _show_stats(record: "RunRecord") -> None:
 
 
 def _show_split(record: "RunRecord") -> None:
-    from moralscope.cli.output import out, plain_table, print_warnings
-
     parts = plain_table(
         "split", "part", "stories", "samples", "metric", "paper", "official", "in both"
     )
@@ -142,8 +144,6 @@ def _show_split(record: "RunRecord") -> None:
 
 def _leak_table(leaks: Any) -> Any:
     """One row for each split and sentence, one column for each crossing."""
-    from moralscope.cli.output import plain_table
-
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for leak in leaks:
         row = rows.setdefault((leak.split, leak.field), {})
@@ -160,8 +160,6 @@ def _number(value: Any) -> str:
 
 
 def _show_norms(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out
-
     for row in record.results:
         out.print(clean(row.norm), style="bold", soft_wrap=True)
         if not row.reversals:
@@ -171,8 +169,6 @@ def _show_norms(record: "RunRecord") -> None:
 
 
 def _show_file(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out, plain_table, print_warnings
-
     found = record.statistics
     line = f"{found['reversed']:,} of {found['norms']:,} norms reversed ({found['share']:.1%})"
     out.print(clean(f"{record.config['source']}: {line}"), style="bold", soft_wrap=True)

@@ -8,6 +8,15 @@ import typer
 
 from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput, ReportOutput
+from moralscope.cli.output import (
+    clean,
+    counting,
+    emit_to,
+    fetching,
+    out,
+    plain_table,
+    print_warnings,
+)
 from moralscope.stories.options import (
     ALL,
     EvaluateInput,
@@ -44,7 +53,6 @@ def evaluate(given: EvaluateInput, options: EvaluateOptions, output: ReportOutpu
 
     Example: moralscope stories evaluate --tasks action+norm --split norm_distance
     """
-    from moralscope.cli.output import counting, emit_to, fetching
     from moralscope.stories.data_files import load_stories
     from moralscope.stories.evaluate import evaluate
     from moralscope.stories.experts import prepare_experts
@@ -63,7 +71,6 @@ def evaluate(given: EvaluateInput, options: EvaluateOptions, output: ReportOutpu
 
 def _for_people(folder: Path, given: EvaluateInput, seed: int, output: ReportOutput) -> None:
     """Do what `stories people write` does where there are runs, else `stories people read`."""
-    from moralscope.cli.output import emit_to
     from moralscope.stories.data_files import load_stories
     from moralscope.stories.people import read_people, write_people
 
@@ -85,7 +92,6 @@ def people_write(
 
     Example: moralscope stories people write sample.json ranking.json --to pack
     """
-    from moralscope.cli.output import emit_to
     from moralscope.stories.data_files import load_stories
     from moralscope.stories.people import write_people
 
@@ -100,7 +106,6 @@ def people_read(options: PeopleReadOptions, output: RecordOutput) -> None:
 
     Example: moralscope stories people read pack
     """
-    from moralscope.cli.output import emit_to
     from moralscope.stories.people import read_people
 
     found = read_people(options.folder, key=options.key, seed=options.seed)
@@ -109,8 +114,6 @@ def people_read(options: PeopleReadOptions, output: RecordOutput) -> None:
 
 def show_evaluated(record: "RunRecord") -> None:
     """Draw the grid, then what there is about norms, other experts and words."""
-    from moralscope.cli.output import out, print_warnings
-
     config, cells = record.config, record.results
     part = "" if config["part"] == ALL else f"the {config['part']} part of "
     out.print(
@@ -128,8 +131,6 @@ def show_evaluated(record: "RunRecord") -> None:
 
 def _narrow(*titles: str) -> "Table":
     """Return a table whose numbers stay whole where the terminal is narrow."""
-    from moralscope.cli.output import plain_table
-
     table = plain_table(*titles)
     for column in table.columns:
         column.no_wrap = True
@@ -139,8 +140,6 @@ def _narrow(*titles: str) -> "Table":
 def _setting(task: str) -> str:
     """Break a long setting before a plus, where the terminal is too narrow for it."""
     from textwrap import wrap
-
-    from moralscope.cli.output import out
 
     if out.width >= _WIDE:
         return task
@@ -199,8 +198,6 @@ def _paired(cells: "Sequence[Evaluated]", config: Any) -> "Table | None":
 
 
 def _words(cells: "Sequence[Evaluated]") -> "Table | None":
-    from moralscope.cli.output import plain_table
-
     table = plain_table("bag of words", "split", "accuracy", "words for", "words against")
     for cell in cells:
         if cell.shortcut is not None:
@@ -223,8 +220,6 @@ def _paper(value: float | None) -> str:
 
 def _show_written(record: "RunRecord") -> None:
     """Print what is in the pack and where it lies."""
-    from moralscope.cli.output import clean, out, print_warnings
-
     found = record.statistics
     strategies = ", ".join(found["strategies"])
     out.print(clean(f"{found['items']:,} texts on {found['samples']:,} samples: {strategies}"))
@@ -235,8 +230,6 @@ def _show_written(record: "RunRecord") -> None:
 
 def _show_ratings(record: "RunRecord") -> None:
     """Print ratings as Table 4, 5 or 6, the paper's rows below ours."""
-    from moralscope.cli.output import clean, out, plain_table, print_warnings
-
     found = record.statistics
     criteria = list(found["agreement"])
     sides = "total | moral | immoral" if record.config["task"] != "norm" else "total"
@@ -261,8 +254,6 @@ def _show_ratings(record: "RunRecord") -> None:
 
 def show_comparisons(rows: Any, scale: float = 1.0) -> None:
     """Print paired differences with intervals and p-values."""
-    from moralscope.cli.output import clean, out, plain_table
-
     if not rows:
         return
     pairs = dict.fromkeys((row.first, row.second) for row in rows)

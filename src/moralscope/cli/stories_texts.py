@@ -7,6 +7,17 @@ import typer
 
 from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput, ReportOutput
+from moralscope.cli.output import (
+    GOOD,
+    clean,
+    counting,
+    emit_to,
+    fetching,
+    note,
+    out,
+    plain_table,
+    print_warnings,
+)
 from moralscope.stories.options import (
     ChainInput,
     ChainOptions,
@@ -40,7 +51,6 @@ def generate(given: GenerateInput, options: GenerateOptions, output: ReportOutpu
 
     Example: moralscope stories generate "action|context" --stories stories.jsonl --count 3
     """
-    from moralscope.cli.output import counting, emit_to
     from moralscope.stories.chains import run as job
     from moralscope.stories.data_files import load_stories
     from moralscope.stories.generate import generate, single_step
@@ -67,7 +77,6 @@ def chain(given: ChainInput, options: ChainOptions, output: ReportOutput) -> Non
 
     Example: moralscope stories chain action-ranking --stories stories.jsonl --out run.json
     """
-    from moralscope.cli.output import counting, emit_to
     from moralscope.stories.chains import run as job
     from moralscope.stories.data_files import load_stories
     from moralscope.stories.saved_texts import read_beside, set_beside
@@ -98,7 +107,6 @@ def metrics(given: MetricsInput, options: MetricsOptions, output: RecordOutput) 
 
     Example: moralscope stories metrics sample.json ranking.json --judge minilm
     """
-    from moralscope.cli.output import emit_to, fetching
     from moralscope.stories.data_files import load_stories
     from moralscope.stories.experts import prepare_experts
     from moralscope.stories.text_metrics import score_texts
@@ -113,7 +121,6 @@ def metrics(given: MetricsInput, options: MetricsOptions, output: RecordOutput) 
 
 def _load_models(generator: str, experts: str | None) -> "ChainModels":
     """Load a generator and, where asked for, experts."""
-    from moralscope.cli.output import fetching
     from moralscope.models.language import load_generator
     from moralscope.stories.chains.run import ChainModels
     from moralscope.stories.experts import prepare_experts
@@ -125,8 +132,6 @@ def _load_models(generator: str, experts: str | None) -> "ChainModels":
 
 def _show_run(record: "RunRecord") -> None:
     """Print what was chosen, what each step cost, and the notes."""
-    from moralscope.cli.output import clean, out, plain_table, print_warnings
-
     config, found = record.config, record.statistics
     by = ", ".join(str(model.name) for model in record.models)
     out.print(clean(f"{config['recipe']}: {found['results']:,} results, {by}"), style="bold")
@@ -142,7 +147,6 @@ def _show_run(record: "RunRecord") -> None:
 
 def _show_path(record: "RunRecord", story: str) -> None:
     """Print one story's whole path as a tree, a tree for each target."""
-    from moralscope.cli.output import out, print_warnings
     from moralscope.stories.saved_texts import find_path
 
     for row in find_path(record, story):
@@ -152,8 +156,6 @@ def _show_path(record: "RunRecord", story: str) -> None:
 
 def _choices(record: "RunRecord") -> "Table":
     from rich.table import Table
-
-    from moralscope.cli.output import clean
 
     table = Table(box=None, pad_edge=False)
     table.add_column("story", max_width=24, overflow="fold")
@@ -173,8 +175,6 @@ def _choices(record: "RunRecord") -> "Table":
 def _tree(row: "Mapping[str, Any]") -> "Tree":
     from rich.text import Text
     from rich.tree import Tree
-
-    from moralscope.cli.output import clean
 
     tree = Tree(clean(f"{row['id']} {row['target'] or ''}".strip()), style="bold")
     story = tree.add(Text("story", style="bold"))
@@ -200,8 +200,6 @@ def _tree(row: "Mapping[str, Any]") -> "Tree":
 def _heading(step: "Mapping[str, Any]") -> "Text":
     from rich.text import Text
 
-    from moralscope.cli.output import clean
-
     model = [str(step[key]) for key in ("task", "expert", "field") if key in step]
     label = [f"P({step['label']})"] if step["do"] == "rank" else []
     if step["do"] == "refine":
@@ -212,8 +210,6 @@ def _heading(step: "Mapping[str, Any]") -> "Text":
 
 def _leaf(candidate: "Mapping[str, Any]", best: bool) -> "Text":
     from rich.text import Text
-
-    from moralscope.cli.output import GOOD, clean
 
     score = "" if candidate["score"] is None else f"{candidate['score']:.3f}  "
     return Text.assemble(
@@ -227,7 +223,6 @@ def _leaf(candidate: "Mapping[str, Any]", best: bool) -> "Text":
 def _show_metrics(record: "RunRecord") -> None:
     from rich.markup import escape
 
-    from moralscope.cli.output import note, out, plain_table, print_warnings
     from moralscope.cli.stories_evaluate import show_comparisons
 
     for row in record.results:

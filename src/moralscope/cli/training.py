@@ -6,6 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput
+from moralscope.cli.output import (
+    clean,
+    emit_to,
+    fetching,
+    note,
+    out,
+    plain_table,
+    print_warnings,
+    training_bar,
+)
 from moralscope.rules.options import FilterTrainOptions, RulesTrainOptions
 from moralscope.stories.options import StoriesTrainOptions
 
@@ -69,8 +79,6 @@ def _train(
     output: RecordOutput,
     show: Callable[["RunRecord"], None],
 ) -> None:
-    from moralscope.cli.output import emit_to, fetching
-
     with fetching() as progress, _watching(quiet=output.json) as report:
         record = train(options, report=report, progress=progress)
     emit_to(output, record, show)
@@ -79,8 +87,6 @@ def _train(
 @contextmanager
 def _watching(*, quiet: bool) -> "Iterator[Callable[[TrainingProgress], None]]":
     """Show loss, dev and time left: a bar in a terminal, and a line for every evaluation."""
-    from moralscope.cli.output import note, training_bar
-
     with training_bar() as bar:
 
         def report(now: "TrainingProgress") -> None:
@@ -93,8 +99,6 @@ def _watching(*, quiet: bool) -> "Iterator[Callable[[TrainingProgress], None]]":
 
 
 def _show(record: "RunRecord") -> None:
-    from moralscope.cli.output import out, plain_table, print_warnings
-
     found: dict[str, dict[str, Any]] = record.statistics["figures"]
     parts = list(found)
     table = plain_table("task", *parts)
@@ -115,8 +119,6 @@ def _show(record: "RunRecord") -> None:
 
 
 def _show_rule_counts(record: "RunRecord") -> None:
-    from moralscope.cli.output import out
-
     found = record.statistics.get("baselines")
     if found:
         out.print(
@@ -130,8 +132,6 @@ def _show_rule_counts(record: "RunRecord") -> None:
 
 
 def _show_filters(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out, plain_table, print_warnings
-
     table = plain_table("task", "chatbot", "precision", "recall", "F1", "interval", "replies")
     for row in record.results:
         figures = (f"{row[name]:.1f}" for name in ("precision", "recall", "f1"))

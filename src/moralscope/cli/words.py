@@ -11,6 +11,19 @@ from moralscope.axes.options import CorrelateOptions
 from moralscope.cli.declare import takes
 from moralscope.cli.inputs import read_given
 from moralscope.cli.options import OutputOptions
+from moralscope.cli.output import (
+    BAD,
+    GOOD,
+    clean,
+    correlation_rows,
+    counting,
+    emit_to,
+    fetching,
+    out,
+    plain_table,
+    print_warnings,
+    score_table,
+)
 from moralscope.core.errors import InputError
 from moralscope.words.options import (
     AssociateOptions,
@@ -62,7 +75,6 @@ def associate(
 
     Example: moralscope words associate joy poison --vectors googlenews-26k
     """
-    from moralscope.cli.output import emit_to, fetching
     from moralscope.words.associate import associate, associate_tests
     from moralscope.words.vectors import load_vectors
 
@@ -90,7 +102,6 @@ def extract(options: ExtractOptions, output: OutputOptions) -> None:
 
     Example: moralscope words extract --vectors googlenews-26k --count 25
     """
-    from moralscope.cli.output import emit_to, fetching
     from moralscope.words.extract import extract
 
     with fetching() as progress:
@@ -105,7 +116,6 @@ def validate(options: ValidateOptions, output: OutputOptions) -> None:
 
     Example: moralscope words validate
     """
-    from moralscope.cli.output import emit_to
     from moralscope.words.valence import validate
 
     emit_to(output, validate(options), _show_validate)
@@ -121,7 +131,6 @@ def correlate(options: CorrelateOptions, output: OutputOptions) -> None:
     Example: moralscope words correlate --encoder use-lite --figure figure4.svg
     """
     from moralscope.axes.correlate import correlate_words
-    from moralscope.cli.output import emit_to, fetching
     from moralscope.models.encoders import load_encoder
     from moralscope.words.vectors import load_vectors
 
@@ -157,7 +166,6 @@ def compare(
 
     Example: moralscope words compare bible=kjv/ pali=suttas/
     """
-    from moralscope.cli.output import counting, emit_to
     from moralscope.words.compare import compare_corpora, compare_over_time
 
     if bool(corpora) == bool(over_time):
@@ -181,7 +189,6 @@ def _named(text: str) -> tuple[str, Path]:
 
 
 def _show_words(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out, print_warnings, score_table
     from moralscope.core.records import ActionScore
 
     known = [row for row in record.results if row.score is not None]
@@ -194,8 +201,6 @@ def _show_words(record: "RunRecord") -> None:
 
 
 def _show_tests(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out, plain_table, print_warnings
-
     table = plain_table("test", "words", "d", "95 % interval", "p", "word2vec", "GloVe")
     for row in record.results:
         cells = [row.published.get(kind) for kind in ("word2vec", "glove")]
@@ -214,8 +219,6 @@ def _show_tests(record: "RunRecord") -> None:
 
 
 def _show_extract(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out, print_warnings
-
     found = record.statistics
     out.print(
         clean(f"{record.config['vectors']}, {found['verbs']:,} verbs in {found['words']:,} words"),
@@ -229,8 +232,6 @@ def _show_extract(record: "RunRecord") -> None:
 
 def show_extracted(rows: "Sequence[Any]", found: Any) -> None:
     """Print dos beside don'ts with their rank in the papers' lists, and the overlap."""
-    from moralscope.cli.output import out, plain_table
-
     titles = ("do", "score", "95 %", "rank")
     table = plain_table(*titles, "don't", *(f"{title} " for title in titles[1:]))
     table.columns[len(titles)].justify = "left"
@@ -251,8 +252,6 @@ def show_extracted(rows: "Sequence[Any]", found: Any) -> None:
 
 
 def _cells(row: Any) -> tuple[Any, ...]:
-    from moralscope.cli.output import clean
-
     if row is None:
         return ("",) * 4
     marks = ("*" if row.form != row.word else "") + ("°" if row.association_word else "")
@@ -261,16 +260,12 @@ def _cells(row: Any) -> tuple[Any, ...]:
 
 
 def _show_validate(record: "RunRecord") -> None:
-    from moralscope.cli.output import out, print_warnings
-
     out.print(valence_table(record.statistics))
     print_warnings(record)
 
 
 def valence_table(found: Any) -> "Table":
     """Lay out both comparisons; beside them the paper's, where the lists are the paper's."""
-    from moralscope.cli.output import plain_table
-
     paper = found.get("paper")
     name = found["lexicon"].name
     table = plain_table("figure", "ours", *(["paper"] if paper else []), title=f"valence by {name}")
@@ -296,8 +291,6 @@ def _number(value: float, spec: str) -> str:
 
 
 def _show_correlation(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, correlation_rows, out, plain_table, print_warnings
-
     config, found = record.config, record.statistics
     title = f"association in {config['vectors']} against bias of {config['encoder']}"
     table = plain_table("figure", "value")
@@ -312,8 +305,6 @@ def _show_correlation(record: "RunRecord") -> None:
 
 
 def _show_corpora(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out, print_warnings
-
     for text in record.config["corpora"]:
         out.print(clean(f"{text['name']}: {text['words']:,} words in {text['files']} files"))
     pairs = dict.fromkeys((row.first.corpus, row.second.corpus) for row in record.results)
@@ -332,8 +323,6 @@ def _show_corpora(record: "RunRecord") -> None:
 
 
 def _movers(rows: "list[ActionDifference]", first: str, second: str) -> "Table":
-    from moralscope.cli.output import BAD, GOOD, clean, plain_table
-
     titles = (first, second, "change", "95 % interval", "displaced", f"near it in {first}")
     title = f"biggest movers, {first} to {second} (percentiles of value)"
     table = plain_table("action", *titles, f"in {second}", title=title)
@@ -355,8 +344,6 @@ def _movers(rows: "list[ActionDifference]", first: str, second: str) -> "Table":
 
 
 def _show_over_time(record: "RunRecord") -> None:
-    from moralscope.cli.output import clean, out, plain_table, print_warnings
-
     periods = record.config["periods"]
     title = f"percentile of value, {periods[0]} … {periods[-1]}"
     table = plain_table("action", "trajectory", "first", "last", "change", "95 %", title=title)
