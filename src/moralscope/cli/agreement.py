@@ -50,8 +50,21 @@ def show(record: "RunRecord") -> None:
     """Print the coefficients, the items most disagreed on, and the leanings."""
     found = record.statistics
     _show_fields(found["fields"])
-    _show_icc(found["fields"])
-    _show_split(found["most_split"], found["texts"])
+    table = plain_table("intraclass", "form", "value", "95 % interval", "F", "p")
+    for row in found["fields"]:
+        for form in row.icc:
+            degrees = f"{form.f:.2f} ({form.df1}, {form.df2})"
+            values = (_number(form.value), _span(form), degrees, _p(form.p))
+            table.add_row(clean(row.field), form.form, *values)
+    if table.row_count:
+        out.print(table)
+    if found["most_split"]:
+        table = plain_table("most split", "field", "apart", "answers", "text")
+        for row in found["most_split"][:_SHOWN]:
+            counts = ", ".join(f"{value}: {n}" for value, n in row.counts.items())
+            shown = (clean(row.field), f"{row.disagreement:.2f}", clean(counts))
+            table.add_row(clean(row.item), *shown, clean(found["texts"].get(row.item, "")[:60]))
+        out.print(table)
     _show_leanings(found)
     print_warnings(record)
 
@@ -72,28 +85,6 @@ def _show_fields(rows: "Sequence[Any]") -> None:
             _number(kappa.value) if kappa else "",
             "" if isnan(row.percent.value) else f"{row.percent.value:.0%}",
         )
-    out.print(table)
-
-
-def _show_icc(rows: "Sequence[Any]") -> None:
-    table = plain_table("intraclass", "form", "value", "95 % interval", "F", "p")
-    for row in rows:
-        for form in row.icc:
-            degrees = f"{form.f:.2f} ({form.df1}, {form.df2})"
-            values = (_number(form.value), _span(form), degrees, _p(form.p))
-            table.add_row(clean(row.field), form.form, *values)
-    if table.row_count:
-        out.print(table)
-
-
-def _show_split(rows: "Sequence[Any]", texts: "Mapping[str, str]") -> None:
-    if not rows:
-        return
-    table = plain_table("most split", "field", "apart", "answers", "text")
-    for row in rows[:_SHOWN]:
-        counts = ", ".join(f"{value}: {n}" for value, n in row.counts.items())
-        shown = (clean(row.field), f"{row.disagreement:.2f}", clean(counts))
-        table.add_row(clean(row.item), *shown, clean(texts.get(row.item, "")[:60]))
     out.print(table)
 
 

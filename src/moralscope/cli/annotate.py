@@ -1,7 +1,7 @@
 """`moralscope annotate`: projects in which people write and judge, alone or as a team."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -84,11 +84,7 @@ def serve(folder: Folder, options: AnnotateServeOptions) -> None:
 @app.command("import")
 @takes
 def add(
-    folder: Folder,
-    items: Items,
-    options: ImportOptions,
-    json: Json = False,
-    out: Out = None,
+    folder: Folder, items: Items, options: ImportOptions, json: Json = False, out: Out = None
 ) -> None:
     """Add items to a project, all of them or none.
 
@@ -96,7 +92,7 @@ def add(
     """
     from moralscope.annotation.projects import add_items
 
-    emit(add_items(folder, items, options), json=json, path=out, show=_show_import)
+    emit(add_items(folder, items, options), json=json, path=out, show=_show_added)
 
 
 @app.command()
@@ -131,7 +127,7 @@ def _show_init(record: "RunRecord") -> None:
     out.print(f"{found['people_per_item']} people an item; all policies are in project.yaml")
 
 
-def _show_import(record: "RunRecord") -> None:
+def _show_added(record: "RunRecord") -> None:
     out.print(f"{_count(record.statistics['added'], 'item')} added")
 
 
@@ -151,15 +147,12 @@ def _show_status(record: "RunRecord") -> None:
     )
     table = plain_table("person", "stage", "answers", "staging", "skipped", "checks", "seconds")
     for row in record.results:
-        table.add_row(clean(row.person.name), row.person.stage, *_counts(row))
+        seconds = "" if row.seconds is None else f"{row.seconds:.0f}"
+        counts = (row.submitted, row.staged, row.skipped, row.failed_checks)
+        table.add_row(clean(row.person.name), row.person.stage, *map(str, counts), seconds)
     if record.results:
         out.print(table)
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
-def _counts(row: Any) -> list[str]:
-    seconds = "" if row.seconds is None else f"{row.seconds:.0f}"
-    return [str(row.submitted), str(row.staged), str(row.skipped), str(row.failed_checks), seconds]

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from moralscope.core.records import RunRecord
-    from moralscope.rules.audit import Exchanges
 
 _MARKS = {"disagree": "breaks", "agree": "keeps", "neither": "does not concern"}
 _SHORT = 100
@@ -49,6 +48,7 @@ def audit(
     Example: moralscope audit replies.jsonl --gate "flagged<=0.02" --report audit.html
     """
     from moralscope.rules import audit as job
+    from moralscope.rules.audit_files import open_exchanges, parse_columns, read_exchanges
 
     job.check_options(options, paired=source.against is not None)
     if wants_corpus(source.file, out, batch):
@@ -63,7 +63,9 @@ def audit(
             record.statistics["gate"].require()
         return
     place = record_place(out)
-    given, other = _exchanges(source)
+    given = read_exchanges(source.one())
+    names = parse_columns(source.columns)
+    other = open_exchanges(source.against, names) if source.against else None
     with fetching() as progress:
         models = job.prepare_auditor(options, progress)
     with counting("replies") as step:
@@ -71,15 +73,6 @@ def audit(
     emit(record, json=json, path=place, show=show_audit, report=report)
     if record.statistics["gate"] is not None:
         record.statistics["gate"].require()
-
-
-def _exchanges(source: AuditInput) -> "tuple[Exchanges, Exchanges | None]":
-    """Return what is audited, opened and checked, and what it is compared with."""
-    from moralscope.rules.audit_files import open_exchanges, parse_columns, read_exchanges
-
-    given = read_exchanges(source.one())
-    names = parse_columns(source.columns)
-    return given, open_exchanges(source.against, names) if source.against else None
 
 
 def show_audit(record: "RunRecord") -> None:

@@ -78,10 +78,8 @@ def collect(
 def show_collect(record: "RunRecord") -> None:
     """Print the counts of every step, the first exchanges that were kept, and the notes."""
     found, bots = record.statistics, list(record.statistics["forms"])
-    table = plain_table("prompts", "count")
-    for name, count in found["prompts"].items():
-        table.add_row(name, f"{count:,}")
-    out.print(table)
+    rows = ((name, f"{count:,}") for name, count in found["prompts"].items())
+    out.print(plain_table("prompts", "count", rows=rows))
     out.print()
     table = plain_table("step", *bots, *(["all"] if len(bots) > 1 else []))
     for step in found["steps"]:
@@ -105,8 +103,6 @@ def show_collect(record: "RunRecord") -> None:
 
 def show_collected(record: "RunRecord") -> None:
     """Print how many replies passed each step."""
-    table = plain_table("step", "replies")
-    for step in record.statistics["steps"]:
-        table.add_row(step["step"], f"{step['all']:,}")
-    out.print(table)
+    rows = ((step["step"], f"{step['all']:,}") for step in record.statistics["steps"])
+    out.print(plain_table("step", "replies", rows=rows))
     print_warnings(record)

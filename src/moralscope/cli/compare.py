@@ -1,6 +1,6 @@
 """`moralscope compare`: several encoders on the same actions, or two saved runs; with a gate."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,8 +8,7 @@ import typer
 
 from moralscope.axes.options import CompareOptions, CompareRunsOptions
 from moralscope.cli.declare import takes
-from moralscope.cli.inputs import read_given
-from moralscope.cli.options import ActionFile, Actions, OutputOptions
+from moralscope.cli.options import ActionFile, Actions, OutputOptions, read_given
 from moralscope.cli.output import (
     clean,
     counting,
@@ -30,12 +29,12 @@ if TYPE_CHECKING:
 _SHOWN = 15
 _SHOWN_ITEMS = 10
 _CUT = 60
-_LISTS = (
-    ("newly_flagged", "newly flagged"),
-    ("newly_cleared", "no longer flagged"),
-    ("drops", "largest drops"),
-    ("rises", "largest rises"),
-)
+_LISTS = {
+    "newly_flagged": "newly flagged",
+    "newly_cleared": "no longer flagged",
+    "drops": "largest drops",
+    "rises": "largest rises",
+}
 
 
 @takes
@@ -116,9 +115,9 @@ def _show(record: "RunRecord") -> None:
         style="bold",
     )
     out.print(_pairs(found["pairs"]))
-    for pair in found["pairs"]:
+    for place, pair in enumerate(found["pairs"]):
         out.print()
-        out.print(_disagreements(record, pair.pair))
+        out.print(_disagreements(record, place, pair.pair))
     _print_gate(found["gate"])
     print_warnings(record)
 
@@ -150,19 +149,12 @@ def _coefficient(found: Any) -> str:
     return f"{found.r:.2f} ({found.low:.2f} … {found.high:.2f})"
 
 
-def _disagreements(record: "RunRecord", pair: tuple[str, str]) -> "Table":
-    place = [summary.pair for summary in record.statistics["pairs"]].index(pair)
+def _disagreements(record: "RunRecord", place: int, pair: tuple[str, str]) -> "Table":
     rows = sorted(record.results, key=lambda row: -abs(row.differences[place].difference))
     more = f", {_SHOWN} of {len(rows):,}" if len(rows) > _SHOWN else ""
-    title = f"{pair[1]} less {pair[0]}: the largest disagreements{more}"
-    table = plain_table(
-        "action",
-        *map(_heading, pair),
-        "difference",
-        "95 % interval",
-        "p (Holm)",
-        title=_heading(title),
-    )
+    title = _heading(f"{pair[1]} less {pair[0]}: the largest disagreements{more}")
+    titles = ("action", *map(_heading, pair), "difference", "95 % interval", "p (Holm)")
+    table = plain_table(*titles, title=title)
     for row in rows[:_SHOWN]:
         found = row.differences[place]
         table.add_row(
@@ -195,10 +187,15 @@ def _show_runs(record: "RunRecord") -> None:
         style="bold",
     )
     out.print(_run_figures(found))
-    for key, title in _LISTS:
+    for key, title in _LISTS.items():
         if found.get(key):
+            table = plain_table("item", "before", "after", "change", title=title)
+            for row in found[key][:_SHOWN_ITEMS]:
+                text = row.text if len(row.text) <= _CUT else f"{row.text[:_CUT]}…"
+                values = (row.before, row.after, row.change)
+                table.add_row(clean(text), *(f"{value:+.3f}" for value in values))
             out.print()
-            out.print(_run_items(title, found[key]))
+            out.print(table)
     _print_gate(found["gate"])
     print_warnings(record)
 
@@ -212,8 +209,7 @@ def _run_figures(found: Any) -> "Table":
         order = found["spearman"]
         table.add_row("Spearman's rho", f"{order.r:.4f} ({order.low:.4f} … {order.high:.4f})")
         table.add_row("changed sign", _share(found["flips"]))
-        ends = f"{found['max_drop']:.4f}, {found['max_rise']:.4f}"
-        table.add_row("largest drop, rise", ends)
+        table.add_row("largest drop, rise", f"{found['max_drop']:.4f}, {found['max_rise']:.4f}")
     if found.get("changed") is not None:
         table.add_row("beyond the prompts' noise", f"{found['changed']:,} of {found['items']:,}")
     flagged = found.get("flagged")
@@ -227,9 +223,8 @@ def _run_figures(found: Any) -> "Table":
         table.add_row("p (McNemar, exact)", f"{flagged['p']:.3g}")
     for row in found.get("foundations") or ():
         if row["before"].value or row["after"].value:
-            name = f"  {row['foundation']}"
             shares = f"{row['before'].value:.1%} → {row['after'].value:.1%}"
-            table.add_row(name, shares)
+            table.add_row(f"  {row['foundation']}", shares)
     if "other_replies" in found:
         table.add_row("other replies", f"{found['other_replies']:,} of {found['items']:,}")
     table.add_row("only before, only after", f"{found['only_before']:,}, {found['only_after']:,}")
@@ -242,11 +237,3 @@ def _span(found: Any) -> str:
 
 def _share(found: Any) -> str:
     return f"{found.value:.2%} ({found.low:.2%} … {found.high:.2%})"
-
-
-def _run_items(title: str, rows: Sequence[Any]) -> "Table":
-    table = plain_table("item", "before", "after", "change", title=title)
-    for row in rows[:_SHOWN_ITEMS]:
-        text = row.text if len(row.text) <= _CUT else f"{row.text[:_CUT]}…"
-        table.add_row(clean(text), f"{row.before:+.3f}", f"{row.after:+.3f}", f"{row.change:+.3f}")
-    return table

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.progress import MofNCompleteColumn, TextColumn
 
 from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.cli.output import (
@@ -15,10 +16,10 @@ from moralscope.cli.output import (
     emit,
     fetching,
     note,
-    notes,
     out,
     plain_table,
     print_warnings,
+    progress_bar,
 )
 
 if TYPE_CHECKING:
@@ -104,16 +105,7 @@ def run_over_corpus(
 @contextmanager
 def _rows_bar() -> Iterator[Callable[[Any], None]]:
     """Show rows, rate and time left on stderr, when it is a terminal."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns,
-        TextColumn("{task.fields[pace]}"),
-        console=notes,
-        transient=True,
-        disable=not notes.is_terminal,
-    ) as bar:
+    with progress_bar(MofNCompleteColumn(), TextColumn("{task.fields[pace]}")) as bar:
         task = bar.add_task("planning", total=None, pace="")
 
         def told(now: Any) -> None:
@@ -136,21 +128,19 @@ def _show_estimate(record: "RunRecord") -> None:
     """Print what a run would take."""
     found = record.statistics["estimate"]
     about = "" if found.exact else "about "
-    table = plain_table("estimate", " ")
-    table.columns[1].justify = "left"
-    table.add_row("rows", f"{found.rows:,}")
-    table.add_row("distinct", f"{about}{found.distinct:,} ({found.distinct_share:.0%})")
-    if found.failed_share:
-        table.add_row("cannot be read", f"about {found.failed_share:.1%} of the rows")
     pace = f"{1000 * found.seconds_a_row:,.2f} ms a row, {found.start_seconds:,.1f} s to start"
-    table.add_row("one worker", f"{pace} (timed on {found.drawn} rows)")
-    table.add_row(
-        f"time with {found.workers} worker{'s' * (found.workers > 1)}",
-        f"about {_duration(found.seconds)} ({found.rows_a_second:,.0f} rows a second)",
-    )
-    table.add_row("to be written", f"about {_size(found.bytes)}")
-    if found.cost is not None:
-        table.add_row("cost", f"about {found.cost:,.2f}")
+    time = f"about {_duration(found.seconds)} ({found.rows_a_second:,.0f} rows a second)"
+    rows = {
+        "rows": f"{found.rows:,}",
+        "distinct": f"{about}{found.distinct:,} ({found.distinct_share:.0%})",
+        "cannot be read": found.failed_share and f"about {found.failed_share:.1%} of the rows",
+        "one worker": f"{pace} (timed on {found.drawn} rows)",
+        f"time with {found.workers} worker{'s' * (found.workers > 1)}": time,
+        "to be written": f"about {_size(found.bytes)}",
+        "cost": None if found.cost is None else f"about {found.cost:,.2f}",
+    }
+    table = plain_table("estimate", " ", rows=((name, told) for name, told in rows.items() if told))
+    table.columns[1].justify = "left"
     out.print(table)
     print_warnings(record)
 
@@ -173,8 +163,7 @@ def _show(record: "RunRecord", show: Callable[["RunRecord"], None]) -> None:
     )
     failed = record.statistics["failed"]
     if failed["rows"]:
-        table = plain_table("failed rows", "count")
-        for row in failed["reasons"][:_SHOWN]:
-            table.add_row(clean(row["reason"][:_SHORT]), f"{row['rows']:,}")
-        out.print(table)
+        reasons = failed["reasons"][:_SHOWN]
+        rows = ((clean(row["reason"][:_SHORT]), f"{row['rows']:,}") for row in reasons)
+        out.print(plain_table("failed rows", "count", rows=rows))
     show(record)

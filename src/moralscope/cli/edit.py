@@ -139,9 +139,8 @@ def _print_changes(record: "RunRecord") -> None:
         )
         table = plain_table(f"largest changes, {axis}", "before", "after", "change")
         for row in list({row.text: row for row in rows}.values())[:_SHOWN]:
-            table.add_row(
-                clean(row.text), f"{row.before:+.4f}", f"{row.after:+.4f}", f"{row.change:+.4f}"
-            )
+            values = (row.before, row.after, row.change)
+            table.add_row(clean(row.text), *(f"{value:+.4f}" for value in values))
         out.print(table)
 
 
@@ -149,13 +148,8 @@ def _show_teach(record: "RunRecord") -> None:
     found = record.statistics
     table = plain_table("correction", "wanted", "before", "after", "took")
     for lesson in found["lessons"]:
-        table.add_row(
-            clean(lesson.action),
-            clean(lesson.label),
-            f"{lesson.before:+.2f}",
-            f"{lesson.after:+.2f}",
-            "yes" if lesson.took else "no",
-        )
+        values = (f"{lesson.before:+.2f}", f"{lesson.after:+.2f}", "yes" if lesson.took else "no")
+        table.add_row(clean(lesson.action), clean(lesson.label), *values)
     out.print(table)
     agreement = found["agreement"]
     out.print(
@@ -166,8 +160,7 @@ def _show_teach(record: "RunRecord") -> None:
     named = {lesson.action for lesson in found["lessons"]}
     table = plain_table("what else moved", "before", "after", "change")
     for row in [row for row in record.results if row.action not in named][:_SHOWN]:
-        table.add_row(
-            clean(row.action), f"{row.before:+.2f}", f"{row.score:+.2f}", f"{row.change:+.2f}"
-        )
+        values = (row.before, row.score, row.change)
+        table.add_row(clean(row.action), *(f"{value:+.2f}" for value in values))
     out.print(table)
     print_warnings(record)

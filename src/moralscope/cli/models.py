@@ -53,27 +53,19 @@ class DataOptions(ListOptions):
 @takes
 def list_models(options: ListOptions) -> None:
     """List every model the store knows, with licence, size and state."""
-    from rich.table import Table
-
     from moralscope.models.store.commands import list_models
 
     statuses = list_models()
     if options.json:
         _print_json(statuses)
         return
-    table = Table(box=None, pad_edge=False)
-    for title in ("name", "kind", "licence", "MB", "state", "what"):
-        table.add_column(title, justify="right" if title == "MB" else "left")
+    table = plain_table("name", "kind", "licence", "MB", "state", "what")
+    for place in (1, 2, 4, 5):
+        table.columns[place].justify = "left"
     for row in statuses:
-        colour = "green" if row.state == "present" else "dim"
-        table.add_row(
-            row.name,
-            row.kind,
-            row.licence,
-            f"{row.megabytes:,.0f}",
-            f"[{colour}]{row.state}[/]",
-            row.about,
-        )
+        state = f"[{'green' if row.state == 'present' else 'dim'}]{row.state}[/]"
+        size = f"{row.megabytes:,.0f}"
+        table.add_row(row.name, row.kind, row.licence, size, state, row.about)
     out.print(table)
 
 
@@ -135,10 +127,8 @@ def list_data(options: ListOptions) -> None:
     if options.json:
         _print_json(statuses)
         return
-    table = plain_table("name", "licence", "state", "source")
-    for row in statuses:
-        table.add_row(row.name, row.licence, row.state, row.source)
-    out.print(table)
+    rows = ((row.name, row.licence, row.state, row.source) for row in statuses)
+    out.print(plain_table("name", "licence", "state", "source", rows=rows))
 
 
 @data_app.command("where")

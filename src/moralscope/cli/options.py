@@ -1,12 +1,17 @@
 """Options that every computing command shares, so that they read and act the same everywhere."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options
+
+if TYPE_CHECKING:
+    from moralscope.io.actions import ActionList
 
 
 def _report_place(path: Path | None) -> Path | None:
@@ -105,24 +110,6 @@ Figure = Annotated[
         help="Draw a figure for a paper: .svg, .png or .pdf.",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")]
-Encoder = Annotated[
-    str,
-    typer.Option(
-        "--encoder",
-        "-e",
-        help="minilm, mpnet, use-lite, scripted, a local folder, or a hub id (owner/name).",
-    ),
-]
-Vectors = Annotated[
-    str,
-    typer.Option(
-        "--vectors",
-        "-v",
-        help="googlenews-26k, glove-50, scripted, or a file: word2vec, fastText .vec, GloVe text, "
-        "safetensors.",
-    ),
-]
 Actions = Annotated[list[str] | None, typer.Argument(help="Actions, as they stand in a question.")]
 ActionFile = Annotated[
     Path | None,
@@ -133,44 +120,22 @@ ActionFile = Annotated[
         help="One action a line, or CSV/JSONL with an 'action' column; - reads stdin.",
     ),
 ]
-Axis = Annotated[
-    str,
-    typer.Option(
-        "--axis",
-        help="choice: question/answer bias; direction: projection on the moral one; judge: trained "
-        "P(moral).",
-    ),
-]
-Template = Annotated[
-    str, typer.Option("--template", help="moral, gender, or a YAML/CSV file of your own.")
-]
-Fit = Annotated[
-    str,
-    typer.Option("--fit", help="How a direction is fitted: pca, or labelled (dos and don'ts)."),
-]
-FitActions = Annotated[
-    Path | None,
-    typer.Option(
-        "--fit-actions",
-        metavar="FILE",
-        help="Fit a direction on your own actions; a 'label' column says good or bad.",
-    ),
-]
-Dos = Annotated[
-    Path | None,
-    typer.Option("--dos", metavar="FILE", help="One word a line; else the papers'."),
-]
-Donts = Annotated[
-    Path | None, typer.Option("--donts", metavar="FILE", help="The same for the don'ts.")
-]
-Sets = Annotated[
-    str, typer.Option("--sets", help="Association sets A and B: a built-in name or a file.")
-]
-Stories = Annotated[
-    Path | None,
-    typer.Option(
-        "--stories",
-        metavar="FILE",
-        help="Stories, one JSON object a line; else your copy of Moral Stories.",
-    ),
-]
+
+
+def read_given(
+    given: list[str] | None,
+    file: Path | None,
+    what: str = "actions",
+    other: str = "",
+) -> "ActionList":
+    """Return the arguments, else the file (- is stdin), else stdin when it is no terminal."""
+    from moralscope.io.actions import check_actions, read_actions
+
+    if given and file:
+        raise InputError(f"{what} and --file were given", f"give {what} or --file, not both")
+    if given:
+        return check_actions(given)
+    if file is None and sys.stdin.isatty():
+        remedy = f"give {what}, --file FILE, or text on stdin{other}"
+        raise InputError(f"no {what} were given", remedy)
+    return read_actions(sys.stdin.buffer if file is None or str(file) == "-" else file)

@@ -1,7 +1,7 @@
 """Rendering in the terminal: tables, bars, progress. Texts from users are never markup."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isnan
 from pathlib import Path
@@ -13,6 +13,7 @@ from rich.progress import (
     DownloadColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     TextColumn,
     TimeRemainingColumn,
 )
@@ -123,12 +124,16 @@ def score_table(scores: Sequence["ActionScore"], interval: str = "95 % interval"
     return table
 
 
-def plain_table(*titles: str, title: str | None = None) -> Table:
+def plain_table(
+    *titles: str, title: str | None = None, rows: Iterable[Iterable["str | Text"]] = ()
+) -> Table:
     """Return a table without lines: the first column to the left, numbers to the right."""
     table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
     for place, name in enumerate(titles):
         left = place == 0 or name.strip() == titles[0]
         table.add_column(name.strip(), justify="left" if left else "right")
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
@@ -149,17 +154,17 @@ def print_warnings(record: "RunRecord") -> None:
         out.print(Text(f"note: {line}", style="dim"))
 
 
+def progress_bar(*columns: ProgressColumn) -> Progress:
+    """Return a bar for stderr, with more columns behind it; it is silent in a pipe."""
+    first = (TextColumn("{task.description}"), BarColumn())
+    quiet = not notes.is_terminal
+    return Progress(*first, *columns, console=notes, transient=True, disable=quiet)
+
+
 @contextmanager
 def counting(what: str) -> Iterator[Callable[[int, int], None]]:
     """Show a bar on stderr while work goes on, when stderr is a terminal."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns,
-        TimeRemainingColumn(),
-        console=notes,
-        transient=True,
-        disable=not notes.is_terminal,
-    ) as bar:
+    with progress_bar(MofNCompleteColumn(), TimeRemainingColumn()) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
@@ -167,14 +172,7 @@ def counting(what: str) -> Iterator[Callable[[int, int], None]]:
 @contextmanager
 def training_bar() -> Iterator[Callable[[Any], None]]:
     """Show step, loss, dev and time left on stderr while training, when stderr is a terminal."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns,
-        TextColumn("{task.fields[left]}"),
-        console=notes,
-        transient=True,
-        disable=not notes.is_terminal,
-    ) as bar:
+    with progress_bar(MofNCompleteColumn(), TextColumn("{task.fields[left]}")) as bar:
         task = bar.add_task("training", total=None, left="")
 
         def report(moment: Any) -> None:
@@ -195,14 +193,7 @@ def training_bar() -> Iterator[Callable[[Any], None]]:
 def fetching() -> Iterator[Callable[[str, int, int], None]]:
     """Show bars on stderr while weights are fetched, when stderr is a terminal."""
     tasks = {}
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    with Progress(
-        *columns,
-        TimeRemainingColumn(),
-        console=notes,
-        transient=True,
-        disable=not notes.is_terminal,
-    ) as bar:
+    with progress_bar(DownloadColumn(), TimeRemainingColumn()) as bar:
 
         def report(label: str, done: int, total: int, /) -> None:
             if label not in tasks:

@@ -1,5 +1,6 @@
 """`moralscope reproduce`: the papers' tables beside ours."""
 
+from itertools import chain, starmap
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
     from moralscope.papers import PaperTable
     from moralscope.papers.choice import ChoiceReproduction, WordRow, WordsReproduction
-    from moralscope.papers.direction import BiasTable, FitReproduction, ProjectionRow
+    from moralscope.papers.direction import BiasTable, FitReproduction
 
 app = typer.Typer(help="The papers' tables beside ours.", no_args_is_help=True)
 
@@ -112,7 +113,12 @@ def integrity(options: IntegrityOptions, output: OutputOptions) -> None:
 
 def _show_stories(record: "RunRecord") -> None:
     for found in record.results:
-        _show_table(found, _digits(found), repeat=False)
+        # No decimals for counts, three where all are shares.
+        values = [row.ours if row.paper is None else row.paper for row in found.rows]
+        known = [value for value in values if value is not None]
+        shares = all(abs(value) <= 1 for value in known)
+        digits = 0 if all(value > 100 for value in known) else 3 if shares else 2
+        _show_table(found, digits, repeat=False)
     print_warnings(record)
 
 
@@ -143,15 +149,6 @@ def _show_table(found: "PaperTable", digits: int, *, repeat: bool) -> None:
 
 def _shown(value: float | None, digits: int) -> str:
     return "" if value is None or isnan(value) else f"{value:,.{digits}f}"
-
-
-def _digits(found: "PaperTable") -> int:
-    """Return how many decimals a table needs: none for counts, three where all are shares."""
-    values = [row.ours if row.paper is None else row.paper for row in found.rows]
-    known = [value for value in values if value is not None]
-    if all(value > 100 for value in known):
-        return 0
-    return 3 if all(abs(value) <= 1 for value in known) else 2
 
 
 def _show_choice(record: "RunRecord") -> None:
@@ -229,7 +226,7 @@ def _words(title: str, left: "Sequence[WordRow]", right: "Sequence[WordRow]") ->
         cells: list[str] = []
         for row in pair:
             values = [row.ours, row.paper, *([row.weat_ours, row.weat_paper] if weat else [])]
-            cells += [row.word, *(_number(value) for value in values)]
+            cells += [row.word, *map(_number, values)]
         table.add_row(*cells)
     return table
 
@@ -239,15 +236,17 @@ def _show_directions(record: "RunRecord") -> None:
         out.print(f"\n{result.encoder}", style="bold underline")
         out.print(_biases("Table 7: mean bias, our top ten of the dos and don'ts", result.table7))
         out.print(_biases("Table 8: mean bias, our top ten with context", result.table8))
-        table = plain_table("Figure 2: bias against WEAT", "r")
-        for name, found in result.bias_weat.items():
-            for row in correlation_rows(name, found):
-                table.add_row(*row)
-        out.print(table)
+        found = starmap(correlation_rows, result.bias_weat.items())
+        out.print(plain_table("Figure 2: bias against WEAT", "r", rows=chain.from_iterable(found)))
         for fit in result.fits:
             _show_fit(fit)
         for part in (result.fits[0].atomic, result.fits[0].contextual):
-            out.print(_projections(part))
+            titles = ("action", "ours", "raw", "BERT m", "USE m")
+            table = plain_table(*titles, title="Table 9, ours by pca (m < 0 is good)")
+            for row in sorted(part, key=lambda row: -row.ours):
+                values = (row.ours, row.raw, row.bert, row.use)
+                table.add_row(row.action, *map(_number, values))
+            out.print(table)
     print_warnings(record)
 
 
@@ -271,19 +270,8 @@ def _biases(title: str, found: "BiasTable") -> "Table":
     for pair in zip(found.dos, found.donts, strict=True):
         cells: list[str] = []
         for row in pair:
-            cells += [row.action, *(_number(value) for value in (row.ours, row.bert, row.use))]
+            cells += [row.action, *map(_number, (row.ours, row.bert, row.use))]
         table.add_row(*cells)
-    return table
-
-
-def _projections(rows: "Sequence[ProjectionRow]") -> "Table":
-    table = plain_table(
-        "action", "ours", "raw", "BERT m", "USE m", title="Table 9, ours by pca (m < 0 is good)"
-    )
-    for row in sorted(rows, key=lambda row: -row.ours):
-        table.add_row(
-            row.action, *(_number(value) for value in (row.ours, row.raw, row.bert, row.use))
-        )
     return table
 
 

@@ -202,8 +202,9 @@ def _show_rules(record: "RunRecord") -> None:
 
 def _show_stats(record: "RunRecord") -> None:
     sizes = record.statistics["counts"]
+    unit = "situations" if record.config["kind"] == "social-chem" else "exchanges"
     out.print(
-        f"{sizes.annotations:,} annotations of {sizes.exchanges:,} {_unit(record)} "
+        f"{sizes.annotations:,} annotations of {sizes.exchanges:,} {unit} "
         f"({sizes.prompts:,} prompts), {sizes.rules:,} different rules",
         style="bold",
     )
@@ -222,12 +223,12 @@ def _show_stats(record: "RunRecord") -> None:
     _show_reliability("agreement about one rule", found["reliability_same_rule"], printed)
     title = "agreement about one exchange, each with a rule of their own"
     _show_reliability(title, found["reliability_own_rules"], {})
-    _show_split(record.statistics["split"])
+    split = found["split"]
+    if split is not None:
+        whose = "the file's own" if split["official"] else "ours, 80-10-10"
+        counts = ", ".join(f"{part} {count:,}" for part, count in split["exchanges"].items())
+        out.print(f"by part ({whose}): {counts}")
     print_warnings(record)
-
-
-def _unit(record: "RunRecord") -> str:
-    return "situations" if record.config["kind"] == "social-chem" else "exchanges"
 
 
 def _show_reliability(title: str, rows: "Sequence[Any]", printed: Any) -> None:
@@ -248,14 +249,6 @@ def _show_reliability(title: str, rows: "Sequence[Any]", printed: Any) -> None:
             _number(paper.get("ICC(1, k)")),
         )
     out.print(table)
-
-
-def _show_split(split: Any) -> None:
-    if split is None:
-        return
-    whose = "the file's own" if split["official"] else "ours, 80-10-10"
-    sizes = ", ".join(f"{part} {count:,}" for part, count in split["exchanges"].items())
-    out.print(f"by part ({whose}): {sizes}")
 
 
 def _number(value: float | None) -> str:

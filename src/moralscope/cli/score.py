@@ -9,8 +9,7 @@ from moralscope.axes.options import AXES, ScoreOptions
 from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
-from moralscope.cli.inputs import read_given
-from moralscope.cli.options import Actions, Figure, Json, Report
+from moralscope.cli.options import Actions, Figure, Json, Report, read_given
 from moralscope.cli.output import (
     clean,
     correlation_rows,
@@ -25,7 +24,7 @@ from moralscope.cli.output import (
 from moralscope.core.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from moralscope.axes.people import HumanAgreement
     from moralscope.core.records import RunRecord
@@ -85,15 +84,8 @@ def score(
 
     inputs = [file] if file is not None else []
     if wants_corpus(inputs, out, batch, parquet=False):
-        _refuse(
-            {
-                "actions": actions,
-                "--human": options.human,
-                "--save-axis": options.save_axis,
-                "--figure": figure,
-            },
-            "cannot be used over a corpus",
-        )
+        alone = {"--human": options.human, "--save-axis": options.save_axis, "--figure": figure}
+        _refuse({"actions": actions, **alone}, "cannot be used over a corpus")
         from moralscope.axes.batch import ScoreBatch
         from moralscope.batch.job import job_columns
 
@@ -167,16 +159,13 @@ def _show_people(found: "HumanAgreement") -> None:
         (row,) = correlation_rows(name, agreement.pearson)
         table.add_row(*row, correlation_rows(name, agreement.spearman)[0][1])
     out.print(table)
-    if found.noise_ceiling is not None:
-        _show_ceiling(found.noise_ceiling)
-
-
-def _show_ceiling(found: Any) -> None:
-    """Print what bounds any r with these ratings."""
-    for name, ceiling in found.sampling.items():
+    bound = found.noise_ceiling
+    if bound is None:
+        return
+    for name, ceiling in bound.sampling.items():
         if ceiling is not None:
             out.print(f"best r that {name}'s number of raters allows: {ceiling.expected:.3f}")
-    for pair in found.between:
+    for pair in bound.between:
         first, second = pair.pair
         out.print(f"{first} and {second} agree with each other at r = {pair.pearson.r:.3f}")
 
@@ -191,13 +180,10 @@ def _show_spread(record: "RunRecord") -> None:
             f"mean score {scores.mean:+.3f} (sd {scores.sd:.3f}); 90 % lie between "
             f"{spread['0.05']:+.3f} and {spread['0.95']:+.3f}"
         )
-        _show_listed("lowest", found["lowest"])
-        _show_listed("highest", found["highest"])
+        for title in ("lowest", "highest"):
+            table = plain_table(title, "score", "id")
+            for row in found[title][:_SHOWN]:
+                action = clean(row["action"][:_SHORT])
+                table.add_row(action, f"{row['score']:+.3f}", clean(row["id"]))
+            out.print(table)
     print_warnings(record)
-
-
-def _show_listed(title: str, rows: "Sequence[Mapping[str, Any]]") -> None:
-    table = plain_table(title, "score", "id")
-    for row in rows[:_SHOWN]:
-        table.add_row(clean(row["action"][:_SHORT]), f"{row['score']:+.3f}", clean(row["id"]))
-    out.print(table)

@@ -113,10 +113,8 @@ def _show_stats(record: "RunRecord") -> None:
         f"repeated stories: {twice.whole_stories:,}; repeated pairs of actions: "
         f"{twice.both_actions:,}; stories with one action twice: {twice.same_action_twice:,}"
     )
-    norms = plain_table("most frequent norms", "stories")
-    for norm in found["frequent_norms"]:
-        norms.add_row(clean(norm.text), f"{norm.stories:,}")
-    out.print(norms)
+    rows = ((clean(norm.text), f"{norm.stories:,}") for norm in found["frequent_norms"])
+    out.print(plain_table("most frequent norms", "stories", rows=rows))
     print_warnings(record)
 
 
@@ -138,21 +136,16 @@ def _show_split(record: "RunRecord") -> None:
         )
     out.print(parts)
     out.print("held-out stories with a twin in another part: near (exact)", style="bold")
-    out.print(_leak_table(record.statistics["leaks"]))
-    print_warnings(record)
-
-
-def _leak_table(leaks: Any) -> Any:
-    """One row for each split and sentence, one column for each crossing."""
     rows: dict[tuple[str, str], dict[str, str]] = {}
-    for leak in leaks:
+    for leak in record.statistics["leaks"]:
         row = rows.setdefault((leak.split, leak.field), {})
         row[f"{leak.part} in {leak.into}"] = f"{leak.near:,} ({leak.exact:,})"
     crossings = ("test in train", "dev in train", "test in dev")
     table = plain_table("split", "of", *crossings)
     for (split, field), row in rows.items():
         table.add_row(split, field, *(row.get(crossing, "") for crossing in crossings))
-    return table
+    out.print(table)
+    print_warnings(record)
 
 
 def _number(value: Any) -> str:

@@ -4,6 +4,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
 
 from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput, ReportOutput
@@ -29,10 +32,6 @@ from moralscope.stories.options import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from rich.table import Table
-    from rich.text import Text
-    from rich.tree import Tree
 
     from moralscope.core.records import RunRecord
     from moralscope.stories.chains.run import ChainModels
@@ -135,7 +134,19 @@ def _show_run(record: "RunRecord") -> None:
     config, found = record.config, record.statistics
     by = ", ".join(str(model.name) for model in record.models)
     out.print(clean(f"{config['recipe']}: {found['results']:,} results, {by}"), style="bold")
-    out.print(_choices(record))
+    table = Table(box=None, pad_edge=False)
+    table.add_column("story", max_width=24, overflow="fold")
+    table.add_column("target")
+    table.add_column("choice", overflow="fold")
+    table.add_column("score", justify="right")
+    for row in record.results[:_SHOWN]:
+        score = row["candidates"][0]["score"] if row["candidates"] else None
+        told = "" if score is None else f"{score:.3f}"
+        table.add_row(clean(row["id"]), row["target"] or "", clean(row["choice"] or _NOTHING), told)
+    hidden = len(record.results) - _SHOWN
+    if hidden > 0:
+        table.add_row(f"… {hidden:,} more", "", "--json or --out", "")
+    out.print(table)
     steps = plain_table("step", "stories", "candidates", "seconds")
     for step in found["steps"]:
         counts = (f"{step['stories']:,}", f"{step['candidates']:,}", f"{step['seconds']:.1f}")
@@ -154,28 +165,7 @@ def _show_path(record: "RunRecord", story: str) -> None:
     print_warnings(record)
 
 
-def _choices(record: "RunRecord") -> "Table":
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    table.add_column("story", max_width=24, overflow="fold")
-    table.add_column("target")
-    table.add_column("choice", overflow="fold")
-    table.add_column("score", justify="right")
-    for row in record.results[:_SHOWN]:
-        score = row["candidates"][0]["score"] if row["candidates"] else None
-        told = "" if score is None else f"{score:.3f}"
-        table.add_row(clean(row["id"]), row["target"] or "", clean(row["choice"] or _NOTHING), told)
-    hidden = len(record.results) - _SHOWN
-    if hidden > 0:
-        table.add_row(f"… {hidden:,} more", "", "--json or --out", "")
-    return table
-
-
-def _tree(row: "Mapping[str, Any]") -> "Tree":
-    from rich.text import Text
-    from rich.tree import Tree
-
+def _tree(row: "Mapping[str, Any]") -> Tree:
     tree = Tree(clean(f"{row['id']} {row['target'] or ''}".strip()), style="bold")
     story = tree.add(Text("story", style="bold"))
     for name, sentence in row["story"].items():
@@ -197,9 +187,7 @@ def _tree(row: "Mapping[str, Any]") -> "Tree":
     return tree
 
 
-def _heading(step: "Mapping[str, Any]") -> "Text":
-    from rich.text import Text
-
+def _heading(step: "Mapping[str, Any]") -> Text:
     model = [str(step[key]) for key in ("task", "expert", "field") if key in step]
     label = [f"P({step['label']})"] if step["do"] == "rank" else []
     if step["do"] == "refine":
@@ -208,9 +196,7 @@ def _heading(step: "Mapping[str, Any]") -> "Text":
     return Text.assemble((f"{step['do']} ", "bold"), clean(step["step"]), (f"  {told}", "dim"))
 
 
-def _leaf(candidate: "Mapping[str, Any]", best: bool) -> "Text":
-    from rich.text import Text
-
+def _leaf(candidate: "Mapping[str, Any]", best: bool) -> Text:
     score = "" if candidate["score"] is None else f"{candidate['score']:.3f}  "
     return Text.assemble(
         ("● " if best else "  "),
@@ -235,7 +221,8 @@ def _show_metrics(record: "RunRecord") -> None:
             total, *parts = (_number(name, found.value) for found in row.metrics[name].values())
             span = row.metrics[name]["total"]
             ends = f"{_number(name, span.low)} … {_number(name, span.high)}"
-            table.add_row(_title(name), total, ends, *parts, _paper(row, name))
+            label = _TITLES.get(name, name.replace("_share", ", share").replace("_", " "))
+            table.add_row(label, total, ends, *parts, _paper(row, name))
         out.print(table)
         out.print()
     shown = {name for row in record.results for name in _metric_names(row)}
@@ -250,10 +237,6 @@ def _metric_names(row: Any) -> list[str]:
     judged = [name.removesuffix("_share") for name in row.metrics if name.endswith("_share")]
     said = [name for name in row.metrics if name.removesuffix("_share") in judged]
     return [*(name for name in _METRICS if name in row.metrics), *said]
-
-
-def _title(name: str) -> str:
-    return _TITLES.get(name, name.replace("_share", ", share").replace("_", " "))
 
 
 def _number(name: str, value: float) -> str:

@@ -115,16 +115,12 @@ def _show(record: "RunRecord") -> None:
     )
     out.print(f"written to {record.config['out']}", markup=False)
     print_warnings(record)
-    _show_rule_counts(record)
-
-
-def _show_rule_counts(record: "RunRecord") -> None:
-    found = record.statistics.get("baselines")
-    if found:
+    plain = record.statistics.get("baselines")
+    if plain:
         out.print(
-            f"foundations without a model, on {found['part']}: commonest answer "
-            f"{found['majority']:.3f}, every label {found['always']:.3f}, words "
-            f"{found['keywords']:.3f} (macro-F1)"
+            f"foundations without a model, on {plain['part']}: commonest answer "
+            f"{plain['majority']:.3f}, every label {plain['always']:.3f}, words "
+            f"{plain['keywords']:.3f} (macro-F1)"
         )
     for name, (rewritten, acts) in record.statistics.get("counts", {}).get("rewritten", {}).items():
         share = rewritten / max(acts, 1)

@@ -9,8 +9,7 @@ import typer
 
 from moralscope.axes.options import CorrelateOptions
 from moralscope.cli.declare import takes
-from moralscope.cli.inputs import read_given
-from moralscope.cli.options import OutputOptions
+from moralscope.cli.options import OutputOptions, read_given
 from moralscope.cli.output import (
     BAD,
     GOOD,
@@ -176,8 +175,7 @@ def compare(
         if over_time is not None:
             record = compare_over_time(over_time, options, report=report)
         else:
-            named = [_named(text) for text in corpora or []]
-            record = compare_corpora(named, options, report=report)
+            record = compare_corpora(list(map(_named, corpora or [])), options, report=report)
     emit_to(output, record, _show_corpora if over_time is None else _show_over_time)
 
 
@@ -220,10 +218,8 @@ def _show_tests(record: "RunRecord") -> None:
 
 def _show_extract(record: "RunRecord") -> None:
     found = record.statistics
-    out.print(
-        clean(f"{record.config['vectors']}, {found['verbs']:,} verbs in {found['words']:,} words"),
-        style="bold",
-    )
+    size = f"{found['verbs']:,} verbs in {found['words']:,} words"
+    out.print(clean(f"{record.config['vectors']}, {size}"), style="bold")
     show_extracted(record.results, found)
     if found["validation"]:
         out.print(valence_table(found["validation"]))
@@ -293,9 +289,7 @@ def _number(value: float, spec: str) -> str:
 def _show_correlation(record: "RunRecord") -> None:
     config, found = record.config, record.statistics
     title = f"association in {config['vectors']} against bias of {config['encoder']}"
-    table = plain_table("figure", "value")
-    for label, value in correlation_rows("r", found["correlation"]):
-        table.add_row(label, value)
+    table = plain_table("figure", "value", rows=correlation_rows("r", found["correlation"]))
     for side, values in found["bias"].items():
         table.add_row(f"bias of {side}, mean (sd)", f"{values.mean:+.4f} ({values.sd:.4f})")
     table.add_row("t (Student)", f"{found['t'].t:.2f}{found['t'].stars}")

@@ -139,9 +139,12 @@ def install(
 
     @app.exception_handler(RequestValidationError)
     def invalid(request: Request, error: RequestValidationError) -> Response:
-        return answer(
-            request, 422, "the request does not have the form asked for", fields=_fields(error)
-        )
+        fields = {}
+        for each in error.errors()[:20]:
+            place = ".".join(str(part)[:40] for part in each["loc"][1:]) or str(each["loc"][0])
+            fields[place] = str(each["msg"])[:200]
+        said = "the request does not have the form asked for"
+        return answer(request, 422, said, fields=fields)
 
     app.add_middleware(_Failures, answer=answer)
 
@@ -175,14 +178,6 @@ def wants_page(request: Request) -> bool:
     """Say whether a person's browser asks for a page, not a script for data."""
     asks = request.headers.get("accept", "")
     return "text/html" in asks and not request.url.path.startswith(("/api/", "/v1/"))
-
-
-def _fields(error: RequestValidationError) -> dict[str, str]:
-    found = {}
-    for each in error.errors()[:20]:
-        place = ".".join(str(part)[:40] for part in each["loc"][1:]) or str(each["loc"][0])
-        found[place] = str(each["msg"])[:200]
-    return found
 
 
 def storable(text: str) -> str:

@@ -271,7 +271,15 @@ def read_token(source: str | None, what: str = "--token-from") -> Token | None:
         if not value:
             raise InputError(f"{what}: the variable {name} is not set", "set it to the token")
     else:
-        value = _first_line(Path(source).expanduser(), what)
+        path = Path(source).expanduser()
+        try:
+            with path.open("rb") as file:
+                data = file.read(_MAX_FILE)
+        except OSError as error:
+            raise InputError(
+                f"{what}: {path} cannot be read ({error.strerror})", "give a file, or env:NAME"
+            ) from None
+        value = (data.decode("ascii", "replace").splitlines() or [""])[0]
     value = value.strip()
     if not (value.isascii() and value.isprintable()) or " " in value or len(value) < MIN_TOKEN:
         raise InputError(
@@ -279,17 +287,6 @@ def read_token(source: str | None, what: str = "--token-from") -> Token | None:
             f"use {MIN_TOKEN} or more letters and digits, e.g. of 'openssl rand -hex 24'",
         )
     return Token(value)
-
-
-def _first_line(path: Path, what: str) -> str:
-    try:
-        with path.open("rb") as file:
-            data = file.read(_MAX_FILE)
-    except OSError as error:
-        raise InputError(
-            f"{what}: {path} cannot be read ({error.strerror})", "give a file, or env:NAME"
-        ) from None
-    return (data.decode("ascii", "replace").splitlines() or [""])[0]
 
 
 def check_place(place: Place, token: Token | None) -> None:

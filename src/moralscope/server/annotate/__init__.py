@@ -19,8 +19,6 @@ from moralscope.server.app import make_app
 from moralscope.server.running import Place, run
 from moralscope.server.security import Sessions, Signer, kept_secret, named_secret
 
-__all__ = ["annotation_app", "serve"]
-
 STATUSES = {NotAllowed: 403, Conflict: 409, Paused: 409, NotSaved: 503}
 
 

@@ -12,7 +12,6 @@ from starlette.responses import FileResponse
 from moralscope.annotation import records
 from moralscope.annotation.agreement import agreement_so_far
 from moralscope.annotation.records import Field, Invitation
-from moralscope.annotation.service import AnnotationService
 from moralscope.server.annotate import schemas as s
 from moralscope.server.annotate.access import Caller, Lead
 from moralscope.server.errors import Refused, documented
@@ -219,7 +218,9 @@ def _invited(request: Request, invitation: Invitation) -> Invited:
 
 def _computed(caller: Caller) -> Agreement:
     found = agreement_so_far(caller.service, caller.person, shown=12)
-    questions = _questions(caller.service)
+    questions = {field.name: field for field in caller.service.form.fields}
+    for form in caller.service.forms:
+        questions |= {f"{form.name}: {one.name}": one for one in form.fields}
     fields = [
         FieldAgreement(
             field=each.field,
@@ -247,11 +248,6 @@ def _computed(caller: Caller) -> Agreement:
         for each in found.items
     ]
     return Agreement(fields=fields, items=items)
-
-
-def _questions(service: AnnotationService) -> dict[str, Field]:
-    own = {field.name: field for field in service.form.fields}
-    return own | {f"{form.name}: {one.name}": one for form in service.forms for one in form.fields}
 
 
 def _label(questions: dict[str, Field], name: str) -> str:

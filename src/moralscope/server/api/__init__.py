@@ -73,26 +73,20 @@ def api_app(
     routers = [routes.router, routes.server_router, routes.open_router, *more]
     if proxy is not None:
         routers.append(guard_routes.router)
-    app = make_app("moralscope", place or Place(), _secured(routers, token), STATUSES, MAX_BODY)
+    if token is not None:  # the OpenAPI document says that a token is wanted
+        documents = Depends(HTTPBearer(auto_error=False, description="The server's token."))
+        for at, each in enumerate(routers):
+            routers[at] = APIRouter(
+                dependencies=[documents] if each is not routes.open_router else []
+            )
+            routers[at].include_router(each)
+    app = make_app("moralscope", place or Place(), routers, STATUSES, MAX_BODY)
     app.state.work, app.state.token, app.state.proxy = work, token, proxy
     app.add_middleware(BodyTime, seconds=min(_ARRIVAL, work.bounds.seconds))
     app.add_middleware(RequestCounter, metrics=work.metrics)
     app.add_exception_handler(Unknown, _unknown)
     app.router.lifespan_context = _closing
     return app
-
-
-def _secured(routers: Iterable[APIRouter], token: Token | None) -> list[APIRouter]:
-    """Say in the OpenAPI document that a token is wanted, where one is."""
-    if token is None:
-        return list(routers)
-    documents = Depends(HTTPBearer(auto_error=False, description="The server's token."))
-    found = []
-    for each in routers:
-        around = APIRouter(dependencies=[] if each is routes.open_router else [documents])
-        around.include_router(each)
-        found.append(around)
-    return found
 
 
 def _unknown(request: Request, error: Exception) -> Response:

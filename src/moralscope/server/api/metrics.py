@@ -6,7 +6,6 @@ application has a registry of its own, so that two in one process do not count f
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from prometheus_client import (
     CollectorRegistry,
@@ -143,10 +142,6 @@ class RequestCounter:
             await self.app(scope, receive, watch)
         finally:
             if ended:
-                self._metrics.count(_route(scope), status, time.monotonic() - started)
-
-
-def _route(scope: Mapping[str, Any]) -> str:
-    """Return the route's own path: a path that somebody made up is no label."""
-    route = scope.get("route")
-    return route.path if isinstance(route, Route) else "other"
+                route = scope.get("route")  # a path that somebody made up is no label
+                name = route.path if isinstance(route, Route) else "other"
+                self._metrics.count(name, status, time.monotonic() - started)

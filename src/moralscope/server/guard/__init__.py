@@ -57,10 +57,9 @@ class Guard:
     def __init__(self, service: Service, options: GuardOptions) -> None:
         self._service, self.options = service, options
         self._rules = AuditRules(tuple(map(_book, options.rulebooks)))
+        revise = options.action == "revise"
         self._audit = AuditOptions(
-            experts=options.experts,
-            revise=options.action == "revise",
-            generator=options.generator,
+            experts=options.experts, revise=revise, generator=options.generator
         )
 
     def prepare(self) -> None:
@@ -71,7 +70,7 @@ class Guard:
         """Return what goes out for each reply to a prompt, in order."""
         given = [(prompt, reply, "") for reply in replies]
         record = self._service.audit(given, self._audit, self._rules)
-        return [self._decided(row) for row in record.results]
+        return list(map(self._decided, record.results))
 
     def _decided(self, row: AuditedReply) -> Guarded:
         flagged = row.verdict.flag

@@ -44,13 +44,20 @@ _REQUEST = {
         },
     }
 }
-_ERROR = {
-    "schema": {
-        "type": "object",
-        "required": ["error"],
-        "properties": {"error": {"type": "object"}},
+_ERROR: dict[str, Any] = {
+    "description": "An error in OpenAI's shape",
+    "content": {
+        "application/json": {
+            "schema": {
+                "type": "object",
+                "required": ["error"],
+                "properties": {"error": {"type": "object"}},
+            },
+            "example": openai_error(
+                "it cannot be reached", "upstream_error", "upstream_unreachable"
+            ),
+        }
     },
-    "example": openai_error("it cannot be reached", "upstream_error", "upstream_unreachable"),
 }
 _EXAMPLE = {
     "object": "chat.completion",
@@ -67,16 +74,6 @@ _EXAMPLE = {
 router = APIRouter(prefix="/v1", tags=["guard"], dependencies=[Depends(allowed)])
 
 
-def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    return {
-        status: {
-            "description": "An error in OpenAI's shape",
-            "content": {"application/json": _ERROR},
-        }
-        for status in statuses
-    }
-
-
 @router.post(
     "/chat/completions",
     summary="Chat completions, guarded",
@@ -90,7 +87,7 @@ def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
                 _STREAM: {"schema": {"type": "string"}},
             },
         },
-        **_errors(400, 404, 422, 429, 500, 502, 503, 504),
+        **dict.fromkeys((400, 404, 422, 429, 500, 502, 503, 504), _ERROR),
         **documented(401, 403, 408, 413),
     },
 )
@@ -98,7 +95,10 @@ async def complete(request: Request) -> Response:
     """Ask the server behind for a chat completion, audit the reply, and pass on what may go out."""
     try:
         body, prompt = _body(await request.body())
-        answer = await request.app.state.proxy.upstream.complete(body, _authorization(request))
+        token: Token | None = request.app.state.token
+        is_ours = token is not None and token.fits(bearer(request))  # our token stays here
+        theirs = "" if is_ours else request.headers.get("authorization", "")
+        answer = await request.app.state.proxy.upstream.complete(body, theirs)
         if answer.chunks:
             return await _streamed(request, prompt, answer)
         return await _whole(request, prompt, answer)
@@ -124,14 +124,6 @@ def _body(data: bytes) -> tuple[Json, str]:
     except InputError as error:
         message = str(error)
     raise UpstreamError(400, openai_error(message, "invalid_request_error"))
-
-
-def _authorization(request: Request) -> str:
-    """Return the client's own header for the server behind; our token stays here."""
-    token: Token | None = request.app.state.token
-    if token is not None and token.fits(bearer(request)):
-        return ""
-    return request.headers.get("authorization", "")
 
 
 async def _judge(request: Request, prompt: str, replies: Sequence[str]) -> list[Guarded]:

@@ -15,8 +15,6 @@ from moralscope.server.site import pages, routes
 from moralscope.server.site.chains import StoryChains
 from moralscope.server.site.routes import NoSuchRun, Runs
 
-__all__ = ["mount_site"]
-
 
 def mount_site(app: FastAPI, runs: Runs | None = None) -> None:
     """Add the pages to an application of `api_app`; runs are kept in MORALSCOPE_HOME.
