@@ -15,11 +15,11 @@ from moralscope.version import __version__
 
 # By the panel of the help: a command's name, its file, and what is taken from there.
 _PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
-    "Start here": (("demo", "demo", "demo"),),
+    "Start here": (("demo", "score", "demo"),),
     "Measure": (
         ("score", "score", "score"),
         ("compare", "compare", "compare"),
-        ("rank", "rank", "rank"),
+        ("rank", "score", "rank"),
         ("words", "words", "app"),
         ("reproduce", "reproduce", "app"),
     ),
@@ -30,7 +30,7 @@ _PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("collect-train", "training", "collect_train"),
     ),
     "People": (("annotate", "annotate", "app"), ("agreement", "agreement", "agreement")),
-    "Look": (("serve", "serve", "serve"), ("report", "report", "report")),
+    "Look": (("serve", "serve", "serve"), ("report", "serve", "report")),
     "Steer": (("edit", "edit", "edit"), ("teach", "edit", "teach")),
     "Train and generate": (("stories", "stories", "app"),),
     "Weights": (("models", "models", "app"), ("data", "models", "data_app")),

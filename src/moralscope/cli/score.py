@@ -1,21 +1,23 @@
-"""`moralscope score`: actions on a moral axis."""
+"""`moralscope score`, `rank` and `demo`: actions on a moral axis, answers to a question, a tour."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moralscope.axes.options import AXES, ScoreOptions
+from moralscope.axes.options import AXES, RankOptions, ScoreOptions
 from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
-from moralscope.cli.options import Actions, Figure, Json, Report, read_given
+from moralscope.cli.options import Actions, Figure, Json, OutputOptions, Report, read_given
 from moralscope.cli.output import (
     clean,
     correlation_rows,
     counting,
     emit,
+    emit_to,
     fetching,
+    note,
     out,
     plain_table,
     print_warnings,
@@ -32,6 +34,24 @@ if TYPE_CHECKING:
 
 _SHOWN = 5  # of the lowest and of the highest
 _SHORT = 100
+_COARSE = (
+    "surprised by a row? The moral direction of a small model is coarse: it orders the papers' "
+    "actions much as they do and misjudges many a phrase. 'moralscope reproduce direction' "
+    "measures how well it does"
+)
+_NEXT = (
+    (
+        'moralscope score "forgive a friend" "spread rumours" --axis direction --report mine.html',
+        "score actions of your own, on this axis or on --axis choice, and look at them",
+    ),
+    ("moralscope compare --encoders minilm,use-lite --file actions.txt", "two models, one list"),
+    (
+        'moralscope rank "What should I put in the toaster?" bread "my hamster"',
+        "rank answers to a question",
+    ),
+    ("moralscope reproduce direction", "the papers' tables beside ours"),
+)
+_REPORT = Path("moralscope-demo.html")
 
 
 @takes
@@ -187,3 +207,84 @@ def _show_spread(record: "RunRecord") -> None:
                 table.add_row(action, f"{row['score']:+.3f}", clean(row["id"]))
             out.print(table)
     print_warnings(record)
+
+
+@takes
+def rank(
+    question: Annotated[str, typer.Argument(help="A question, e.g. 'What am I afraid of?'")],
+    answers: Annotated[list[str], typer.Argument(help="Candidate answers.")],
+    options: RankOptions,
+    output: OutputOptions,
+) -> None:
+    """Rank candidate answers to a question by cosine similarity.
+
+    Example: moralscope rank "What should I put in the toaster?" bread "old pizza" "my hamster"
+    """
+    from moralscope.axes.choice import rank
+    from moralscope.models.encoders import load_encoder
+
+    with fetching() as progress:
+        model = load_encoder(options.encoder, progress)
+    emit_to(output, rank(question, answers, options, model=model), _show_ranked)
+
+
+def _show_ranked(record: "RunRecord") -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("answer", overflow="fold", max_width=60)
+    table.add_column("cosine", justify="right")
+    for row in record.results:
+        table.add_row(clean(row.answer), f"{row.score:+.3f}")
+    out.print(clean(record.config["question"]), style="bold")
+    out.print(table)
+    print_warnings(record)
+
+
+@takes
+def demo(options: RankOptions, output: OutputOptions) -> None:
+    """A one-minute tour: twenty actions scored on real weights, and a report to look at.
+
+    The weights (minilm, 91 MB, Apache-2.0) are fetched and verified on the first run. The report
+    is moralscope-demo.html in the current folder, or what --report names.
+    """
+    from moralscope.axes.score import demo
+    from moralscope.models.encoders import load_encoder
+
+    with fetching() as progress:
+        model = load_encoder(options.encoder, progress)
+    with counting("scoring") as step:
+        record = demo(encoder=model, seed=options.seed, report=step)
+    emit_to(output, record, _show_demo)
+    if output.report is None and not output.json:
+        _write_report(record)
+
+
+def _write_report(record: "RunRecord") -> None:
+    """Write the report nobody asked for: where that cannot be, say so and go on."""
+    from moralscope.core.errors import MoralscopeError
+    from moralscope.reports import write_report
+
+    try:
+        write_report(record, _REPORT)
+    except MoralscopeError as error:
+        note(f"no report was written: {error.problem}; name a place with --report")
+    else:
+        note(f"report: {_REPORT.absolute()} (open it in a browser)")
+
+
+def _show_demo(record: "RunRecord") -> None:
+    from rich.text import Text
+
+    out.print(
+        f"Twenty actions, asked about in ten ways, as {record.config['encoder']} answers them",
+        style="bold",
+    )
+    out.print(score_table(record.results))
+    print_warnings(record)
+    out.print(Text(f"note: {_COARSE}", style="dim"))
+    out.print()
+    out.print("Try next", style="bold")
+    for command, what in _NEXT:
+        out.print(Text(f"  {command}"), soft_wrap=True)
+        out.print(Text(f"      {what}", style="dim"), soft_wrap=True)

@@ -1,10 +1,13 @@
-"""`moralscope serve`: the local page and the HTTP API, and a guard in front of a chatbot."""
+"""`moralscope serve`: the local page, the HTTP API, a guard; `report`: a saved run as one page."""
 
 import os
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from moralscope.cli.declare import takes
 from moralscope.cli.output import fetching, note
+from moralscope.core.options import Option, Options
 from moralscope.server.options import GuardOptions, ServeOptions
 
 if TYPE_CHECKING:
@@ -75,3 +78,49 @@ def _fetch(more: "Iterable[str]") -> None:
             fetch((*more, *USUAL), progress)
     except StoreError as error:
         note(f"going on without some models: {error}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportOptions(Options):
+    """Which run is drawn, and where to."""
+
+    run: Annotated[
+        Path, Option("A run record saved with --out.", metavar="RUN.json", argument=True)
+    ]
+    out: Annotated[
+        Path | None, Option("The report; by default RUN.html beside it.", metavar="FILE")
+    ] = None
+    figure: Annotated[
+        Path | None, Option("Draw a figure for a paper: .svg, .png or .pdf.", metavar="FILE")
+    ] = None
+
+
+@takes
+def report(options: ReportOptions) -> None:
+    """Draw the report of a saved run: one HTML file that needs no network.
+
+    With --figure alone, only the figure is drawn.
+
+    Example: moralscope report run.json --out run.html --figure run.svg
+    """
+    from moralscope.io.files import read_run
+    from moralscope.reports import (
+        check_figure_place,
+        check_report_place,
+        write_figure,
+        write_report,
+    )
+
+    run, figure = options.run, options.figure
+    page = run.with_suffix(".html") if options.out is None and figure is None else options.out
+    if figure is not None:
+        check_figure_place(figure)
+    if page is not None:
+        check_report_place(page)
+    record = read_run(run)
+    if page is not None:
+        write_report(record, page, name=str(run))
+        note(f"report: {page}")
+    if figure is not None:
+        write_figure(record, figure, name=str(run))
+        note(f"figure: {figure}")

@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from moralscope.cli.stories_data import reverse
+from moralscope.cli.stories import reverse
 from moralscope.stories.story import SENTENCES
 
 NORMS = ("Hum softly!", "You should hum.")

@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from moralscope.cli.stories_data import split, stats
+from moralscope.cli.stories import split, stats
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
 from moralscope.models.encoders import load_encoder
