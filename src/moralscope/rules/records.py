@@ -130,9 +130,8 @@ class Annotation(HasScales):
     """One person's rule for one exchange, with the attributes they gave it: a row of MIC.csv.
 
     `alignment` is agree, disagree or neither; what the source leaves out is None. `split` is the
-    official part where the source gives it, `worker` who wrote it, `chatbot` who
-    replied. `action` and its `judgment` (-2
-    very bad to 2 very good) are SOCIAL-CHEM-101's own.
+    official part where the source gives it, `worker` who wrote it, `chatbot` who replied. `action`
+    and its `judgment` (-2 very bad to 2 very good) are SOCIAL-CHEM-101's own.
 
     Examples
     --------

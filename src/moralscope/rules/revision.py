@@ -198,7 +198,7 @@ class Reviser:
         broken = {
             case: rules
             for case, answer in enumerate(judged)
-            if (rules := _broken(answer.findings, self._limits))
+            if (rules := [rule.text for rule in self._broken(answer)])
         }
         # Relevance costs an embedding, a verdict the experts: the cheap test goes first.
         tries = self._relevant(exchanges, self._candidates(exchanges, broken))
@@ -219,7 +219,10 @@ class Reviser:
         found = judge(asked, [judged[one.case].rules for one in tries]) if tries else []
         best: dict[int, tuple[float, float, Revision]] = {}
         for one, answer in zip(tries, found, strict=True):
-            if self._better(judged[one.case], answer):
+            before = judged[one.case]
+            gain = answer.verdict.score - before.verdict.score
+            new = {r.text for r in self._broken(answer)} - {r.text for r in self._broken(before)}
+            if not answer.verdict.flag and gain >= self._limits.gain and not new:
                 rank = (answer.verdict.score, one.relevance, one.revision)
                 best[one.case] = max(best.get(one.case, rank), rank, key=lambda item: item[:2])
         return {case: rank[2] for case, rank in best.items()}
@@ -277,18 +280,10 @@ class Reviser:
                 kept.append(replace(one, relevance=near))
         return kept
 
-    def _better(self, before: Judged, after: Judged) -> bool:
-        gain = after.verdict.score - before.verdict.score
-        if after.verdict.flag or gain < self._limits.gain:
-            return False
-        allowed = {rule.text for rule in before.findings if is_broken(rule, self._limits)}
-        return all(rule.text in allowed for rule in after.findings if is_broken(rule, self._limits))
-
-
-def _broken(findings: Sequence[RuleFinding], limits: Thresholds) -> list[str]:
-    """Return the broken rules, the one that weighs most first."""
-    broken = [rule for rule in findings if is_broken(rule, limits)]
-    return [rule.text for rule in sorted(broken, key=lambda rule: -breach(rule, limits))]
+    def _broken(self, judged: Judged) -> list[RuleFinding]:
+        """Return the broken rules, the one that weighs most first."""
+        broken = [rule for rule in judged.findings if is_broken(rule, self._limits)]
+        return sorted(broken, key=lambda rule: -breach(rule, self._limits))
 
 
 def revision_prompt(rule: str, exchange: Exchange, opening: str = "") -> str:

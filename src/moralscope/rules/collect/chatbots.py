@@ -210,13 +210,10 @@ def steps_of(
     for (bot, dropped), count in tally.items():
         lost[bot, EMPTY if dropped == LONG else dropped] += count
         left[bot] += count
-    steps = [_step("replies", left, chatbots)]
-    for reason, name in STEPS.items():
-        left.subtract({bot: lost[bot, reason] for bot in chatbots})
-        steps.append(_step(name, left, chatbots))
+    steps: list[Mapping[str, Any]] = []
+    for reason, name in ((None, "replies"), *STEPS.items()):
+        if reason is not None:
+            left.subtract({bot: lost[bot, reason] for bot in chatbots})
+        counts = {bot: left[bot] for bot in chatbots}
+        steps.append({"step": name, "all": sum(counts.values()), "by_chatbot": counts})
     return steps
-
-
-def _step(name: str, left: Mapping[str, int], chatbots: Sequence[str]) -> Mapping[str, Any]:
-    counts = {bot: left.get(bot, 0) for bot in chatbots}
-    return {"step": name, "all": sum(counts.values()), "by_chatbot": counts}
