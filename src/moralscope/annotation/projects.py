@@ -268,12 +268,8 @@ def init_project(
         service.add_items(service.owner, found, staging=staging)
         invitation = service.invite(service.owner, "lead", "lead")
         write_project(project, folder)
-    config = {
-        "folder": str(folder),
-        "task": task,
-        "items": str(items),
-        "options": plain_options(chosen),
-    }
+    config: dict[str, Any] = {"folder": str(folder), "task": task, "items": str(items)}
+    config["options"] = plain_options(chosen)
     figures = {
         "items": len(found) - staging, "staging_items": staging, **asdict(project.policies)
     }  # fmt: skip

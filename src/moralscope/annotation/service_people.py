@@ -133,15 +133,11 @@ class PeopleService(ServiceBase):
 
     def _token(self, connection: sa.Connection, person: str) -> Invitation:
         token = secrets.token_urlsafe(32)
-        row = {
-            "id": random_id("t"),
-            "person": person,
-            "hash": _hash(token),
-            "created": self._clock(),
-        }
+        name = random_id("t")
+        row = {"id": name, "person": person, "hash": _hash(token), "created": self._clock()}
         connection.execute(sa.insert(TOKENS), row)
         record = self._record(connection, self._person(connection, person))
-        return Invitation(token, str(row["id"]), record)
+        return Invitation(token, name, record)
 
     def consent(self, person: Person, agrees: bool) -> Person:
         """Take a person's consent, or let her go."""

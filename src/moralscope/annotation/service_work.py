@@ -49,7 +49,11 @@ class WorkService(ServiceBase):
             self._working(connection, row)
             if row["stage"] == "review":
                 return None
-            held = self._resumed(connection, row) or self._leased(connection, row)
+            # What the person has open, or had open when there is still room for it.
+            mine = self._mine(connection, person.id, "open", "expired")
+            fitting = (one for one in mine if one["stage"] == row["stage"])
+            held = next((one for one in fitting if self._hold(connection, one)), None)
+            held = held or self._leased(connection, row)
             if held is None:
                 return None
             until = self._renew(connection, held["id"], person.id)
@@ -286,13 +290,6 @@ class WorkService(ServiceBase):
             .order_by(ASSIGNMENTS.c.status.desc(), ASSIGNMENTS.c.lease_until.desc())
         )
         return list(connection.execute(query).mappings())
-
-    def _resumed(self, connection: sa.Connection, person: Row) -> Row | None:
-        """Return what the person has open, or had open when there is still room for it."""
-        for row in self._mine(connection, person["id"], "open", "expired"):
-            if row["stage"] == person["stage"] and self._hold(connection, row):
-                return row
-        return None
 
     def _leased(self, connection: sa.Connection, person: Row) -> Row | None:
         """Lease the first item that has room for this person."""

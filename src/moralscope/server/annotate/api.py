@@ -44,11 +44,7 @@ def me(caller: Anyone) -> s.Standing:
     """Say who one is and how far."""
     works = caller.person.role != LEAD and caller.person.stage in WORKING
     progress = caller.service.progress(caller.person) if works else None
-    return s.Standing(
-        csrf=caller.csrf,
-        person=caller.person,
-        progress=progress,
-    )
+    return s.Standing(csrf=caller.csrf, person=caller.person, progress=progress)
 
 
 @router.post("/consent")
@@ -78,8 +74,7 @@ def questionnaire(caller: Annotator) -> s.Questionnaire:
 @router.post("/questionnaire")
 def answer_questionnaire(caller: Annotator, body: s.AboutMe) -> records.Person:
     """Tell about oneself; an empty answer declines."""
-    person = caller.service.answer_questionnaire(caller.person, body.leaning, body.statements)
-    return person
+    return caller.service.answer_questionnaire(caller.person, body.leaning, body.statements)
 
 
 @router.get("/work")
@@ -107,15 +102,13 @@ def check(caller: Annotator, assignment: s.Id, body: s.Draft) -> s.Findings:
 @router.post("/work/{assignment}/submit")
 def submit(caller: Annotator, assignment: s.Id, body: s.Submission) -> records.Receipt:
     """Submit; the same submission id again changes nothing."""
-    receipt = caller.service.submit(caller.person, assignment, body.submission, body.answer)
-    return receipt
+    return caller.service.submit(caller.person, assignment, body.submission, body.answer)
 
 
 @router.put("/work/{assignment}/answer")
 def edit(caller: Annotator, assignment: s.Id, body: s.Submission) -> records.Receipt:
     """Change one's submitted answer; the earlier one is kept."""
-    receipt = caller.service.edit(caller.person, assignment, body.submission, body.answer)
-    return receipt
+    return caller.service.edit(caller.person, assignment, body.submission, body.answer)
 
 
 @router.post("/work/{assignment}/skip")

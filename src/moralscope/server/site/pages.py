@@ -215,15 +215,8 @@ def shipped_experts() -> tuple[ShippedExperts, ...]:
         if file.is_file():
             known = json.loads(file.read_text("utf-8"))
             card = known["card"]
-            found.append(
-                ShippedExperts(
-                    folder.name,
-                    known["base"],
-                    tuple(known["tasks"]),
-                    tuple(card["data"]),
-                    card["licence"],
-                )
-            )
+            tasks, data = tuple(known["tasks"]), tuple(card["data"])
+            found.append(ShippedExperts(folder.name, known["base"], tasks, data, card["licence"]))
     return tuple(found)
 
 
