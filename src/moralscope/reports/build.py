@@ -148,9 +148,8 @@ def closing_sections(plain: Plain) -> list[Section]:
     if isinstance(prompts, list):
         rows = [[text(prompt)] for prompt in prompts]
         judged = "experts" in config
-        title, column = (
-            ("Actions are put as", "wording") if judged else ("Questions asked", "question")
-        )
+        column = "wording" if judged else "question"
+        title = "Actions are put as" if judged else "Questions asked"
         blocks.append(Table(title, [Column(column)], rows))
     command = redo_command(plain)
     prose = ["Everything here is drawn from the run record alone."]

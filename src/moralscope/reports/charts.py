@@ -38,12 +38,7 @@ class Group:
 
 
 def marks(
-    name: str,
-    points: Sequence[_Point],
-    colour: str,
-    symbol: str = "",
-    size: int = 8,
-    **more: Any,
+    name: str, points: Sequence[_Point], colour: str, symbol: str = "", size: int = 8, **more: Any
 ) -> dict[str, Any]:
     """Return a trace of marks; `more` are keys of the trace, such as `hovertext` and `rows`."""
     marker: dict[str, Any] = {"color": colour, "size": size}

@@ -40,10 +40,11 @@ _CHOICE_TABLES = (
 def reproduce_page(plain: Plain) -> Page:
     """Lay out `reproduce choice`, `direction`, `stories` and `integrity`."""
     results = rows_of(plain["results"], "'results'")
-    if plain["config"].get("paper") == "stories":
-        return _stories(plain, results)
-    if plain["config"].get("paper") == "integrity":
-        return _integrity(plain, results)
+    paper_name = plain["config"].get("paper")
+    if paper_name in ("stories", "integrity"):
+        told = _stories(plain) if paper_name == "stories" else _integrity(plain)
+        title = f"The paper “{paper_name}”, its tables beside ours"
+        return Page(title, [told], [], _beside(results))
     names = [text(result.get("encoder")) for result in results]
     found = plain["statistics"].get("paper")
     paper = found if isinstance(found, dict) else {}
@@ -64,23 +65,21 @@ def reproduce_page(plain: Plain) -> Page:
     return Page(title, summary, [], sections)
 
 
-def _stories(plain: Plain, tables: Sequence[Plain]) -> Page:
+def _stories(plain: Plain) -> str:
     experts = text(plain["config"].get("experts"))
     complete, stories = (
         number(plain["config"].get(key), f"'{key}'") or 0 for key in ("complete_stories", "stories")
     )
-    summary = [
+    return (
         f"What the paper printed and what we find with {experts}. {complete:,.0f} of "
         f"{stories:,.0f} stories have all seven sentences."
-    ]
-    return Page("The paper “stories”, its tables beside ours", summary, [], _beside(tables))
+    )
 
 
-def _integrity(plain: Plain, tables: Sequence[Plain]) -> Page:
+def _integrity(plain: Plain) -> str:
     source = plain["config"].get("source")
     ours = f"what {text(source)} gives" if source else "nothing of ours: no corpus was given"
-    summary = [f"What the paper printed, and beside it {ours}."]
-    return Page("The paper “integrity”, its tables beside ours", summary, [], _beside(tables))
+    return f"What the paper printed, and beside it {ours}."
 
 
 def _beside(tables: Sequence[Plain]) -> list[Section]:

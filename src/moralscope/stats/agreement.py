@@ -68,11 +68,7 @@ def krippendorff_alpha(ratings: Ratings, level: str = "nominal") -> float:
 
 
 def agreement(
-    ratings: Ratings,
-    level: str = "nominal",
-    *,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
+    ratings: Ratings, level: str = "nominal", *, seed: int = 0, resamples: int = RESAMPLES
 ) -> Agreement:
     """Return alpha with a percentile bootstrap interval over the units.
 
@@ -180,11 +176,7 @@ _MEASURES = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval, "r
 
 
 def cohen_kappa(
-    ratings: Ratings,
-    weights: str = "none",
-    *,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
+    ratings: Ratings, weights: str = "none", *, seed: int = 0, resamples: int = RESAMPLES
 ) -> Interval:
     """Return kappa of two raters over the units that both rated, with an interval over units.
 
@@ -219,12 +211,7 @@ def cohen_kappa(
     return bootstrapped(measure, len(first), resamples, seed, len(table.values))
 
 
-def fleiss_kappa(
-    ratings: Ratings,
-    *,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-) -> Interval:
+def fleiss_kappa(ratings: Ratings, *, seed: int = 0, resamples: int = RESAMPLES) -> Interval:
     """Return kappa of any number of raters, who need not be the same for every unit.
 
     κ = (P̄ - Pₑ) / (1 - Pₑ), where P̄ is the mean over units of the share of pairs of ratings that
@@ -249,12 +236,7 @@ def fleiss_kappa(
     return bootstrapped(measure, len(agreeing), resamples, seed, counts.shape[1])
 
 
-def percent_agreement(
-    ratings: Ratings,
-    *,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-) -> Interval:
+def percent_agreement(ratings: Ratings, *, seed: int = 0, resamples: int = RESAMPLES) -> Interval:
     """Return the mean over units of the share of pairs of ratings that agree, from 0 to 1.
 
     Examples

@@ -37,11 +37,7 @@ class Correlation:
 
 
 def correlate(
-    x: Sequence[float],
-    y: Sequence[float],
-    groups: Sequence[str] | None = None,
-    *,
-    seed: int = 0,
+    x: Sequence[float], y: Sequence[float], groups: Sequence[str] | None = None, *, seed: int = 0
 ) -> Correlation:
     """Correlate pairs; with `groups`, also inside each group.
 

@@ -93,9 +93,7 @@ def intraclass(units: Sequence[Sequence[float]]) -> Intraclass:
     return Intraclass(single, mean, k, n, total)
 
 
-def intraclass_forms(
-    ratings: Ratings,
-) -> tuple[IntraclassForm, ...]:
+def intraclass_forms(ratings: Ratings) -> tuple[IntraclassForm, ...]:
     """Return ICC(1), ICC(1,k), ICC(2,1), ICC(2,k), ICC(3,1) and ICC(3,k) of raters x units.
 
     With MSB, MSJ and MSE the mean squares between units, between raters and of the rest, n units

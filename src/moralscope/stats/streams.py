@@ -106,8 +106,7 @@ class Histogram:
             return math.nan
         reached = np.cumsum(self._counts)
         wanted = share * total
-        place = int(np.searchsorted(reached, wanted))
-        place = min(place, _FINE - 1)
+        place = min(int(np.searchsorted(reached, wanted)), _FINE - 1)
         before = float(reached[place - 1]) if place else 0.0
         inside = (wanted - before) / max(1.0, float(self._counts[place]))
         return self._low + (place + inside) * (self._high - self._low) / _FINE
@@ -271,8 +270,10 @@ class RankTable:
         n = int(self._counts.sum())
         if n < 3:
             return undefined(n)
-        sides = [_mid_ranks(self._counts.sum(axis=axis)) for axis in (1, 0)]
-        (counts_x, x), (counts_y, y) = sides
+        counts_x, counts_y = (self._counts.sum(axis=axis) for axis in (1, 0))
+        x, y = (  # mid-ranks of the classes, centred
+            np.cumsum(counts) - (counts - 1) / 2 - (n + 1) / 2 for counts in (counts_x, counts_y)
+        )
         scale = math.sqrt(float(counts_x @ x**2) * float(counts_y @ y**2))
         if scale == 0:
             return undefined(n)
@@ -298,9 +299,3 @@ def large_sample_spearman(rho: float, n: int) -> Correlation:
     left = 1 - rho * rho
     p = float(2 * t.sf(abs(rho) * math.sqrt((n - 2) / left), n - 2)) if left > 0 else 0.0
     return Correlation(rho, p, math.tanh(middle - half), math.tanh(middle + half), n, stars(p))
-
-
-def _mid_ranks(counts: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Return how many each class holds and its mid-rank, centred."""
-    ranks = np.cumsum(counts) - (counts - 1) / 2
-    return counts.astype(np.float64), ranks - (counts.sum() + 1) / 2

@@ -87,7 +87,11 @@ class WordAssociation:
     def associate(self, words: Sequence[str]) -> list[WordScore]:
         """Return the score of every word with its interval."""
         results = []
-        axes = self._resampled_axes()
+        # A and B are drawn again and again, in streams of their own: the same seed must not couple
+        # the two. Each draw gives another difference of means.
+        a = resample_weights(len(self._positive), self._resamples, self._seed)
+        b = resample_weights(len(self._negative), self._resamples, self._seed + 1_000_003)
+        axes = a @ self._positive - b @ self._negative
         for start in range(0, len(words), _BLOCK):
             block = words[start : start + _BLOCK]
             rows = unit_rows(self._vectors, block)
@@ -104,14 +108,6 @@ class WordAssociation:
                 )
             ]
         return results
-
-    def _resampled_axes(self) -> Floats:
-        """Draw A and B again and again; each draw gives another difference of means."""
-        # Streams of their own: the same seed must not couple the draws of A and B.
-        a = resample_weights(len(self._positive), self._resamples, self._seed)
-        b = resample_weights(len(self._negative), self._resamples, self._seed + 1_000_003)
-        axes: Floats = a @ self._positive - b @ self._negative
-        return axes
 
 
 def unit_rows(vectors: WordVectors, words: Sequence[str]) -> Floats:

@@ -107,11 +107,7 @@ def compare_corpora(
 
 
 def compare_over_time(
-    path: Path,
-    options: CompareOptions | None = None,
-    *,
-    report: Report | None = None,
-    **given: Any,
+    path: Path, options: CompareOptions | None = None, *, report: Report | None = None, **given: Any
 ) -> RunRecord:
     """Follow how a corpus values actions over time.
 
@@ -230,10 +226,8 @@ def _read_periods(found: Sequence[Period]) -> tuple[list[Corpus], list[str]]:
 
 
 def _settings(options: CompareOptions) -> TrainingSettings:
-    usual = TrainingSettings(dimensions=options.dimensions)
-    return TrainingSettings(
-        dimensions=options.dimensions, min_count=min(usual.min_count, options.min_count)
-    )
+    least = min(TrainingSettings().min_count, options.min_count)
+    return TrainingSettings(dimensions=options.dimensions, min_count=least)
 
 
 def _config(

@@ -150,22 +150,16 @@ def common_ground(
 
 def usable_sets(sets: WordSets, known: set[str], where: str) -> WordSets:
     """Keep the association words that are known; refuse a side with fewer than three."""
-    kept = replace(
-        sets,
-        positive=tuple(word for word in sets.positive if word in known),
-        negative=tuple(word for word in sets.negative if word in known),
-    )
-    for side, left, given in (
-        ("positive", kept.positive, sets.positive),
-        ("negative", kept.negative, sets.negative),
-    ):
+    given = {"positive": sets.positive, "negative": sets.negative}
+    kept = {side: tuple(word for word in words if word in known) for side, words in given.items()}
+    for side, left in kept.items():
         if len(left) < MIN_SET:
             raise InputError(
-                f"only {len(left)} of {len(given)} {side} association words occur often enough "
-                f"in {where}",
+                f"only {len(left)} of {len(given[side])} {side} association words occur often "
+                f"enough in {where}",
                 "give more text, or a lower --min-count",
             )
-    return kept
+    return replace(sets, positive=kept["positive"], negative=kept["negative"])
 
 
 def association_values(rows: Floats, positive: Sequence[int], negative: Sequence[int]) -> Floats:
@@ -275,7 +269,8 @@ class CorpusComparison:
     def differences(self, first: int, second: int) -> list[ActionDifference]:
         """Compare two of the corpora; the biggest mover comes first."""
         changes = self._percentiles[second] - self._percentiles[first]
-        displaced = self._displacements(first, second)
+        between = self._similarities(self._rows[first], self._rows[second])
+        displaced = (self._noise[first] + self._noise[second]) / 2 - between
         bounded = np.clip(interval(changes), -100.0, 100.0)
         numbers = np.array([*bounded, *interval(displaced), movements(changes, displaced)])
         left, right = self.values(first), self.values(second)
@@ -325,11 +320,6 @@ class CorpusComparison:
     def _actions(self) -> list[tuple[str, int]]:
         actions = self._ground.actions
         return list(zip(actions, self._ground.places(actions), strict=True))
-
-    def _displacements(self, first: int, second: int) -> Floats:
-        between = self._similarities(self._rows[first], self._rows[second])
-        displaced: Floats = (self._noise[first] + self._noise[second]) / 2 - between
-        return displaced
 
     def _similarities(self, runs: Sequence[Floats], others: Sequence[Floats]) -> Floats:
         """Return each word's cosine with itself, run by run."""

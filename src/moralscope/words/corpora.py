@@ -187,19 +187,15 @@ def _pieces(stream: BinaryIO, path: Path, digest: "hashlib._Hash") -> Iterator[s
             ) from error
         if "\x00" in text:
             raise InputError(f"{path} line {place} holds a NUL character", _REMEDY)
-        whole = not data or data.endswith(b"\n")
-        cut = len(text) if whole else _last_space(text)
+        cut = len(text)
+        if data and not data.endswith(b"\n"):  # no word is cut; a run without spaces is let through
+            space = max(0, text.rfind(" "), text.rfind("\t"), text.rfind("\r"))
+            cut = space if len(text) - space < 1000 else len(text)
         yield unicodedata.normalize("NFC", text[:cut]).lower()
         kept = text[cut:]
         place += data.endswith(b"\n")
         if not data:
             return
-
-
-def _last_space(text: str) -> int:
-    """Return where to cut a piece so that no word is cut; a run without spaces is let through."""
-    cut = max(0, text.rfind(" "), text.rfind("\t"), text.rfind("\r"))
-    return cut if len(text) - cut < 1000 else len(text)
 
 
 _YEAR = re.compile(r"(?<!\d)(?:1\d{3}|20\d{2})(?!\d)")
@@ -279,9 +275,12 @@ def _from_index(path: Path, files: list[Path], index: Path) -> dict[Path, int]:
     folder = path if path.is_dir() else path.parent
     known = {str(found.relative_to(folder)): found for found in files}
     years: dict[Path, int] = {}
-    for line, cells in _index_rows(index):
+    layout = Layout(order=("file", "year"), delimiters=",\t")
+    table = Table(index, kind=".csv", layout=layout, limits=Limits(file_bytes=_MAX_INDEX_BYTES))
+    # Read to its end first: what is wrong with the table is said before what is wrong in a row.
+    for line, cells in list(table.strict_rows(layout.order, _COLUMNS)):
         where = f"{index} line {line}"
-        name, year = (cell.strip() for cell in cells)
+        name, year = cells["file"].strip(), cells["year"].strip()
         if line == 1 and not re.fullmatch(r"-?\d{1,4}", year) and name not in known:
             continue  # a header
         if not re.fullmatch(r"-?\d{1,4}", year):
@@ -294,10 +293,3 @@ def _from_index(path: Path, files: list[Path], index: Path) -> dict[Path, int]:
     if not years:
         raise InputError(f"{index} names no files", _COLUMNS)
     return years
-
-
-def _index_rows(index: Path) -> list[tuple[int, list[str]]]:
-    layout = Layout(order=("file", "year"), delimiters=",\t")
-    table = Table(index, kind=".csv", layout=layout, limits=Limits(file_bytes=_MAX_INDEX_BYTES))
-    found = table.strict_rows(layout.order, _COLUMNS)
-    return [(line, [cells["file"], cells["year"]]) for line, cells in found]

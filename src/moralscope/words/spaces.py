@@ -120,8 +120,9 @@ def train_space(corpus: Corpus, settings: TrainingSettings, seed: int) -> WordSp
         negative=settings.negative,
         sg=1,
         workers=1,
-        seed=_stream(seed),
-        hashfxn=_stable_hash,
+        # 32 bits for gensim, not coupled to the draw of blocks.
+        seed=int(np.random.SeedSequence([seed, 1]).generate_state(1)[0]),
+        hashfxn=lambda word: zlib.crc32(word.encode()),  # the same in every process
     )
     # The vocabulary of the whole corpus, not of the draw: every run knows the same words.
     model.build_vocab_from_freq(counts, corpus_count=len(text))
@@ -186,15 +187,6 @@ class _Draw:
 
     def __iter__(self) -> Iterator[list[str]]:
         return self._corpus.sentences(self._order)
-
-
-def _stream(seed: int) -> int:
-    """Return a seed for gensim (32 bits) that is not coupled to the draw of blocks."""
-    return int(np.random.SeedSequence([seed, 1]).generate_state(1)[0])
-
-
-def _stable_hash(text: str) -> int:
-    return zlib.crc32(text.encode())
 
 
 def centred_units(rows: Floats) -> Floats:

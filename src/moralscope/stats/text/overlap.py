@@ -92,11 +92,7 @@ def _bleu_scorer() -> Any:
 
 
 def rouge(
-    hypotheses: Sequence[str],
-    references: References,
-    *,
-    kind: str = "rougeL",
-    stem: bool = True,
+    hypotheses: Sequence[str], references: References, *, kind: str = "rougeL", stem: bool = True
 ) -> list[float]:
     """Return F1 in percent for each item; the best of its references counts (Lin 2004).
 

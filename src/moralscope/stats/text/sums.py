@@ -182,12 +182,7 @@ def perplexity(candidates: Sequence[Candidate]) -> float:
 def perplexity_sums(totals: Sequence[tuple[float, int]]) -> Sums:
     """Return perplexity as sums, from each text's log-probability and number of tokens."""
     rows = [(-log_probability, tokens) for log_probability, tokens in totals]
-    return Sums(np.asarray(rows, dtype=np.float64).reshape(-1, 2), _perplexity_of)
-
-
-def _perplexity_of(sums: Floats) -> Floats:
-    found: Floats = np.exp(ratio(sums))
-    return found
+    return Sums(np.asarray(rows, dtype=np.float64).reshape(-1, 2), lambda sums: np.exp(ratio(sums)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +200,7 @@ class SystemComparison:
     n: int
 
 
-def corrected(
-    found: Iterable[tuple[str, str, str, Compared]],
-) -> tuple[SystemComparison, ...]:
+def corrected(found: Iterable[tuple[str, str, str, Compared]]) -> tuple[SystemComparison, ...]:
     """Put (metric, first, second, comparison) into rows; Holm's correction is over all of them.
 
     Examples

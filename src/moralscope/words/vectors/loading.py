@@ -46,11 +46,7 @@ Build = Callable[[Path, str, Store], Table]
 
 
 def load_vectors(
-    name: str,
-    *,
-    case: str = "exact",
-    store: Store | None = None,
-    progress: Progress | None = None,
+    name: str, *, case: str = "exact", store: Store | None = None, progress: Progress | None = None
 ) -> WordVectors:
     """Return the word vectors that `name` means, fetching them if they are not there yet.
 
