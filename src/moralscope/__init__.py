@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from moralscope.steer.edit import edit, edited_encoder
     from moralscope.steer.teach import teach
     from moralscope.stories.chains.run import chain
-    from moralscope.stories.data_files import load_stories
     from moralscope.stories.evaluate import evaluate
     from moralscope.stories.experts import prepare_experts
     from moralscope.stories.generate import generate
+    from moralscope.stories.reading import load_stories
     from moralscope.stories.train import train_task
     from moralscope.words.associate import associate, associate_tests
     from moralscope.words.compare import compare_corpora
@@ -51,7 +51,7 @@ _HOMES = {
     "generate": "moralscope.stories.generate",
     "load_edited": "moralscope.models.encoders.loading",
     "load_encoder": "moralscope.models.encoders",
-    "load_stories": "moralscope.stories.data_files",
+    "load_stories": "moralscope.stories.reading",
     "prepare_experts": "moralscope.stories.experts",
     "load_generator": "moralscope.models.language.loading",
     "rank": "moralscope.axes.choice",

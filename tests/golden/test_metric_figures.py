@@ -56,7 +56,7 @@ def test_krippendorffs_alpha(case):
 
 @pytest.mark.realdata
 def test_the_reference_norms_are_as_diverse_as_the_paper_says():
-    from moralscope.stories.data_files import load_stories
+    from moralscope.stories.reading import load_stories
 
     if data_file("moral_stories/stories.jsonl") is None:
         pytest.skip("Moral Stories is not below MORALSCOPE_DATA")

@@ -79,9 +79,9 @@ def stories(options: StoriesOptions, output: OutputOptions) -> None:
     """
     from moralscope.models.encoders import load_encoder
     from moralscope.papers.stories import reproduce_stories, text_tables
-    from moralscope.stories.data_files import load_stories
     from moralscope.stories.experts import prepare_experts
     from moralscope.stories.options import EvaluateOptions
+    from moralscope.stories.reading import load_stories
 
     listed = load_stories(options.stories)
     with fetching() as progress:

@@ -45,7 +45,7 @@ def stats(given: StoriesInput, options: StatsOptions, output: ReportOutput) -> N
 
     Example: moralscope stories stats my_stories.jsonl --report stories.html
     """
-    from moralscope.stories.data_files import load_stories
+    from moralscope.stories.reading import load_stories
     from moralscope.stories.stats import stories_stats
 
     found = load_stories(given.file, malformed=given.malformed)
@@ -64,7 +64,7 @@ def split(given: SplitInput, options: SplitOptions, output: ReportOutput) -> Non
     """
     from moralscope.io.files import check_writable
     from moralscope.models.encoders import load_encoder
-    from moralscope.stories.data_files import load_stories
+    from moralscope.stories.reading import load_stories
     from moralscope.stories.split import stories_split, write_membership
 
     if given.membership is not None:

@@ -53,9 +53,9 @@ def evaluate(given: EvaluateInput, options: EvaluateOptions, output: ReportOutpu
 
     Example: moralscope stories evaluate --tasks action+norm --split norm_distance
     """
-    from moralscope.stories.data_files import load_stories
     from moralscope.stories.evaluate import evaluate
     from moralscope.stories.experts import prepare_experts
+    from moralscope.stories.reading import load_stories
 
     if given.for_people is not None:
         _for_people(given.for_people, given, options.seed, output)
@@ -71,8 +71,8 @@ def evaluate(given: EvaluateInput, options: EvaluateOptions, output: ReportOutpu
 
 def _for_people(folder: Path, given: EvaluateInput, seed: int, output: ReportOutput) -> None:
     """Do what `stories people write` does where there are runs, else `stories people read`."""
-    from moralscope.stories.data_files import load_stories
     from moralscope.stories.people import read_people, write_people
+    from moralscope.stories.reading import load_stories
 
     if not given.runs:
         emit_to(output, read_people(folder, seed=seed), _show_ratings)
@@ -92,8 +92,8 @@ def people_write(
 
     Example: moralscope stories people write sample.json ranking.json --to pack
     """
-    from moralscope.stories.data_files import load_stories
     from moralscope.stories.people import write_people
+    from moralscope.stories.reading import load_stories
 
     stories = load_stories(given.stories).stories if given.stories else None
     emit_to(output, write_people(given.runs, given.to, stories, options), _show_written)

@@ -51,8 +51,8 @@ def generate(given: GenerateInput, options: GenerateOptions, output: ReportOutpu
     Example: moralscope stories generate "action|context" --stories stories.jsonl --count 3
     """
     from moralscope.stories.chains import run as job
-    from moralscope.stories.data_files import load_stories
     from moralscope.stories.generate import generate, single_step
+    from moralscope.stories.reading import load_stories
     from moralscope.stories.saved_texts import read_beside, set_beside
 
     recipe = single_step(given.task)  # refuses a task that is not there before anything is loaded
@@ -77,7 +77,7 @@ def chain(given: ChainInput, options: ChainOptions, output: ReportOutput) -> Non
     Example: moralscope stories chain action-ranking --stories stories.jsonl --out run.json
     """
     from moralscope.stories.chains import run as job
-    from moralscope.stories.data_files import load_stories
+    from moralscope.stories.reading import load_stories
     from moralscope.stories.saved_texts import read_beside, set_beside
 
     recipe, show = given.recipe, given.show
@@ -106,8 +106,8 @@ def metrics(given: MetricsInput, options: MetricsOptions, output: RecordOutput) 
 
     Example: moralscope stories metrics sample.json ranking.json --judge minilm
     """
-    from moralscope.stories.data_files import load_stories
     from moralscope.stories.experts import prepare_experts
+    from moralscope.stories.reading import load_stories
     from moralscope.stories.text_metrics import score_texts
 
     stories = load_stories(given.stories).stories if given.stories else None

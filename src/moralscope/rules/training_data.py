@@ -49,10 +49,10 @@ from moralscope.rules.stories_to_rules import (
     story_verbs,
 )
 from moralscope.rules.verdict import TASK
-from moralscope.stories.data_files import load_stories
 from moralscope.stories.norms.first_person import gender_of, own_act, own_phrase
 from moralscope.stories.norms.phrases import starts_with_gerund
 from moralscope.stories.norms.reversal import behaviour_of, reversals
+from moralscope.stories.reading import load_stories
 from moralscope.stories.splits import part_of
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 

@@ -21,7 +21,6 @@ from moralscope.stats.calibration import (
 )
 from moralscope.stories.evaluation import (
     Confusion,
-    Examined,
     Measured,
     Mistake,
     PairedTest,
@@ -255,6 +254,10 @@ def _evaluate(
     examined = examine(experts.expert(task.name), task, cell.test)
     found, paper = examined.found, load_paper()
     sensitivity = options.reversed and reads_norm(task)
+    compared = None
+    if against is not None and task.name in against.tasks:
+        second = examine(against.expert(task.name), task, examined.stories)
+        compared = paired(second.found, found, seed=seed)
     shortcut = None
     if options.shortcuts:
         train, test = (list(samples(task, stories)) for stories in (cell.train, cell.test))
@@ -271,7 +274,7 @@ def _evaluate(
         paper.printed(options.part, "f1", task.name, cell.split),
         swapped[1] if swapped else confusion(found),
         _calibration(experts, task, cell.dev, found),
-        _against(against, examined, seed),
+        compared,
         reversed_wordings(examined, seed) if sensitivity else (),
         swapped[0] if swapped else None,
         shortcut,
@@ -293,13 +296,6 @@ def _calibration(
         expected_calibration_error(test.binary, test.truth),
         expected_calibration_error(at_temperature(test.binary, temperature), test.truth),
     )
-
-
-def _against(other: ExpertSet | None, examined: Examined, seed: int) -> PairedTest | None:
-    if other is None or examined.task.name not in other.tasks:
-        return None
-    second = examine(other.expert(examined.task.name), examined.task, examined.stories)
-    return paired(second.found, examined.found, seed=seed)
 
 
 def _config(

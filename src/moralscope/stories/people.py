@@ -5,7 +5,7 @@ strategy, three raters each. Files are `people_sheets.py`'s, figures `people_tab
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unicodedata import category
@@ -29,7 +29,7 @@ from moralscope.stories.people_sheets import (
     write_files,
 )
 from moralscope.stories.people_tables import RatedTable, rated_table
-from moralscope.stories.saved_texts import TextRun, read_texts
+from moralscope.stories.saved_texts import read_texts
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 
 MAX_RATERS = 50
@@ -102,7 +102,7 @@ def make_pack(
         for text, names in texts.items():
             items.append(PackItem("", *key, tuple(sorted(names)), text, context))
     mixed = shuffled(items, f"{seed}\0{task}")
-    numbered = [item.numbered(f"item-{place:04d}") for place, item in enumerate(mixed, 1)]
+    numbered = [replace(item, item=f"item-{place:04d}") for place, item in enumerate(mixed, 1)]
     people = tuple(f"rater-{number}" for number in range(1, raters + 1))
     return Pack(task, tuple(CRITERIA[task].items()), people, tuple(numbered), len(chosen), seed)
 
@@ -231,7 +231,11 @@ def write_people(
     kinds = sorted({run.kind for run in read})
     if len(kinds) > 1:
         raise InputError(f"the runs mix {'s and '.join(kinds)}s", "write a pack for each kind")
-    outputs = [output for run in read for output in _outputs(run)]
+    outputs = [
+        StrategyOutput(run.strategy, item.id, item.target, item.text, item.row)
+        for run in read
+        for item in run.items
+    ]
     pack = write_pack(outputs, kinds[0], folder, raters, sample, seed=seed)
     notes = []
     if pack.samples < sample:
@@ -292,10 +296,3 @@ def read_people(folder: Path, *, key: Path | None = None, seed: int = 0) -> RunR
         },
         warnings=[_OPINIONS, *found.warnings],
     )
-
-
-def _outputs(run: TextRun) -> list[StrategyOutput]:
-    return [
-        StrategyOutput(run.strategy, item.id, item.target, item.text, item.row)
-        for item in run.items
-    ]

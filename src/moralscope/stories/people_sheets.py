@@ -7,7 +7,7 @@ Sheets come back from people: every cell is checked, and what is wrong is named 
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -35,10 +35,6 @@ class PackItem:
     strategies: tuple[str, ...]
     text: str
     context: Mapping[str, str]
-
-    def numbered(self, item: str) -> "PackItem":
-        """Return the same under its name in the pack."""
-        return replace(self, item=item)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +74,18 @@ def write_files(pack: Pack, folder: Path) -> None:
     for rater in pack.raters:
         rows = list(_rows(pack, rater))
         write_whole(folder / SHEETS / f"{rater}.csv", [_csv_sheet(pack, rows)])
-        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        write_whole(folder / SHEETS / f"{rater}.jsonl", (line.encode() for line in lines))
-    write_whole(folder / SHEETS / "instructions.txt", [_instructions(pack).encode()])
+        plain = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        write_whole(folder / SHEETS / f"{rater}.jsonl", (line.encode() for line in plain))
+    lines = [
+        f"Pack {pack.name}: {len(pack.items)} texts. Each of you has one sheet; work alone.",
+        "Answer every question with 1 (yes) or 0 (no). Leave a cell empty if you cannot say.",
+        "Change nothing else. Sort or filter the rows as you like, but whole rows only.",
+        "An apostrophe before = + - @ is there to keep your spreadsheet from running the text.",
+        "",
+        *(f"{name}: {question}" for name, question in pack.criteria),
+        "",
+    ]
+    write_whole(folder / SHEETS / "instructions.txt", ["\n".join(lines).encode()])
 
 
 def read_key(path: Path) -> Pack:
@@ -183,19 +188,6 @@ def _key_text(pack: Pack) -> str:
 
 def _canonical(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
-
-
-def _instructions(pack: Pack) -> str:
-    lines = [
-        f"Pack {pack.name}: {len(pack.items)} texts. Each of you has one sheet; work alone.",
-        "Answer every question with 1 (yes) or 0 (no). Leave a cell empty if you cannot say.",
-        "Change nothing else. Sort or filter the rows as you like, but whole rows only.",
-        "An apostrophe before = + - @ is there to keep your spreadsheet from running the text.",
-        "",
-        *(f"{name}: {question}" for name, question in pack.criteria),
-        "",
-    ]
-    return "\n".join(lines)
 
 
 def _read_sheet(path: Path, pack: Pack) -> tuple[str, dict[str, dict[str, int]]]:

@@ -98,10 +98,7 @@ def _cells(
     items: Sequence[PackItem], values: Mapping[str, float], seed: int
 ) -> dict[str, SampleInterval]:
     sides = {"total": list(items)}
-    for side in ORIENTATIONS:
-        chosen = [item for item in items if item.target == side]
-        if chosen:
-            sides[side] = chosen
+    sides |= {side: [item for item in items if item.target == side] for side in ORIENTATIONS}
     return {
         side: measure(
             mean_sums([values[item.item] for item in chosen]),
@@ -109,6 +106,7 @@ def _cells(
             seed=seed,
         )
         for side, chosen in sides.items()
+        if chosen or side == "total"
     }
 
 

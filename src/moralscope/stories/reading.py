@@ -22,8 +22,10 @@ from moralscope.io.tables import (
     Table,
     name_problems,
 )
+from moralscope.models.store import data_file
 from moralscope.stories.story import SENTENCES, MoralStory
 
+STORIES_FILE = "moral_stories/stories.jsonl"
 MAX_CHARACTERS = 10_000
 MAX_STORIES = 200_000
 MAX_PROBLEMS = 10_000
@@ -91,6 +93,20 @@ def read_stories(path: Path, *, malformed: str = "stop") -> StoryFile:
     )
 
 
+def load_stories(path: Path | None = None, *, malformed: str = "stop") -> StoryFile:
+    """Read `path`, or moral_stories/stories.jsonl below MORALSCOPE_DATA."""
+    if path is not None:
+        return read_stories(path.expanduser(), malformed=malformed)
+    found = data_file(STORIES_FILE)
+    if found is None:
+        raise InputError(
+            f"there are no stories: no file was named, and no {STORIES_FILE} is below "
+            "MORALSCOPE_DATA",
+            "'moralscope data where moral-stories' says where they come from",
+        )
+    return read_stories(found, malformed=malformed)
+
+
 @dataclass(slots=True)
 class _Gathered:
     stories: dict[str, MoralStory] = field(default_factory=dict)
@@ -120,6 +136,7 @@ def _take(
     row: Cells, place: str, membership: tuple[str, str, str] | None, gathered: _Gathered
 ) -> None:
     """Add a row: a story of its own, or one more sample of a story."""
+    splits: Splits
     name = row.get("ID")
     if not isinstance(name, str) or not name.strip():
         raise MalformedRow("has no text under 'ID'")
@@ -128,7 +145,10 @@ def _take(
         raise MalformedRow(f"has none of the sentences of a story ({', '.join(SENTENCES)})")
     if "label" in row:
         _check_label(name, row["label"])
-        name, splits = name[:-1], _only(membership)
+        name, splits = name[:-1], {}
+        if membership:
+            kind, split, part = membership
+            splits = {kind: {split: part}}
     else:
         if name in gathered.whole_at:
             raise MalformedRow(f"repeats the ID of {gathered.whole_at[name].strip()}")
@@ -204,10 +224,3 @@ def _membership(path: Path) -> tuple[str, str, str] | None:
     if split not in SPLITS:
         return None
     return ("consequence" if task.startswith("consequence") else "action"), split, path.stem
-
-
-def _only(membership: tuple[str, str, str] | None) -> Splits:
-    if membership is None:
-        return {}
-    kind, split, part = membership
-    return {kind: {split: part}}

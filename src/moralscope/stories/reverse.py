@@ -9,9 +9,9 @@ from typing import Any
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import RunRecord
-from moralscope.stories.data_files import load_stories
 from moralscope.stories.norms.reversal import parse_norm, reversals
 from moralscope.stories.options import ReverseOptions
+from moralscope.stories.reading import load_stories
 
 UNREAD = "not read"
 _LISTED = 100  # norms that could not be read, in the record
@@ -56,9 +56,7 @@ def reverse_norms(
         raise InputError(f"there is no norm in {source}", "give stories that have a norm")
     rows = [_reverse(norm, chosen.variants) for norm in norms]
     unread = [row.norm for row in rows if row.pattern == UNREAD]
-    warnings = []
-    if len(unread) > _LISTED:
-        warnings.append(f"{len(unread) - _LISTED:,} more norms that were not read are not listed")
+    more = len(unread) - _LISTED
     return RunRecord(
         "stories reverse",
         seed=chosen.seed,
@@ -70,7 +68,7 @@ def reverse_norms(
         models=[],
         results=rows,
         statistics=_statistics(rows) | {"unread": unread[:_LISTED]},
-        warnings=warnings,
+        warnings=[f"{more:,} more norms that were not read are not listed"] if more > 0 else [],
     )
 
 

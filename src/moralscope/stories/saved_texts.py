@@ -87,14 +87,21 @@ def _run(path: Path, known: Mapping[str, MoralStory] | None) -> TextRun:
     items = tuple(_items(path, rows, kind, known))
     if not items:
         raise InputError(f"{path} holds no text", "run it again on stories with every sentence")
+    told = config.get("steps")
+    steps = [step for step in (told if isinstance(told, list) else []) if isinstance(step, dict)]
     return TextRun(
         name,
         kind,
-        _in_paper(config, name),
+        # The name that the paper's rows have: a chain of one step is its task.
+        str(steps[0].get("task", name)) if len(steps) == 1 else name,
         items,
-        tuple(_models(record)),
+        tuple(
+            ModelRef(str(model.get("name")), str(model.get("sha256")))
+            for model in record.get("models") or ()
+            if isinstance(model, dict)
+        ),
         str(config["experts"]) if config.get("experts") else None,
-        any("expert" in step for step in _steps(config)) or not _steps(config),
+        any("expert" in step for step in steps) or not steps,
         len(rows) - len(items),
     )
 
@@ -105,24 +112,6 @@ def _kind(config: Mapping[str, Any], rows: Sequence[Any], name: str) -> str | No
     task = generation_tasks().get(str(first.get("task") or config.get("task") or name))
     kind = config.get("kind") or (task.target if task else None)
     return kind if kind in KINDS else None
-
-
-def _in_paper(config: Mapping[str, Any], name: str) -> str:
-    """Return the name that the paper's rows have: a chain of one step is its task."""
-    steps = _steps(config)
-    return str(steps[0].get("task", name)) if len(steps) == 1 else name
-
-
-def _steps(config: Mapping[str, Any]) -> list[dict[str, Any]]:
-    steps = config.get("steps")
-    found = steps if isinstance(steps, list) else []
-    return [step for step in found if isinstance(step, dict)]
-
-
-def _models(record: Mapping[str, Any]) -> Iterator[ModelRef]:
-    for model in record.get("models") or ():
-        if isinstance(model, dict):
-            yield ModelRef(str(model.get("name")), str(model.get("sha256")))
 
 
 def _items(

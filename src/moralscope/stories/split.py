@@ -10,6 +10,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,12 @@ def audit_leaks(
     >>> audit_leaks(stories, "norm", parts)[0]
     Leak(split='mine', field='norm', part='test', into='train', stories=1, exact=1, near=1)
     """
-    texts = _texts(stories, field)
+    texts = {  # the plain form of each text, by story and sentence
+        (story.id, name): plain(text)
+        for story in stories
+        for name in FIELDS[field]
+        if (text := story.sentences[name])
+    }
     unique = sorted(set(texts.values()), key=lambda text: (len(text), text))
     place = {text: number for number, text in enumerate(unique)}
     own = np.zeros(len(unique), dtype=np.uint64)  # one bit for each split and part
@@ -87,16 +93,6 @@ def audit_leaks(
             size = len({story for story, _ in held})
             found.append(Leak(split, field, part, into, size, len(exact), len(close)))
     return found
-
-
-def _texts(stories: Sequence[MoralStory], field: str) -> dict[tuple[str, str], str]:
-    """Return the plain form of each text, by story and sentence."""
-    return {
-        (story.id, name): plain(text)
-        for story in stories
-        for name in FIELDS[field]
-        if (text := story.sentences[name])
-    }
 
 
 def _bits(story: str, splits: Mapping[str, Mapping[str, str]]) -> int:
@@ -281,18 +277,17 @@ def _leaks(
 
 
 def _memberships(file: StoryFile, built: Mapping[Key, Split]) -> list[dict[str, Any]]:
+    parts: dict[Key, Mapping[str, str]] = {}
+    for split, kind in product(SPLITS, KINDS):
+        found = built.get((split, "action" if split == SPLITS[0] else kind))
+        parts[split, kind] = found.parts if found else {}
     return [
         {
             "id": story.id,
             **{
-                kind: {split: _part(built, split, kind, story.id) for split in SPLITS}
+                kind: {split: parts[split, kind].get(story.id) for split in SPLITS}
                 for kind in KINDS
             },
         }
         for story in file.stories
     ]
-
-
-def _part(built: Mapping[Key, Split], split: str, kind: str, story: str) -> str | None:
-    found = built.get((split, "action" if split == SPLITS[0] else kind))
-    return found.parts.get(story) if found else None

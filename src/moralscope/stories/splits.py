@@ -270,9 +270,11 @@ def build_split(
     else:
         scores = pair_distances(stories, kind)
     _enough(scores, split, kind)
-    return Split(
-        split, kind, _by_score(scores, _held_out(len(stories), len(scores))), scores, biased
-    )
+    size = _held_out(len(stories), len(scores))
+    order = sorted(scores, key=lambda story: (scores[story], story))
+    held = dict.fromkeys(order[:size], "test") | dict.fromkeys(order[size : 2 * size], "dev")
+    parts = {story: held.get(story, "train") for story in scores}
+    return Split(split, kind, parts, scores, biased)
 
 
 def overlap(ours: Mapping[str, str], theirs: Mapping[str, str]) -> dict[str, int]:
@@ -290,12 +292,6 @@ def overlap(ours: Mapping[str, str], theirs: Mapping[str, str]) -> dict[str, int
 def _held_out(stories: int, measured: int) -> int:
     """One in twelve of the whole file, but a train part always stays the largest."""
     return max(1, min(round(stories / _SHARE), measured // 4))
-
-
-def _by_score(scores: Mapping[str, float], size: int) -> dict[str, str]:
-    order = sorted(scores, key=lambda story: (scores[story], story))
-    chosen = {**dict.fromkeys(order[:size], "test"), **dict.fromkeys(order[size : 2 * size], "dev")}
-    return {story: chosen.get(story, "train") for story in scores}
 
 
 def _by_cluster(clusters: NormClusters, size: int) -> dict[str, str]:
@@ -316,15 +312,9 @@ def _by_cluster(clusters: NormClusters, size: int) -> dict[str, str]:
                 room -= len(members[place])
                 left.remove(place)
         if room:
-            chosen.update(dict.fromkeys(_cut(members[left[0]], room), part))
+            chosen.update(dict.fromkeys(members[left[0]][:room], part))
+            del members[left[0]][:room]
     return {story: chosen.get(story, "train") for story in clusters.of}
-
-
-def _cut(members: list[str], room: int) -> list[str]:
-    """Take `room` stories out of a cluster; those that stay are its later ones."""
-    taken = members[:room]
-    del members[:room]
-    return taken
 
 
 def _check(split: str, kind: str) -> None:

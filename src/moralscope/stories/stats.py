@@ -124,8 +124,9 @@ def find_topics(
     found = []
     for place in range(count):
         words = tuple(word for word, _ in model.show_topic(place, topn=_WORDS))
-        nearest, shared = _nearest(words)
-        found.append(Topic(words, dominant[place] / len(bags), nearest, shared))
+        shared = {name: len(set(words) & set(row)) for name, row in paper_topics().items()}
+        nearest = max(shared, key=lambda name: shared[name])
+        found.append(Topic(words, dominant[place] / len(bags), nearest, shared[nearest]))
     return sorted(found, key=lambda topic: (-topic.share, topic.words))
 
 
@@ -151,12 +152,6 @@ def _names(stories: Sequence[MoralStory]) -> frozenset[str]:
                 all_[key] += 1
                 large[key] += word[0].isupper()
     return frozenset(word for word, n in large.items() if n >= _NAME_SHARE * all_[word])
-
-
-def _nearest(words: Sequence[str]) -> tuple[str, int]:
-    shared = {name: len(set(words) & set(row)) for name, row in paper_topics().items()}
-    best = max(shared, key=lambda name: shared[name])
-    return best, shared[best]
 
 
 _SHOWN = 10

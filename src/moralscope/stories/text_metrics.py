@@ -144,7 +144,11 @@ def judge_texts(items: Sequence[TextItem], kind: str, judge: ExpertSet) -> dict[
     row = classification_task(task)
     if kind == "norm":
         sides = [
-            _probabilities(judge, row, [_norm_row(item, side) for item in items])
+            _probabilities(
+                judge,
+                row,
+                [{"norm": item.text, "action": item.row.get(f"{side}_action")} for item in items],
+            )
             for side in ORIENTATIONS
         ]
         hits = [
@@ -158,10 +162,6 @@ def judge_texts(items: Sequence[TextItem], kind: str, judge: ExpertSet) -> dict[
         good = np.where([item.target == "moral" for item in items], good, 1 - good)
     share = np.where(np.isnan(good), np.nan, good > 0.5)
     return {name: (100 * good).tolist(), f"{name}_share": (100 * share).tolist()}
-
-
-def _norm_row(item: TextItem, side: str) -> dict[str, str | None]:
-    return {"norm": item.text, "action": item.row.get(f"{side}_action")}
 
 
 def _probabilities(

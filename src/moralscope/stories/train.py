@@ -20,7 +20,6 @@ from moralscope.models.training.heads import Head
 from moralscope.models.training.recipe import GENERATOR, Recipe, chosen_recipe
 from moralscope.models.training.records import Report, TextExample, TrainingExample
 from moralscope.models.training.trainer import Summary, TrainedModel, TrainingData, train_model
-from moralscope.stories.data_files import load_stories
 from moralscope.stories.examples import (
     ETHICS_TASKS,
     REFINEMENT,
@@ -37,6 +36,7 @@ from moralscope.stories.examples import (
     text_examples,
 )
 from moralscope.stories.options import StoriesTrainOptions
+from moralscope.stories.reading import load_stories
 from moralscope.stories.splits import part_of
 from moralscope.stories.story import MoralStory
 from moralscope.stories.tasks import (

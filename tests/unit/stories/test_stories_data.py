@@ -14,8 +14,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
 from moralscope.models.encoders import load_encoder
 from moralscope.reports import report_html
-from moralscope.stories.data_files import load_stories
-from moralscope.stories.reading import read_stories
+from moralscope.stories.reading import load_stories, read_stories
 from moralscope.stories.split import stories_split, write_membership
 from moralscope.stories.splits import part_of
 from moralscope.stories.stats import stories_stats
@@ -149,7 +148,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from moralscope.models.encoders import load_encoder
-from moralscope.stories.data_files import load_stories
+from moralscope.stories.reading import load_stories
 from moralscope.stories.split import stories_split
 
 def kilobytes():

@@ -4,8 +4,14 @@ Public names only; the modules behind them may move.
 """
 
 from moralscope.stories.chains.explain import explain
-from moralscope.stories.chains.flow import by_target, story_fields, text_task
-from moralscope.stories.chains.recipe import Recipe, Step, recipe_plain
+from moralscope.stories.chains.flow import (
+    Recipe,
+    Step,
+    by_target,
+    recipe_plain,
+    story_fields,
+    text_task,
+)
 from moralscope.stories.chains.recipes import STRATEGIES, load_recipe, parse_recipe, recipe_names
 from moralscope.stories.chains.running import (
     BLOCK,

@@ -6,13 +6,14 @@ from moralscope.core.records import Decoding
 from moralscope.stories.chains.flow import (
     STORY,
     Reads,
+    Recipe,
+    Step,
     by_target,
     story_fields,
     text_task,
     trace,
     wants_target,
 )
-from moralscope.stories.chains.recipe import Recipe, Step
 from moralscope.stories.chains.steps import decoding_of
 from moralscope.stories.tasks import classification_task
 
@@ -39,9 +40,12 @@ def explain(recipe: Recipe, decoding: Decoding | None = None) -> list[str]:
     lines = [title, "", f"  {once}: {', '.join(story_fields(recipe)) or 'nothing'}", "    │"]
     reads = list(trace(recipe))
     wide = max(len(step.name) for step in recipe.steps)
+    previous: str | None = None
     for number, step in enumerate(recipe.steps, 1):
-        lines.append(_box(recipe, step, number, wide, given))
-        lines.append("    │")
+        body = f"    ├─ {number} {step.do:<10} {step.name:<{wide}}  ({_how(step, given)})"
+        lines += [body + (f"  ◄─ {step.source}" if step.source not in (None, previous) else "")]
+        lines += ["    │"]
+        previous = step.name
     lines += ["    ▼", f"  choice: {text_task(recipe, recipe.steps[-1]).target}", ""]
     lines += [
         f"  {number}. {sentence}"
@@ -52,15 +56,7 @@ def explain(recipe: Recipe, decoding: Decoding | None = None) -> list[str]:
     return lines
 
 
-def _box(recipe: Recipe, step: Step, number: int, wide: int, given: Decoding) -> str:
-    body = f"    ├─ {number} {step.do:<10} {step.name:<{wide}}  ({_how(recipe, step, given)})"
-    previous = recipe.steps[number - 2] if number > 1 else None
-    if step.source and (previous is None or step.source != previous.name):
-        body += f"  ◄─ {step.source}"
-    return body
-
-
-def _how(recipe: Recipe, step: Step, given: Decoding) -> str:
+def _how(step: Step, given: Decoding) -> str:
     if step.do == "condition":
         return f"{step.field} := {step.source}"
     if step.do == "rank":
@@ -80,7 +76,10 @@ def _class(step: Step) -> str:
 def _sentences(recipe: Recipe, reads: list[Reads], given: Decoding) -> Iterator[str]:
     for each in reads:
         step = each.step
-        told = _listed(each)
+        own = [name for name, source in each.fields if source == STORY]
+        made = [f"{name} from '{source}'" for name, source in each.fields if source != STORY]
+        parts = ([f"the story's {', '.join(own)}"] if own else []) + made
+        told = " and ".join(parts) or "the text alone"
         kind = text_task(recipe, step).target
         if step.do == "propose":
             count = decoding_of(step, given).count
@@ -99,10 +98,3 @@ def _sentences(recipe: Recipe, reads: list[Reads], given: Decoding) -> Iterator[
                 f"'{step.name}' labels the choice of '{step.source}' ({step.expert}) and writes it "
                 f"anew with draft and label ({step.task}); it reads {told}."
             )
-
-
-def _listed(reads: Reads) -> str:
-    own = [name for name, source in reads.fields if source == STORY]
-    made = [f"{name} from '{source}'" for name, source in reads.fields if source != STORY]
-    parts = ([f"the story's {', '.join(own)}"] if own else []) + made
-    return " and ".join(parts) or "the text alone"

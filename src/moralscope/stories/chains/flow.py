@@ -1,15 +1,18 @@
-"""What each step of a recipe reads and writes: checked before a run, and told by `--explain`.
+"""The nouns of a chain, `Step` and `Recipe`, and what each step reads and writes.
+
+The flow is checked before a run and told by `--explain`. `recipes` reads the files, `running` runs.
 
 A step reads sentences of the row. Each comes from the story itself or from an earlier `condition`
 step: `trace` says which, so that a chain that reads a reference by mistake can be seen.
 """
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.registry import did_you_mean
-from moralscope.stories.chains.recipe import Recipe, Step, where
 from moralscope.stories.story import SENTENCES
 from moralscope.stories.tasks import (
     DRAFT_LABELS,
@@ -22,6 +25,66 @@ from moralscope.stories.tasks import (
 STORY = "story"
 _PATH = ("action", "consequence")
 _BY_TARGET = "{M}"
+SAMPLING = ("count", "p", "temperature", "strategy")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step. `source` is the step whose texts it takes (`from` in the file).
+
+    `read` says which sentence of the row stands in for another: `{"action": "moral_action"}`.
+    """
+
+    name: str
+    do: str
+    task: str | None = None
+    expert: str | None = None
+    source: str | None = None
+    field: str | None = None
+    label: str | None = None
+    read: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    count: int | None = None
+    p: float | None = None
+    temperature: float | None = None
+    strategy: str | None = None
+
+    @property
+    def makes_texts(self) -> bool:
+        """Whether later steps can take texts from this one."""
+        return self.do != "condition"
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A chain of steps with a name, what it is for, and where the paper has it."""
+
+    name: str
+    steps: tuple[Step, ...]
+    about: str = ""
+    paper: str = ""
+
+    def step(self, name: str | None) -> Step:
+        """Return a step by name."""
+        return next(step for step in self.steps if step.name == name)
+
+
+def recipe_plain(recipe: Recipe) -> list[dict[str, Any]]:
+    """Return the steps as plain data, without what is not set: for records and journals."""
+    names = ("name", "do", "task", "expert", "source", "field", "label", "read", *SAMPLING)
+    found = [{name: getattr(step, name) for name in names} for step in recipe.steps]
+    return [
+        {
+            "from" if key == "source" else key: dict(value) if key == "read" else value
+            for key, value in row.items()
+            if value is not None and value != {}
+        }
+        for row in found
+    ]
+
+
+def where(origin: str, step: Step) -> str:
+    """Say which step of which file a problem is about."""
+    return f"{origin}, step '{step.name}'"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,7 @@ from typing import Any
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.registry import did_you_mean
 from moralscope.io.documents import Document, read_document
-from moralscope.stories.chains.flow import check_flow
-from moralscope.stories.chains.recipe import SAMPLING, Recipe, Step, where
+from moralscope.stories.chains.flow import SAMPLING, Recipe, Step, check_flow, where
 
 MAX_COUNT = 1000
 MAX_STEPS = 50

@@ -104,7 +104,8 @@ def run_recipe(
     report: Report | None = None,
 ) -> RunRecord:
     """Do the work of `chain` and of `generate`."""
-    source, given = _given(stories)
+    given = stories.stories if isinstance(stories, StoryFile) else stories
+    source = stories.source if isinstance(stories, StoryFile) else "given"
     items, skipped = items_of(recipe, _only(given, options), _targets(options), options.limit)
     if not items:
         raise InputError(*_nothing(recipe, skipped))
@@ -120,13 +121,17 @@ def run_recipe(
     except BaseException:
         journal.close()
         raise
+    used = models.generator.usage  # tokens and cost that an endpoint counted, in this process
     return RunRecord(
         job,
         seed=options.seed,
         config=config,
         models=models.refs(),
         results=journal,
-        statistics={**_statistics(recipe, journal, skipped, options), **_usage(models)},
+        statistics={
+            **_statistics(recipe, journal, skipped, options),
+            **({} if used is None else {"usage": used}),
+        },
         warnings=[TEXTS_ARE_A_MODELS, *_warnings(recipe, journal, skipped)],
     )
 
@@ -192,12 +197,6 @@ def _work(
         told = len(said)
         if report:
             report(len(journal), len(items))
-
-
-def _given(stories: StoryFile | Sequence[MoralStory]) -> tuple[str, Sequence[MoralStory]]:
-    if isinstance(stories, StoryFile):
-        return stories.source, stories.stories
-    return "given", stories
 
 
 def _targets(options: ChainOptions) -> tuple[str, ...]:
@@ -294,12 +293,6 @@ def _statistics(
     }
 
 
-def _usage(models: ChainModels) -> dict[str, Any]:
-    """Return the tokens and the cost that an endpoint counted, in this process."""
-    used = models.generator.usage
-    return {} if used is None else {"usage": used}
-
-
 def _warnings(recipe: Recipe, journal: Journal, skipped: Sequence[Skipped]) -> list[str]:
     lines = []
     if skipped:
@@ -310,7 +303,9 @@ def _warnings(recipe: Recipe, journal: Journal, skipped: Sequence[Skipped]) -> l
         )
     failed = [row["id"] for row in journal if row["choice"] is None]
     if failed:
-        lines.append(f"{len(failed):,} results have no choice: {_names(failed)}")
+        more = f" and {len(failed) - _NAMED:,} more" if len(failed) > _NAMED else ""
+        named = ", ".join(f"'{name}'" for name in failed[:_NAMED])
+        lines.append(f"{len(failed):,} results have no choice: {named}{more}")
     said = [line for note in journal.notes for line in note["warnings"]]
     if said:
         more = f" (and {len(said) - 1:,} more such lines)" if len(said) > 1 else ""
@@ -329,8 +324,3 @@ def _told(skipped: Sequence[Skipped]) -> str:
     ]
     more = len(skipped) - len(parts)
     return "; ".join([*parts, *([f"and {more:,} more"] if more else [])])
-
-
-def _names(ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - _NAMED:,} more" if len(ids) > _NAMED else ""
-    return ", ".join(f"'{name}'" for name in ids[:_NAMED]) + more

@@ -3,14 +3,13 @@
 It chooses no models, writes no files and knows nothing of run records: `jobs` and `journal` do.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
 
-from moralscope.stories.chains.flow import by_target, story_fields, text_task
-from moralscope.stories.chains.recipe import Recipe, Step
-from moralscope.stories.chains.steps import STEPS, Found, Plan, State, Text
+from moralscope.stories.chains.flow import Recipe, Step, by_target, story_fields, text_task
+from moralscope.stories.chains.steps import STEPS, Found, Plan, State
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 from moralscope.stories.tasks import path_row
 
@@ -152,12 +151,10 @@ def _told(step: Step, found: Found) -> dict[str, Any]:
         **{key: name for key, name in model.items() if name},
         **({"from": step.source} if step.source else {}),
         **found.notes,
-        "candidates": [_plain(text) for text in found.candidates],
+        # What the step does not know is left out; the score stays, known or not.
+        "candidates": [
+            {k: v for k, v in asdict(text).items() if v is not None or k == "score"}
+            for text in found.candidates
+        ],
         "choice": found.choice,
     }
-
-
-def _plain(text: Text) -> Mapping[str, Any]:
-    """Leave out what the step does not know; the score stays, known or not."""
-    found = {item.name: getattr(text, item.name) for item in fields(text)}
-    return {key: value for key, value in found.items() if value is not None or key == "score"}

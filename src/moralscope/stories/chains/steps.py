@@ -13,8 +13,7 @@ from typing import Any, Protocol
 
 from moralscope.core.protocols import Classifier, Generator
 from moralscope.core.records import Candidate, Decoding
-from moralscope.stories.chains.flow import renamed, wanted_class
-from moralscope.stories.chains.recipe import Recipe, Step
+from moralscope.stories.chains.flow import Recipe, Step, renamed, wanted_class
 from moralscope.stories.tasks import classification_task, generation_task
 
 
@@ -157,11 +156,8 @@ def _generate(
     prompts = [str(task.prompt(row)) for row in rows]
     seeds = [seed_of(plan.seed, [state.id, state.target, step.name]) for state in states]
     made = plan.generator.generate(prompts, decoding_of(step, plan.decoding), seeds)
-    return [_proposed([_text(item) for item in each]) for each in made]
-
-
-def _proposed(texts: Sequence[Text]) -> Found:
-    return Found(tuple(texts), next((item.text for item in texts if item.text), None))
+    found = [tuple(map(_text, each)) for each in made]
+    return [Found(texts, next((item.text for item in texts if item.text), None)) for texts in found]
 
 
 def _text(candidate: Candidate) -> Text:

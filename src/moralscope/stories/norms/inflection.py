@@ -50,7 +50,10 @@ def base_of_gerund(word: str) -> str:
         return stem if stem in _bare() else lower
     if stem[-1] == stem[-2] and stem[-1] not in "aeiouszf":
         return stem if stem[-1] == "l" and stem[:-1] not in _doubling() else stem[:-1]
-    return stem + "e" if _lost_e(stem) else stem
+    if stem in _silent() or _TAKES_E.search(stem):
+        return stem + "e"
+    keeps = _NO_E.search(stem) or _CONSONANTS.search(stem) or _TWO_VOWELS.search(stem)
+    return stem if keeps else stem + "e"
 
 
 def gerund_of_base(word: str) -> str:
@@ -73,7 +76,8 @@ def gerund_of_base(word: str) -> str:
         return lower + "king"
     if lower.endswith("e") and not lower.endswith(("ee", "oe", "ye")):
         return lower[:-1] + "ing"
-    return lower + lower[-1] + "ing" if _doubles(lower) else lower + "ing"
+    doubles = lower in _doubling() or _ONE_SYLLABLE.fullmatch(lower)
+    return lower + lower[-1] + "ing" if doubles else lower + "ing"
 
 
 def base_of_finite(word: str) -> str:
@@ -112,18 +116,6 @@ def third_person(word: str) -> str:
     if re.search(r"[^aeiou]y$", word):
         return word[:-1] + "ies"
     return word + ("es" if re.search(r"(?:s|x|z|ch|sh|o)$", word) else "s")
-
-
-def _lost_e(stem: str) -> bool:
-    if stem in _silent() or _TAKES_E.search(stem):
-        return True
-    return not (_NO_E.search(stem) or _CONSONANTS.search(stem) or _TWO_VOWELS.search(stem))
-
-
-def _doubles(word: str) -> bool:
-    if word in _doubling():
-        return True
-    return bool(_ONE_SYLLABLE.fullmatch(word))
 
 
 @cache

@@ -67,7 +67,10 @@ def split_clause(clause: str) -> tuple[str, str, bool] | None:
     if auxiliary and not _INNER.search(auxiliary["who"]):
         near = not plain or follows in ("in", "of", "with", "at", "on", "from", "to")
         if near or auxiliary.start("aux") <= plain.end() + 8:  # type: ignore[union-attr]
-            return _after_auxiliary(clause, auxiliary)
+            denied = bool(re.search(r"n'?t$|not|never", auxiliary["aux"]))
+            be_form = "be " if re.match(r" (?:is|are)", auxiliary["aux"]) else ""
+            act = plain_act(be_form + clause[auxiliary.end() :], negated=denied)
+            return auxiliary["who"], *act
     if plain is None or not follows:
         return None
     return _after_subject(plain["who"], plain["are"], clause[plain.end() :])
@@ -81,13 +84,6 @@ def _known_subject(clause: str) -> re.Match[str] | None:
         clause,
         re.I,
     )
-
-
-def _after_auxiliary(clause: str, auxiliary: re.Match[str]) -> tuple[str, str, bool]:
-    denied = bool(re.search(r"n'?t$|not|never", auxiliary["aux"]))
-    be_form = "be " if re.match(r" (?:is|are)", auxiliary["aux"]) else ""
-    behaviour, negated = plain_act(be_form + clause[auxiliary.end() :], negated=denied)
-    return auxiliary["who"], behaviour, negated
 
 
 def _after_subject(who: str, are: str | None, rest: str) -> tuple[str, str, bool]:

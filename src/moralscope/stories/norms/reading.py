@@ -38,8 +38,7 @@ def parse_norm(text: str) -> Norm | None:
     line = tidy(text)
     if not line or len(line) > LONGEST:
         return None
-    found = _with_lead(line) if _LEAD.match(line) else None
-    found = found or _read(line)
+    found = (_with_lead(line) if _LEAD.match(line) else None) or _read(line)
     return None if found is None else replace(found, text=text)
 
 

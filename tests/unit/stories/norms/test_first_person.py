@@ -91,7 +91,7 @@ def test_verbs_are_found_by_where_they_stand():
 
 @pytest.mark.realdata
 def test_most_actions_of_moral_stories_can_be_rewritten():
-    from moralscope.stories.data_files import load_stories
+    from moralscope.stories.reading import load_stories
 
     if not Path(os.environ.get("MORALSCOPE_DATA", "none"), "moral_stories").is_dir():
         pytest.skip("MORALSCOPE_DATA has no moral_stories")
