@@ -96,7 +96,7 @@ def estimate_job(opened: OpenJob, report: Callable[[int], None] | None = None) -
         distinct_share=distinct / rows,
         exact=looked == rows,
         drawn=table.num_rows,
-        failed_share=(bad / looked) if looked else 0.0,
+        failed_share=_failed_share(bad, looked, timed.failed, table.num_rows),
         workers=workers,
         start_seconds=timed.start_seconds,
         seconds_a_row=timed.row_seconds,
@@ -107,6 +107,12 @@ def estimate_job(opened: OpenJob, report: Callable[[int], None] | None = None) -
     )
     warning = "this is an estimate from a few rows; nothing was computed or written"
     return opened.record({"estimate": estimate}, [warning])
+
+
+def _failed_share(unread: int, looked: int, failed: int, drawn: int) -> float:
+    """Return the share of rows that cannot be read, or can be and then fail in the work."""
+    read = 1 - (unread / looked if looked else 0.0)
+    return 1 - read * (1 - (failed / drawn if drawn else 0.0))
 
 
 def distinct_rows(counts: Mapping[Any, int], rows: int) -> int:
@@ -160,7 +166,8 @@ class _Drawn:
     table: pa.Table
 
     def read(self, block: Block) -> BlockRows:
-        return BlockRows(self.table, np.arange(self.table.num_rows, dtype=np.int64), [])
+        places = np.arange(self.table.num_rows, dtype=np.int64)
+        return BlockRows(self.table, places, [], places)
 
 
 def _task(rows: int) -> Task:

@@ -71,7 +71,10 @@ def _parameter(field: OptionField) -> inspect.Parameter:
     kind: Any = list[get_args(field.kind)[0]] if many else field.kind  # type: ignore[misc]
     required = field.default is dataclasses.MISSING
     default = ... if required else _listed(field.default)
-    told: dict[str, Any] = {"help": option.help, "metavar": option.metavar or None}
+    about = option.help
+    if option.range and field.kind is not str and field.name != "seed":
+        about += f" [{option.range}]"
+    told: dict[str, Any] = {"help": about, "metavar": option.metavar or None}
     if option.shown:
         told["show_default"] = option.shown
     if option.group:

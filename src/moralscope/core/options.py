@@ -63,6 +63,15 @@ class Option:
     argument: bool = False
     http: bool | tuple[str, ...] = True
 
+    @property
+    def range(self) -> str:
+        """The range in words, empty where there is none: "1 to 4", "0 or more"."""
+        if self.least is None:
+            return "" if self.most is None else f"{self.most:,} or less"
+        return (
+            f"{self.least:,} or more" if self.most is None else f"{self.least:,} to {self.most:,}"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class OptionField:
@@ -209,6 +218,4 @@ def _check(field: OptionField, value: Any) -> None:
             size, what = len(each), f"{name} has {len(each):,} characters"
         # Written so that what is not a number is refused too.
         if not (least is None or size >= least) or not (most is None or size <= most):
-            ends = f"{least:,} to {most:,}" if least is not None and most is not None else None
-            one = f"{least:,} or more" if most is None else f"{most:,} or less"
-            raise InputError(what, f"give {ends or one}")
+            raise InputError(what, f"give {option.range}")

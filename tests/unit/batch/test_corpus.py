@@ -225,6 +225,15 @@ def test_the_dry_run_estimates_and_writes_nothing(tmp_path, monkeypatch):
     assert "an estimate" in (tmp_path / "page.html").read_text()
 
 
+def test_the_dry_run_counts_rows_that_would_fail(tmp_path, monkeypatch):
+    monkeypatch.setattr("moralscope.batch.estimate.in_child", lambda call, *given: call(*given))
+    path = write_rows(tmp_path / "in.jsonl", [{"action": text} for text in ("a", "", "b", "c")])
+    options = BatchOptions(workers=1, dry_run=True)
+    place = BatchPlace((str(path),))
+    record = estimate_job(open_job(ScoreBatch(SCRIPTED_SCORES), place, options))
+    assert record.statistics["estimate"].failed_share == pytest.approx(0.25)
+
+
 def test_a_run_goes_on_with_the_batches_it_began_with(tmp_path):
     rows = [{"action": text} for text in ACTIONS]
     asked = replace(SCRIPTED_SCORES, calibrate=True, eight_bits=True)
