@@ -183,7 +183,13 @@ def said(text):
     try:
         return json.loads(text)
     except ValueError:
-        return [line.rstrip() for line in text.splitlines()]
+        lines = [line.rstrip() for line in text.splitlines()]
+    notes = [at for at, line in enumerate(lines) if line.startswith("note: ")]
+    if not notes:
+        return lines
+    # Where a note is wrapped depends on the length of the paths in it: notes are one line here.
+    *tables, last = [*lines[: notes[0]], " ".join(lines[notes[0] :])]
+    return [*tables, *(f"note: {each.strip()}" for each in last.split("note: ") if each)]
 
 
 class Normal:
