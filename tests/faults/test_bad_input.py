@@ -42,11 +42,13 @@ def test_a_million_actions_on_stdin_are_refused_in_one_line():
 
 
 @pytest.mark.slow
-def test_more_actions_are_scored_when_asked_for():
-    actions = b"".join(b"kill %d people\n" % (number % 5000) for number in range(300_000))
-    done = run("score", "-e", "scripted", "--json", "--max-actions", "300000", stdin=actions)
+def test_more_actions_are_scored_as_a_corpus(tmp_path):
+    path = tmp_path / "actions.csv"
+    deeds = [f"kill {number % 5000} people" for number in range(300_000)]
+    path.write_text("\n".join(["action", *deeds]))
+    done = run("score", "-e", "scripted", "--json", "--file", path, "--out", f"{tmp_path}/out/")
     assert done.returncode == 0
-    assert done.stdout.count(b'{"action": ') == 300_000
+    assert json.loads(done.stdout)["statistics"]["corpus"]["rows"] == 300_000
 
 
 def test_a_megabyte_in_one_action_is_refused(tmp_path):
