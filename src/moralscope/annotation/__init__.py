@@ -1,1 +1,1 @@
-"""The room of people: projects, quality checks, agreement. Built later."""
+"""Annotation: projects, forms, quality checks, storage, and how far people agree."""

@@ -1,1 +1,1 @@
-"""The room of Moral Stories (Emelin et al. 2021): norms, actions, consequences, experts, chains."""
+"""Moral Stories (Emelin et al. 2021): norms, actions, consequences, experts, chains of experts."""
