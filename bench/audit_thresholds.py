@@ -6,7 +6,7 @@ Each row has prompt, reply, rule (its text) and alignment. For every `disagree` 
 the macro-F1 of the three labels (a label below its limit becomes neither) and the best pair. Then,
 for every `near`, what whole audits make of the same rows and of the written exchanges of held-out
 rules: how many that break their rule are flagged, how many others are, and how many rules that
-takes a reply. Put limits into `Thresholds` (integrity/verdict.py), or into a TOML file for `audit
+takes a reply. Put limits into `Thresholds` (rules/verdict.py), or into a TOML file for `audit
 --config`.
 """
 
