@@ -8,8 +8,8 @@ import typer
 
 from moralscope.annotation.options import AgreementOptions
 from moralscope.cli.declare import takes
-from moralscope.cli.options import Json, Out, Report
-from moralscope.cli.output import clean, emit, out, plain_table, print_warnings
+from moralscope.cli.options import ReportOutput
+from moralscope.cli.output import clean, emit_to, out, plain_table, print_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,9 +30,7 @@ def agreement(
         ),
     ],
     options: AgreementOptions,
-    json: Json = False,
-    out: Out = None,
-    report: Report = None,
+    output: ReportOutput,
 ) -> None:
     """Measure how far people agree, field by field, and show what splits them.
 
@@ -43,7 +41,7 @@ def agreement(
     """
     from moralscope.annotation.agreement import agreement
 
-    emit(agreement(source, options), json=json, path=out, show=show, report=report)
+    emit_to(output, agreement(source, options), show)
 
 
 def show(record: "RunRecord") -> None:

@@ -7,8 +7,8 @@ import typer
 
 from moralscope.annotation.options import ExportOptions, ImportOptions, InitOptions
 from moralscope.cli.declare import takes
-from moralscope.cli.options import Json, Out
-from moralscope.cli.output import clean, emit, note, out, plain_table
+from moralscope.cli.options import RecordOutput
+from moralscope.cli.output import clean, emit_to, note, out, plain_table
 from moralscope.server.options import ANNOTATE_PORT, LOOPBACK, AnnotateServeOptions
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ def init(
     ],
     items: Items,
     options: InitOptions,
-    json: Json = False,
-    out: Out = None,
+    output: RecordOutput,
 ) -> None:
     """Make a project: one readable project.yaml, the items, and a link for its lead.
 
@@ -53,7 +52,7 @@ def init(
     from moralscope.annotation.projects import init_project
 
     record, lead = init_project(folder, task, items, options)
-    emit(record, json=json, path=out, show=_show_init)
+    emit_to(output, record, _show_init)
     note(f"serve it: moralscope annotate serve {folder}")
     note(f"then the lead opens (shown once): http://{LOOPBACK}:{ANNOTATE_PORT}/join#{lead.token}")
 
@@ -83,39 +82,38 @@ def serve(folder: Folder, options: AnnotateServeOptions) -> None:
 
 @app.command("import")
 @takes
-def add(
-    folder: Folder, items: Items, options: ImportOptions, json: Json = False, out: Out = None
-) -> None:
+def add(folder: Folder, items: Items, options: ImportOptions, output: RecordOutput) -> None:
     """Add items to a project, all of them or none.
 
     Example: moralscope annotate import rules --items more.jsonl
     """
     from moralscope.annotation.projects import add_items
 
-    emit(add_items(folder, items, options), json=json, path=out, show=_show_added)
+    emit_to(output, add_items(folder, items, options), _show_added)
 
 
 @app.command()
 @takes
-def export(folder: Folder, options: ExportOptions, json: Json = False, out: Out = None) -> None:
+def export(folder: Folder, options: ExportOptions, output: RecordOutput) -> None:
     """Write the answers into the project's folder 'exports', under random ids.
 
     Example: moralscope annotate export rules --shape mic
     """
     from moralscope.annotation.projects import export_project
 
-    emit(export_project(folder, options), json=json, path=out, show=_show_export)
+    emit_to(output, export_project(folder, options), _show_export)
 
 
 @app.command()
-def status(folder: Folder, json: Json = False, out: Out = None) -> None:
+@takes
+def status(folder: Folder, output: RecordOutput) -> None:
     """Show how far a project is, and who did what.
 
     Example: moralscope annotate status rules
     """
     from moralscope.annotation.projects import project_status
 
-    emit(project_status(folder), json=json, path=out, show=_show_status)
+    emit_to(output, project_status(folder), _show_status)
 
 
 def _show_init(record: "RunRecord") -> None:

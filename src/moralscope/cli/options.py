@@ -23,14 +23,6 @@ def _report_place(path: Path | None) -> Path | None:
     return path
 
 
-def _record_place(path: Path | None) -> Path | None:
-    if path is not None:
-        from moralscope.io.files import check_writable
-
-        check_writable(path)
-    return path
-
-
 def _figure_place(path: Path | None) -> Path | None:
     if path is not None:
         from moralscope.reports import check_figure_place
@@ -54,7 +46,10 @@ class RecordOutput(Options):
     ] = None
 
     def __post_init__(self) -> None:
-        _record_place(self.out)
+        if self.out is not None:
+            from moralscope.io.files import check_writable
+
+            check_writable(self.out)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,12 +81,6 @@ class OutputOptions(ReportOutput):
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print the run record as JSON, nothing else.")]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        "--out", metavar="FILE", callback=_record_place, help="Save the run record (JSON)."
-    ),
-]
 Report = Annotated[
     Path | None,
     typer.Option(
