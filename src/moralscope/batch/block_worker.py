@@ -17,6 +17,8 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from moralscope.batch.dedupe import keys_digest, row_keys, text_columns
+from moralscope.batch.reading import changed
 from moralscope.batch.sources import Corpus
 from moralscope.batch.types import POSITION, Block, BlockRows, FailedRow, Task
 from moralscope.core.errors import InputError, MoralscopeError
@@ -156,6 +158,8 @@ class BlockWorker:
         if not len(own):
             return BlockResult(task.block.number, results.packed(), [], time.monotonic() - began)
         found = self._corpus.read(task.block)
+        if task.texts and task.texts != self._texts_digest(found):
+            raise changed(task.block.file)
         batch = _OwnRows(found, own, self._spec.reads)
         reasons = dict(retry.skip)
         for start, stop in retry.pieces or fixed_pieces(len(own), rows_per_call):
@@ -198,6 +202,9 @@ class BlockWorker:
                     waiting += [now[half:], now[:half]]
             else:
                 results.add(batch.positions(now), columns)
+
+    def _texts_digest(self, found: BlockRows) -> bytes:
+        return keys_digest(row_keys(text_columns(found.table, self._spec.reads)))
 
     def _out_of_memory(self, rows: int) -> None:
         """Free what can be freed; when it happens again and again, make all calls smaller."""

@@ -45,6 +45,11 @@ def row_keys(columns: Sequence[Sequence[str | None]]) -> list[bytes]:
     return [blake2b(part, digest_size=KEY_BYTES).digest() for part in parts]
 
 
+def keys_digest(keys: Sequence[bytes]) -> bytes:
+    """Return what tells whether a block still has the texts that it had."""
+    return blake2b(b"".join(keys), digest_size=KEY_BYTES).digest()
+
+
 def text_columns(table: "pa.Table", names: Sequence[str]) -> list[list[str | None]]:
     """Return the columns that decide a row's key; one that is not there holds nothing."""
     none: list[str | None] = [None] * table.num_rows

@@ -1,14 +1,14 @@
 """Where the files of a corpus lie: paths, folders, globs and fsspec URLs, and how they are opened.
 
-Looks at names, sizes and times only, never inside a file.
+Looks at names, sizes and times; inside a file only where its checksum is asked for.
 """
 
 import io
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from hashlib import blake2b
+from dataclasses import dataclass, replace
+from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,6 +39,7 @@ class FoundFile:
     bytes: int
     stamp: str
     asked: bool  # named by itself, not met in a folder or a glob
+    sha256: str = ""  # of its content, where it was asked for
 
     @property
     def packing(self) -> str | None:
@@ -320,9 +321,32 @@ def current_bytes(url: str) -> int:
         raise ReadLost(reason(error)) from error
 
 
+def file_sha256(url: str) -> str:
+    """Return the checksum of what is in a file."""
+    digest = sha256()
+    with open_bytes(url) as stream:
+        while data := stream.read(_BUFFER):
+            digest.update(data)
+    return digest.hexdigest()
+
+
+def with_checksums(files: Sequence[FoundFile]) -> list[FoundFile]:
+    """Read every file and return it with the checksum of its content."""
+    hashed = []
+    for file in files:
+        try:
+            hashed.append(replace(file, sha256=file_sha256(file.url)))
+        except OSError as error:
+            raise _unreadable(shown(file.url), error) from error
+    return hashed
+
+
 def fingerprint(files: Sequence[FoundFile]) -> str:
-    """Return what changes when a file is added, lost, renamed or rewritten."""
+    """Return what changes when a file is added, lost, renamed or rewritten.
+
+    Files with a checksum are known by it, others by their time.
+    """
     digest = blake2b(digest_size=16)
     for file in files:
-        digest.update(f"{shown(file.url)}\0{file.bytes}\0{file.stamp}\n".encode())
+        digest.update(f"{shown(file.url)}\0{file.bytes}\0{file.sha256 or file.stamp}\n".encode())
     return digest.hexdigest()

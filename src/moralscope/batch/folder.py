@@ -1,8 +1,9 @@
 """The output folder of a run: finished parts, and everything else under `_run/`.
 
 A part is written under `_run/`, brought to the disk and renamed into its place: whoever reads the
-folder as a Parquet dataset sees finished parts only, at any time, after any death. One run at a
-time holds a folder. Knows nothing of how rows are computed.
+folder as a Parquet dataset sees finished parts only, at any time, after any death. Its checksum is
+kept before it has its name, so that a part that somebody changed is never taken for one of ours.
+One run at a time holds a folder. Knows nothing of how rows are computed.
 """
 
 import contextlib
@@ -12,8 +13,7 @@ import json
 import os
 import re
 import shutil
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
+from moralscope.batch.files import FoundFile, file_sha256, shown
 from moralscope.batch.types import FailedRow
 from moralscope.core.errors import InputError, MoralscopeError
 
@@ -33,23 +34,26 @@ INNER = "_run"
 GO_ON = "free some space, then go on with --resume"
 _ALLOW = "see that it can be written, then go on with --resume"
 _PART = re.compile(r"part-(\d{6,})\.parquet")
-_MANIFEST, _PLAN, _PROGRESS, _FAILED = (
+_AGAIN = "delete {} and go on with --resume: it is computed again"
+_MANIFEST, _PLAN, _PROGRESS, _FAILED, _PARTS = (
     "manifest.json",
     "plan.sqlite",
     "progress.json",
     "failed.jsonl",
+    "parts.jsonl",
 )
 _COMPARED = 60  # characters of a setting shown in a message
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A finished part: its rows, and the rows of its block that failed."""
+    """A finished part: its rows, the rows of its block that failed, and the checksums of both."""
 
     number: int
     rows: int
     failed: int
-    sha256: str = ""
+    sha256: str
+    failed_sha256: str = ""  # of its dead letters, where it has any
 
     @property
     def name(self) -> str:
@@ -171,9 +175,18 @@ class RunFolder:
             raise InputError(problem, "repeat its command with --resume or give another --out")
         return True
 
-    def begin(self, identity: Mapping[str, Any]) -> None:
-        """Write the manifest of a run that is planned."""
-        self._put_json(_MANIFEST, {"schema": SCHEMA, **_plain(identity)})
+    def begin(self, identity: Mapping[str, Any], inputs: Sequence[FoundFile] = ()) -> None:
+        """Write the manifest of a run that is planned, with the files that it reads."""
+        listed = [
+            {
+                "name": shown(each.url),
+                "bytes": each.bytes,
+                "stamp": each.stamp,
+                "sha256": each.sha256,
+            }
+            for each in inputs
+        ]
+        self._put_json(_MANIFEST, {"schema": SCHEMA, **_plain(identity), "inputs": listed})
 
     def manifest(self) -> dict[str, Any] | None:
         """Return the manifest, None before the run began."""
@@ -190,55 +203,80 @@ class RunFolder:
         return found
 
     def finished(self) -> dict[int, Part]:
-        """Return the finished parts. One that cannot be opened is no part: it is removed."""
-        parts = {}
-        merged = Counter(map(_part_of, _read_lines(self.inner / _FAILED)))
-        for number, path in numbered_parts(self.path):
-            try:
-                with pq.ParquetFile(path) as file:
-                    rows = file.metadata.num_rows
-            except (OSError, pa.ArrowException):
-                path.unlink(missing_ok=True)
-                continue
-            own = sum(1 for _ in _read_lines(self._dead_letters(number)))
-            parts[number] = Part(number, rows, own or merged[number])
-        return parts
+        """Return the finished parts; one that is not as it was written is refused."""
+        there = numbered_parts(self.path)
+        known = self.written()
+        letters = self.letter_checksums()
+        for number, path in there:
+            wrong = part_problem(path, known.get(number), letters.get(number, ""))
+            if wrong:
+                raise InputError(wrong, _AGAIN.format(path.name))
+        return {number: known[number] for number, _ in there}
+
+    def written(self) -> dict[int, Part]:
+        """Return every part that was ever finished, as it was then."""
+        listed = [_manifest_part(each) for each in (self.manifest() or {}).get("parts", ())]
+        for line in _read_lines(self.inner / _PARTS):
+            with contextlib.suppress(ValueError, TypeError):  # cut off when the power went
+                listed.append(Part(**json.loads(line)))
+        return {part.number: part for part in listed}
 
     def write_part(self, number: int, table: pa.Table, failed: Sequence[FailedRow]) -> Part:
         """Write a part and its dead letters; it counts once it has its name."""
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink, compression="zstd")
         data = sink.getvalue()
+        letters = [_letter(number, each) for each in failed]
+        checksum = sha256(b"".join(letters)).hexdigest() if letters else ""
+        part = Part(number, table.num_rows, len(failed), sha256(data).hexdigest(), checksum)
         with _writing(self.path):
             # Dead letters first: once the part has its name nobody computes its rows again.
             if failed:
-                self._put(self._dead_letters(number), [_letter(number, each) for each in failed])
+                self._put(self._dead_letters(number), letters)
             else:  # of an earlier try
                 self._dead_letters(number).unlink(missing_ok=True)
+            self._note(part)
             self._put(self.path / part_name(number), [data])
-        return Part(number, table.num_rows, len(failed), sha256(data).hexdigest())
+        return part
+
+    def _note(self, part: Part) -> None:
+        """Keep the checksum of a part, on the disk, on a line of its own."""
+        with (self.inner / _PARTS).open("ab+") as stream:
+            if stream.tell() and stream.seek(-1, os.SEEK_END) and stream.read(1) != b"\n":
+                stream.write(b"\n")  # the line before was cut off when the power went
+            stream.write(json.dumps(asdict(part)).encode() + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+
+    def letter_checksums(self) -> dict[int, str]:
+        """Return the checksum of the dead letters of every part that has some."""
+        found: dict[int, Any] = {}
+        for line in _read_lines(self.inner / _FAILED):
+            found.setdefault(_part_of(line), sha256()).update(line)
+        for path in self.inner.glob("failed-*.jsonl"):
+            if path.stem[7:].isdecimal():
+                found[int(path.stem[7:])] = sha256(path.read_bytes())
+        return {number: digest.hexdigest() for number, digest in found.items()}
 
     def finish(self, parts: Sequence[Part]) -> None:
         """Merge the dead letters and write the manifest with all parts; repeatable."""
         manifest = self.manifest() or {}
-        whole = [part if part.sha256 else self._hashed(part) for part in parts]
-        letters = [each.number for each in whole if self._dead_letters(each.number).exists()]
+        letters = [each.number for each in parts if self._dead_letters(each.number).exists()]
         merged = self.inner / _FAILED
+        # A part that was deleted to be computed again may have no failed rows now.
+        replaced = {*letters, *(each.number for each in parts if not each.failed)}
+        stale = any(_part_of(line) in replaced for line in _read_lines(merged))
         with _writing(self.path):
-            if letters or not merged.exists():
-                self._put(merged, self._merged(letters))
-            listed = [
-                {"name": each.name, "rows": each.rows, "failed": each.failed, "sha256": each.sha256}
-                for each in whole
-            ]
+            if letters or stale or not merged.exists():
+                self._put(merged, self._merged(letters, replaced))
+            listed = [{"name": part.name, **asdict(part)} for part in parts]
             self._put_json(_MANIFEST, {**manifest, "parts": listed})
             for number in letters:
                 self._dead_letters(number).unlink(missing_ok=True)
 
-    def _merged(self, letters: Sequence[int]) -> Iterator[bytes]:
+    def _merged(self, letters: Sequence[int], replaced: Container[int]) -> Iterator[bytes]:
         """Yield dead letters by part: new ones, and those merged before for other parts."""
-        new = set(letters)
-        old = (line for line in _read_lines(self.inner / _FAILED) if _part_of(line) not in new)
+        old = (line for line in _read_lines(self.inner / _FAILED) if _part_of(line) not in replaced)
         fresh = (line for number in letters for line in _read_lines(self._dead_letters(number)))
         return heapq.merge(old, fresh, key=_part_of)
 
@@ -275,13 +313,6 @@ class RunFolder:
             for path in self.inner.glob(pattern):
                 path.unlink(missing_ok=True)
 
-    def _hashed(self, part: Part) -> Part:
-        with (self.path / part.name).open("rb") as stream:
-            digest = sha256()
-            while data := stream.read(1 << 20):
-                digest.update(data)
-        return Part(part.number, part.rows, part.failed, digest.hexdigest())
-
     def _put_json(self, name: str, value: Mapping[str, Any]) -> None:
         with _writing(self.path):
             text = json.dumps(value, ensure_ascii=False, indent=1) + "\n"
@@ -304,6 +335,27 @@ class RunFolder:
                 half.unlink(missing_ok=True)
             raise
         sync_folder(path.parent)
+
+
+def part_problem(path: Path, known: Part | None, letters: str) -> str:
+    """Say what is wrong with a part and its dead letters; nothing where they are as written."""
+    if known is None:
+        return f"{path} was not written by this run"
+    try:
+        digest = file_sha256(str(path))
+    except OSError as error:
+        return f"{path} cannot be read ({error.strerror or error})"
+    if digest != known.sha256:
+        return f"{path} is not as the run wrote it"
+    if known.failed_sha256 and letters != known.failed_sha256:
+        return f"the failed rows of {path.name} are not as the run wrote them"
+    return ""
+
+
+def _manifest_part(entry: Mapping[str, Any]) -> Part:
+    match = _PART.fullmatch(str(entry["name"]))
+    number = int(match[1]) if match else -1
+    return Part(**{"number": number, **{key: entry[key] for key in entry if key != "name"}})
 
 
 def _refuse_strangers(path: Path) -> None:

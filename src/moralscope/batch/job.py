@@ -241,13 +241,17 @@ def open_job(
     options = options or BatchOptions()
     engine_for(options)  # one that is not installed is told before anything is read
     if place.out is not None and place.out.exists():
-        job = job.began(_settings_in(place.out, options.resume))
+        manifest = _manifest_in(place.out, options.resume)
+        job = job.began(manifest.get("settings", {}))
+        if manifest.get("hash_inputs"):  # as it began
+            options = replace(options, hash_inputs=True)
     needed = [job.theirs(name) for name in job.needed]
     corpus = open_corpus(
         place.inputs,
         needed,
         optional=[job.theirs(name) for name in job.reads if name not in job.needed],
         scratch=_scratch(place.out) if place.out is not None else None,
+        hashed=options.hash_inputs,
     )
     prepared = job.prepare(progress) if job.light else in_child(job.prepare, progress=progress)
     if job.slow:
@@ -295,13 +299,12 @@ def _scratch(folder: Path) -> Path:
     return folder / INNER / "unpacked"
 
 
-def _settings_in(folder: Path, resume: bool) -> Mapping[str, Any]:
-    """Return the settings of a run that is there; refuse the folder before any model is loaded."""
+def _manifest_in(folder: Path, resume: bool) -> Mapping[str, Any]:
+    """Return the manifest of a run that is there; refuse the folder before any model is loaded."""
     with RunFolder(folder, resume=resume) as held:
         manifest = held.manifest()
         if manifest is not None and not resume:
             raise InputError(
                 f"{folder} has a run already", "go on with --resume or give another --out"
             )
-    settings = (manifest or {}).get("settings")
-    return settings if isinstance(settings, dict) else {}
+    return manifest or {}

@@ -31,6 +31,15 @@ class BatchOptions(Options):
     resume: Annotated[
         bool, Option("Go on with the run that is in --out DIR.", group=_GROUP, http=False)
     ] = False
+    hash_inputs: Annotated[
+        bool,
+        Option(
+            "Know the inputs by their content (sha256), not by size and time: --resume refuses "
+            "any change and accepts a copy.",
+            group=_GROUP,
+            http=False,
+        ),
+    ] = False
     engine: Annotated[
         str | None,
         Option(

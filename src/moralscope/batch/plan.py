@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.batch.columns import JsonColumns
-from moralscope.batch.dedupe import ExternalKeySort, key_bytes, row_keys, text_columns
+from moralscope.batch.dedupe import ExternalKeySort, key_bytes, keys_digest, row_keys, text_columns
 from moralscope.batch.folder import sync_folder
 from moralscope.batch.options import BatchOptions
 from moralscope.batch.plan_file import FORMAT, Plan, sqlite_errors
@@ -44,7 +44,7 @@ CREATE TABLE files (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE blocks (
     number INTEGER PRIMARY KEY, file INTEGER NOT NULL, start INTEGER NOT NULL,
     stop INTEGER NOT NULL, line INTEGER NOT NULL, first INTEGER NOT NULL,
-    rows INTEGER NOT NULL, own BLOB NOT NULL
+    rows INTEGER NOT NULL, own BLOB NOT NULL, texts BLOB NOT NULL
 );
 CREATE TABLE awaited (key BLOB PRIMARY KEY, result TEXT, reason TEXT) WITHOUT ROWID;
 """
@@ -168,11 +168,12 @@ def _pass(
     for block, found in corpus.scan(settings["block_rows"], settings["limit"]):
         if isinstance(found, Draft) and found.json:
             columns.see(found.columns)
-        spool.add(row_keys(_texts(found, settings["texts"])))
+        keys = row_keys(_texts(found, settings["texts"]))
+        spool.add(keys)
         starts.append(len(spool))
         where = (block.start, block.stop, block.line, block.first, block.rows)
-        row = (block.number, files[block.file], *where, b"")
-        base.execute("INSERT INTO blocks VALUES (?,?,?,?,?,?,?,?)", row)
+        row = (block.number, files[block.file], *where, b"", keys_digest(keys))
+        base.execute("INSERT INTO blocks VALUES (?,?,?,?,?,?,?,?,?)", row)
         counts.rows += len(found.rows) + len(found.failed)
         counts.failed += len(found.failed)
         counts.blocks += 1

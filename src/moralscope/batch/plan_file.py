@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.batch.dedupe import row_keys, text_columns
-from moralscope.batch.reading import Sample
+from moralscope.batch.dedupe import keys_digest, row_keys, text_columns
+from moralscope.batch.reading import Sample, changed
 from moralscope.batch.sources import Corpus
 from moralscope.batch.types import POSITION, Block, BlockRows, FailedRow, JoinedBlock, Task
 from moralscope.core.errors import InputError, MoralscopeError
@@ -26,7 +26,7 @@ from moralscope.io.formats import MAX_SHOWN
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMAT = "moralscope.plan/1"
+FORMAT = "moralscope.plan/2"
 _LOOKUP = 8_000  # keys a question
 _PAGE = 64  # tasks held at once
 
@@ -106,8 +106,9 @@ class Plan:
         """Yield every block with its own rows, in order."""
         last = -1
         while page := self._page(last):
-            for number, file, start, stop, line, first, rows, own in page:
-                yield Task(Block(number, self._files[file], start, stop, line, first, rows), own)
+            for number, file, start, stop, line, first, rows, own, texts in page:
+                block = Block(number, self._files[file], start, stop, line, first, rows)
+                yield Task(block, own, texts)
             last = page[-1][0]
 
     def _page(self, last: int) -> list[tuple[Any, ...]]:
@@ -132,6 +133,7 @@ class Plan:
             Rows that failed in computing; others among them are left alone.
         """
         keys = self._keys(found)
+        self._check_texts(number, keys)
         positions = own.column(POSITION).to_numpy()
         places = {keys[at]: index for index, at in enumerate(positions)}
         reasons = {keys[at]: why for at, why in _by_position(found, failed).items()}
@@ -202,6 +204,14 @@ class Plan:
         with sqlite_errors(self.path):
             query = "SELECT file FROM blocks WHERE number = ?"
             return str(self._files[self._base.execute(query, (number,)).fetchone()[0]])
+
+    def _check_texts(self, number: int, keys: Sequence[bytes]) -> None:
+        """Refuse a block whose texts are not those that were planned: its size may be the same."""
+        with sqlite_errors(self.path):
+            query = "SELECT texts FROM blocks WHERE number = ?"
+            planned = self._base.execute(query, (number,)).fetchone()[0]
+        if planned != keys_digest(keys):
+            raise changed(self._file_of(number))
 
     def _there(self, found: BlockRows) -> list[str]:
         return [name for name in self.settings["texts"] if name in found.table.column_names]

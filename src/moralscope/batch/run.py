@@ -162,7 +162,7 @@ def run_corpus(
         try:
             with contextlib.closing(_plan(corpus, spec, options, out, reporter)) as plan:
                 if not resumed:
-                    out.begin(identity)
+                    out.begin(identity, corpus.found)
                 return _Run(plan, plan.bind(corpus), spec, out, reporter).through(engine)
         except KeyboardInterrupt:
             reporter.end("stopped")
@@ -187,6 +187,7 @@ def _identity(
     """Return what must be the same when a run is continued."""
     return {
         "version": __version__,
+        "hash_inputs": options.hash_inputs,
         "fingerprint": corpus.fingerprint,
         "work": spec.factory,
         "reads": list(spec.reads),

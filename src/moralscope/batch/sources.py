@@ -26,6 +26,7 @@ from moralscope.batch.files import (
     open_bytes,
     reason,
     shown,
+    with_checksums,
 )
 from moralscope.batch.folder import size_text
 from moralscope.batch.parquet_rows import open_parquet
@@ -68,6 +69,8 @@ class Corpus:
         In the order in which rows are numbered.
     fixed
         The columns that CSV and Parquet files share; None where all files are JSON lines.
+    found
+        The files as they were found, packed ones packed.
     """
 
     files: tuple[SourceFile, ...]
@@ -76,6 +79,7 @@ class Corpus:
     wanted: RowNeeds
     fixed: "pa.Schema | None" = None
     planned: bool = False
+    found: tuple[FoundFile, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -183,6 +187,7 @@ def open_corpus(
     *,
     optional: Sequence[str] = (),
     scratch: Path | None = None,
+    hashed: bool = False,
 ) -> Corpus:
     r"""Open files, folders, globs and fsspec URLs as one corpus.
 
@@ -196,6 +201,8 @@ def open_corpus(
         Columns of text that may be missing or null.
     scratch
         Where compressed files are unpacked; else a folder that goes with the process.
+    hashed
+        Whether the files are known by a checksum of their content, not by their time.
 
     Examples
     --------
@@ -212,13 +219,14 @@ def open_corpus(
         raise InputError(
             f"{shown(found[0].url)} is empty, as are all files", "give files with rows"
         )
+    files = with_checksums(files) if hashed else files
     wanted = RowNeeds(tuple(needed), tuple(name for name in optional if name not in needed))
     places = unpack(files, scratch or _passing()) if any(file.packing for file in files) else {}
     schemas = [probe(source, wanted) for source in _sources(files, places)]
     fixed = common_schema(schemas)
     schema = _first_schema(schemas, fixed)
     sources = tuple(one.source for one in schemas)
-    return Corpus(sources, fingerprint(files), schema, wanted, fixed)
+    return Corpus(sources, fingerprint(files), schema, wanted, fixed, found=tuple(files))
 
 
 def _sources(files: Sequence[FoundFile], places: dict[str, Path]) -> Iterator[SourceFile]:

@@ -68,6 +68,7 @@ class Task:
 
     block: Block
     own: bytes
+    texts: bytes = b""  # digest of the texts that the block had when it was planned
 
     @property
     def positions(self) -> NDArray[np.int32]:

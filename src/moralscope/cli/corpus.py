@@ -1,7 +1,11 @@
-"""Commands that can run over a corpus: when they do, the bar with its rate, and the summary."""
+"""Commands that can run over a corpus: when they do, the bar with its rate, and the summary.
+
+`moralscope corpus` looks after the folders that they write.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +14,7 @@ import typer
 from rich.progress import MofNCompleteColumn, TextColumn
 
 from moralscope.batch.options import BatchOptions, BatchPlace
+from moralscope.cli.declare import takes
 from moralscope.cli.output import (
     clean,
     counting,
@@ -21,6 +26,7 @@ from moralscope.cli.output import (
     print_warnings,
     progress_bar,
 )
+from moralscope.core.options import Option, Options
 
 if TYPE_CHECKING:
     from moralscope.batch.job import BatchJob
@@ -28,6 +34,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 _SHORT = 100
+
+app = typer.Typer(help="Folders of corpus runs: verify.", no_args_is_help=True)
 
 OutPlace = Annotated[
     str | None,
@@ -37,6 +45,58 @@ OutPlace = Annotated[
         help="Save the run record (JSON). A folder makes it a corpus run: Parquet parts go there.",
     ),
 ]
+
+
+@app.callback()
+def _group() -> None:
+    """Look after the folders that corpus runs write (score, audit, collect with --out DIR)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyOptions(Options):
+    """What is compared beside the parts."""
+
+    inputs: Annotated[
+        bool,
+        Option("Also compare the input files: by content if the run had --hash-inputs."),
+    ] = False
+    json: Annotated[bool, Option("Print it as JSON, nothing else.", group="Output")] = False
+
+
+@app.command()
+@takes
+def verify(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The --out of a corpus run.")],
+    options: VerifyOptions,
+) -> None:
+    """Check that a folder holds what its run wrote: every part and failed row, by checksum.
+
+    Exits with 1 if a part was altered, is gone or was not written by the run.
+
+    Example:  moralscope corpus verify audited --inputs
+    """
+    from moralscope.batch.verify import verify_folder
+
+    found = verify_folder(folder, inputs=options.inputs)
+    if options.json:
+        from json import dumps
+
+        from moralscope.core.records import to_plain
+
+        typer.echo(dumps(to_plain(found), indent=1))
+    else:
+        for problem in found.problems:
+            out.print(clean(problem), soft_wrap=True)
+        state = "a finished run" if found.finished else "a run that is not finished"
+        read = f", {found.inputs:,} inputs ({found.hashed_inputs:,} by content)"
+        out.print(
+            f"{found.parts:,} parts of {state}, {found.rows:,} rows, {found.failed:,} failed"
+            f"{read if options.inputs else ''}: "
+            + (f"{len(found.problems):,} problems" if found.problems else "all as written"),
+            soft_wrap=True,
+        )
+    if found.problems:
+        raise typer.Exit(1)
 
 
 def wants_corpus(

@@ -34,6 +34,7 @@ _PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "Steer": (("edit", "edit", "edit"), ("teach", "edit", "teach")),
     "Train and generate": (("stories", "stories", "app"),),
     "Weights": (("models", "models", "app"), ("data", "models", "data_app")),
+    "Long runs": (("corpus", "corpus", "app"),),
 }
 
 

@@ -34,18 +34,19 @@ def test_a_folder_is_a_dataset_of_finished_parts_at_any_time(tmp_path):
     assert sorted(path.name for path in out.path.iterdir()) == ["_run", "part-000000.parquet"]
 
 
-def test_finished_parts_are_counted_and_a_damaged_one_is_none(tmp_path):
+def test_finished_parts_are_counted_and_a_damaged_one_is_refused(tmp_path):
     out = begun(tmp_path / "out")
     for number in range(3):
         out.write_part(number, TABLE, [BAD] * number)
-    whole = (out.path / "part-000001.parquet").read_bytes()
-    (out.path / "part-000001.parquet").write_bytes(whole[:-20])
-    found = out.finished()
-    assert {number: (part.rows, part.failed) for number, part in found.items()} == {
+    assert {number: (part.rows, part.failed) for number, part in out.finished().items()} == {
         0: (2, 0),
+        1: (2, 1),
         2: (2, 2),
     }
-    assert not (out.path / "part-000001.parquet").exists()
+    whole = (out.path / "part-000001.parquet").read_bytes()
+    (out.path / "part-000001.parquet").write_bytes(whole[:-20])
+    with pytest.raises(InputError, match=r"part-000001.parquet is not as the run wrote it; delete"):
+        out.finished()
 
 
 def test_dead_letters_are_merged_in_order_and_merging_can_be_repeated(tmp_path):

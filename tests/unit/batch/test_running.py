@@ -1,6 +1,9 @@
 import json
+import os
+import shutil
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from corpus_works import (
     Inline,
@@ -27,7 +30,7 @@ def ran(tmp_path, texts, spec=None, name="out", report=None, **options):
         write_corpus(path, texts)
     chosen = BatchOptions(**{"block_rows": 10, "call_rows": 4, **options})
     return run_corpus(
-        opened(path),
+        opened(path, hashed=chosen.hash_inputs),
         spec or spec_of("Plain"),
         tmp_path / name,
         chosen,
@@ -232,3 +235,106 @@ def test_limit_and_sample_take_part_of_the_rows(tmp_path):
     assert 30 <= sampled.rows <= 90
     numbers = content(tmp_path / "sampled").column("_row").to_pylist()
     assert [texts[row] for row in numbers] == content(tmp_path / "sampled")["text"].to_pylist()
+
+
+def rewritten(path, old, new):
+    """Change a file as somebody does who puts its size and time back."""
+    before = path.stat()
+    data = path.read_bytes().replace(old, new)
+    assert len(data) == before.st_size
+    path.write_bytes(data)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def stopped_after(parts, tmp_path, monkeypatch, texts, **options):
+    def interrupted(tasks):
+        for number, task in enumerate(tasks):
+            if number == parts:
+                raise KeyboardInterrupt
+            yield task
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Inline, "order", staticmethod(interrupted))
+        with pytest.raises(RunStopped):
+            ran(tmp_path, texts, **options)
+
+
+def test_resume_refuses_an_altered_part_and_computes_it_again_once_it_is_deleted(
+    tmp_path, monkeypatch
+):
+    texts = make_texts(50, 50)
+    stopped_after(3, tmp_path, monkeypatch, texts)
+    part = tmp_path / "out" / "part-000001.parquet"
+    before, whole = part.stat(), part.read_bytes()
+    table = pq.read_table(part)
+    altered = table.set_column(3, "score", pa.array([99.0] * table.num_rows))
+    pq.write_table(altered, part, compression="zstd")
+    os.utime(part, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(InputError, match=r"part-000001.parquet is not as the run wrote it; delete"):
+        ran(tmp_path, [], resume=True)
+    part.unlink()
+    assert ran(tmp_path, [], resume=True).resumed_parts == 2
+    assert part.read_bytes() == whole
+
+
+def test_resume_refuses_a_part_that_it_did_not_write(tmp_path, monkeypatch):
+    stopped_after(2, tmp_path, monkeypatch, make_texts(50, 50))
+    folder = tmp_path / "out"
+    shutil.copy(folder / "part-000001.parquet", folder / "part-000003.parquet")
+    with pytest.raises(InputError, match=r"part-000003.parquet was not written by this run"):
+        ran(tmp_path, [], resume=True)
+
+
+def test_resume_refuses_altered_dead_letters(tmp_path):
+    texts = make_texts(40, 40)
+    texts[12] = None
+    ran(tmp_path, texts)
+    letters = tmp_path / "out" / "_run" / "failed.jsonl"
+    letters.write_text(letters.read_text().replace('"reason": "', '"reason": "it '))
+    with pytest.raises(InputError, match=r"the failed rows of part-000001.parquet are not as"):
+        ran(tmp_path, [], resume=True)
+
+
+def test_rows_that_failed_are_tried_again_when_their_part_is_deleted(tmp_path):
+    texts = make_texts(40, 40)
+    texts[12] = "please raise"
+    assert ran(tmp_path, texts, spec_of("Moody")).failed == 1
+    part = tmp_path / "out" / "part-000001.parquet"
+    part.unlink()
+    again = ran(tmp_path, [], spec_of("Moody", healed=True), resume=True)
+    assert (again.failed, dead_letters(tmp_path / "out")) == (0, [])
+    assert ran(tmp_path, [], spec_of("Moody"), resume=True).resumed_parts == 4
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(b"text 30", b"text xx"), (b'"text 30', b"'text 30")], ids=["text", "no JSON"]
+)
+def test_resume_refuses_an_input_altered_with_size_and_time_restored(
+    tmp_path, monkeypatch, old, new
+):
+    stopped_after(2, tmp_path, monkeypatch, [f"text {n:02d}" for n in range(50)])
+    rewritten(tmp_path / "a.jsonl", old, new)
+    with pytest.raises(MoralscopeError, match=r"a.jsonl has changed since the run was planned"):
+        ran(tmp_path, [], resume=True)
+
+
+def test_hashed_inputs_refuse_any_change_and_accept_a_copy(tmp_path, monkeypatch):
+    path = tmp_path / "a.jsonl"
+    texts = [f"text {n:02d}" for n in range(50)]
+    stopped_after(2, tmp_path, monkeypatch, texts, hash_inputs=True)
+    os.utime(path, ns=(1, 1))  # as after a copy
+    stopped_after(1, tmp_path, monkeypatch, texts, resume=True, hash_inputs=True)
+    rewritten(path, b"text 03", b"text xx")  # in a part that is finished
+    with pytest.raises(InputError, match="input files are not the same or have changed"):
+        ran(tmp_path, [], resume=True, hash_inputs=True)
+    with pytest.raises(InputError, match="hash_inputs was true, now false"):
+        ran(tmp_path, [], resume=True)
+
+
+def test_a_checksum_cut_off_by_a_power_cut_costs_its_part_only(tmp_path, monkeypatch):
+    stopped_after(3, tmp_path, monkeypatch, make_texts(50, 50))
+    log = tmp_path / "out" / "_run" / "parts.jsonl"
+    log.write_bytes(log.read_bytes()[:-9])
+    (tmp_path / "out" / "part-000002.parquet").unlink()
+    assert ran(tmp_path, [], resume=True).resumed_parts == 2
+    assert ran(tmp_path, [], resume=True).resumed_parts == 5

@@ -101,7 +101,7 @@ class RayEngine:
         _settle(data.DataContext.get_current())
         # Ray would start an actor anew for ever: the count must outlive the actors that die.
         attempts = ray.remote(num_cpus=0)(_Attempts).remote()
-        rows = [{**asdict(task.block), "own": task.own} for task in wave]
+        rows = [{**asdict(task.block), "own": task.own, "texts": task.texts} for task in wave]
         found = data.from_items(rows, override_num_blocks=len(rows)).map_batches(
             _Actor,
             fn_constructor_args=(corpus, spec, self._options.call_rows, attempts),
@@ -152,7 +152,7 @@ class _Actor:
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
         row: dict[str, Any] = {name: values[0] for name, values in batch.items()}
-        own = bytes(row.pop("own"))
+        own, texts = bytes(row.pop("own")), bytes(row.pop("texts"))
         file = str(row.pop("file"))
         block = Block(file=file, **{name: int(each) for name, each in row.items()})
         if _module("ray").get(self._attempts.begin.remote(block.number)) > _TRIES:
@@ -160,7 +160,7 @@ class _Actor:
         try:
             if self._error is not None:
                 raise self._error
-            done = self._worker(Task(block, own), self._call_rows)
+            done = self._worker(Task(block, own, texts), self._call_rows)
         except Exception as error:
             return _columns(BlockResult(block.number, b"", [], 0.0), _told(error))
         return _columns(done, "")

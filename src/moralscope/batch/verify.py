@@ -1,0 +1,100 @@
+"""Whether the folder of a run still holds what the run wrote, and its inputs what it read.
+
+Reads only: a run may be going on in the folder meanwhile.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from moralscope.batch.files import file_sha256, find_files, reason
+from moralscope.batch.folder import RunFolder, numbered_parts, part_problem
+from moralscope.core.errors import InputError, MoralscopeError
+
+
+@dataclass(frozen=True, slots=True)
+class FolderCheck:
+    """What was compared, and what is wrong: nothing, if `problems` is empty.
+
+    `finished` says whether the run came to its end; `inputs` and `hashed_inputs` are how many
+    input files were compared, and how many of them by their content.
+    """
+
+    folder: str
+    finished: bool
+    parts: int
+    rows: int
+    failed: int
+    inputs: int
+    hashed_inputs: int
+    problems: list[str]
+
+
+def verify_folder(folder: str | Path, *, inputs: bool = False) -> FolderCheck:
+    """Compare the parts of a run, and its inputs where asked, with what was kept of them.
+
+    Parameters
+    ----------
+    folder
+        The `--out` of a corpus run.
+    inputs
+        Whether the input files are compared too: by content if the run had `--hash-inputs`, else
+        by size and time.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     with RunFolder(Path(place, "out"), resume=False) as out:
+    ...         out.begin({})
+    ...         part = out.write_part(0, pa.table({"text": ["kill time"]}), [])
+    ...     whole = verify_folder(out.path).problems
+    ...     _ = (out.path / part.name).write_bytes(b"something else")
+    ...     changed = verify_folder(out.path).problems
+    >>> whole, [problem.rpartition("/")[2] for problem in changed]
+    ([], ['part-000000.parquet is not as the run wrote it'])
+    """
+    run = RunFolder(Path(folder), resume=True)
+    if not run.inner.is_dir() or (manifest := run.manifest()) is None:
+        raise InputError(f"{folder} holds no corpus run", "give the --out DIR of one")
+    there = numbered_parts(run.path)  # before the checksums: a run in there keeps those first
+    finished = "parts" in manifest
+    known = run.written()
+    letters = run.letter_checksums()
+    found = (part_problem(path, known.get(n), letters.get(n, "")) for n, path in there)
+    problems = [problem for problem in found if problem]
+    present = {number for number, _ in there}
+    if finished:
+        problems += [f"{known[n].name} is gone" for n in sorted(known) if n not in present]
+    read = manifest.get("inputs", []) if inputs else []
+    problems += [problem for entry in read for problem in _input_problems(entry)]
+    whole = [known[number] for number in present if number in known]
+    return FolderCheck(
+        str(folder),
+        finished,
+        parts=len(there),
+        rows=sum(part.rows for part in whole),
+        failed=sum(part.failed for part in whole),
+        inputs=len(read),
+        hashed_inputs=sum(1 for entry in read if entry["sha256"]),
+        problems=problems,
+    )
+
+
+def _input_problems(entry: Mapping[str, Any]) -> Iterator[str]:
+    name = entry["name"]
+    try:
+        (file,) = find_files([name])
+        if file.bytes != entry["bytes"]:
+            yield f"{name} has {file.bytes:,} bytes, {entry['bytes']:,} when it was read"
+        elif entry["sha256"]:
+            if file_sha256(name) != entry["sha256"]:
+                yield f"{name} has another content than when it was read"
+        elif file.stamp != entry["stamp"]:
+            yield f"{name} was written again since it was read"
+    except MoralscopeError as error:
+        yield error.problem
+    except OSError as error:
+        yield f"{name} cannot be read ({reason(error)})"
