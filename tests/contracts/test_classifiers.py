@@ -131,3 +131,52 @@ def test_threads_may_share_one(classifier, rows):
 def test_a_task_that_is_not_there_is_named(experts):
     with pytest.raises(UnknownName, match="no expert for 'actoin'; did you mean 'action'"):
         experts.expert("actoin")
+
+
+LONG = " ".join(f"word{number} jo helps" for number in range(400))
+
+
+def test_one_pass_gives_columns_and_vectors_of_length_one(experts):
+    columns, vectors = experts.read(PAIRS)
+    assert len(columns) == len(vectors) == len(PAIRS)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
+    bare = [text for grounding, text in PAIRS if not grounding]
+    places = [place for place, (grounding, _) in enumerate(PAIRS) if not grounding]
+    np.testing.assert_allclose(experts.embed(bare), vectors[places], atol=1e-5)
+    assert experts.embed([]).shape == (0, vectors.shape[1])
+
+
+def test_a_pair_that_fits_is_its_own_window(experts):
+    short = [pair for pair in PAIRS if len(pair[1]) < 20]
+    assert [each.pairs for each in experts.windows(short)] == [(pair,) for pair in short]
+
+
+def test_every_word_of_a_long_text_is_in_a_window(experts):
+    for grounding in ("", "It is kind to help.", LONG):
+        (found,) = experts.windows([(grounding, LONG)])
+        assert len(found.pairs) > 1
+        read = {word for _, text in found.pairs for word in text.split()}
+        assert read >= set(LONG.split())
+        assert all(text in LONG for _, text in found.pairs)
+        assert found.dropped > 0 if grounding == LONG else found.dropped == 0
+
+
+def test_windows_fit_and_overlap(experts):
+    (found,) = experts.windows([("It is kind to help.", LONG)])
+    assert [each.pairs for each in experts.windows(found.pairs)] == [
+        (pair,) for pair in found.pairs
+    ]
+    starts = [LONG.index(text) for _, text in found.pairs]
+    ends = [start + len(text) for start, (_, text) in zip(starts, found.pairs, strict=True)]
+    assert all(end > start for end, start in zip(ends[:-1], starts[1:], strict=True))
+
+
+def test_beyond_the_most_tokens_all_are_counted(experts):
+    found, longer = experts.windows([("", "x x " * 30_000), ("", "x x " * 30_100)])
+    assert found.unread == 60_000 - 32_768
+    assert longer.unread == found.unread + 200
+
+
+def test_hostile_texts_have_windows_too(experts):
+    found = experts.windows(HOSTILE)
+    assert all(each.pairs for each in found)

@@ -28,9 +28,15 @@ class FolderTokenizer:
         self._inner = inner
         self._inner.no_padding()
         self.model_max_length = int(settings.get("model_max_length") or _NO_LIMIT)
-        padding = settings.get("pad_token")
-        padding = padding.get("content") if isinstance(padding, dict) else padding
-        self.pad_token_id = inner.token_to_id(padding) if padding else None
+        self.pad_token_id, self.unk_token_id = (
+            inner.token_to_id(text) if (text := _content(settings.get(name))) else None
+            for name in ("pad_token", "unk_token")
+        )
+
+    @property
+    def backend_tokenizer(self) -> Any:
+        """The tokenizer of the `tokenizers` library."""
+        return self._inner
 
     def __call__(
         self,
@@ -73,6 +79,10 @@ def read_tokenizer(folder: Path) -> FolderTokenizer | None:
         ):
             return FolderTokenizer(Tokenizer.from_str(text), settings)
     return None
+
+
+def _content(token: Any) -> Any:
+    return token.get("content") if isinstance(token, dict) else token
 
 
 def _is_bert(file: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:

@@ -116,15 +116,32 @@ class SharedExperts:
 
     def __init__(self, experts: ExpertSet) -> None:
         self.ref, self.card, self.tasks = experts.ref, experts.card, experts.tasks
-        self.bits = experts.bits
+        self.bits, self.retrieval = experts.bits, experts.retrieval
+        self.windows = experts.windows
         self._experts = experts
-        self.batcher = Batcher(
-            experts.ref.name, lambda task, pairs: experts.expert(task).probabilities(pairs)
-        )
+
+        def work(task: str | None, pairs: list[tuple[str, str]]) -> Any:
+            if task is None:
+                return list(zip(*experts.read(pairs), strict=True))
+            return experts.expert(task).probabilities(pairs)
+
+        self.batcher = Batcher(experts.ref.name, work)
 
     def expert(self, task: str) -> Classifier:
         """Return the expert for one task."""
         return _SharedClassifier(self._experts.expert(task), task, self.batcher)
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> tuple[Matrix, Matrix]:
+        """Return the columns of every task, and vectors of length one."""
+        parts = self.batcher.submit(list(pairs))
+        if not parts:
+            return self._experts.read([])
+        columns, vectors = zip(*(row for part in parts for row in part), strict=True)
+        return np.stack(columns), np.stack(vectors)
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """Return vectors of single texts, of length one."""
+        return self.read([("", text) for text in texts])[1]
 
 
 class _SharedClassifier:

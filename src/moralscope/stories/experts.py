@@ -1,15 +1,16 @@
 """Experts for jobs: the shipped ones by their base, or a folder that `stories train` wrote."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from moralscope.core.errors import UnknownName
-from moralscope.core.protocols import Classifier
+from moralscope.core.protocols import Classifier, Matrix
 from moralscope.core.records import ModelRef
 from moralscope.core.registry import did_you_mean
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.models.store import Progress, Store, shipped_folder
+from moralscope.models.windows import Pair, Windows
 from moralscope.stories.tasks import classification_tasks
 
 BASES = ("mpnet", "minilm")
@@ -30,7 +31,16 @@ class ExpertSet(Protocol):
     @property
     def tasks(self) -> tuple[str, ...]: ...
 
+    @property
+    def retrieval(self) -> bool: ...
+
     def expert(self, task: str) -> Classifier: ...
+
+    def windows(self, pairs: Sequence[Pair]) -> list[Windows]: ...
+
+    def read(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix]: ...
+
+    def embed(self, texts: Sequence[str]) -> Matrix: ...
 
 
 def prepare_experts(

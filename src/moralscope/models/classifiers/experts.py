@@ -5,6 +5,7 @@ a BERT or MPNet is read and merged without transformers and peft; whatever else 
 is left to them.
 """
 
+import logging
 import threading
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -18,9 +19,8 @@ from moralscope.core.protocols import Classifier, Matrix
 from moralscope.core.records import ModelRef
 from moralscope.core.registry import did_you_mean
 from moralscope.models.adapters import load_adapter, merge_tensors
-from moralscope.models.classifiers.forward import batch_tokens, run_network, sigmoid
+from moralscope.models.classifiers.forward import pooled_rows, sigmoid
 from moralscope.models.classifiers.module import (
-    Pair,
     Slices,
     build_network,
     load_body,
@@ -47,14 +47,23 @@ from moralscope.models.fastcpu import (
 )
 from moralscope.models.hugging_face import set_up_torch
 from moralscope.models.plain_transformer import read_body, read_tokenizer
+from moralscope.models.windows import (
+    MOST_TOKENS,
+    Pair,
+    Windows,
+    mean_of_windows,
+    token_windows,
+)
+
+log = logging.getLogger(__name__)
 
 
 class _Network(Protocol):
-    """A body and the last layer: token ids → the raw columns of every task."""
+    """A body and the last layer: token ids → raw columns of every task, mean rows of tokens."""
 
     tokenizer: Any
 
-    def logits(self, rows: Sequence[Sequence[int]]) -> Matrix: ...
+    def run(self, rows: Sequence[Sequence[int]]) -> tuple[Matrix, Matrix]: ...
 
     def quantise(self) -> bool: ...
 
@@ -72,7 +81,7 @@ class Experts:
         if body_folder is None:
             raise InputError(f"{folder} needs its base '{self.settings.base}'", "give its folder")
         self._network = _read_network(folder, body_folder, self._slices.width, name)
-        self._lock = threading.Lock()
+        self._lock, self._tokenizing = threading.Lock(), threading.Lock()
         self.ref = ModelRef(name, folder_sha256(folder))
         self.bits = 32
 
@@ -80,6 +89,11 @@ class Experts:
     def card(self) -> Mapping[str, Any]:
         """What the experts were trained on and how well they did."""
         return self.settings.card
+
+    @property
+    def retrieval(self) -> bool:
+        """Whether `embed` was trained to put a text near those that concern it."""
+        return self.settings.retrieval
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -132,13 +146,41 @@ class Experts:
                 did_you_mean(task, self.settings.tasks),
             )
 
-    def logits(self, pairs: Sequence[Pair]) -> Matrix:
-        """Return the raw columns of every task; equal pairs are computed once."""
+    def windows(self, pairs: Sequence[Pair]) -> list[Windows]:
+        """Return the pairs to ask about instead of each pair; of one that fits, itself.
+
+        For tasks where the worst part of a text counts. `Windows.unread` says how many tokens no
+        window holds, or no vocabulary.
+        """
+        with self._tokenizing:
+            return token_windows(self._network.tokenizer, pairs, self.settings.max_length)
+
+    def read(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix]:
+        """Return the raw columns of every task, and the body's vectors of length one.
+
+        Both come from the same pass; equal pairs are computed once. A pair that is too long is
+        read in `windows` and has the mean of theirs.
+        """
         places: dict[Pair, int] = {}
         inverse = [places.setdefault(pair, len(places)) for pair in pairs]
+        cut = self.windows(list(places))
+        if dropped := sum(each.dropped for each in cut):
+            log.warning("%d tokens were not read: a text has more than %d", dropped, MOST_TOKENS)
+        flat = [pair for each in cut for pair in each.pairs]
+        with self._tokenizing:
+            rows = tokenise(self._network.tokenizer, flat, self.settings.max_length)
         with self._lock:
-            rows = tokenise(self._network.tokenizer, list(places), self.settings.max_length)
-            return self._network.logits(rows)[inverse]
+            columns, pooled = (mean_of_windows(each, cut) for each in self._network.run(rows))
+        size = np.linalg.norm(pooled, axis=1, keepdims=True)
+        return columns[inverse], (pooled / np.maximum(size, 1e-12))[inverse]
+
+    def logits(self, pairs: Sequence[Pair]) -> Matrix:
+        """Return the raw columns of every task; long pairs as `read` has them."""
+        return self.read(pairs)[0]
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """Return the body's vectors of single texts, of length one."""
+        return self.read([("", text) for text in texts])[1]
 
 
 class _PaddedNetwork:
@@ -157,10 +199,16 @@ class _PaddedNetwork:
         self._network.requires_grad_(False)
         speed_up(body, body.config.model_type)
 
-    def logits(self, rows: Sequence[Sequence[int]]) -> Matrix:
-        """Return the raw columns of every task for each text."""
-        network = self._network
-        return run_network(network, rows, padding_of(self.tokenizer), batch_tokens(network))
+    def run(self, rows: Sequence[Sequence[int]]) -> tuple[Matrix, Matrix]:
+        """Return the raw columns of every task, and the mean of the tokens, for each text."""
+        import torch
+
+        pooled = pooled_rows(self._network, rows, padding_of(self.tokenizer))
+        pooled = pooled.reshape(len(rows), self._network.head.in_features)
+        head = self._network.head
+        with torch.inference_mode():
+            columns = head(torch.from_numpy(pooled).to(head.weight.device)).cpu().numpy()
+        return columns, pooled
 
     def quantise(self) -> bool:
         """Compute in 8 bits from now on, all but the last layer; False where this cannot be."""
@@ -188,8 +236,8 @@ class _UnpaddedNetwork:
         self._pool = SingleThreadPool(threads) if threads > 1 else None
         return True
 
-    def logits(self, rows: Sequence[Sequence[int]]) -> Matrix:
-        """Return the raw columns of every task for each text."""
+    def run(self, rows: Sequence[Sequence[int]]) -> tuple[Matrix, Matrix]:
+        """Return the raw columns of every task, and the mean of the tokens, for each text."""
         import torch
 
         body = self._body = self._body or UnpaddedBody(self._weights)
@@ -200,17 +248,19 @@ class _UnpaddedNetwork:
         batches = list(full_batches(lengths, max(1, min(TOKENS_PER_CORE * threads, share))))
         given = [[rows[place] for place in batch] for batch in batches]
         run = self._pool.map if self._pool else map
-        found = np.empty((len(rows), len(self._head[1])), dtype=np.float32)
+        width, hidden = self._head[0].shape
+        columns = np.empty((len(rows), width), dtype=np.float32)
+        pooled = np.empty((len(rows), hidden), dtype=np.float32)
         for batch, part in zip(batches, run(partial(self._compute, body), given), strict=True):
-            found[batch] = part
-        return found
+            columns[batch], pooled[batch] = part
+        return columns, pooled
 
-    def _compute(self, body: UnpaddedBody, batch: Sequence[Sequence[int]]) -> Matrix:
+    def _compute(self, body: UnpaddedBody, batch: Sequence[Sequence[int]]) -> tuple[Matrix, Matrix]:
         import torch
 
         with torch.inference_mode():
             pooled = torch.cat([group.mean(1) for group in body(batch)])
-            return np.asarray(torch.nn.functional.linear(pooled, *self._head).numpy())
+            return torch.nn.functional.linear(pooled, *self._head).numpy(), pooled.numpy()
 
 
 class _Expert:

@@ -19,8 +19,8 @@ from moralscope.models.hugging_face import (
     set_up_transformers,
 )
 from moralscope.models.store import Progress, Store
+from moralscope.models.windows import Pair, sound
 
-Pair = tuple[str, str]
 KINDS = ("one", "many", "scale")
 
 
@@ -86,7 +86,7 @@ def tokenise(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> list[lis
 
     A text that spells a special token ("[SEP]") is read as the text it is.
     """
-    pairs = [(_sound(grounding), _sound(target)) for grounding, target in pairs]
+    pairs = [(sound(grounding), sound(target)) for grounding, target in pairs]
     bare = [place for place, (grounding, _) in enumerate(pairs) if not grounding]
     full = [place for place, (grounding, _) in enumerate(pairs) if grounding]
     ids: list[list[int]] = [[] for _ in pairs]
@@ -122,11 +122,6 @@ def padded(rows: Sequence[Sequence[int]], padding: int, device: Any) -> tuple[An
     sizes = torch.tensor([len(row) for row in rows])
     mask = (torch.arange(longest)[None, :] < sizes[:, None]).long()
     return ids.to(device, non_blocking=True), mask.to(device, non_blocking=True)
-
-
-def _sound(text: str) -> str:
-    """Half a surrogate pair is no text to a tokenizer: it is read as "?"."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def build_network(body: Any, width: int, dropout: float = 0.1) -> Any:

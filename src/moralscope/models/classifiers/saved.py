@@ -42,6 +42,7 @@ class ExpertSettings:
     card: Mapping[str, Any] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)  # of tasks that are not of kind "one"
     thresholds: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of kind "many"
+    retrieval: bool = False  # whether the body's vectors were trained to find texts
 
 
 def read_settings(folder: Path) -> ExpertSettings:

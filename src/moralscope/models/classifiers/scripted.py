@@ -9,6 +9,8 @@ from moralscope.core.errors import UnknownName
 from moralscope.core.protocols import Classifier, Matrix
 from moralscope.core.records import ModelRef
 from moralscope.core.registry import did_you_mean
+from moralscope.models.encoders.scripted import ScriptedBackend
+from moralscope.models.windows import Pair, Windows, cut_pair, word_tokens
 
 
 class ScriptedClassifier:
@@ -39,9 +41,11 @@ class ScriptedClassifier:
 
 
 class ScriptedExperts:
-    """Every task it is given, without weights."""
+    """Every task it is given, without weights; `max_length` words are read at once."""
 
     bits = 32
+    retrieval = False
+    max_length = 128
 
     def __init__(self, tasks: Mapping[str, Sequence[str]]) -> None:
         self._tasks = dict(tasks)
@@ -64,6 +68,38 @@ class ScriptedExperts:
     def values(self, task: str, pairs: Sequence[tuple[str, str]]) -> Matrix:
         """Return one row a pair, whatever the task's kind."""
         return self.expert(task).probabilities(pairs)
+
+    def windows(self, pairs: Sequence[Pair]) -> list[Windows]:
+        """Return the pairs to ask about instead of each pair; of one that fits, itself.
+
+        Examples
+        --------
+        >>> experts = ScriptedExperts({"action": ("bad", "good")})
+        >>> [len(each.pairs) for each in experts.windows([("", "lie"), ("", "lie " * 200)])]
+        [1, 2]
+        """
+        found = []
+        for pair in pairs:
+            first, second = map(word_tokens, pair)
+            fits = len(first.spans) + len(second.spans) <= self.max_length
+            found.append(
+                Windows((pair,)) if fits else cut_pair(pair, first, second, self.max_length)
+            )
+        return found
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """Return vectors of length one: texts that share words are near."""
+        if not texts:
+            return np.empty((0, ScriptedBackend.dimension), np.float32)
+        return ScriptedBackend().embed(texts)
+
+    def read(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix]:
+        """Return the columns of every task, and vectors of length one."""
+        columns = [self.expert(task).probabilities(pairs) for task in self._tasks]
+        empty = np.empty((len(pairs), 0), np.float32)
+        return np.concatenate([empty, *columns], axis=1), self.embed(
+            [" ".join(pair) for pair in pairs]
+        )
 
     def thresholds(self, task: str) -> tuple[float, ...]:
         """Return the least probability at which each label of a task is taken."""

@@ -159,7 +159,8 @@ class _WatchedExperts:
 
     def __init__(self, experts: ExpertSet, watch: _Watch) -> None:
         self.ref, self.card, self.tasks = experts.ref, experts.card, experts.tasks
-        self.bits = experts.bits
+        self.bits, self.retrieval = experts.bits, experts.retrieval
+        self.windows, self.read, self.embed = experts.windows, experts.read, experts.embed
         self._experts, self._watch = experts, watch
 
     def expert(self, task: str) -> Classifier:

@@ -15,7 +15,7 @@ from moralscope.models.hugging_face import folder_checksum
 
 from ....contracts.expert_makers import LABELS, save_trained, tiny_bert, trained
 
-PAIRS = [("", "jo 3 bad"), ("be kind", "al good 4"), ("be kind", "al bad 5"), ("", "x " * 40)]
+PAIRS = [("", "jo 3 bad"), ("be kind", "al good 4"), ("be kind", "al bad 5"), ("", "x " * 20)]
 
 
 @pytest.fixture(scope="module")
@@ -190,3 +190,31 @@ def test_a_base_that_is_no_transformer_is_refused_in_one_line(tmp_path, base):
     with pytest.raises(StoreError, match="cannot be loaded as a transformer") as caught:
         load_body(broken, "broken")
     assert "\n" not in str(caught.value)
+
+
+def test_opposite_replies_differ_however_long_the_prompt(folder, base):
+    experts = loaded(folder, base)
+    pairs = [("be kind " * 300, "jo is " + end) for end in ("bad", "good")]
+    one, other = experts.expert("action+norm").probabilities(pairs)
+    assert np.abs(one - other).max() > 1e-6
+
+
+@pytest.mark.parametrize("place", [0, 40, 150, 1999])
+def test_any_word_of_a_long_text_is_read(folder, base, place):
+    words = ["jo"] * 2000
+    plain = " ".join(words)
+    words[place] = "bad"
+    experts = loaded(folder, base)
+    columns, vectors = experts.read([("", plain), ("", " ".join(words))])
+    assert np.abs(columns[0] - columns[1]).max() > 0
+    assert np.abs(vectors[0] - vectors[1]).max() > 0
+
+
+def test_a_long_pair_has_the_mean_of_its_windows(folder, base):
+    experts = loaded(folder, base)
+    pair = ("be kind", "jo is bad and al good " * 40)
+    (cut,) = experts.windows([pair])
+    assert len(cut.pairs) > 5
+    np.testing.assert_allclose(
+        experts.logits([pair])[0], experts.logits(cut.pairs).mean(0), atol=1e-5
+    )
