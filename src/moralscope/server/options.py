@@ -3,12 +3,15 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options
 from moralscope.models.options import EXPERTS
 
 LOOPBACK = "127.0.0.1"
 ANNOTATE_PORT = 8765
 GUARD_ACTIONS = ("annotate", "revise", "block")
+ABSTAIN_POLICIES = ("pass", "block")
+UNREAD_POLICIES = ("block", "flag", "pass")
 Port = Annotated[int, Option("0: any free.", least=0, most=65_535)]
 PublicUrl = Annotated[
     str, Option("What people type where a proxy stands before it.", metavar="URL")
@@ -27,12 +30,14 @@ class AnnotateServeOptions(Options):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardOptions(Options):
-    """What becomes of a flagged reply, and what judges it.
+    """What becomes of a flagged reply, of one that nobody could judge or read, and what judges it.
 
     Examples
     --------
-    >>> GuardOptions().action
-    'annotate'
+    >>> GuardOptions().action, GuardOptions().unread_policy
+    ('annotate', 'flag')
+    >>> GuardOptions(action="block").unread_policy
+    'block'
     """
 
     action: Annotated[
@@ -44,6 +49,23 @@ class GuardOptions(Options):
             group="Guard",
         ),
     ] = "annotate"
+    on_abstain: Annotated[
+        str,
+        Option(
+            "What becomes of replies and parts of them that could not be judged: pass or block.",
+            choices=ABSTAIN_POLICIES,
+            group="Guard",
+        ),
+    ] = "pass"
+    on_unread: Annotated[
+        str | None,
+        Option(
+            "What becomes of replies that were not read to their end: block, flag or pass.",
+            choices=UNREAD_POLICIES,
+            shown="block with --guard-action block, else flag",
+            group="Guard",
+        ),
+    ] = None
     experts: Annotated[
         str, Option("The guard's experts: mpnet, minilm, scripted.", choices=EXPERTS, group="Guard")
     ] = "mpnet"
@@ -54,6 +76,20 @@ class GuardOptions(Options):
         ),
     ] = ()
     generator: str = "smollm2"  # what writes revised replies
+
+    def __post_init__(self) -> None:
+        super(GuardOptions, self).__post_init__()
+        if self.action == "annotate" and "block" in (self.on_abstain, self.on_unread):
+            name = "--on-abstain" if self.on_abstain == "block" else "--on-unread"
+            raise InputError(
+                f"{name} block withholds replies and --guard-action annotate withholds none",
+                "give --guard-action block or revise with it",
+            )
+
+    @property
+    def unread_policy(self) -> str:
+        """What becomes of a reply that was not read to its end."""
+        return self.on_unread or ("block" if self.action == "block" else "flag")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,13 +26,13 @@ from urllib.parse import urlsplit
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.records import Candidate, Decoding, ModelRef, Usage
 from moralscope.models.language.decoding import check_request, sentence_end
+from moralscope.models.language.http_client import client_settings, is_local
 
 _AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 _LONGEST_PAUSE = 60.0
 _MAX_ANSWER = 8_000_000  # bytes
 _SHORTEST_KEY = 8  # shorter ones ("none", "EMPTY") are no secrets, and words of replies
 _READ = ("content-type", "retry-after")  # of an answer's headers
-_HERE = {"localhost", "127.0.0.1", "::1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +216,7 @@ class EndpointGenerator:
         import openai
 
         key = self._key()
+        settings = client_settings(self._url, self._options.timeout)
         unsent = ("x-stainless-", "openai-", *(() if key else ("authorization",)))
         try:
             return openai.AsyncOpenAI(
@@ -223,7 +224,7 @@ class EndpointGenerator:
                 base_url=self._url,
                 max_retries=0,
                 timeout=self._options.timeout,
-                http_client=_bounded_client(unsent, self._options.timeout),
+                http_client=_bounded_client(unsent, settings),
             )
         except httpx2.InvalidURL as error:
             raise InputError(f"{self._url} is no address", "give http://host:port/v1") from error
@@ -282,17 +283,17 @@ def _check(model: str, url: str, options: EndpointOptions, offline: bool) -> Non
     if parts.username or parts.password or parts.query or parts.fragment:
         problem = "the endpoint's address holds a secret or a query"
         raise InputError(problem, f"give the key through {options.key_variable}")
-    if offline and parts.hostname not in _HERE:
+    if offline and not is_local(parts.hostname):
         problem = f"{parts.hostname} is not this machine and the network is switched off"
         raise InputError(problem, "unset MORALSCOPE_OFFLINE, or use a local server")
     if options.concurrency < 1 or options.timeout <= 0 or options.retries < 0:
         raise InputError("concurrency, time-out or retries is out of range", "raise it")
 
 
-def _bounded_client(unsent: tuple[str, ...], timeout: float) -> Any:
+def _bounded_client(unsent: tuple[str, ...], settings: Mapping[str, Any]) -> Any:
     """Return an HTTP client that gives an answer up when it grows too long, errors included.
 
-    Headers whose names begin with one of `unsent` stay here, and nothing is redirected.
+    Headers whose names begin with one of `unsent` stay here.
     """
     import httpx2
 
@@ -318,7 +319,7 @@ def _bounded_client(unsent: tuple[str, ...], timeout: float) -> Any:
                 response.status_code, headers=kept, content=bytes(data), request=request
             )
 
-    return Bounded(timeout=timeout, follow_redirects=False)
+    return Bounded(**settings)
 
 
 def _run(work: Coroutine[Any, Any, list[list[Candidate]]]) -> list[list[Candidate]]:

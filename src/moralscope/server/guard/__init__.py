@@ -1,12 +1,12 @@
 """A guard in front of a chatbot: each reply is audited, then passed on, revised or withheld.
 
-Decides what becomes of a reply and says why; knows nothing of HTTP. A reply that could not be
-judged (another language, no rule that applies) passes: the guard withholds what it can name a
-broken rule for.
+Decides what becomes of a reply and says why; knows nothing of HTTP. What is flagged follows
+`action`. What could not be judged (another language, no rule that applies, a part that is no text)
+follows `on_abstain`, and a reply that no model read to its end follows `on_unread`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,24 +21,42 @@ from moralscope.server.options import GuardOptions
 from moralscope.server.service import AuditRules, RulebookText, Service
 
 WITHHELD = "I would rather not answer that: my reply would have broken the rule “{}”"
+UNJUDGED = "I would rather not answer that: my reply could not be judged"
+UNREAD = "I would rather not answer that: my reply was too long to be read to its end"
+THOUGHTS = "reasoning"  # what is left out of a reply without making it another one
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What is to be judged: a text, and the names of parts that nobody here can judge."""
+
+    text: str
+    unjudged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
     """What goes out for a reply, and what is said of it.
 
-    `outcome` is passed, flagged (annotated only), revised or blocked.
+    `outcome` is passed, flagged (annotated only), revised or blocked; `without` names the parts
+    that do not go out though the text does.
     """
 
     text: str
     outcome: str
-    verdict: str  # kept, flagged or abstained
+    verdict: str  # kept, flagged, abstained or none
     note: Mapping[str, Any]
+    without: tuple[str, ...] = ()
 
     @property
     def is_changed(self) -> bool:
         """Whether another text goes out than came in."""
         return self.outcome in ("revised", "blocked")
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether something that the client waits for was withheld."""
+        return self.outcome == "blocked" or any(name != THOUGHTS for name in self.without)
 
 
 class Guard:
@@ -48,7 +66,7 @@ class Guard:
     --------
     >>> service = Service()
     >>> guard = Guard(service, GuardOptions(experts="scripted"))
-    >>> (found,) = guard("Hi!", ["Hello you."])
+    >>> (found,) = guard("Hi!", [Reply("Hello you.")])
     >>> found.text
     'Hello you.'
     >>> service.close()
@@ -66,25 +84,48 @@ class Guard:
         """Load everything now, so that the first reply does not wait for it."""
         self._service.auditor(self._audit, self._rules)
 
-    def __call__(self, prompt: str, replies: Sequence[str]) -> list[Guarded]:
+    def __call__(self, prompt: str, replies: Sequence[Reply]) -> list[Guarded]:
         """Return what goes out for each reply to a prompt, in order."""
-        given = [(prompt, reply, "") for reply in replies]
-        record = self._service.audit(given, self._audit, self._rules)
-        return list(map(self._decided, record.results))
+        given = [(prompt, reply.text, "") for reply in replies if reply.text.strip()]
+        rows = iter(self._service.audit(given, self._audit, self._rules).results if given else ())
+        return [
+            self._with_parts(self._decided(next(rows)) if reply.text.strip() else None, reply)
+            for reply in replies
+        ]
 
     def _decided(self, row: AuditedReply) -> Guarded:
-        flagged = row.verdict.flag
-        verdict = "flagged" if flagged else "abstained" if abstained(row.verdict) else "kept"
+        """Decide by the text alone."""
+        unread = getattr(row, "unread", 0)
+        verdict = "abstained" if abstained(row.verdict) else "kept"
         text, outcome = row.reply, "passed"
-        if flagged:
+        if row.verdict.flag:
+            verdict = "flagged"
             text, outcome = self._replaced(row)
+        elif unread and self.options.unread_policy != "pass":
+            verdict, outcome = "flagged", "flagged"
+            if self.options.unread_policy == "block":
+                text, outcome = UNREAD, "blocked"
+        elif verdict == "abstained" and self.options.on_abstain == "block":
+            text, outcome = UNJUDGED, "blocked"
         note = {
             "outcome": outcome,
             "verdict": to_plain(row.verdict),
             "rules": to_plain(row.rules),
+            "unread": unread,
             "revised_reply": row.revised_reply if outcome != "blocked" else None,
         }
         return Guarded(text, outcome, verdict, note)
+
+    def _with_parts(self, found: Guarded | None, reply: Reply) -> Guarded:
+        """Decide about the parts that are no text, too."""
+        others, withhold = reply.unjudged, self.options.on_abstain == "block"
+        if found is None:
+            verdict = "abstained" if others else "none"
+            found = Guarded("", "passed", verdict, {"outcome": "passed"})
+            if withhold and any(name != THOUGHTS for name in others):
+                found = Guarded(UNJUDGED, "blocked", verdict, {"outcome": "blocked"})
+        note = {**found.note, "unjudged": list(others)}
+        return replace(found, note=note, without=others if withhold else ())
 
     def _replaced(self, row: AuditedReply) -> tuple[str, str]:
         if self.options.action == "annotate":

@@ -5,8 +5,7 @@ unsaid. Errors have OpenAI's shape, because its clients read them.
 """
 
 import json
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Depends
@@ -15,12 +14,13 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.server.errors import Refused, documented
-from moralscope.server.guard import Guarded, last_prompt, text_of
-from moralscope.server.guard.upstream import Answer, Json, UpstreamError, openai_error
+from moralscope.server.guard import Guarded, Reply, last_prompt
+from moralscope.server.guard.completion import Json, token_in
+from moralscope.server.guard.upstream import Answer, UpstreamError, openai_error
+from moralscope.server.guard.writing import FIELD, events, whole
 from moralscope.server.security import Token, allowed, bearer
 
 VERDICT = "X-Moralscope-Verdict"
-FIELD = "moralscope"
 _STREAM = "text/event-stream"
 _REQUEST = {
     "requestBody": {
@@ -95,19 +95,14 @@ async def complete(request: Request) -> Response:
     """Ask the server behind for a chat completion, audit the reply, and pass on what may go out."""
     try:
         body, prompt = _body(await request.body())
-        token: Token | None = request.app.state.token
-        is_ours = token is not None and token.fits(bearer(request))  # our token stays here
-        theirs = "" if is_ours else request.headers.get("authorization", "")
-        answer = await request.app.state.proxy.upstream.complete(body, theirs)
-        if answer.chunks:
-            return await _streamed(request, prompt, answer)
-        return await _whole(request, prompt, answer)
+        answer = await request.app.state.proxy.upstream.complete(body, _authorization(request))
+        return await _answered(request, body, prompt, answer)
     except UpstreamError as error:
         return JSONResponse(error.body, error.status, headers=error.headers)
     except Refused as error:
         wait = {"Retry-After": str(int(error.wait) + 1)} if error.wait else None
-        body = openai_error(f"{error.problem}; {error.remedy}", "guard_error", "guard_busy")
-        return JSONResponse(body, error.status, headers=wait)
+        said = openai_error(f"{error.problem}; {error.remedy}", "guard_error", "guard_busy")
+        return JSONResponse(said, error.status, headers=wait)
     except MoralscopeError as error:  # a reply that cannot be judged does not go out
         return JSONResponse(openai_error(str(error), "guard_error", "guard_failed"), 503)
 
@@ -118,77 +113,45 @@ def _body(data: bytes) -> tuple[Json, str]:
         found = json.loads(data)
         if not isinstance(found, dict):
             raise ValueError
+        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
         return found, last_prompt(found.get("messages"))
+    except UnicodeEncodeError:
+        message = "the request holds half a character (a lone surrogate); send whole characters"
     except (ValueError, RecursionError):
-        message = "the request is no JSON object"
+        message = "the request is no JSON object, or holds a number that JSON has not (NaN)"
     except InputError as error:
         message = str(error)
     raise UpstreamError(400, openai_error(message, "invalid_request_error"))
 
 
-async def _judge(request: Request, prompt: str, replies: Sequence[str]) -> list[Guarded]:
-    guard = request.app.state.proxy.guard
-    if not replies:
-        return []
+def _authorization(request: Request) -> str:
+    """Return what the client shows to the server behind; our own token stays here."""
+    token: Token | None = request.app.state.token
+    if token is not None and token.fits(bearer(request)):
+        return ""
+    given = request.headers.get("authorization", "")
+    if not (given.isascii() and given.isprintable()):
+        message = "the Authorization header holds characters that no key has; send the key again"
+        raise UpstreamError(400, openai_error(message, "invalid_request_error"))
+    return given
+
+
+async def _answered(request: Request, body: Json, prompt: str, answer: Answer) -> Response:
+    guard, completion = request.app.state.proxy.guard, answer.completion
+    replies = [Reply(choice.said, choice.unjudged) for choice in completion.choices]
     found: list[Guarded] = await request.app.state.work.run(
         request, lambda report: guard(prompt, replies)
     )
-    return found
-
-
-async def _whole(request: Request, prompt: str, answer: Answer) -> Response:
-    choices = [
-        choice for choice in answer.body["choices"] if text_of(choice["message"].get("content"))
-    ]
-    texts = [text_of(choice["message"]["content"]) for choice in choices]
-    found = await _judge(request, prompt, texts)
-    for choice, each in zip(choices, found, strict=True):
-        if each.is_changed:  # thoughts, calls and log-probabilities were those of another reply
-            role = choice["message"].get("role", "assistant")
-            choice["message"] = {"role": role, "content": each.text}
-            choice["logprobs"] = None
-        if each.outcome == "blocked":
-            choice["finish_reason"] = "content_filter"
-        choice[FIELD] = each.note
-    return JSONResponse(answer.body, headers={**answer.headers, VERDICT: _verdict(found)})
-
-
-async def _streamed(request: Request, prompt: str, answer: Answer) -> Response:
-    texts: defaultdict[int, str] = defaultdict(str)
-    for choice in (choice for chunk in answer.chunks for choice in chunk["choices"]):
-        texts[choice.get("index", 0)] += (choice.get("delta") or {}).get("content") or ""
-    places = [place for place, text in texts.items() if text]
-    found = await _judge(request, prompt, [texts[place] for place in places])
-    notes = dict(zip(places, found, strict=True))
-    return StreamingResponse(
-        _events(answer.chunks, notes),
-        media_type=_STREAM,
-        headers={**answer.headers, VERDICT: _verdict(found)},
+    headers = {**answer.headers, VERDICT: _verdict(found)}
+    model = token_in(body.get("model")) or "unknown"
+    if not body.get("stream"):
+        return JSONResponse(whole(completion, found, model), headers=headers)
+    asked = body.get("stream_options")
+    with_usage = answer.is_stream or (
+        isinstance(asked, dict) and asked.get("include_usage") is True
     )
-
-
-def _events(chunks: Sequence[Json], found: Mapping[int, Guarded]) -> Iterator[str]:
-    """Write the chunks out; a changed reply stands whole where the first of it stood."""
-    said: set[int] = set()
-    for chunk in chunks:
-        for choice in chunk["choices"]:
-            place = choice.get("index", 0)
-            each = found.get(place)
-            delta = choice.get("delta") or {}
-            if each is None:
-                continue
-            if each.is_changed:
-                kept = {name: delta[name] for name in ("role",) if name in delta}
-                if delta.get("content") and place not in said:
-                    kept["content"] = each.text
-                    said.add(place)
-                choice["delta"], choice["logprobs"] = kept, None
-            if choice.get("finish_reason"):
-                choice[FIELD] = each.note
-                if each.outcome == "blocked":
-                    choice["finish_reason"] = "content_filter"
-        yield f"data: {json.dumps(chunk)}\n\n"
-    yield "data: [DONE]\n\n"
+    written = events(completion, found, model, with_usage=with_usage)
+    return StreamingResponse(written, media_type=_STREAM, headers=headers)
 
 
 def _verdict(found: Sequence[Guarded]) -> str:

@@ -1,12 +1,13 @@
 """The server behind the guard: one address, asked for chat completions and for nothing else.
 
 The client's key goes into one header of one request and nowhere else. What comes back is bounded
-and checked; whatever goes wrong becomes an error in OpenAI's shape, so that clients understand it.
+and read field by field, without the owner's key; whatever goes wrong becomes an error in OpenAI's
+shape, so that clients understand it.
 """
 
 import asyncio
 import json
-import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,14 +16,30 @@ from urllib.parse import urlsplit
 import httpx2
 
 from moralscope.core.errors import InputError
+from moralscope.models.language.http_client import client_settings, is_local
+from moralscope.models.store import Store
+from moralscope.server.guard.completion import (
+    Clean,
+    Completion,
+    CutOffError,
+    Json,
+    NoCompletionError,
+    read_chunks,
+    read_completion,
+    token_in,
+)
+from moralscope.server.guard.sse import read_events
 from moralscope.server.security import Token
 
 MAX_ANSWER = 8_000_000  # bytes
-_HERE = ("localhost", "127.0.0.1", "::1")
-_PASSED_ON = ("retry-after", "x-request-id", "openai-processing-ms")
+_MAX_MESSAGE = 1000  # characters of an error of theirs
+_PASSED_ON = {
+    "retry-after": re.compile(r"\d{1,6}(\.\d{1,6})?|[A-Za-z0-9 ,:]{20,40} GMT"),
+    "x-request-id": re.compile(r"[A-Za-z0-9_.:-]{1,128}"),
+    "openai-processing-ms": re.compile(r"\d{1,9}(\.\d{1,6})?"),
+}
 _DONE = "[DONE]"
-_UNSAID = b"[key]"
-Json = dict[str, Any]
+_ESCAPE = re.compile(r"\\(?:u00([0-9a-fA-F]{2})|(/))")
 
 
 class UpstreamError(Exception):
@@ -50,11 +67,32 @@ def _failed(status: int, message: str, code: str) -> UpstreamError:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the server behind said: a completion, or the chunks of a streamed one."""
+    """What the server behind said, and the headers of it that go on."""
 
-    body: Json
-    chunks: tuple[Json, ...]
+    completion: Completion
+    is_stream: bool
     headers: Mapping[str, str]
+
+
+def without_secret(secret: str, text: str) -> str:
+    r"""Return a text without a secret, written out or in JSON's escapes, and with whole letters.
+
+    Examples
+    --------
+    >>> without_secret("sk-1", "a sk-1 b"), without_secret("sk-1", r'{"k": "\u0073k-1"}')
+    ('a [key] b', '{"k": "[key]"}')
+    >>> without_secret("", "\ud83d\ude00 \ud800")
+    '😀 \ufffd'
+    """
+    if not text.isascii():  # halves of a letter may have come in two chunks
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if not secret:
+        return text
+    text = text.replace(secret, "[key]")
+    if "\\" in text:
+        plain = _ESCAPE.sub(lambda m: m[2] or chr(int(m[1], 16)), text)
+        text = plain.replace(secret, "[key]") if secret in plain else text
+    return text
 
 
 class Upstream:
@@ -81,9 +119,7 @@ class Upstream:
             raise InputError("--guard is not http(s)://host", "give its base URL, with /v1")
         if parts.username or parts.password or parts.query or parts.fragment:
             raise InputError("--guard holds a secret or a query", "use --guard-key-from")
-        if os.environ.get("MORALSCOPE_OFFLINE", "") not in ("", "0") and (
-            parts.hostname not in _HERE
-        ):
+        if Store().offline and not is_local(parts.hostname):
             problem = f"{parts.hostname} is not this machine and the network is switched off"
             raise InputError(problem, "unset MORALSCOPE_OFFLINE, or guard a local server")
         self.url = url.rstrip("/")
@@ -94,6 +130,10 @@ class Upstream:
         """Close connections that are kept open."""
         if self._client is not None:
             await self._client.aclose()
+
+    def clean(self, text: str) -> str:
+        """Return a text without the owner's key, which is not for clients."""
+        return without_secret(self._key.value if self._key else "", text)
 
     async def complete(self, body: Json, authorization: str) -> Answer:
         """Ask for a chat completion and wait for all of it."""
@@ -106,30 +146,35 @@ class Upstream:
         except httpx2.TimeoutException:
             message = "the server behind the guard was too slow"
             raise _failed(504, message, "upstream_timeout") from None
+        except httpx2.RemoteProtocolError:
+            raise _cut() from None
         except httpx2.HTTPError as error:  # its text may hold the request: only its name is said
             message = f"the server behind the guard cannot be reached ({type(error).__name__})"
             raise _failed(502, message, "upstream_unreachable") from None
-        kept = {name: headers[name] for name in _PASSED_ON if name in headers}
-        if self._key is not None:  # the owner's key is not for clients, whatever the server says
-            data = data.replace(self._key.value.encode(), _UNSAID)
-            if status in (401, 403):  # servers print parts of the key here
-                message = f"the server behind the guard refused the guard's key (status {status})"
-                raise _failed(502, message, "upstream_refused")
+        kept = self._headers(headers)
+        if self._key is not None and status in (401, 403):  # servers print parts of the key here
+            message = f"the server behind the guard refused the guard's key (status {status})"
+            raise _failed(502, message, "upstream_refused")
         if status != 200:
-            raise _refused(status, data, kept)
-        if "text/event-stream" in headers.get("content-type", ""):
-            chunks = read_chunks(data)
-            return Answer(chunks[0], chunks, kept)
-        return Answer(_completion(data), (), kept)
+            raise _refused(status, data, self.clean, kept)
+        if "text/event-stream" in headers.get("content-type", "").lower():
+            return Answer(_streamed(data, self.clean, _wanted(body)), True, kept)
+        return Answer(_completion(data, self.clean), False, kept)
+
+    def _headers(self, given: Mapping[str, str]) -> dict[str, str]:
+        cleaned = {name: self.clean(given[name]) for name in _PASSED_ON if name in given}
+        return {name: text for name, text in cleaned.items() if _PASSED_ON[name].fullmatch(text)}
 
     async def _post(self, body: Json, authorization: str) -> tuple[int, Mapping[str, str], bytes]:
         if self._client is None:
-            self._client = httpx2.AsyncClient(timeout=self._seconds, follow_redirects=False)
+            self._client = httpx2.AsyncClient(**client_settings(self.url, self._seconds))
         given = f"Bearer {self._key.value}" if self._key else authorization
-        headers = {"Authorization": given} if given else {}
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+        if given:
+            headers["Authorization"] = given
         url = f"{self.url}/chat/completions"
-        data = bytearray()
-        async with self._client.stream("POST", url, json=body, headers=headers) as response:
+        sent, data = json.dumps(body).encode(), bytearray()
+        async with self._client.stream("POST", url, content=sent, headers=headers) as response:
             async for part in response.aiter_bytes():
                 data += part
                 if len(data) > MAX_ANSWER:
@@ -137,19 +182,42 @@ class Upstream:
         return response.status_code, response.headers, bytes(data)
 
 
-def _refused(status: int, data: bytes, headers: Mapping[str, str]) -> UpstreamError:
+def _wanted(body: Json) -> int:
+    count = body.get("n")
+    return count if isinstance(count, int) else 1
+
+
+def _refused(status: int, data: bytes, clean: Clean, headers: Mapping[str, str]) -> UpstreamError:
     """Pass an error of the server behind on where it is one in OpenAI's shape."""
     if not 400 <= status < 600:
         return _failed(502, f"the server behind the guard answered {status}", "upstream_invalid")
     try:
-        found = json.loads(data)
+        body = _their_error(json.loads(data), clean)
     except (ValueError, RecursionError):
-        found = None
-    if isinstance(found, dict) and isinstance(found.get("error"), dict | str):
-        return UpstreamError(status, found, headers)
+        body = None
     message = f"the server behind the guard refused the request (status {status})"
-    body = openai_error(message, "upstream_error", "upstream_refused")
-    return UpstreamError(status, body, headers)
+    known = body or openai_error(message, "upstream_error", "upstream_refused")
+    return UpstreamError(status, known, headers)
+
+
+def _their_error(found: Any, clean: Clean) -> Json | None:
+    """Return an error of theirs, field by field; vLLM's own has no `error` around it."""
+    if not isinstance(found, dict):
+        return None
+    given = found.get("error", found)
+    given = {"message": given} if isinstance(given, str) else given
+    if not isinstance(given, dict) or ("error" not in found and "message" not in found):
+        return None
+    message = given.get("message")
+    message = message if isinstance(message, str) else "the server behind the guard failed"
+    kind, param, code = (given.get(name) for name in ("type", "param", "code"))
+    words = [
+        token_in(clean(str(each))) if isinstance(each, str | int) else None
+        for each in (kind, param, code)
+    ]
+    body = openai_error(clean(message)[:_MAX_MESSAGE], words[0] or "upstream_error", words[2])
+    body["error"]["param"] = words[1]
+    return body
 
 
 def _garbage() -> UpstreamError:
@@ -157,53 +225,45 @@ def _garbage() -> UpstreamError:
     return _failed(502, message, "upstream_invalid")
 
 
-def _completion(data: bytes) -> Json:
+def _cut() -> UpstreamError:
+    message = "the answer of the server behind the guard ended before it was complete"
+    return _failed(502, message, "upstream_cut")
+
+
+def _completion(data: bytes, clean: Clean) -> Completion:
     try:
-        found = json.loads(data)
+        return read_completion(json.loads(data), clean)
     except (ValueError, RecursionError):
         raise _garbage() from None
-    choices = found.get("choices") if isinstance(found, dict) else None
-    if not isinstance(choices, list) or not choices or not all(map(_is_choice, choices)):
-        raise _garbage()
-    return dict(found)
 
 
-def _is_choice(choice: object) -> bool:
-    message = choice.get("message") if isinstance(choice, dict) else None
-    return isinstance(message, dict) and isinstance(message.get("content"), str | list | None)
-
-
-def read_chunks(data: bytes) -> tuple[Json, ...]:
-    r"""Return the chunks of a streamed completion.
+def _streamed(data: bytes, clean: Clean, wanted: int) -> Completion:
+    r"""Put a streamed completion together.
 
     Examples
     --------
-    >>> read_chunks(b'data: {"choices": []}\n\ndata: [DONE]\n\n')
-    ({'choices': []},)
+    >>> said = b'data: {"choices": [{"delta": {"content": "Hi!"}}]}\n\ndata: [DONE]\n\n'
+    >>> _streamed(said, str, 1).choices[0].text
+    'Hi!'
     """
-    found: list[Json] = []
+    chunks: list[Any] = []
+    is_ended = False
     try:
-        for line in data.decode("utf-8").splitlines():
-            name, _, value = line.partition(":")
-            if name != "data" or value.strip() == _DONE:
-                continue
-            found.append(json.loads(value))
+        events = list(read_events(data))
+        for number, (event, text) in enumerate(events, 1):
+            if text.strip() == _DONE:
+                is_ended = True
+                break
+            try:
+                chunk = json.loads(text)
+            except ValueError:
+                raise CutOffError if number == len(events) else NoCompletionError from None
+            if event == "error" or (isinstance(chunk, dict) and chunk.get("error")):
+                error = _their_error(chunk, clean)
+                raise UpstreamError(502, error) if error else NoCompletionError
+            chunks.append(chunk)
+        return read_chunks(chunks, clean, is_ended=is_ended, wanted=wanted)
+    except CutOffError:
+        raise _cut() from None
     except (ValueError, RecursionError):
         raise _garbage() from None
-    for chunk in found:
-        if isinstance(chunk, dict) and isinstance(chunk.get("error"), dict):
-            raise UpstreamError(502, {"error": chunk["error"]})
-    if not found or not all(map(_is_chunk, found)):
-        raise _garbage()
-    return tuple(found)
-
-
-def _is_chunk(chunk: object) -> bool:
-    choices = chunk.get("choices") if isinstance(chunk, dict) else None
-    return isinstance(choices, list) and all(
-        isinstance(choice, dict)
-        and isinstance(choice.get("index", 0), int)
-        and isinstance(choice.get("delta") or {}, dict)
-        and isinstance((choice.get("delta") or {}).get("content"), str | None)
-        for choice in choices
-    )

@@ -1,141 +1,17 @@
 """The guard proxy in front of a small real server: passed, annotated, revised, blocked, refused."""
 
 import json
-import threading
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.rules.revision import Reviser
-from moralscope.server.api import Proxy, Token, Work
+from moralscope.server.api import Token, Work
 from moralscope.server.guard import WITHHELD, Guard, GuardOptions, last_prompt
 from moralscope.server.guard.upstream import Upstream
 from moralscope.server.service import Service
 
-from ..api_site import site
-
-KEY = "sk-very-secret-key-of-the-client"
-PROMPT = "What do you do all day?"
-
-
-class Behind:
-    """An OpenAI-compatible server that says what it is told to, and remembers what it was asked."""
-
-    def __init__(self):
-        self.says = "Hello you."
-        self.answer = None  # (status, content type, bytes) in place of a completion
-        self.asked, self.keys, self.waits = [], [], threading.Event()
-        self.waits.set()
-
-    def reply(self, body):
-        if self.answer is not None:
-            return self.answer
-        texts = [self.says] * body.get("n", 1)
-        if body.get("stream"):
-            return 200, "text/event-stream", b"".join(self.chunks(texts))
-        choices = [
-            {"index": n, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-            for n, text in enumerate(texts)
-        ]
-        whole = {"id": "c-1", "object": "chat.completion", "model": "m", "choices": choices}
-        return 200, "application/json", json.dumps(whole).encode()
-
-    def chunks(self, texts):
-        pieces = [
-            ({"role": "assistant"}, None),
-            *(({"content": w + " "}, None) for w in texts[0].split()),
-            ({}, "stop"),
-        ]
-        for delta, finish in pieces:
-            choices = [
-                {"index": n, "delta": delta, "finish_reason": finish} for n in range(len(texts))
-            ]
-            chunk = {"id": "c-1", "object": "chat.completion.chunk", "choices": choices}
-            yield f"data: {json.dumps(chunk)}\n\n".encode()
-        yield b": a comment\n\ndata: [DONE]\n\n"
-
-
-@pytest.fixture(scope="module")
-def server():
-    behind = Behind()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            behind.asked.append((self.path, body))
-            behind.keys.append(self.headers.get("authorization"))
-            behind.waits.wait(5)
-            status, kind, data = behind.reply(body)
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(data)))
-            self.send_header("Retry-After", "7")
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_):
-            pass
-
-    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=running.serve_forever, daemon=True).start()
-    behind.url = f"http://127.0.0.1:{running.server_port}/v1"
-    yield behind
-    running.shutdown()
-
-
-@pytest.fixture
-def behind(server):
-    server.__dict__.update(Behind().__dict__, url=server.url)
-    return server
-
-
-@contextmanager
-def guarded(behind, action="annotate", token=None, key=None, seconds=5.0):
-    service = Service()
-    options = GuardOptions(action=action, experts="scripted", generator="scripted")
-    proxy = Proxy(Guard(service, options), Upstream(behind.url, key=key, seconds=seconds))
-    with site(proxy=proxy, token=token) as client:
-        yield client
-    service.close()
-
-
-@pytest.fixture(scope="module")
-def texts():
-    """A reply that the scripted experts pass, and one that they flag and that can be revised."""
-    service = Service()
-    guard = Guard(service, GuardOptions(action="revise", experts="scripted", generator="scripted"))
-    found = {}
-    for n in range(400):
-        text = f"I often steal {n} bikes from my neighbours and lie about it."
-        (each,) = guard(PROMPT, [text])
-        found.setdefault(each.outcome, (text, each.text))
-        if len(found) == 2:
-            break
-    service.close()
-    assert set(found) == {"passed", "revised"}
-    return found
-
-
-def ask(client, stream=False, **more):
-    body = {"model": "m", "messages": [{"role": "user", "content": PROMPT}], **more}
-    if stream:
-        body["stream"] = True
-    return client.post(
-        "/v1/chat/completions", json=body, headers={"Authorization": f"Bearer {KEY}"}
-    )
-
-
-def chunks(answer):
-    assert answer.headers["content-type"].startswith("text/event-stream")
-    events = [line.removeprefix("data: ") for line in answer.text.split("\n\n") if line]
-    assert events[-1] == "[DONE]"
-    return [json.loads(event) for event in events[:-1]]
-
-
-def streamed_text(found):
-    return "".join(c["delta"].get("content") or "" for chunk in found for c in chunk["choices"])
+from .guard_site import KEY, PROMPT, ask, chunks, finish, guarded, streamed_text
 
 
 def test_a_reply_passes_with_its_audit_beside_it(behind, texts):
@@ -198,9 +74,9 @@ def test_thoughts_and_calls_of_a_withheld_reply_are_withheld_too(behind, texts):
         assert set(found["message"]) == {"role", "content"}
         assert found["logprobs"] is None
         delta = {"choices": [{"index": 0, "delta": said, "finish_reason": "stop"}]}
-        behind.answer = (200, "text/event-stream", f"data: {json.dumps(delta)}\n\n".encode())
-        (chunk,) = chunks(ask(client, stream=True))
-    assert set(chunk["choices"][0]["delta"]) == {"role", "content"}
+        behind.answers_events(delta)
+        said = [c["delta"] for chunk in chunks(ask(client, stream=True)) for c in chunk["choices"]]
+    assert {name for delta in said for name in delta} == {"role", "content"}
 
 
 def test_every_choice_is_audited(behind, texts):
@@ -210,12 +86,11 @@ def test_every_choice_is_audited(behind, texts):
     assert [each["finish_reason"] for each in found] == ["content_filter"] * 3
 
 
-def test_a_streamed_reply_that_passes_is_streamed_as_it_came(behind, texts):
+def test_a_streamed_reply_that_passes_is_streamed(behind, texts):
     behind.says = texts["passed"][0]
     with guarded(behind) as client:
         found = chunks(ask(client, stream=True))
     assert streamed_text(found).strip() == behind.says
-    assert len(found) > 5
     assert found[-1]["choices"][0]["moralscope"]["outcome"] == "passed"
 
 
@@ -231,8 +106,8 @@ def test_no_word_of_a_flagged_reply_is_streamed(behind, texts, action, kind):
         assert said == revised
     else:
         assert said.startswith(WITHHELD.partition("{")[0])
-    finish = "content_filter" if kind == "blocked" else "stop"
-    assert found[-1]["choices"][0]["finish_reason"] == finish
+    reason = "content_filter" if kind == "blocked" else "stop"
+    assert finish(found)["finish_reason"] == reason
 
 
 def test_the_clients_key_is_passed_on_and_shown_nowhere(behind, caplog):
@@ -265,8 +140,9 @@ def test_the_servers_token_is_never_passed_on(behind):
         ((200, "application/json", b'{"choices": [{"message": 3}]}'), 502, "upstream_invalid"),
         ((200, "application/json", b"[" * 100_000), 502, "upstream_invalid"),
         ((200, "application/json", b" " * 9_000_000), 502, "upstream_long"),
-        ((200, "text/event-stream", b"data: {oops\n\n"), 502, "upstream_invalid"),
-        ((200, "text/event-stream", b""), 502, "upstream_invalid"),
+        ((200, "text/event-stream", b"data: {oops\n\n" * 2), 502, "upstream_invalid"),
+        ((200, "text/event-stream", b"data: {oops\n\n"), 502, "upstream_cut"),
+        ((200, "text/event-stream", b""), 502, "upstream_cut"),
         ((302, "text/html", b"elsewhere"), 502, "upstream_invalid"),
         ((500, "text/html", b"<h1>boom</h1>"), 500, "upstream_refused"),
         ((429, "application/json", b'{"error": {"code": "slow_down"}}'), 429, "slow_down"),
@@ -301,23 +177,40 @@ def test_a_server_that_is_down_or_slow_is_said_so(behind):
     assert (down.status_code, down.json()["error"]["code"]) == (502, "upstream_unreachable")
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"[" * 100_000, b'{"messages": 3}', b"{}"])
+BODIES = [
+    b"",
+    b"[]",
+    b"{",
+    b"[" * 100_000,
+    b'{"messages": 3}',
+    b"{}",
+    b'{"messages": [], "temperature": NaN}',
+    b'{"messages": [], "temperature": 1e999}',
+    b'{"messages": [{"role": "user", "content": "\\ud800"}]}',
+    b'{"messages": [], "\\udfff": 1}',
+    b'{"messages": [{"role": "user", "content": "\xff"}]}',
+]
+
+
+@pytest.mark.parametrize("body", BODIES, ids=range(len(BODIES)))
 def test_a_request_that_is_none_gets_an_error_in_openais_shape(behind, body):
     with guarded(behind) as client:
         answer = client.post("/v1/chat/completions", content=body)
     assert answer.status_code == 400
     assert answer.json()["error"]["message"]
+    assert answer.json()["error"]["type"] == "invalid_request_error"
     assert not behind.asked
 
 
-def test_replies_without_text_pass_unjudged(behind):
-    call = {"role": "assistant", "content": None, "tool_calls": [{"id": "t"}]}
-    whole = {"choices": [{"index": 0, "message": call, "finish_reason": "tool_calls"}]}
-    behind.answer = (200, "application/json", json.dumps(whole).encode())
-    with guarded(behind, "block") as client:
-        answer = ask(client)
-    assert answer.json() == whole
-    assert answer.headers["x-moralscope-verdict"] == "none"
+@pytest.mark.parametrize("value", [b"Bearer sk-s\xe9cret", b"Bearer sk-\xc3\xa9", b"\xff"])
+def test_a_key_with_letters_that_no_key_has_is_refused_in_openais_shape(behind, value):
+    body = {"messages": [{"role": "user", "content": "Hi!"}]}
+    with guarded(behind) as client:
+        answer = client.post("/v1/chat/completions", json=body, headers={b"Authorization": value})
+        other = client.post("/v1/chat/completions", json=body, headers={b"X-Other": value})
+    assert (answer.status_code, answer.json()["error"]["type"]) == (400, "invalid_request_error")
+    assert other.status_code == 200
+    assert len(behind.asked) == 1
 
 
 def test_a_reply_that_cannot_be_audited_does_not_go_out(behind, texts, monkeypatch):

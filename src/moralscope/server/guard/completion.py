@@ -1,0 +1,345 @@
+"""A chat completion of the server behind, read field by field: what is not known is not kept.
+
+A streamed completion is put together first, so that whole and streamed ones are judged and written
+by the same code. `clean` goes over every text after decoding and joining: what it takes out cannot
+hide in an escape or between two chunks.
+"""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = dict[str, Any]
+Clean = Callable[[str], str]
+MOST_CHOICES = 128  # as many as OpenAI gives
+_TOKEN = re.compile(r"[A-Za-z0-9_.:/@+=-]{1,200}")  # a name, an id: no prose
+_TEXT_PARTS = ("text", "output_text")
+_THOUGHTS = ("reasoning_content", "reasoning")  # vLLM and DeepSeek; Ollama and OpenRouter
+_REASONS = ("stop", "length", "tool_calls", "function_call", "content_filter", "abort", "error")
+_USAGE = ("prompt_tokens", "completion_tokens", "total_tokens")
+_DETAILS = {
+    "prompt_tokens_details": ("cached_tokens", "audio_tokens"),
+    "completion_tokens_details": (
+        "reasoning_tokens",
+        "audio_tokens",
+        "accepted_prediction_tokens",
+        "rejected_prediction_tokens",
+    ),
+}
+
+
+class NoCompletionError(ValueError):
+    """What came is no chat completion."""
+
+
+class CutOffError(NoCompletionError):
+    """What came is the beginning of a chat completion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One reply. `text`, `refusal` and the transcript of `audio` can be judged, the rest cannot."""
+
+    index: int
+    text: str = ""
+    refusal: str = ""
+    thoughts: Mapping[str, str] = field(default_factory=dict)
+    tool_calls: tuple[Json, ...] = ()
+    function_call: Json | None = None
+    audio: Json | None = None
+    parts: tuple[Any, ...] = ()  # of the content, and no text
+    logprobs: Json | None = None
+    finish: str | None = None
+
+    @property
+    def said(self) -> str:
+        """Everything of it that a person reads or hears, as one text."""
+        heard = (self.audio or {}).get("transcript", "")
+        return "\n".join(filter(None, (self.text, self.refusal, heard)))
+
+    @property
+    def unjudged(self) -> tuple[str, ...]:
+        """Names of the parts that an audit of texts cannot judge."""
+        known = {
+            "reasoning": self.thoughts,
+            "tool_calls": self.tool_calls,
+            "function_call": self.function_call,
+            "audio": self.audio,
+            "content_parts": self.parts,
+        }
+        return tuple(name for name, value in known.items() if value)
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What the server behind answered; `head` holds id, created, model and the like."""
+
+    head: Json
+    choices: tuple[Choice, ...]
+    usage: Json | None = None
+
+
+def read_completion(body: Any, clean: Clean) -> Completion:
+    """Read a whole completion.
+
+    Examples
+    --------
+    >>> body = {"id": "c1", "choices": [{"message": {"content": "Hi!"}}], "more": "Ho!"}
+    >>> found = read_completion(body, str)
+    >>> found.head, found.choices[0].text
+    ({'id': 'c1'}, 'Hi!')
+    """
+    found = _Assembly("\n")
+    found.add(body, "message")
+    if not found.choices:
+        raise NoCompletionError("no choice")
+    return found.completion(clean)
+
+
+def read_chunks(chunks: Iterable[Any], clean: Clean, *, is_ended: bool, wanted: int) -> Completion:
+    """Put a streamed completion together; one that was cut off is refused.
+
+    `is_ended` says that the stream came to its own end; else every one of the `wanted` choices must
+    have come to its end.
+
+    Examples
+    --------
+    >>> says = [{"choices": [{"delta": {"content": text}}]} for text in ("H", "i!")]
+    >>> read_chunks(says, str, is_ended=True, wanted=1).choices[0].text
+    'Hi!'
+    """
+    found = _Assembly("")
+    for chunk in chunks:
+        found.add(chunk, "delta")
+    finished = [each for each in found.choices.values() if each.finish]
+    if not is_ended and len(finished) < max(wanted, len(found.choices)):
+        raise CutOffError("a choice without an end")
+    if not found.choices:
+        raise NoCompletionError("no choice")
+    return found.completion(clean)
+
+
+class _Assembly:
+    """Choices and head of a completion as its chunks come; a whole one is a single chunk."""
+
+    def __init__(self, between: str) -> None:
+        self.choices: dict[int, _ChoiceAssembly] = {}
+        self._between = between
+        self._head: Json = {}
+        self._usage: Json | None = None
+
+    def add(self, chunk: Any, name: str) -> None:
+        choices = chunk.get("choices") if isinstance(chunk, dict) else None
+        if not isinstance(choices, list) or len(choices) > MOST_CHOICES:
+            raise NoCompletionError("no list of choices")
+        self._head = {**_head(chunk), **self._head}
+        self._usage = _usage(chunk.get("usage")) or self._usage
+        for place, choice in enumerate(choices):
+            given = choice.get(name) if isinstance(choice, dict) else None
+            if not isinstance(given, dict):
+                if name == "message" or not isinstance(choice, dict) or given is not None:
+                    raise NoCompletionError(f"a choice without a {name}")
+                given = {}
+            index = choice.get("index", place if name == "message" else 0)
+            if not isinstance(index, int) or not 0 <= index < MOST_CHOICES:
+                raise NoCompletionError("a choice without a place")
+            known = self.choices.setdefault(index, _ChoiceAssembly(self._between))
+            known.add(given)
+            known.end(choice)
+
+    def completion(self, clean: Clean) -> Completion:
+        head = {name: value for name, value in self._head.items() if _is_same(value, clean)}
+        ordered = sorted(self.choices.items())
+        return Completion(head, tuple(each.choice(i, clean) for i, each in ordered), self._usage)
+
+
+class _ChoiceAssembly:
+    """One choice as its pieces come."""
+
+    def __init__(self, between: str) -> None:
+        self.finish: str | None = None
+        self._between = between
+        self._texts: defaultdict[str, list[str]] = defaultdict(list)
+        self._calls: dict[int, Json] = {}
+        self._function: Json = {}
+        self._audio: Json = {}
+        self._expires: int | None = None
+        self._parts: list[Any] = []
+        self._logprobs: defaultdict[str, list[Json]] = defaultdict(list)
+
+    def add(self, given: Json) -> None:
+        content = given.get("content")
+        if not isinstance(content, str | list | None):
+            raise NoCompletionError("a content that is no text")
+        parts: list[Any] = content if isinstance(content, list) else [content]
+        for part in parts:
+            is_text = isinstance(part, dict) and part.get("type") in _TEXT_PARTS
+            text = part.get("text") if is_text else part
+            if isinstance(text, str):
+                self._texts["content"].append(text)
+            elif part is not None:
+                self._parts.append(part)
+        for name in ("refusal", *_THOUGHTS):
+            if isinstance(given.get(name), str):
+                self._texts[name].append(given[name])
+        _add_texts(self._function, given.get("function_call"), ("name", "arguments"))
+        audio = given.get("audio")
+        _add_texts(self._audio, audio, ("id", "data", "transcript"))
+        self._expires = _number(audio.get("expires_at")) if isinstance(audio, dict) else None
+        self._add_calls(given.get("tool_calls"))
+
+    def end(self, choice: Json) -> None:
+        reason = choice.get("finish_reason")
+        if isinstance(reason, str) and reason:
+            self.finish = reason if reason in _REASONS else "stop"
+        told: Any = choice.get("logprobs")
+        for name in ("content", "refusal") if isinstance(told, dict) else ():
+            self._logprobs[name] += map(_token, _dicts(told.get(name)))
+
+    def _add_calls(self, calls: Any) -> None:
+        for call in _dicts(calls):
+            place = call.get("index")
+            if not isinstance(place, int):  # Ollama sends every call whole, without a place
+                place = len(self._calls)
+            if place not in self._calls and len(self._calls) >= MOST_CHOICES:
+                raise NoCompletionError("too many calls")
+            known = self._calls.setdefault(place, {"texts": {}, "function": {}})
+            if isinstance(call.get("id"), str) and call["id"]:
+                known["texts"]["id"] = [call["id"]]
+            _add_texts(known["function"], call.get("function"), ("name", "arguments"))
+
+    def choice(self, index: int, clean: Clean) -> Choice:
+        texts = {
+            name: clean(self._between.join(filter(None, pieces)))
+            for name, pieces in self._texts.items()
+        }
+        thoughts = {name: texts[name] for name in _THOUGHTS if texts.get(name)}
+        audio = _joined(self._audio, clean)
+        return Choice(
+            index,
+            texts.get("content", ""),
+            texts.get("refusal", ""),
+            thoughts,
+            tuple(
+                {
+                    **_joined(call["texts"], clean),
+                    "type": "function",
+                    "function": _joined(call["function"], clean),
+                }
+                for _, call in sorted(self._calls.items())
+            ),
+            _joined(self._function, clean) or None,
+            {**audio, "expires_at": self._expires} if audio else None,
+            tuple(clean_json(part, clean) for part in self._parts),
+            _checked_logprobs(self._logprobs, clean),
+            self.finish,
+        )
+
+
+def clean_json(value: Any, clean: Clean) -> Any:
+    """Return a JSON value with every text in it cleaned, names included.
+
+    Examples
+    --------
+    >>> clean_json({"a": ["b", 1, 1e999]}, str.upper)
+    {'A': ['B', 1, None]}
+    """
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(name): clean_json(each, clean) for name, each in value.items()}
+    if isinstance(value, list):
+        return [clean_json(each, clean) for each in value]
+    return value if isinstance(value, bool) or value is None else _number(value)
+
+
+def token_in(value: Any) -> str | None:
+    """Return a text that can be a name or an id, else None: prose is neither.
+
+    Examples
+    --------
+    >>> token_in("chatcmpl-12"), token_in("I will steal it.")
+    ('chatcmpl-12', None)
+    """
+    return value if isinstance(value, str) and _TOKEN.fullmatch(value) else None
+
+
+def _head(chunk: Json) -> Json:
+    names = ("id", "model", "system_fingerprint", "service_tier")
+    found: Json = {name: token_in(chunk.get(name)) for name in names}
+    found["created"] = _number(chunk.get("created"))
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _is_same(value: Any, clean: Clean) -> bool:
+    return not isinstance(value, str) or clean(value) == value
+
+
+def _usage(given: Any) -> Json | None:
+    """Return counts under known names: a name of theirs could say anything."""
+    if not isinstance(given, dict):
+        return None
+    found = {name: _number(given.get(name)) for name in _USAGE if name in given}
+    for name, inner in _DETAILS.items():
+        if isinstance(given.get(name), dict):
+            found[name] = {
+                each: _number(given[name][each]) for each in inner if each in given[name]
+            }
+    return found or None
+
+
+def _number(value: Any) -> Any:
+    """Return a number that JSON can hold, else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if abs(value) < 2**63 and math.isfinite(value) else None
+
+
+def _dicts(given: Any) -> Iterator[Json]:
+    return (
+        (each for each in given if isinstance(each, dict)) if isinstance(given, list) else iter(())
+    )
+
+
+def _add_texts(to: Json, given: Any, names: Sequence[str]) -> None:
+    for name in names if isinstance(given, dict) else ():
+        value = given.get(name)
+        if isinstance(value, str):
+            to.setdefault(name, []).append(value)
+
+
+def _joined(pieces: Mapping[str, Sequence[str]], clean: Clean) -> Json:
+    return {name: clean("".join(some)) for name, some in pieces.items()}
+
+
+def _token(given: Json) -> Json:
+    """Return a token with its log-probability."""
+    found = _alternative(given)
+    found["top_logprobs"] = [_alternative(each) for each in _dicts(given.get("top_logprobs"))]
+    return found
+
+
+def _alternative(given: Json) -> Json:
+    text, data = given.get("token"), given.get("bytes")
+    is_bytes = isinstance(data, list) and all(
+        isinstance(each, int) and 0 <= each < 256 for each in data
+    )
+    return {
+        "token": text if isinstance(text, str) else "",
+        "logprob": _number(given.get("logprob")),
+        "bytes": data if is_bytes else None,
+    }
+
+
+def _checked_logprobs(given: Mapping[str, list[Json]], clean: Clean) -> Json | None:
+    """Return the tokens, or nothing where `clean` finds something in them, put together."""
+    for rows in given.values():
+        data = b"".join(bytes(row["bytes"] or ()) for row in rows).decode("utf-8", "replace")
+        singles = [other["token"] for row in rows for other in row["top_logprobs"]]
+        texts = ["".join(row["token"] for row in rows), data, *singles]
+        if not all(_is_same(text, clean) for text in texts):
+            return None
+    return {name: rows for name, rows in given.items() if rows} or None

@@ -1,0 +1,110 @@
+"""Completions as they go out: built from what was read and decided, never from what came.
+
+One completion is written whole or as the chunks of a stream, whichever the client asked for.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from moralscope.server.guard import THOUGHTS, Guarded
+from moralscope.server.guard.completion import Choice, Completion, Json
+
+FIELD = "moralscope"
+_PIECE = 400  # characters of a text in one chunk
+_TOKENS = 40  # log-probabilities in one chunk
+
+
+def whole(completion: Completion, found: Sequence[Guarded], model: str) -> Json:
+    """Return the completion as one document."""
+    choices = []
+    for choice, each in zip(completion.choices, found, strict=True):
+        choices.append(
+            {
+                "index": choice.index,
+                "message": {"role": "assistant", **_message(choice, each)},
+                "logprobs": None if each.is_changed else choice.logprobs,
+                **_end(choice, each),
+            }
+        )
+    head = {**_head(completion, model), "object": "chat.completion", "choices": choices}
+    return head if completion.usage is None else {**head, "usage": completion.usage}
+
+
+def events(
+    completion: Completion, found: Sequence[Guarded], model: str, *, with_usage: bool
+) -> Iterator[str]:
+    """Yield the completion as server-sent events."""
+    head = {**_head(completion, model), "object": "chat.completion.chunk"}
+
+    def event(choices: list[Json], **more: Any) -> str:
+        return f"data: {json.dumps({**head, 'choices': choices, **more})}\n\n"
+
+    for choice, each in zip(completion.choices, found, strict=True):
+        said = _message(choice, each)
+        tokens = None if each.is_changed else choice.logprobs
+        for delta, logprobs in _deltas(said, tokens):
+            one: Json = {"index": choice.index, "delta": delta, "finish_reason": None}
+            yield event([one if logprobs is None else {**one, "logprobs": logprobs}])
+        yield event([{"index": choice.index, "delta": {}, **_end(choice, each)}])
+    if with_usage and completion.usage is not None:
+        yield event([], usage=completion.usage)
+    yield "data: [DONE]\n\n"
+
+
+def _head(completion: Completion, model: str) -> Json:
+    return {
+        "id": "chatcmpl-guarded",
+        "created": int(time.time()),
+        "model": model,
+        **completion.head,
+    }
+
+
+def _end(choice: Choice, each: Guarded) -> Json:
+    reason = choice.finish or "stop"
+    if each.is_filtered:
+        reason = "content_filter"
+    return {"finish_reason": reason, FIELD: each.note}
+
+
+def _message(choice: Choice, each: Guarded) -> Json:
+    """Return what is said, without the role."""
+    if each.is_changed:  # all else belonged to the reply that does not go out
+        return {"content": each.text}
+    parts = () if "content_parts" in each.without else choice.parts
+    text = [{"type": "text", "text": choice.text}] if choice.text else []
+    content = [*text, *parts] if parts else choice.text or None
+    thoughts = {} if THOUGHTS in each.without else choice.thoughts
+    found: Json = {**thoughts, "content": content}
+    if choice.refusal:
+        found["refusal"] = choice.refusal
+    for name, value in (
+        ("tool_calls", list(choice.tool_calls)),
+        ("function_call", choice.function_call),
+        ("audio", choice.audio),
+    ):
+        if value and name not in each.without:
+            found[name] = value
+    return found
+
+
+def _deltas(said: Mapping[str, Any], logprobs: Json | None) -> Iterator[tuple[Json, Json | None]]:
+    """Yield the message in pieces, with the log-probabilities that go with some of them."""
+    yield {"role": "assistant", "content": ""}, None
+    for name, value in said.items():
+        if name == "tool_calls":
+            for place, call in enumerate(value):
+                yield {"tool_calls": [{"index": place, **call}]}, None
+            continue
+        if not isinstance(value, str):
+            if value is not None:
+                yield {name: value}, None
+            continue
+        rows = (logprobs or {}).get(name, [])
+        pieces = [value[at : at + _PIECE] for at in range(0, len(value), _PIECE)]
+        tokens = [rows[at : at + _TOKENS] for at in range(0, len(rows), _TOKENS)]
+        for piece, some in zip_longest(pieces, tokens):
+            yield {name: piece} if piece else {}, {name: some} if some else None

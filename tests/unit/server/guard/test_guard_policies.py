@@ -1,0 +1,148 @@
+"""What becomes of replies that nobody could judge or read to their end, and of parts of them."""
+
+import dataclasses
+import json
+
+import pytest
+
+from moralscope.core.errors import InputError
+from moralscope.rules.records import AuditedReply
+from moralscope.server.guard import UNJUDGED, UNREAD, Guard, GuardOptions, Reply
+from moralscope.server.service import Service
+
+from .guard_site import PROMPT, ask, chunks, finish, guarded, streamed_text
+
+FOREIGN = "Я украл велосипед у соседа и никому об этом не сказал."  # noqa: RUF001
+CALL = {"id": "t1", "type": "function", "function": {"name": "buy", "arguments": '{"what": "gun"}'}}
+PARTS = {
+    "reasoning": {"reasoning_content": "I plot."},
+    "tool_calls": {"tool_calls": [CALL]},
+    "function_call": {"function_call": {"name": "buy", "arguments": "{}"}},
+    "audio": {"audio": {"id": "a1", "data": "QUJD", "transcript": "", "expires_at": 1}},
+    "content_parts": {"content": [{"type": "image_url", "image_url": {"url": "data:x"}}]},
+}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_reply_that_nobody_can_judge_passes_unless_told_to_block(behind, stream):
+    behind.says = FOREIGN
+    with guarded(behind, "block") as client:
+        answer = ask(client, stream=stream)
+    assert answer.headers["x-moralscope-verdict"] == "abstained"
+    said = streamed_text(chunks(answer)).strip() if stream else said_in(answer)
+    assert said == FOREIGN
+    with guarded(behind, "block", on_abstain="block") as client:
+        answer = ask(client, stream=stream)
+    said = streamed_text(chunks(answer)) if stream else said_in(answer)
+    assert said == UNJUDGED
+    assert "украл" not in answer.text.encode().decode("unicode_escape", "replace")
+
+
+def said_in(answer):
+    return answer.json()["choices"][0]["message"]["content"]
+
+
+def test_with_revise_too_what_cannot_be_judged_can_be_withheld(behind):
+    behind.says = FOREIGN
+    with guarded(behind, "revise", on_abstain="block") as client:
+        (choice,) = ask(client).json()["choices"]
+    assert choice["message"]["content"] == UNJUDGED
+    assert (choice["finish_reason"], choice["moralscope"]["outcome"]) == (
+        "content_filter",
+        "blocked",
+    )
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_that_are_no_text_pass_unless_told_to_block(behind, name):
+    behind.says_message(role="assistant", **{"content": None, **PARTS[name]})
+    with guarded(behind, "block") as client:
+        answer = ask(client)
+    (choice,) = answer.json()["choices"]
+    (field, value), *_ = PARTS[name].items()
+    assert choice["message"][field] == value
+    assert choice["moralscope"]["unjudged"] == [name]
+    assert answer.headers["x-moralscope-verdict"] == "abstained"
+    with guarded(behind, "block", on_abstain="block") as client:
+        (choice,) = ask(client).json()["choices"]
+        streamed = chunks(ask(client, stream=True))
+    assert json.dumps(value) not in json.dumps([choice, streamed])
+    if name != "reasoning":  # a reply of thoughts alone says nothing
+        assert choice["message"] == {"role": "assistant", "content": UNJUDGED}
+        assert choice["finish_reason"] == finish(streamed)["finish_reason"] == "content_filter"
+
+
+def test_a_judged_text_goes_out_without_the_parts_that_were_not(behind, texts):
+    text = texts["passed"][0]
+    behind.says_message(content=text, tool_calls=[CALL], reasoning_content="I plot.")
+    with guarded(behind, "block", on_abstain="block") as client:
+        (choice,) = ask(client).json()["choices"]
+    assert choice["message"] == {"role": "assistant", "content": text}
+    assert choice["finish_reason"] == "content_filter"
+    behind.says_message(content=text, reasoning_content="I plot.")
+    with guarded(behind, "block", on_abstain="block") as client:
+        (choice,) = ask(client).json()["choices"]
+    assert choice["message"] == {"role": "assistant", "content": text}
+    assert choice["finish_reason"] == "stop"
+
+
+@pytest.mark.parametrize("name", ["refusal", "transcript", "text part"])
+def test_refusals_transcripts_and_text_parts_are_judged_as_text(behind, texts, name):
+    text = texts["revised"][0]
+    said = {
+        "refusal": {"content": None, "refusal": text},
+        "transcript": {"content": None, "audio": {"id": "a", "data": "QQ==", "transcript": text}},
+        "text part": {"content": [{"type": "text", "text": text}]},
+    }[name]
+    behind.says_message(**said)
+    with guarded(behind, "block") as client:
+        answer = ask(client)
+    assert answer.headers["x-moralscope-verdict"] == "flagged"
+    assert set(answer.json()["choices"][0]["message"]) == {"role", "content"}
+    assert "bikes" not in answer.text
+
+
+@dataclasses.dataclass(frozen=True)
+class UnreadReply(AuditedReply):
+    unread: int = 7
+
+
+class Unread(Service):
+    """A service whose audits left some tokens unread."""
+
+    def audit(self, *given, **more):
+        record = super().audit(*given, **more)
+        names = [field.name for field in dataclasses.fields(AuditedReply) if field.name != "unread"]
+        rows = [
+            UnreadReply(**{name: getattr(row, name) for name in names}) for row in record.results
+        ]
+        return dataclasses.replace(record, results=rows)
+
+
+@pytest.mark.parametrize(
+    ("policy", "outcome"),
+    [
+        ({"action": "block"}, "blocked"),
+        ({"action": "revise"}, "flagged"),
+        ({"action": "annotate"}, "flagged"),
+        ({"action": "block", "on_unread": "flag"}, "flagged"),
+        ({"action": "block", "on_unread": "pass"}, "passed"),
+        ({"action": "revise", "on_unread": "block"}, "blocked"),
+    ],
+)
+def test_a_reply_that_was_not_read_to_its_end_fails_closed_where_told_to_block(
+    texts, policy, outcome
+):
+    service = Unread()
+    guard = Guard(service, GuardOptions(experts="scripted", generator="scripted", **policy))
+    (found,) = guard(PROMPT, [Reply(texts["passed"][0])])
+    service.close()
+    assert (found.outcome, found.note["unread"]) == (outcome, 7)
+    assert found.text == (UNREAD if outcome == "blocked" else texts["passed"][0])
+    assert found.verdict == ("kept" if outcome == "passed" else "flagged")
+
+
+@pytest.mark.parametrize("policy", [{"on_abstain": "block"}, {"on_unread": "block"}])
+def test_annotate_and_block_contradict_each_other(policy):
+    with pytest.raises(InputError, match="annotate withholds none"):
+        GuardOptions(action="annotate", **policy)
