@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from moralscope.io.files import write_record
     from moralscope.models.encoders import load_encoder
     from moralscope.models.encoders.loading import load_edited
-    from moralscope.models.language import load_generator
+    from moralscope.models.language import load_generator, load_language_model
     from moralscope.models.store import Store
     from moralscope.papers.choice import reproduce_choice
     from moralscope.papers.direction import reproduce_direction
@@ -54,6 +54,7 @@ _HOMES = {
     "load_stories": "moralscope.stories.reading",
     "prepare_experts": "moralscope.stories.experts",
     "load_generator": "moralscope.models.language.loading",
+    "load_language_model": "moralscope.models.language.loading",
     "rank": "moralscope.axes.choice",
     "reproduce_choice": "moralscope.papers.choice",
     "reproduce_direction": "moralscope.papers.direction",
@@ -83,6 +84,7 @@ __all__ = [
     "load_edited",
     "load_encoder",
     "load_generator",
+    "load_language_model",
     "load_stories",
     "prepare_experts",
     "rank",

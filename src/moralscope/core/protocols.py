@@ -3,14 +3,21 @@
 Every implementation of a seam passes the contract suite of that seam in `tests/contracts`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.core.records import ActionScore, Candidate, Decoding, ModelRef, Usage
+from moralscope.core.records import (
+    ActionScore,
+    Candidate,
+    Continuation,
+    Decoding,
+    ModelRef,
+    Usage,
+)
 
 Matrix = NDArray[np.float32]
 Report = Callable[[int, int], None]  # told (done, total) as work goes on
@@ -182,3 +189,50 @@ class Generator(Protocol):
     def generate(
         self, prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]
     ) -> Sequence[Sequence[Candidate]]: ...
+
+
+@runtime_checkable
+class LanguageModel(Generator, Protocol):
+    """A generator that also says how likely given texts are and, on this machine, shows its states.
+
+    Texts go in as the model reads them: `prompt` makes a person's turn into such a text, through
+    the model's chat template (`has_chat`) or plainly. Layers count from 1, the output of the first
+    block, to `layers`. 0 layers: its states cannot be seen, and `hidden_states`, `distributions`
+    and `steered` refuse with an `InputError`.
+    """
+
+    @property
+    def has_chat(self) -> bool: ...
+
+    @property
+    def layers(self) -> int: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    def prompt(self, text: str, *, chat: bool) -> str: ...
+
+    def log_probabilities(
+        self, prompts: Sequence[str], continuations: Sequence[Sequence[str]]
+    ) -> Sequence[Sequence[Continuation]]:
+        """Return how likely each prompt's continuations are, in the order given.
+
+        A continuation is joined to its prompt as it stands: it brings its own blank.
+        """
+        ...
+
+    def hidden_states(self, texts: Sequence[str], layers: Sequence[int]) -> Matrix:
+        """Return (texts, layers, dimension): the residual stream at the last token of each text."""
+        ...
+
+    def distributions(self, texts: Sequence[str]) -> Iterator[Matrix]:
+        """Yield, text by text, (tokens, vocabulary): log-probabilities of what follows each."""
+        ...
+
+    def steered(self, vectors: Mapping[int, Matrix]) -> "LanguageModel":
+        """Return this model with a vector added to the output of each of some layers.
+
+        It is added at every token, in generation, scoring and hidden states alike. The other model
+        shares the weights and has a name and a checksum of its own.
+        """
+        ...

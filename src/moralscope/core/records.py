@@ -96,6 +96,42 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Continuation:
+    """How likely a text is after a prompt.
+
+    `log_probabilities` holds one number a token. An endpoint that tells no more than its first
+    token gives that alone; where replies were drawn, it is the logarithm of the share of `samples`
+    replies that began with the text (`hits`), never minus infinity.
+
+    Examples
+    --------
+    >>> found = Continuation(" Yes.", (-0.5, -0.1))
+    >>> found.total, found.mean, found.first
+    (-0.6, -0.3, -0.5)
+    """
+
+    text: str
+    log_probabilities: tuple[float, ...]
+    hits: int = 0
+    samples: int = 0
+
+    @property
+    def total(self) -> float:
+        """The log-probability of the whole text."""
+        return sum(self.log_probabilities)
+
+    @property
+    def mean(self) -> float:
+        """The same for each token: long texts are not punished."""
+        return self.total / len(self.log_probabilities)
+
+    @property
+    def first(self) -> float:
+        """The log-probability of its first token."""
+        return self.log_probabilities[0]
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRef:
     """Which weights a run used."""
 

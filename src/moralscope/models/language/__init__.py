@@ -1,14 +1,24 @@
-"""Generators by name: `load_generator("smollm2")`, a folder, a hub id, an endpoint, `scripted`."""
+"""Language models by name: a stored one, a folder, a hub id, an endpoint, `scripted`.
+
+`load_generator` returns what writes; `load_language_model` what also scores and shows its states.
+"""
 
 from moralscope.models.language.conversion import base_folder
 from moralscope.models.language.endpoint import EndpointOptions
-from moralscope.models.language.loading import generator_refs, load_generator
+from moralscope.models.language.loading import (
+    generator_refs,
+    load_generator,
+    load_language_model,
+)
 from moralscope.models.language.scripted import ScriptedGenerator
+from moralscope.models.language.scripted_model import ScriptedModel
 
 __all__ = [
     "EndpointOptions",
     "ScriptedGenerator",
+    "ScriptedModel",
     "base_folder",
     "generator_refs",
     "load_generator",
+    "load_language_model",
 ]

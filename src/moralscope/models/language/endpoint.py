@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from moralscope.core.errors import InputError, MoralscopeError
@@ -28,6 +28,7 @@ from moralscope.core.records import Candidate, Decoding, ModelRef, Usage
 from moralscope.models.language.decoding import check_request, sentence_end
 from moralscope.models.language.http_client import client_settings, is_local
 
+Result = TypeVar("Result")
 _AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 _LONGEST_PAUSE = 60.0
 _MAX_ANSWER = 8_000_000  # bytes
@@ -53,6 +54,10 @@ class EndpointOptions:
         Seconds of the first pause; each further one is twice as long, with jitter.
     input_price, output_price
         What a million tokens cost, in any currency; `Usage.cost` is counted with them.
+    samples
+        Replies drawn for a question whose answers have no log-probabilities.
+    max_requests
+        Requests after which a language model stops asking; None: as many as it takes.
 
     Examples
     --------
@@ -69,6 +74,8 @@ class EndpointOptions:
     log_probabilities: bool = True
     input_price: float | None = None
     output_price: float | None = None
+    samples: int = 20
+    max_requests: int | None = None
 
 
 class EndpointError(MoralscopeError):
@@ -123,7 +130,7 @@ class EndpointGenerator:
         if not prompts:
             return []
         with self._lock:
-            return _run(self._all(prompts, decoding, seeds))
+            return run_alone(self._all(prompts, decoding, seeds))
 
     async def _all(
         self, prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]
@@ -322,7 +329,7 @@ def _bounded_client(unsent: tuple[str, ...], settings: Mapping[str, Any]) -> Any
     return Bounded(**settings)
 
 
-def _run(work: Coroutine[Any, Any, list[list[Candidate]]]) -> list[list[Candidate]]:
+def run_alone(work: Coroutine[Any, Any, Result]) -> Result:
     """Run in a thread of its own: the caller may be inside an event loop already."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()

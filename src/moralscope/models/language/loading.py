@@ -1,14 +1,16 @@
-"""Names to generators: stored and shipped ones, `scripted`, a folder, a hub id, an endpoint."""
+"""Names to models that write: stored and shipped ones, `scripted`, folders, hub ids, endpoints."""
 
 from pathlib import Path
 
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Generator
+from moralscope.core.protocols import Generator, LanguageModel
 from moralscope.core.records import ModelRef
-from moralscope.models.adapters import is_adapter, read_adapter
+from moralscope.models.adapters import Adapter, is_adapter, read_adapter
 from moralscope.models.language.conversion import resolve_base
 from moralscope.models.language.endpoint import EndpointGenerator, EndpointOptions
+from moralscope.models.language.endpoint_model import EndpointModel
 from moralscope.models.language.scripted import ScriptedGenerator
+from moralscope.models.language.scripted_model import ScriptedModel
 from moralscope.models.store import Progress, Store, shipped_folder
 
 STORIES, RULES = "stories", "rules"
@@ -55,12 +57,52 @@ def load_generator(
     if name.startswith(_ENDPOINT):
         options = endpoint or EndpointOptions()
         return EndpointGenerator(name.removeprefix(_ENDPOINT), options, offline=store.offline)
-    return _local(name, store, adapter, batch, progress)
+    from moralscope.models.language.local import LocalGenerator
+
+    path, label, checksum, chosen = _local(name, store, adapter, progress)
+    return LocalGenerator(path, label, checksum, adapter=chosen, batch=batch)
+
+
+def load_language_model(
+    name: str,
+    *,
+    store: Store | None = None,
+    adapter: Path | None = None,
+    endpoint: EndpointOptions | None = None,
+    batch: int | None = None,
+    progress: Progress | None = None,
+) -> LanguageModel:
+    """Return the language model that `name` means: it generates, scores and shows its states.
+
+    Takes what `load_generator` takes; a local model must be causal. ``scripted:order=0.5,mass=0.6``
+    is a scripted model with biases planted into it (see `ScriptedModel`).
+
+    Examples
+    --------
+    >>> model = load_language_model("scripted:order=0.5")
+    >>> [found] = model.log_probabilities(["Should I kill people?"], [["Yes", "No"]])
+    >>> round(sum(2.718281828 ** each.total for each in found), 6)
+    1.0
+    """
+    store = store or Store()
+    kind = name.partition(":")[0]
+    if adapter and kind in (ScriptedModel.kind, _ENDPOINT.rstrip(":"), *_SHIPPED):
+        raise InputError(f"'{name}' takes no adapter", "name a local base model")
+    if kind == ScriptedModel.kind:
+        return ScriptedModel.of(name)
+    if name.startswith(_ENDPOINT):
+        options = endpoint or EndpointOptions()
+        return EndpointModel(name.removeprefix(_ENDPOINT), options, store=store)
+    from moralscope.models.language.causal import CausalModel
+
+    path, label, checksum, chosen = _local(name, store, adapter, progress)
+    return CausalModel(path, label, checksum, adapter=chosen, batch=batch)
 
 
 def _local(
-    name: str, store: Store, adapter: Path | None, batch: int | None, progress: Progress | None
-) -> Generator:
+    name: str, store: Store, adapter: Path | None, progress: Progress | None
+) -> tuple[Path, str, str, Adapter | None]:
+    """Return a local model's folder, what it is called, its checksum and the adapter on it."""
     folder = shipped_folder(_SHIPPED[name]) if name in _SHIPPED else Path(name).expanduser()
     base = name
     chosen = read_adapter(adapter.expanduser()) if adapter else None
@@ -72,10 +114,8 @@ def _local(
     path, checksum = resolve_base(base, store=store, progress=progress)
     if chosen:
         chosen.check_base(base, checksum)
-    from moralscope.models.language.local import LocalGenerator
-
     label = path.resolve().name if Path(base).expanduser().is_dir() else base
-    return LocalGenerator(path, label, checksum, adapter=chosen, batch=batch)
+    return path, label, checksum, chosen
 
 
 def generator_refs(generator: Generator) -> tuple[ModelRef, ...]:

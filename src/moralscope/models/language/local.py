@@ -7,6 +7,7 @@ prompt with the same seed gets the same candidates in any batch and in any order
 import logging
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -78,12 +79,10 @@ class LocalGenerator:
         only. A prompt that leaves no room in the window loses its oldest text after its opening
         special tokens, and `warnings` says so.
         """
-        import torch
-
         from moralscope.models.language.search import beam, sample
 
         check_request(prompts, decoding, seeds)
-        with self._lock, torch.inference_mode():
+        with self._computing():
             ids = self._ids(prompts, decoding.max_tokens)
             found: list[list[Candidate]] = [[] for _ in prompts]
             for places in self._batches(ids, decoding):
@@ -96,6 +95,14 @@ class LocalGenerator:
                 for place, candidates in zip(places, made, strict=True):
                     found[place] = candidates
             return found
+
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        """Hold the weights: one caller computes at a time."""
+        import torch
+
+        with self._lock, torch.inference_mode():
+            yield
 
     def _batches(self, ids: Sequence[Sequence[int]], decoding: Decoding) -> Iterator[list[int]]:
         """Yield places of prompts that are padded to the same length."""
@@ -114,9 +121,13 @@ class LocalGenerator:
         if room < 1 or max_tokens > self._window:
             problem = f"{max_tokens} new tokens do not fit the window of {self._window} tokens"
             raise InputError(f"{problem} of {self.name}", "lower max_tokens")
-        texts = [text.encode("utf-8", "replace").decode("utf-8") for text in prompts]
-        ids: list[list[int]] = self._tokenizer(texts)["input_ids"] if texts else []
+        ids = self._tokens(prompts)
         return [self._fitted(prompt, number, room) for number, prompt in enumerate(ids, 1)]
+
+    def _tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        sound = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        ids: list[list[int]] = self._tokenizer(sound)["input_ids"] if sound else []
+        return ids
 
     def _fitted(self, ids: list[int], number: int, room: int) -> list[int]:
         if not ids:

