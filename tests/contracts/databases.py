@@ -116,12 +116,15 @@ class Clock:
 OPEN = {"qualification": False, "staging_items": 0}
 
 
-def make_service(folder, url="", task="action-yes-no", items=3, clock=time.time, **policies):
+def make_service(
+    folder, url="", task="action-yes-no", items=3, clock=time.time, monotonic=None, **policies
+):
     """Return a service with a few items of the task, `policies` over its own."""
+    monotonic = monotonic or (time.monotonic if clock is time.time else clock)
     project = new_project("tests", task, url)
     values = {**{name: getattr(project.policies, name) for name in Policies.__slots__}, **policies}
     project = replace(project, policies=Policies(**values), folder=str(folder))
-    service = AnnotationService(project, Storage(folder, url), clock)
+    service = AnnotationService(project, Storage(folder, url), clock, monotonic)
     shown = [one.name for one in service.form.shows]
     found = [Item(f"i{n}", {name: f"{name} {n}" for name in shown}) for n in range(items)]
     service.add_items(service.owner, found, staging=project.policies.staging_items)

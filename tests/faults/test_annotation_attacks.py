@@ -1,10 +1,13 @@
 """Attacks on the annotation server: each is refused, or what was sent is shown as text."""
 
 import json
+import sqlite3
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from moralscope.annotation.engines import SQLITE_FILE
 from moralscope.annotation.records import Item
 from moralscope.server.annotate import annotation_app
 from moralscope.server.security import Signer
@@ -45,7 +48,7 @@ def test_without_a_session_nothing_is_told(site):
     stranger = site.stranger()
     document = site.app.openapi()
     for path, methods in document["paths"].items():
-        if path == "/api/join":
+        if path in ("/api/join", "/api/health"):
             continue
         for method in methods:
             address = path.format(assignment="a", person="p", token="t", name="n")
@@ -67,6 +70,23 @@ def test_guessing_tokens_is_slow(fresh):
     codes = [stranger.post("/api/join", {"token": f"guess-{n}"}).status_code for n in range(20)]
     assert codes[:10] == [401] * 10
     assert set(codes[10:]) == {429}
+
+
+def test_a_valid_link_opens_behind_the_address_of_somebody_who_guesses(fresh):
+    stranger, token = fresh.stranger(), fresh.invite("Kim")
+    codes = [stranger.post("/api/join", {"token": f"guess-{n}"}).status_code for n in range(12)]
+    assert codes[-1] == 429
+    assert fresh.stranger().post("/api/join", {"token": token}).status_code == 200
+    assert stranger.post("/api/join", {"token": "guess"}).status_code == 429
+
+
+def test_a_wrong_token_takes_no_lock_from_anybody(fresh):
+    with sqlite3.connect(fresh.folder / SQLITE_FILE, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        assert fresh.stranger().post("/api/join", {"token": "guess"}).status_code == 401
+        assert time.monotonic() - began < 2
+        other.execute("ROLLBACK")
 
 
 def test_a_flood_is_refused_and_others_go_on(site, monkeypatch):

@@ -5,8 +5,9 @@ import sqlite3
 import pytest
 from sqlalchemy import event
 
+from moralscope.annotation.engines import SQLITE_FILE
 from moralscope.annotation.records import NotSaved
-from moralscope.annotation.storage import SQLITE_FILE, Storage
+from moralscope.annotation.storage import Storage
 from moralscope.core.errors import InputError, MoralscopeError
 
 from ..contracts.databases import OPEN, joined, make_service, new_id
@@ -71,22 +72,17 @@ def test_a_read_only_database_says_not_saved(service):
         service.submit(person, work.assignment, new_id(), RULE)
 
 
-def test_a_database_locked_by_somebody_else_says_not_saved(service, tmp_path):
+def test_a_database_locked_by_somebody_else_says_not_saved(service, tmp_path, monkeypatch):
     person = joined(service)
     work = service.next_item(person)
-    engine = service._storage._engine
-    engine.dispose()
-
-    @event.listens_for(engine, "connect")
-    def impatient(connection, _record):
-        connection.execute("PRAGMA busy_timeout=50")
-
+    monkeypatch.setattr("moralscope.annotation.storage.WRITE_SECONDS", 0.05)
     other = sqlite3.connect(tmp_path / SQLITE_FILE, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(NotSaved, match="locked"):
         service.submit(person, work.assignment, new_id(), RULE)
     assert service.history(person) == (), "reading goes on"
     other.execute("ROLLBACK")
+    monkeypatch.undo()
     assert service.submit(person, work.assignment, new_id(), RULE).saved
     other.close()
 

@@ -186,3 +186,10 @@ def test_a_file_that_may_not_be_written_costs_a_warning_and_no_row(tmp_path, cap
         again = encoder.encode(["kill time", "kill people"])
     np.testing.assert_array_equal(first, again)
     assert [record.getMessage().count("disk is full") for record in caplog.records] == [1]
+
+
+def test_the_cache_can_be_read_by_its_owner_only(tmp_path):
+    cache = EmbeddingCache(tmp_path, "c" * 64, 3)
+    cache.put(["what somebody asked"], np.ones((1, 3), np.float32))
+    cache.close()
+    assert {path.stat().st_mode & 0o077 for path in tmp_path.iterdir()} == {0}

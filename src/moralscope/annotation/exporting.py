@@ -173,7 +173,7 @@ def _head(row: AnswerRow) -> dict[str, Any]:
         "form": row.form,
         "stage": row.stage,
         "submitted": datetime.fromtimestamp(row.submitted, UTC).isoformat(timespec="seconds"),
-        "seconds": round(row.seconds, 1),
+        "seconds": None if row.seconds is None else round(row.seconds, 1),
         "revision": row.revision,
     }
 

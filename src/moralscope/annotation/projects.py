@@ -354,7 +354,7 @@ def _write_sheets(service: AnnotationService, name: str) -> Path:
     _make(folder)
     for rater, rows in sheets.items():
         lines = (json.dumps({"schema": SHEET_SCHEMA, **row}) + "\n" for row in rows)
-        write_whole(folder / f"{rater}.jsonl", (line.encode() for line in lines))
+        write_whole(folder / f"{rater}.jsonl", (line.encode() for line in lines), private=True)
     return folder
 
 

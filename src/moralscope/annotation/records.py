@@ -354,7 +354,7 @@ class AnswerRow:
     texts: Mapping[str, str]
     answer: Answer
     submitted: float
-    seconds: float
+    seconds: float | None  # None where a clock that was set back hides it
     revision: int
     submission: str
     author: str = ""

@@ -125,12 +125,12 @@ class AnnotationService(PeopleService, WorkService, LeadService):
                 f"{path.parent} cannot be made ({error.strerror})", "see the project's folder"
             ) from error
         if shape == "people":
-            write_whole(path, people_bytes(self.facts(lead)))
+            write_whole(path, people_bytes(self.facts(lead)), private=True)
         else:
             rows = self.answers(lead, stage)
             if not rows:
                 raise InputError("nobody has submitted an answer yet", "export again later")
-            write_whole(path, export_bytes(shape, self.project, rows))
+            write_whole(path, export_bytes(shape, self.project, rows), private=True)
         with self._storage.write() as connection:
             self._log(connection, lead.id, f"export {shape}", path.name)
         return path

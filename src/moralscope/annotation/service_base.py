@@ -3,6 +3,7 @@
 import re
 import secrets
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
@@ -14,22 +15,56 @@ from moralscope.annotation.storage import ATTEMPTS, AUDIT, ITEMS, META, PEOPLE, 
 from moralscope.core.errors import InputError
 
 Row = Mapping[Any, Any]  # a row of the database, by column name
+_BEGUN = 100_000  # assignments whose beginning is remembered
 _OWN = re.compile(r"[a-z0-9-]{1,40}")
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 _ITEM_COLUMNS = (ITEMS.c.id, ITEMS.c.texts, ITEMS.c.form, ITEMS.c.stage, ITEMS.c.author)
 ITEM_COLUMNS = tuple(column.label(f"item_{column.name}") for column in _ITEM_COLUMNS)
 
 
+class Stopwatch:
+    """How long assignments took, by a clock that nobody sets: a jump of the other changes nothing.
+
+    Examples
+    --------
+    >>> now = iter([10.0, 12.5])
+    >>> watch = Stopwatch(lambda: next(now))
+    >>> watch.start("a-1")
+    >>> watch.seconds("a-1"), watch.seconds("a-2")
+    (2.5, None)
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._began: OrderedDict[str, float] = OrderedDict()
+
+    def start(self, name: str) -> None:
+        """Begin to measure; what was begun long ago is forgotten."""
+        self._began[name] = self._clock()
+        while len(self._began) > _BEGUN:
+            self._began.popitem(last=False)
+
+    def seconds(self, name: str) -> float | None:
+        """Return how long ago it was begun; None where another process began it."""
+        began = self._began.get(name)
+        return None if began is None else self._clock() - began
+
+
 class ServiceBase:
     """The project, its form, its database; the parts of `AnnotationService` are built on it."""
 
     def __init__(
-        self, project: Project, storage: Storage, clock: Callable[[], float] = time.time
+        self,
+        project: Project,
+        storage: Storage,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.project = project
         self.form = load_form(project.task)
         self._storage = storage
         self._clock = clock
+        self._stopwatch = Stopwatch(monotonic)
         self.owner = Person("owner", "owner", LEAD, "main")
 
     def __enter__(self) -> Self:
@@ -41,6 +76,11 @@ class ServiceBase:
     def close(self) -> None:
         """Close the database."""
         self._storage.close()
+
+    def ping(self) -> None:
+        """Ask the database for one row; what it refuses is raised."""
+        with self._storage.read() as connection:
+            self._project_paused(connection)
 
     @property
     def forms(self) -> tuple[TaskForm, ...]:

@@ -225,13 +225,14 @@ class LeadService(ServiceBase):
 
 def _line(row: Row, person: Person, done: list[Row], tokens: tuple[str, ...]) -> PersonLine:
     submitted = [one for one in done if one["status"] == "submitted"]
+    times = [one["seconds"] for one in submitted if one["seconds"] is not None]
     return PersonLine(
         person,
         submitted=sum(one["stage"] == "main" for one in submitted),
         staged=sum(one["stage"] == "staging" for one in submitted),
         skipped=sum(one["status"] == "skipped" for one in done),
         failed_checks=sum(one["failed_checks"] for one in done),
-        seconds=median(one["seconds"] for one in submitted) if submitted else None,
+        seconds=median(times) if times else None,
         last_seen=row["last_seen"],
         tokens=tokens,
     )

@@ -47,10 +47,13 @@ class PeopleService(ServiceBase):
         now = self._clock()
         secret = secrets.token_urlsafe(32)
         expires = now + 86_400 * self.project.policies.session_days
+        query = sa.select(TOKENS.c.id, TOKENS.c.person).where(
+            TOKENS.c.hash == _hash(token), TOKENS.c.revoked.is_(None)
+        )
+        with self._storage.read() as connection:  # a wrong token takes no lock from anybody
+            if connection.execute(query).first() is None:
+                raise _refused("this link is not valid")
         with self._storage.write() as connection:
-            query = sa.select(TOKENS.c.id, TOKENS.c.person).where(
-                TOKENS.c.hash == _hash(token), TOKENS.c.revoked.is_(None)
-            )
             found = connection.execute(query).mappings().first()
             if found is None:
                 raise _refused("this link is not valid")

@@ -224,10 +224,13 @@ class WorkService(ServiceBase):
         self, connection: sa.Connection, row: Row, submission: str, values: dict[str, Any]
     ) -> None:
         now = self._clock()
+        seconds = self._stopwatch.seconds(row["id"])
+        if seconds is None and now >= row["started"]:  # begun before this process
+            seconds = now - row["started"]
         connection.execute(
             sa.update(ASSIGNMENTS)
             .where(ASSIGNMENTS.c.id == row["id"])
-            .values(status="submitted", submitted=now, seconds=now - row["started"], draft={})
+            .values(status="submitted", submitted=now, seconds=seconds, draft={})
         )
         connection.execute(
             sa.update(PEOPLE).where(PEOPLE.c.id == row["person"]).values(last_seen=now)
@@ -314,6 +317,7 @@ class WorkService(ServiceBase):
                     "draft": {},
                 }
                 connection.execute(sa.insert(ASSIGNMENTS), row)
+                self._stopwatch.start(str(row["id"]))
                 return {**item, **row}
         return None
 
@@ -328,6 +332,7 @@ class WorkService(ServiceBase):
             .where(ASSIGNMENTS.c.id == row["id"])
             .values(status="open", started=self._clock())
         )
+        self._stopwatch.start(row["id"])
         return True
 
     def _renew(self, connection: sa.Connection, assignment: str, person: str) -> float:

@@ -1,25 +1,39 @@
 """A project's database, SQLite or PostgreSQL: its tables, and transactions over them; no queries.
 
 Every write is one transaction that is on disk when it returns: SQLite runs in WAL mode with
-`synchronous=FULL` and takes its write lock at the beginning, PostgreSQL locks rows. What the
-database refuses comes out as `NotSaved`. A step of `STEPS` is added, never changed: a project that
-was begun with an older version is brought up step by step when it is opened, in one transaction.
+`synchronous=FULL` and takes its write lock at the beginning, PostgreSQL locks rows. Nobody waits
+for a lock without end. What the database refuses comes out as `NotSaved`, and so does its loss,
+which is logged in one line, as is its return. A step of `STEPS` is added, never changed: a project
+that was begun with an older version is brought up step by step when it is opened, in one
+transaction.
 """
 
-import os
-import ssl
+import logging
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import event, exc
+from sqlalchemy import exc
 
+from moralscope.annotation.engines import (
+    LOCK_SECONDS,
+    READ_SECONDS,
+    READING,
+    WAIT,
+    first_line,
+    is_loss,
+    is_of_database,
+    make_engine,
+    opening_remedy,
+)
 from moralscope.annotation.records import Conflict, NotSaved
-from moralscope.core.errors import InputError, MissingExtra
+from moralscope.core.errors import InputError
 
+log = logging.getLogger(__name__)
 METADATA = sa.MetaData()
 _ROOM = sa.text("held < quota")
 UNLIMITED = 1_000_000_000  # the quota of a staging item: everybody does it
@@ -141,11 +155,9 @@ AUDIT = _table(
 STEPS: tuple[Callable[[sa.Connection], None], ...] = (METADATA.create_all,)
 
 
-SQLITE_FILE = "annotations.sqlite"
-_BUSY_SECONDS = 30
+WRITE_SECONDS = LOCK_SECONDS  # for our turn to write and for another program's lock, together
 _LOCK_KEY = 7_326_815  # any number of our own, so that two servers do not migrate at once
-_TLS = ("disable", "require", "verify-full")
-_READING = "moralscope_reading"
+_KEEP = "keep the text, free some space or wait a moment, and save again"
 
 
 class Storage:
@@ -163,11 +175,12 @@ class Storage:
     """
 
     def __init__(self, folder: Path, url: str = "", steps: Sequence[Any] = STEPS) -> None:
-        self._engine = _engine(folder, url)
+        self._engine = make_engine(folder, url)
         self._steps = steps
         # SQLite has one writer: waiting in line is fairer and quicker than its own busy loop, which
         # asks again and again and lets whoever comes at the right moment go first.
-        self._turn: AbstractContextManager[Any] = nullcontext() if url else threading.Lock()
+        self._turn = None if url else threading.Lock()
+        self._is_lost = False
         try:
             self._migrate()
         except BaseException:
@@ -178,17 +191,53 @@ class Storage:
     def write(self) -> Iterator[sa.Connection]:
         """Open a transaction that is durable when the block ends, or has not happened."""
         problem = "the database did not save it"
-        remedy = "keep the text, free some space or wait a moment, and save again"
-        with _told(problem, remedy), self._turn, self._engine.begin() as connection:
+        with self._told(problem, _KEEP), self._in_turn() as engine, engine.begin() as connection:
             yield connection
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
         """Open a transaction that only reads: it waits for nobody."""
-        engine = self._engine.execution_options(**{_READING: True})
+        waits = {READING: True, WAIT: int(1000 * READ_SECONDS)}
+        engine = self._engine.execution_options(**waits)
         problem, remedy = "the database cannot be read", "wait a moment, try again"
-        with _told(problem, remedy), engine.begin() as connection:
+        with self._told(problem, remedy), engine.begin() as connection:
             yield connection
+
+    @contextmanager
+    def _in_turn(self) -> Iterator[sa.Engine]:
+        """Wait for our turn to write; give the engine with the time that is left for others."""
+        until = time.monotonic() + WRITE_SECONDS
+        if self._turn is None:
+            yield self._engine
+            return
+        if not self._turn.acquire(timeout=WRITE_SECONDS):
+            raise NotSaved("the database is busy: another program may hold it", _KEEP)
+        try:
+            left = max(0.0, until - time.monotonic())
+            yield self._engine.execution_options(**{WAIT: int(1000 * left)})
+        finally:
+            self._turn.release()
+
+    @contextmanager
+    def _told(self, problem: str, remedy: str) -> Iterator[None]:
+        """Turn what a database refuses into an error that people can read; log its loss once."""
+        try:
+            yield
+        except exc.IntegrityError as error:  # a constraint decided between two who came at once
+            raise Conflict("something else was saved first", "reload and try again") from error
+        except Exception as error:
+            if not is_of_database(error):
+                raise
+            why = first_line(error)
+            if not is_loss(error):
+                raise NotSaved(f"{problem} ({why})", remedy) from error
+            if not self._is_lost:
+                log.warning("the database is lost (%s); it is asked again at every request", why)
+            self._is_lost = True
+            raise NotSaved(f"{problem}: it does not answer", remedy) from error
+        if self._is_lost:
+            self._is_lost = False
+            log.warning("the database is back")
 
     def rows(self, query: sa.Select[Any]) -> Sequence[sa.RowMapping]:
         """Return all rows of a query, by column name."""
@@ -208,7 +257,7 @@ class Storage:
     def _migrate(self) -> None:
         problem = "the project's database cannot be opened"
         remedy = "see that it runs, and what project.yaml says of it"
-        with _told(problem, remedy), self._turn, self._engine.begin() as connection:
+        with _opened(problem, remedy), self._in_turn() as engine, engine.begin() as connection:
             if connection.dialect.name == "postgresql":  # SQLite's write lock is held already
                 connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({_LOCK_KEY})"))
             METADATA.create_all(connection, tables=[META])
@@ -228,100 +277,12 @@ class Storage:
 
 
 @contextmanager
-def _told(problem: str, remedy: str) -> Iterator[None]:
-    """Turn what a database refuses into an error that people can read."""
+def _opened(problem: str, remedy: str) -> Iterator[None]:
+    """Say why a database cannot be opened, to whoever starts the server."""
     try:
         yield
-    except exc.IntegrityError as error:  # a constraint decided between two who came at once
-        raise Conflict("something else was saved first", "reload and try again") from error
-    except (exc.DBAPIError, exc.TimeoutError) as error:
-        raise NotSaved(f"{problem} ({_first_line(error)})", remedy) from error
-
-
-def _engine(folder: Path, url: str) -> sa.Engine:
-    if not url:
-        return _sqlite(folder / SQLITE_FILE)
-    try:
-        parsed = sa.make_url(url)
-    except (exc.ArgumentError, ValueError):
-        raise InputError(
-            "the project's database is no URL", "write postgresql://user@host/name, or nothing"
-        ) from None
-    if "@" in (parsed.host or ""):  # what follows the first @ would be said as the host's name
-        raise InputError("the password of the database holds an '@'", "write it as %40")
-    if parsed.get_backend_name() != "postgresql":
-        raise InputError(
-            f"the project's database is '{parsed.get_backend_name()}'",
-            "write postgresql://user@host/name, or nothing for SQLite",
-        )
-    try:
-        return sa.create_engine(
-            parsed.set(drivername="postgresql+pg8000", query={}),
-            connect_args={"timeout": _BUSY_SECONDS, "ssl_context": _tls(parsed)},
-            pool_size=20,
-            max_overflow=20,
-            pool_pre_ping=True,
-        )
-    except ModuleNotFoundError:
-        raise MissingExtra(
-            "PostgreSQL needs a driver", "pip install 'moralscope[postgres]'"
-        ) from None
-
-
-def _tls(url: sa.URL) -> ssl.SSLContext | None:
-    """Return how to encrypt: `?sslmode=` disable, require (any certificate) or verify-full."""
-    asked = dict(url.query)
-    mode = asked.pop("sslmode", "disable")
-    if asked or mode not in _TLS:
-        raise InputError(
-            f"the database's URL has '{(*asked, f'sslmode={mode}')[0]}'",
-            f"write sslmode={', '.join(_TLS)}, or nothing",
-        )
-    if mode == "disable":
-        return None
-    context = ssl.create_default_context()
-    if mode == "require":
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context
-
-
-def _sqlite(path: Path) -> sa.Engine:
-    try:  # readable by its owner only: it holds people's names
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    except OSError as error:
-        raise InputError(
-            f"{path} cannot be opened ({error.strerror})", "give the folder of a project"
-        ) from error
-    engine = sa.create_engine(
-        sa.URL.create("sqlite", database=str(path)),
-        connect_args={"timeout": _BUSY_SECONDS, "check_same_thread": False},
-        pool_size=50,
-        max_overflow=50,
-    )
-
-    @event.listens_for(engine, "connect")
-    def configure(connection: Any, _record: Any) -> None:
-        # Transactions begin where we say, not the driver. WAL lets readers go on while one writes;
-        # FULL makes a commit wait for the disk: what is acknowledged outlives a power cut.
-        connection.isolation_level = None
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-            connection.execute(f"PRAGMA {pragma}")
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: sa.Connection) -> None:
-        # A plain BEGIN would take the write lock at the first write only, and fail with "database
-        # is locked" if another wrote in between: what was read is stale then, waiting cannot help.
-        reading = connection.get_execution_options().get(_READING)
-        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
-
-    return engine
-
-
-def _first_line(error: Exception) -> str:
-    """Return what the database said, without the statement and its values."""
-    cause = (error.orig if isinstance(error, exc.DBAPIError) else None) or error
-    detail = cause.args[0] if cause.args else cause
-    if isinstance(detail, dict):  # pg8000 gives the fields of the server's message
-        detail = detail.get("M", "error")
-    return str(detail).splitlines()[0][:200] if str(detail) else type(cause).__name__
+    except Exception as error:
+        if not is_of_database(error):
+            raise
+        why = first_line(error)
+        raise NotSaved(f"{problem} ({why})", opening_remedy(why, remedy)) from error

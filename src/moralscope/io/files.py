@@ -20,11 +20,17 @@ SHEET_SCHEMA = "moralscope.sheet/1"
 _FORMULA = re.compile("^'*[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
 
 
-def write_whole(path: Path, parts: Iterable[bytes]) -> None:
-    """Write beside the file first, then put it in its place: a full disk leaves no half file."""
+def write_whole(path: Path, parts: Iterable[bytes], *, private: bool = False) -> None:
+    """Write beside the file first, then put it in its place: a full disk leaves no half file.
+
+    A private file, of what people answered or asked, can be read by its owner only.
+    """
     half = path.with_name(f".{path.name}.{os.getpid()}.part")
+    rights = 0o600 if private else 0o666  # less what the umask takes
     try:
-        with half.open("wb") as stream:
+        half.unlink(missing_ok=True)
+        made = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, rights)
+        with open(made, "wb") as stream:
             stream.writelines(parts)
             stream.flush()
             os.fsync(stream.fileno())

@@ -146,6 +146,8 @@ class EmbeddingCache:
         if self._connection is None and not self._failed:
             try:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
+                if not self._path.exists():  # it holds what people asked: for its owner only
+                    os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600))
             except OSError as error:
                 self._give_up(error)
                 return None

@@ -1,17 +1,22 @@
 """Who asks: from a request to a person, with limits on how often. Decides nothing about work."""
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Annotated, NoReturn
 
+from anyio import CapacityLimiter, fail_after
 from fastapi import Depends
 from starlette.requests import Request
 
-from moralscope.annotation.records import NotAllowed, Person, Session
+from moralscope.annotation.records import NotAllowed, NotSaved, Person, Session
 from moralscope.annotation.service import AnnotationService
 from moralscope.server.errors import RateLimit, Refused
 from moralscope.server.security import SAFE_METHODS, Sessions, is_same_origin
 
 LEAD = "lead"
+_WRITERS = 5  # of the server's 8 threads: the others are left to whoever only reads
+_LINE_SECONDS = 5.0
+_GIVING_WORK = ("/work", "/api/work", "/api/test")  # these are read, and write what was given
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +27,17 @@ class Access:
     sessions: Sessions
     requests: RateLimit = field(default_factory=lambda: RateLimit(per_second=20, burst=120))
     wrong_tokens: RateLimit = field(default_factory=lambda: RateLimit(per_second=0.2, burst=10))
+    writers: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_WRITERS))
+    health: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(2))
 
     def join(self, request: Request, token: str) -> Session:
-        """Exchange a token for a session; wrong tokens are few before one has to wait."""
+        """Exchange a token for a session; wrong tokens are few before one has to wait.
+
+        A valid token always opens: many people may share the address of somebody who guesses.
+        """
         address = request.client.host if request.client else ""
         if not is_same_origin(request):
             raise Refused(403, "the request came from another site", "open your link again")
-        self._limit(self.wrong_tokens, address, count=0)
         try:
             return self.service.join(token)
         except NotAllowed as error:
@@ -50,9 +59,8 @@ class Access:
         return Caller(self.service, person, secret, self.sessions.csrf(secret))
 
     @staticmethod
-    def _limit(limit: RateLimit, key: str, count: float = 1) -> None:
-        wait = limit.take(key, count) if count else limit.wait(key)
-        if wait:
+    def _limit(limit: RateLimit, key: str) -> None:
+        if wait := limit.take(key):
             raise Refused(429, "too many requests", f"wait {int(wait) + 1} seconds", wait)
 
 
@@ -74,6 +82,32 @@ def access(request: Request) -> Access:
     """Return the application's access."""
     found: Access = request.app.state.access
     return found
+
+
+async def in_line(request: Request) -> AsyncIterator[None]:
+    """Let few requests wait for the database's lock at once: reading always finds a thread.
+
+    A dependency of every route; those that only read go on at once.
+    """
+    if request.method in SAFE_METHODS and request.url.path not in _GIVING_WORK:
+        yield
+        return
+    writers, place = access(request).writers, object()
+    try:
+        with fail_after(_LINE_SECONDS):
+            await writers.acquire_on_behalf_of(place)
+    except TimeoutError:
+        raise NotSaved(
+            "the database is busy: another program may hold it",
+            "keep the text, wait a moment, and save again",
+        ) from None
+    try:
+        yield
+    finally:
+        writers.release_on_behalf_of(place)
+
+
+IN_LINE = Depends(in_line, scope="function")
 
 
 def anyone(request: Request) -> Caller:

@@ -2,6 +2,8 @@
 
 from typing import Annotated
 
+from anyio import fail_after
+from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
@@ -9,16 +11,38 @@ from starlette.responses import Response
 from moralscope.annotation import records
 from moralscope.rules.show import RuleExample, RuleSearch
 from moralscope.server.annotate import schemas as s
-from moralscope.server.annotate.access import LEAD, Annotator, Anyone, access
+from moralscope.server.annotate.access import IN_LINE, LEAD, Annotator, Anyone, access
 from moralscope.server.errors import documented
+from moralscope.version import __version__
 
-router = APIRouter(prefix="/api", tags=["annotators"], responses=documented(401, 403, 409, 503))
+router = APIRouter(
+    prefix="/api",
+    tags=["annotators"],
+    responses=documented(401, 403, 409, 503),
+    dependencies=[IN_LINE],
+)
+_HEALTH_SECONDS = 2.5  # a little more than a read waits
 WORKING = ("staging", "review", "main")
 
 
 def next_page(role: str) -> str:
     """Return where a person's work is."""
     return "/lead" if role == LEAD else "/work"
+
+
+@router.get("/health", tags=["server"], responses=documented(503))
+async def health(request: Request) -> s.Health:
+    """Say whether the server is up and its database answers; it waits for neither thread nor lock.
+
+    503 where the database cannot be read.
+    """
+    known = access(request)
+    try:
+        with fail_after(_HEALTH_SECONDS):
+            await run_sync(known.service.ping, limiter=known.health, abandon_on_cancel=True)
+    except TimeoutError:
+        raise records.NotSaved("the database does not answer", "see that it runs") from None
+    return s.Health(status="ok", version=__version__)
 
 
 @router.post("/join")

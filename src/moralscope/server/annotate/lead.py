@@ -13,10 +13,15 @@ from moralscope.annotation import records
 from moralscope.annotation.agreement import agreement_so_far
 from moralscope.annotation.records import Field, Invitation
 from moralscope.server.annotate import schemas as s
-from moralscope.server.annotate.access import Caller, Lead
+from moralscope.server.annotate.access import IN_LINE, Caller, Lead
 from moralscope.server.errors import Refused, documented
 
-router = APIRouter(prefix="/api/lead", tags=["leads"], responses=documented(401, 403, 404, 409))
+router = APIRouter(
+    prefix="/api/lead",
+    tags=["leads"],
+    responses=documented(401, 403, 404, 409, 503),
+    dependencies=[IN_LINE],
+)
 
 
 class ToReview(BaseModel):

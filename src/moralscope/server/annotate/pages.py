@@ -11,12 +11,12 @@ from moralscope.annotation.exporting import TASK_OF
 from moralscope.annotation.records import Paused, TaskForm
 from moralscope.server.annotate import lead as leads
 from moralscope.server.annotate import schemas as s
-from moralscope.server.annotate.access import LEAD, Annotator, Anyone, Caller, Lead, access
+from moralscope.server.annotate.access import IN_LINE, LEAD, Annotator, Anyone, Caller, Lead, access
 from moralscope.server.annotate.api import next_page
 from moralscope.server.app import page
 from moralscope.server.errors import Refused
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, dependencies=[IN_LINE])
 _ENDED = ("declined", "failed", "removed")
 SHAPES = {
     "jsonl": "JSON lines: everything, one answer a line",

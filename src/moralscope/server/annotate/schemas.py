@@ -32,6 +32,13 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class Health(BaseModel):
+    """That the server is up and its database answers."""
+
+    status: Literal["ok"]
+    version: str
+
+
 class Token(Body):
     token: Annotated[Storable, Field(min_length=1, max_length=200)]
 

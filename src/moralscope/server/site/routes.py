@@ -96,7 +96,8 @@ class Runs:
             ) from None
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S%f")
         path = self.folder / f"{stamp}-{secrets.token_hex(4)}.json"
-        write_whole(path, [json.dumps(to_plain(record), allow_nan=False).encode()])
+        text = json.dumps(to_plain(record), allow_nan=False)
+        write_whole(path, [text.encode()], private=True)
         return self._line(path)
 
     def listed(self) -> list[RunLine]:
