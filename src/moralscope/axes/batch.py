@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from moralscope.axes.build import EXACT, LocalModels, build_axis, question_encoder
 from moralscope.axes.direction.paper import load_paper
 from moralscope.axes.drift import int8_drift
-from moralscope.axes.options import AXES, ScoreOptions
+from moralscope.axes.options import ScoreOptions
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import LISTED, Parts, count_true
 from moralscope.batch.run import Outcome
@@ -53,7 +53,7 @@ class ScoreBatch(BatchJob):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        return AXES[self.options.axis].columns
+        return self.options.kind.columns
 
     @property
     def light(self) -> bool:
@@ -68,7 +68,7 @@ class ScoreBatch(BatchJob):
 
     def prepare(self, progress: Progress | None = None) -> Prepared:
         """Build the axis once."""
-        options, kind = self.options, AXES[self.options.axis]
+        options, kind = self.options, self.options.kind
         # No cache: a resumed run must fit the same direction to the last bit.
         models = LocalModels(progress=progress, cached=False)
         if options.calibrate:
@@ -115,7 +115,7 @@ class ScoreBatch(BatchJob):
         rows = read_each(cells, lambda row: _sentences(row, names))
         wordings = read_each(others, _paraphrases) if others is not None else None
         results = self._axis.score_rows(rows, wordings).results
-        writes = AXES[self.options.axis].writes
+        writes = self.options.kind.writes
         return {name: [_cell(getattr(row, name)) for row in results] for name in writes}
 
     def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from moralscope.axes.options import AXES, AxisOptions
+from moralscope.axes.options import AxisOptions
 from moralscope.core.protocols import Axis, Encoder
 from moralscope.models.encoders import TextEncoder, load_encoder
 from moralscope.models.store import Progress
@@ -81,7 +81,7 @@ def build_axis(
     >>> [row.action for row in axis.score(["kill people", "kill time"])]
     ['kill people', 'kill time']
     """
-    module, _, name = AXES[options.axis].build.partition(":")
+    module, _, name = options.kind.build.partition(":")
     build: AxisBuilder = getattr(import_module(module), name)
     return build(options, models or LocalModels(), state=state, many=many)
 

@@ -37,8 +37,8 @@ from moralscope.stats.summary import unit_rows
 
 Biases = NDArray[np.float64]
 _SHIFTED = (
-    "question/answer scores are shifted against zero by the model's taste for yes or no: "
-    "compare actions with each other, not with zero"
+    "question/answer scores are shifted against zero by the model's taste for one of the answers: "
+    "compare rows with each other, not with zero"
 )
 
 
@@ -96,7 +96,7 @@ class ChoiceMachine:
         return AxisCard(
             config=question_config(self.name, self._encoder, self._template),
             models=model_refs([self._encoder]),
-            warnings=[_SHIFTED] if self._template.name == "moral" else [],
+            warnings=[_SHIFTED],
             arithmetic=self._encoder.arithmetic,
             fingerprint=self._template.fingerprint,
         )

@@ -1,10 +1,14 @@
-"""The judge: trained experts asked whether an action is moral, by itself or under a norm.
+"""The judge: trained experts asked how good an action is, by itself or under a norm.
 
-    score = 2 P(moral) - 1
+    score = 2 P(moral) - 1 = tanh(logit / 2)
 
 P is the calibrated probability of the expert whose grounding the row fills best, for the action's
-first wording. The other wordings give the interval: the range of scores over them. A single expert
-has no prompts to spread over, and how a model takes a phrase hangs on its form.
+first wording. Of an action alone that is the expert `degree`, which learnt to rank: worse is lower;
+a set without one has `action`, which learnt sides. What was measured of these weights beside people
+(`axes.measured`) moves zero and says how many people would say yes.
+
+The other wordings give the interval: the range of scores over them. A single expert has no prompts
+to spread over, and how a model takes a phrase hangs on its form.
 
 Picks experts and wordings; reads no files and trains nothing.
 """
@@ -19,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.axes.build import AxisModels
-from moralscope.axes.options import MAX_WORDINGS, AxisOptions
-from moralscope.core.errors import InputError
+from moralscope.axes.measured import measured
+from moralscope.axes.options import DEFAULT_BASE, MAX_WORDINGS, AxisOptions
+from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.protocols import AxisCard, AxisRun, Report, Row
 from moralscope.core.records import ActionScore
 from moralscope.io.actions import check_text
@@ -36,8 +41,10 @@ TASKS = (
     "action+context",
     "action+norm",
     "action+consequence",
+    "degree",
     "action",
 )
+ALONE = ("degree", "action")  # read nothing but the action
 # The first wording is the one that is scored; experts learnt sentences, so a phrase becomes one.
 # Phrases ("kill people") are put into forms that need no inflection; sentences ("Sam kills
 # people.") only get a word before them. Of a phrase alone, what somebody wants is told best; beside
@@ -45,13 +52,13 @@ TASKS = (
 PHRASE_WORDINGS = ("I want to {}.", "I {}.", "They {}.", "Someone decides to {}.")
 GROUNDED_WORDINGS = ("I {}.", "{}", "They {}.", "Someone decides to {}.")
 SENTENCE_WORDINGS = ("{}", "One day, {}", "In the end, {}", "That day, {}")
-EXPERTS = "mpnet"  # who judges where neither experts nor an encoder are named
 FEW = 256  # so many rows are asked about in every wording; more in one, unless told otherwise
 _TRAINED = (
     "the judge repeats what crowd workers wrote in Moral Stories (US English, everyday life); its "
     "probabilities were calibrated on sentences such as theirs, not on short phrases"
 )
 _BLOCK = 256
+_TINY = 1e-30  # a probability that a float32 cannot hold
 _PHRASE_WORDS = 3  # a capital before more words than this starts a sentence
 Floats = NDArray[np.float64]
 
@@ -66,7 +73,13 @@ def build_judge(
             raise InputError("the norm is empty", 'write it out, e.g. "It\'s rude to be late."')
         check_text(norm, "--norm", "line", 1)
         norm = norm.strip()
-    experts = models.experts(options.experts or options.encoder or EXPERTS)
+    try:
+        experts = models.experts(options.experts or options.encoder or DEFAULT_BASE)
+    except UnknownName as error:
+        if options.experts is not None:
+            raise
+        remedy = f"{error.remedy}; --axis choice asks the encoder itself"
+        raise UnknownName(error.problem, remedy) from None
     return Judge(experts, norm=norm, wordings=options.wordings or (1 if many else None))
 
 
@@ -75,7 +88,9 @@ class JudgedAction(ActionScore):
     """A judged action. `prompts` has the score under each wording, the scored one first.
 
     `low` and `high` are their range, not a number where there is one wording only. `verdict` is
-    there where a norm was given: keeps, breaks, or does not concern.
+    there where a norm was given: keeps, breaks, or does not concern. `people_yes` is the share of
+    people who would say yes to "is it ok to …?", with its 90 % interval, where the action was read
+    alone and these experts were set beside people.
 
     Examples
     --------
@@ -86,6 +101,9 @@ class JudgedAction(ActionScore):
     probability: float = float("nan")
     task: str = ""
     verdict: str | None = None
+    people_yes: float = float("nan")
+    people_yes_low: float = float("nan")
+    people_yes_high: float = float("nan")
 
 
 def wordings(action: str, count: int | None = None, *, grounded: bool = False) -> list[str]:
@@ -126,15 +144,22 @@ def best_task(row: Row, tasks: Sequence[str]) -> str:
     'action+norm'
     """
     for name in TASKS:
-        if name in tasks and classification_task(name).pair(row) is not None:
+        if name in tasks and _task(name).pair(row) is not None:
             return name
     raise InputError(f"no expert reads {' + '.join(row)} alone", f"there are: {', '.join(tasks)}")
 
 
 def unused(row: Row, task: str) -> tuple[str, ...]:
     """Return the columns of a row that the task does not read."""
-    read = ("action", *classification_task(task).grounding)
+    read = ("action", *_task(task).grounding)
     return tuple(name for name in row if name not in read)
+
+
+def _task(name: str) -> ClassificationTask:
+    """Return what a task reads; `degree` reads what `action` does."""
+    if name in ALONE:
+        return replace(classification_task("action"), name=name)
+    return classification_task(name)
 
 
 class Judge:
@@ -167,6 +192,7 @@ class Judge:
         self.experts = experts
         self.norm = norm
         self.wordings = wordings
+        self._measured = measured(self.name, experts.ref.sha256)
 
     @property
     def card(self) -> AxisCard:
@@ -176,6 +202,7 @@ class Judge:
             "experts": self.experts.ref.name,
             **({"norm": self.norm} if self.norm else {}),
             "score": "2 P(moral) - 1 of the first wording",
+            **({"zero": self._measured.zero} if self._measured else {}),
         }
         if self.wordings is not None:
             config |= {"wordings": self.wordings, "interval": _interval(self.wordings)}
@@ -239,7 +266,16 @@ class Judge:
             if report:
                 report(min(start + _BLOCK, len(flat)), len(flat))
         judged = iter(found)
-        return [_joined([next(judged) for _ in group]) for group in groups]
+        return [self._with_people(_joined([next(judged) for _ in group])) for group in groups]
+
+    def _with_people(self, row: JudgedAction) -> JudgedAction:
+        """Add how many people would say yes, where it is known for such a row."""
+        known = self._measured.people_yes if self._measured else None
+        if known is None or row.task not in ALONE:
+            return row
+        share = known.share(row.score)
+        ends = {"people_yes_low": share.low, "people_yes_high": share.high}
+        return replace(row, people_yes=share.value, **ends)
 
     def _filled(self, row: Row) -> dict[str, str]:
         return {**({"norm": self.norm} if self.norm else {}), **row}
@@ -250,17 +286,23 @@ class Judge:
             by_task.setdefault(best_task(row, self.experts.tasks), []).append(place)
         found: dict[int, JudgedAction] = {}
         for name, places in by_task.items():
-            task, chosen = classification_task(name), [rows[place] for place in places]
+            task, chosen = _task(name), [rows[place] for place in places]
             table = self._ask(task, chosen, count)
-            moral = table[:, :, 1] / table[:, :, :2].sum(axis=2)
             verdicts = self._verdicts(task, chosen, table[:, 0])
-            for place, values, verdict in zip(places, moral.tolist(), verdicts, strict=True):
-                scores = tuple(2 * value - 1 for value in values)
+            values = self._scores(table, name).tolist()
+            for place, scores, verdict in zip(places, map(tuple, values), verdicts, strict=True):
                 low, high = (min(scores), max(scores)) if len(scores) > 1 else (math.nan, math.nan)
-                told = {"probability": values[0], "task": name, "verdict": verdict}
+                told = {"probability": (scores[0] + 1) / 2, "task": name, "verdict": verdict}
                 action = rows[place]["action"]
                 found[place] = JudgedAction(action, scores[0], low, high, scores, **told)
         return [found[place] for place in range(len(rows))]
+
+    def _scores(self, table: Floats, task: str) -> Floats:
+        """Return 2 P - 1 of each row and wording; an action alone is measured from its zero."""
+        # Of the columns and not of P: near 1 a float32 has no digits left, near 0 it has all.
+        logits = np.log(table[:, :, 1] + _TINY) - np.log(table[:, :, 0] + _TINY)
+        zero = self._measured.zero if self._measured and task in ALONE else 0.0
+        return np.asarray(np.tanh(0.5 * (logits + zero)))
 
     def _ask(self, task: ClassificationTask, rows: Sequence[Row], count: int) -> Floats:
         """Return probabilities: rows x wordings x labels."""
@@ -300,7 +342,7 @@ class Judge:
 def _asked_wordings(judged: Sequence[JudgedAction], count: int) -> dict[str, list[str]]:
     """Return the wordings that were asked: a phrase beside a norm has others than one alone."""
     phrases = [row for row in judged if not is_sentence(row.action)]
-    grounded = [bool(classification_task(row.task).grounding) for row in phrases]
+    grounded = [row.task not in ALONE for row in phrases]
     forms = GROUNDED_WORDINGS if phrases and all(grounded) else PHRASE_WORDINGS
     found = {
         "prompts": forms if phrases or not judged else SENTENCE_WORDINGS,

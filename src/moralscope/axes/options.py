@@ -4,7 +4,7 @@ An axis is one entry of `AXES`: what it measures, which options it reads and whe
 help of `--axis`, the refusal of an option that an axis does not read, and `build_axis` follow it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +18,8 @@ TEMPLATES = ("moral", "gender")
 FITS = ("pca", "labelled")
 MAX_WORDINGS = 4
 _CORPUS = "Over a corpus"
+DEFAULT_BASE = "minilm"  # whose experts judge where nobody is named; minilm or mpnet
+PEOPLE_YES = ("people_yes", "people_yes_low", "people_yes_high")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class AxisKind:
     `about` says what it measures, `question` the same to somebody new. `build` is
     "module:function", the function an `axes.build.AxisBuilder`. `reads` names the options,
     `columns` the columns of a row that it reads; `writes` what a corpus keeps of a result,
-    `interval` what its ends are.
+    `interval` what its ends are. `encoders` names those that it was trained on, where it was.
     """
 
     about: str
@@ -37,10 +39,22 @@ class AxisKind:
     columns: tuple[str, ...] = ("action", "paraphrases")
     writes: tuple[str, ...] = ("score", "low", "high")
     interval: str = "95 % interval"
+    encoders: tuple[str, ...] = ()
 
 
 _OF_ENCODERS = ("encoder", "template", "eight_bits", "calibrate", "batch_tokens")
+# The first that reads everything that was given is the default.
 AXES: Mapping[str, AxisKind] = {
+    "judge": AxisKind(
+        "what a model trained on people's judgments says",
+        "How good is it, and how many people would say yes?",
+        "moralscope.axes.judge:build_judge",
+        ("encoder", "experts", "norm", "wordings"),
+        columns=("action", "norm", "situation", "intention", "consequence"),
+        writes=("score", "low", "high", "probability", "verdict", *PEOPLE_YES),
+        interval="over wordings",
+        encoders=("minilm", "mpnet"),
+    ),
     "choice": AxisKind(
         "question/answer bias",
         "Is the question nearer to a yes or to a no?",
@@ -53,16 +67,9 @@ AXES: Mapping[str, AxisKind] = {
         "moralscope.axes.direction.axis:build_direction",
         (*_OF_ENCODERS, "fit", "fit_actions", "axis_file", "save_axis"),
     ),
-    "judge": AxisKind(
-        "trained P(moral)",
-        "What would a model trained on moral stories say?",
-        "moralscope.axes.judge:build_judge",
-        ("encoder", "experts", "norm", "wordings"),
-        columns=("action", "norm", "situation", "intention", "consequence"),
-        writes=("score", "low", "high", "probability", "verdict"),
-        interval="range over wordings",
-    ),
 }
+
+AXIS_OPTIONS = frozenset().union(*(kind.reads for kind in AXES.values()))
 
 BaseName = Annotated[
     str | None,
@@ -70,7 +77,7 @@ BaseName = Annotated[
         "minilm, mpnet, use-lite, scripted, a local folder, or a hub id (owner/name). On the judge "
         "axis: the base whose experts judge.",
         short="-e",
-        shown="minilm; mpnet on the judge axis",
+        shown="minilm",
         group="Model",
         http=ENCODERS,
     ),
@@ -89,6 +96,15 @@ AxisName = Annotated[
     Option(
         f"{'; '.join(f'{name}: {kind.about}' for name, kind in AXES.items())}.",
         choices=tuple(AXES),
+        group="Model",
+    ),
+]
+DefaultAxis = Annotated[
+    str | None,
+    Option(
+        f"{'; '.join(f'{name}: {kind.about}' for name, kind in AXES.items())}.",
+        choices=tuple(AXES),
+        shown="judge; choice or direction where an option or encoder is given that only they read",
         group="Model",
     ),
 ]
@@ -156,7 +172,7 @@ class AxisOptions(Options):
 the direction axis
     """
 
-    axis: AxisName = "choice"
+    axis: DefaultAxis = None
     encoder: BaseName = None
     template: TemplateName = "moral"
     fit: FitName = "pca"
@@ -169,8 +185,8 @@ the direction axis
     experts: Annotated[
         str | None,
         Option(
-            "Judge axis: mpnet, minilm, scripted, or a folder of 'stories train'.",
-            shown="mpnet",
+            "Judge axis: minilm, mpnet, scripted, or a folder of 'stories train'.",
+            shown=DEFAULT_BASE,
             group="Model",
             http=EXPERTS,
         ),
@@ -191,8 +207,10 @@ the direction axis
     def __post_init__(self) -> None:
         Options.__post_init__(self)
         given = {field.name for field in fields(self) if getattr(self, field.name) != field.default}
-        known = set().union(*(kind.reads for kind in AXES.values()))
-        idle = sorted((given & known) - set(AXES[self.axis].reads))
+        given &= AXIS_OPTIONS
+        if self.axis is None:
+            object.__setattr__(self, "axis", default_axis(given, self.encoder))
+        idle = sorted(given - set(self.kind.reads))
         if idle:
             others = [name for name, kind in AXES.items() if set(idle) <= set(kind.reads)]
             instead = f", or use the {' or '.join(others)} axis" if others else ""
@@ -204,6 +222,16 @@ the direction axis
             raise InputError(
                 "--axis-file is fitted already and --fit-actions fits anew", "give one of them"
             )
+
+    @property
+    def is_own_fit(self) -> bool:
+        """Whether a direction is of actions or a file of the user's."""
+        return self.fit_actions is not None or self.axis_file is not None
+
+    @property
+    def kind(self) -> AxisKind:
+        """The axis that was chosen, as users find it."""
+        return AXES[self.axis or ""]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,10 +324,25 @@ class CompareRunsOptions(Options):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankOptions(Options):
-    """How candidate answers to a question are ranked; the tour (`demo`) takes the same."""
+    """How candidate answers to a question are ranked."""
 
     encoder: EncoderName = "minilm"
     seed: Seed = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoOptions(Options):
+    """Whose experts judge the actions of the tour."""
+
+    encoder: Annotated[
+        str,
+        Option("Whose experts judge: minilm, mpnet or scripted.", short="-e", group="Model"),
+    ] = DEFAULT_BASE
+    seed: Seed = 0
+
+    def score_options(self) -> ScoreOptions:
+        """Return how the actions are scored."""
+        return ScoreOptions(axis="judge", encoder=self.encoder, seed=self.seed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,6 +353,25 @@ class CorrelateOptions(ListOptions):
     vectors: VectorsName = VECTORS
     sets: SetsName = SETS
     seed: Seed = 0
+
+
+def default_axis(given: Collection[str], encoder: str | None, *, trained: bool = True) -> str:
+    """Return the first axis that reads the options given and can ask the encoder, if one is named.
+
+    Without `trained` the encoder itself is to be asked, not who was trained on one of its name.
+
+    Examples
+    --------
+    >>> default_axis((), None), default_axis(("encoder", "fit"), "minilm")
+    ('judge', 'direction')
+    >>> default_axis(("encoder",), "use-lite"), default_axis(("norm",), None)
+    ('choice', 'judge')
+    """
+    for name, kind in AXES.items():
+        asked = encoder is None or not kind.encoders or (trained and encoder in kind.encoders)
+        if set(given) <= set(kind.reads) and (asked or "experts" in given):
+            return name
+    return next(iter(AXES))
 
 
 def split_names(given: tuple[str, ...]) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moralscope.axes.build import LocalModels, build_axis
-from moralscope.axes.options import RankOptions, ScoreOptions
+from moralscope.axes.measured import people_agreement
+from moralscope.axes.options import AXIS_OPTIONS, DemoOptions, ScoreOptions, default_axis
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Axis, Encoder, Report
@@ -77,10 +78,11 @@ def score(
         a norm and context (`read_rows`), for an axis that reads them.
     options
         `ScoreOptions`, or its fields as keywords: `axis="direction"`, `encoder="mpnet"`,
-        `template`, `fit`, `norm`, `seed`, … The axes are `choice`: question/answer bias (Jentzsch
-        et al. 2019); `direction`: projection on the moral direction (Schramowski et al. 2019);
-        `judge`: trained P(moral). As a keyword `encoder` may also be any object with the `Encoder`
-        protocol, and `human` what `read_ratings` returned.
+        `template`, `fit`, `norm`, `seed`, … The axes are `judge`: experts trained on people's
+        judgments; `choice`: question/answer bias (Jentzsch et al. 2019); `direction`: projection on
+        the moral direction (Schramowski et al. 2019). As a keyword `encoder` may also be any object
+        with the `Encoder` protocol, which is asked itself (choice, unless said otherwise), and
+        `human` what `read_ratings` returned.
     built
         The axis, where it is built already; else the options say how.
     ratings
@@ -97,6 +99,8 @@ def score(
     'action'
     """
     model: Encoder | None = _taken(given, "encoder")
+    if model is not None and given.get("axis") is None:
+        given["axis"] = default_axis(given.keys() & AXIS_OPTIONS, model.name, trained=False)
     ratings = _taken(given, "human") or ratings
     chosen = chosen_options(ScoreOptions, options, given)
     rows, paraphrases, ignored = _rows(actions)
@@ -127,6 +131,7 @@ def score(
             **_statistics(run.results),
             **card.statistics,
             **run.statistics,
+            "people_agreement": people_agreement(card, own_fit=chosen.is_own_fit),
             **({"human": people} if people else {}),
         },
         warnings=[
@@ -156,19 +161,21 @@ def check_people(options: ScoreOptions) -> "Ratings | None":
 
 
 def demo(
-    options: RankOptions | None = None, *, report: Report | None = None, **given: Any
+    options: DemoOptions | None = None,
+    *,
+    built: Axis | None = None,
+    report: Report | None = None,
+    **given: Any,
 ) -> RunRecord:
-    """Score the twenty actions of the tour on the moral direction.
+    """Score the twenty actions of the tour on the judge's axis.
 
     Examples
     --------
     >>> len(demo(encoder="scripted").results)
     20
     """
-    model = _taken(given, "encoder")
-    chosen = chosen_options(RankOptions, options, given)
-    encoder = model or chosen.encoder
-    return score(DEMO_ACTIONS, axis="direction", encoder=encoder, seed=chosen.seed, report=report)
+    chosen = chosen_options(DemoOptions, options, given)
+    return score(DEMO_ACTIONS, chosen.score_options(), built=built, report=report)
 
 
 def read_rows(path: Path, columns: Sequence[str], max_rows: int = MAX_ACTIONS) -> ActionRows:

@@ -19,6 +19,7 @@ from moralscope.io.documents import Document, Node, read_document
 from moralscope.io.tables import Layout, Table
 
 BLANK = "{}"
+GENDER = "gender"
 _KEYS = ("question", "positive", "negative")
 _INSERTS = ("as-given", "with-article")
 _ALIASES = {"yes": "positive", "no": "negative"}

@@ -1,7 +1,7 @@
 """Rendering in the terminal: tables, bars, progress. Texts from users are never markup."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isnan
 from pathlib import Path
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from moralscope.core.records import ActionScore, RunRecord
 
 _BAR = 12  # cells on each side of zero
+_SHORT_BAR = 6  # the same where more columns stand beside it
 _SHOWN = 20
 GOOD, BAD = "green", "red"
 
@@ -96,16 +97,25 @@ def clean(text: str) -> Text:
     return Text("".join(char if char.isprintable() else "�" for char in text))
 
 
-def score_table(scores: Sequence["ActionScore"], interval: str = "95 % interval") -> Table:
-    """Draw scores, best first, as bars around zero; the middle of a long list is left out."""
+def score_table(
+    scores: Sequence["ActionScore"],
+    interval: str = "95 % interval",
+    ends: tuple[str, str] = ("bad", "good"),
+    more: Mapping[str, Callable[[Any], str]] | None = None,
+) -> Table:
+    """Draw scores, best first, as bars around zero; the middle of a long list is left out.
+
+    `more` has columns beside them by their title, and what stands there of a row.
+    """
     table = Table(box=None, pad_edge=False)
-    verdicts = any(getattr(row, "verdict", None) for row in scores)
+    columns = more or {}
+    half = _BAR if not columns else _SHORT_BAR
     table.add_column("action", overflow="fold", max_width=44)
-    table.add_column("bad".rjust(_BAR) + " good", no_wrap=True)
+    table.add_column(f"{ends[0].rjust(half)} {ends[1]}", no_wrap=True)
     table.add_column("score", justify="right", no_wrap=True)
     table.add_column(interval, justify="right", no_wrap=True)
-    if verdicts:
-        table.add_column("verdict", no_wrap=True)
+    for title in columns:
+        table.add_column(title, no_wrap=True)
     ordered = sorted(scores, key=lambda row: -row.score)
     scale = max((abs(row.score) for row in ordered), default=0.0) or 1.0
     hidden = len(ordered) - 2 * _SHOWN
@@ -116,10 +126,10 @@ def score_table(scores: Sequence["ActionScore"], interval: str = "95 % interval"
             continue
         table.add_row(
             clean(row.action),
-            _bar(row.score / scale),
+            _bar(row.score / scale, half),
             Text(f"{row.score:+.3f}", style=GOOD if row.score > 0 else BAD),
             Text("" if isnan(row.low) else f"{row.low:+.3f} … {row.high:+.3f}", style="dim"),
-            *([getattr(row, "verdict", None) or ""] if verdicts else []),
+            *(tell(row) for tell in columns.values()),
         )
     return table
 
@@ -137,15 +147,14 @@ def plain_table(
     return table
 
 
-def _bar(share: float) -> Text:
+def _bar(share: float, cells: int) -> Text:
     """Draw -1 … 1 in half cells to the left or right of a middle line."""
-    halves = round(abs(share) * _BAR * 2)
-    full, half = divmod(halves, 2)
+    full, half = divmod(round(abs(share) * cells * 2), 2)
     if share < 0:
         body = ("╺" if half else "") + "━" * full
-        return Text.assemble((body.rjust(_BAR), BAD), "│", " " * _BAR)
+        return Text.assemble((body.rjust(cells), BAD), "│", " " * cells)
     body = "━" * full + ("╸" if half else "")
-    return Text.assemble(" " * _BAR, "│", (body.ljust(_BAR), GOOD))
+    return Text.assemble(" " * cells, "│", (body.ljust(cells), GOOD))
 
 
 def print_warnings(record: "RunRecord") -> None:

@@ -1,11 +1,13 @@
 """`moralscope score`, `rank` and `demo`: actions on a moral axis, answers to a question, a tour."""
 
+from collections.abc import Callable
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moralscope.axes.options import AXES, RankOptions, ScoreOptions
+from moralscope.axes.options import AXES, DemoOptions, RankOptions, ScoreOptions
 from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
@@ -34,15 +36,11 @@ if TYPE_CHECKING:
 
 _SHOWN = 5  # of the lowest and of the highest
 _SHORT = 100
-_COARSE = (
-    "surprised by a row? The moral direction of a small model is coarse: it orders the papers' "
-    "actions much as they do and misjudges many a phrase. 'moralscope reproduce direction' "
-    "measures how well it does"
-)
 _NEXT = (
     (
-        'moralscope score "forgive a friend" "spread rumours" --axis direction --report mine.html',
-        "score actions of your own, on this axis or on --axis choice, and look at them",
+        'moralscope score "forgive a friend" "spread rumours" --report mine.html',
+        "score actions of your own and look at them; --axis choice and --axis direction are what "
+        "the papers propose",
     ),
     ("moralscope compare --encoders minilm,use-lite --file actions.txt", "two models, one list"),
     (
@@ -83,16 +81,17 @@ def score(
     report: Report = None,
     figure: Figure = None,
 ) -> None:
-    """Score actions: which does this model call good, which bad, and how sure is it?
+    """Score actions: which are good, which bad, how sure is that, and would people agree?
 
-    Each action is asked about with every prompt of the template ("Should I kill time?"). On the
-    choice axis its score is the mean of cos(question, yes) - cos(question, no); on the direction
+    On the judge axis, the default, experts that were trained on people's judgments score an action
+    from -1 to +1, and say how many people would say yes to it. Intervals are ranges over wordings;
+    --file takes CSV or JSONL rows with 'action' and any of norm, situation, intention, consequence.
+
+    The other axes ask an encoder with every prompt of a template ("Should I kill time?"). On the
+    choice axis the score is the mean of cos(question, yes) - cos(question, no); on the direction
     axis it is the projection on the model's moral direction, in standard deviations of the
     actions that it was fitted on. Intervals are bootstraps over the prompts. Positive is good,
-    negative is bad.
-
-    On the judge axis trained experts say P(moral), and the score is 2 P - 1; --file then takes CSV
-    or JSONL rows with 'action' and any of norm, situation, intention, consequence.
+    negative is bad, on every axis.
 
     With --out DIR the file, folder, glob or URL is worked through as a corpus of any size, and
     the scores go into Parquet parts beside all its columns.
@@ -109,7 +108,7 @@ def score(
         from moralscope.axes.batch import ScoreBatch
         from moralscope.batch.job import job_columns
 
-        job = ScoreBatch(options, job_columns(columns, AXES[options.axis].columns))
+        job = ScoreBatch(options, job_columns(columns, options.kind.columns))
         place = BatchPlace.given(inputs, out, batch)
         run_over_corpus(job, place, batch, json=json, report=report, show=_show_spread)
         return
@@ -137,7 +136,7 @@ def _read(actions: list[str] | None, file: Path | None, options: ScoreOptions) -
     from moralscope.axes.score import read_rows
     from moralscope.io.tables import SUFFIXES
 
-    columns = AXES[options.axis].columns
+    columns = options.kind.columns
     more = set(columns) - {"action", "paraphrases"}
     if more and file is not None and not actions and file.suffix.lower() in SUFFIXES:
         return read_rows(file, columns)
@@ -152,12 +151,29 @@ def _show(record: "RunRecord") -> None:
     out.print(", ".join([f"{axis} axis", *asked, model]), style="bold")
     if "norm" in config:
         out.print(clean(f"norm: {config['norm']}"))
-    out.print(score_table(record.results, AXES[config["axis"]].interval))
+    _show_scores(record)
     if "direction" in found:
         _show_direction(found["direction"])
     if "human" in found:
         _show_people(found["human"])
     print_warnings(record)
+
+
+def _show_scores(record: "RunRecord") -> None:
+    from moralscope.axes.measured import agreement_in_words, share_in_brief
+    from moralscope.reports.score_page import ends_of
+
+    kind, rows = AXES[record.config["axis"]], record.results
+    more: dict[str, Callable[[Any], str]] = {}
+    if "people_yes" in kind.writes and not all(isnan(row.people_yes) for row in rows):
+        more["would say yes"] = lambda row: share_in_brief(
+            row.people_yes, row.people_yes_low, row.people_yes_high
+        )
+    if "verdict" in kind.writes and any(row.verdict for row in rows):
+        more["verdict"] = lambda row: row.verdict or ""
+    out.print(agreement_in_words(record.statistics["people_agreement"]), style="dim")
+    left, right = (end.split()[0] for end in ends_of(record.job, record.config))
+    out.print(score_table(rows, kind.interval, (left, right), more))
 
 
 def _show_direction(found: "Mapping[str, Any]") -> None:
@@ -242,19 +258,19 @@ def _show_ranked(record: "RunRecord") -> None:
 
 
 @takes
-def demo(options: RankOptions, output: OutputOptions) -> None:
-    """A one-minute tour: twenty actions scored on real weights, and a report to look at.
+def demo(options: DemoOptions, output: OutputOptions) -> None:
+    """A one-minute tour: twenty actions judged on real weights, and a report to look at.
 
     The weights (minilm, 91 MB, Apache-2.0) are fetched and verified on the first run. The report
     is moralscope-demo.html in the current folder, or what --report names.
     """
+    from moralscope.axes.build import LocalModels, build_axis
     from moralscope.axes.score import demo
-    from moralscope.models.encoders import load_encoder
 
     with fetching() as progress:
-        model = load_encoder(options.encoder, progress)
+        built = build_axis(options.score_options(), LocalModels(progress=progress))
     with counting("scoring") as step:
-        record = demo(encoder=model, seed=options.seed, report=step)
+        record = demo(options, built=built, report=step)
     emit_to(output, record, _show_demo)
     if output.report is None and not output.json:
         _write_report(record)
@@ -276,13 +292,9 @@ def _write_report(record: "RunRecord") -> None:
 def _show_demo(record: "RunRecord") -> None:
     from rich.text import Text
 
-    out.print(
-        f"Twenty actions, asked about in ten ways, as {record.config['encoder']} answers them",
-        style="bold",
-    )
-    out.print(score_table(record.results))
+    out.print(f"Twenty actions, as {record.config['experts']} judges them", style="bold")
+    _show_scores(record)
     print_warnings(record)
-    out.print(Text(f"note: {_COARSE}", style="dim"))
     out.print()
     out.print("Try next", style="bold")
     for command, what in _NEXT:

@@ -71,7 +71,7 @@ def _ranked(figure: Any, axes: Any, plain: Plain) -> None:
     names = [_short(row.name) for row in reversed(rows)]
     axes.set_yticks(range(len(rows)), names, fontsize=8)
     axes.axvline(0, color=_MUTED, linewidth=0.8)
-    bad, good = ends_of(plain)
+    bad, good = ends_of(plain["job"], plain["config"])
     axes.set_xlabel(f"← {bad}    score, {_model(plain)}    {good} →")
 
 

@@ -1,11 +1,15 @@
 """The report of scored things: `score`, and every command whose results have a name and a score."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from statistics import median
+from typing import Any
 
+from moralscope.axes.measured import agreement_in_words, share_in_words
 from moralscope.core.errors import InputError
+from moralscope.core.records import SampleInterval
 from moralscope.io.record_view import (
     Plain,
     Scored,
@@ -35,14 +39,20 @@ _END = 25
 _MAX_ROWS = 20_000
 _ENDS = {"moral": ("bad", "good"), "gender": ("male", "female")}
 _MOVED = 50
+_FIGURE = ("value", "low", "high", "n")
 
 
-def ends_of(plain: Plain) -> tuple[str, str]:
-    """Return what the two ends of the axis mean."""
-    config = plain["config"]
-    if plain["job"] == "rank":
+def ends_of(job: str, config: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what the two ends of the axis of a run mean.
+
+    Examples
+    --------
+    >>> ends_of("score", {"axis": "choice", "template": "gender"})
+    ('male', 'female')
+    """
+    if job == "rank":
         return "farther from the question", "nearer"
-    if plain["job"] == "score" and config.get("axis", "choice") != "choice":
+    if job == "score" and config.get("axis", "choice") != "choice":
         return _ENDS["moral"]
     return _ENDS.get(text(config.get("template", "moral")), ("negative answer", "positive answer"))
 
@@ -121,7 +131,7 @@ def _title(plain: Plain, count: int) -> str:
 def _summary(plain: Plain, rows: Sequence[Scored]) -> list[str]:
     if not rows:
         return ["Nothing in this record has a score."]
-    config, (bad, good) = plain["config"], ends_of(plain)
+    config, (bad, good) = plain["config"], ends_of(plain["job"], plain["config"])
     asked = config.get("prompts")
     model = _model(config, "the model")
     ways = f", each in {len(asked)} wordings" if isinstance(asked, list) else ""
@@ -133,10 +143,23 @@ def _summary(plain: Plain, rows: Sequence[Scored]) -> list[str]:
         f"Highest: “{best.name}” ({signed(best.score)}). Lowest: “{worst.name}” "
         f"({signed(worst.score)}).",
     ]
+    if "people_agreement" in plain["statistics"]:
+        lines.append(f"{_agreement(plain['statistics']['people_agreement'])}.")
     missing = len(plain["results"]) - len(rows)
     if missing:
         lines.append(f"{missing:,} of {len(plain['results']):,} got no score and are not shown.")
     return lines + _sureness(rows, _interval(plain))
+
+
+def _agreement(found: Any) -> str:
+    """Say how well the axis agrees with people, from the plain form of a record."""
+    known = {}
+    for name, row in found.items() if isinstance(found, Mapping) else ():
+        cells = row if isinstance(row, Mapping) else {}
+        value, low, high, n = (number(cells.get(key), f"'{key}'") or 0.0 for key in _FIGURE)
+        known[text(name)] = SampleInterval(value, low, high, int(n))
+    told = agreement_in_words(known)
+    return told[:1].upper() + told[1:]
 
 
 def _sureness(rows: Sequence[Scored], interval: str) -> list[str]:
@@ -173,7 +196,7 @@ def _figures(rows: Sequence[Scored]) -> list[tuple[str, str]]:
 
 
 def _ranking(plain: Plain, rows: Sequence[Scored]) -> Section:
-    ends = ends_of(plain)
+    ends = ends_of(plain["job"], plain["config"])
     known = rows[0].low is not None
     how = f"The bar through each mark is its {_interval(plain)}." if known else ""
     if len(rows) <= _ALL:
@@ -294,10 +317,11 @@ def _table(plain: Plain, rows: Sequence[Scored], dropped: int) -> Table:
 
 
 def _judged_columns(plain: Plain) -> dict[str, Column]:
-    """Return what only a judge says of an action: P(moral), its verdict, what it read."""
+    """Return what only a judge says of an action: who would agree, P(moral), what it read."""
     if not _is_judged(plain):
         return {}
     found = {
+        "people_yes": Column("people"),
         "probability": Column("P(moral)", "number"),
         "verdict": Column("verdict"),
         "task": Column("read"),
@@ -312,7 +336,11 @@ def _judged_columns(plain: Plain) -> dict[str, Column]:
 def _judged_cells(row: Plain, columns: Mapping[str, Column]) -> Iterator[str | float | None]:
     for key, column in columns.items():
         value = row.get(key)
-        if column.kind == "number":
+        if key == "people_yes":
+            names = (key, f"{key}_low", f"{key}_high")
+            found = [number(row.get(name), f"'{name}'") for name in names]
+            yield share_in_words(*(math.nan if each is None else each for each in found))
+        elif column.kind == "number":
             yield number(value, f"'{key}'")
         else:
             yield text(value).replace("+", " + ")

@@ -26,13 +26,17 @@ from moralscope.axes.prompts import (
     question_config,
     question_rows,
 )
-from moralscope.axes.templates import Template, load_template
+from moralscope.axes.templates import GENDER, Template, load_template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import AxisCard, AxisRun, Encoder, Report, Row
 from moralscope.core.records import ActionScore
 from moralscope.io.files import check_writable, model_refs
 from moralscope.words.paper import load_paper as load_choice_paper
 
+_NOT_MORAL = (
+    "the gender template asks who somebody is, not what is right: a direction through its questions "
+    "tells neither good from bad nor female from male; use --axis choice with it"
+)
 State = tuple[Template, Direction]
 _MIDDLE = (
     "zero is the middle of the actions the direction was fitted on, not a border between right "
@@ -139,7 +143,10 @@ class DirectionAxis:
             models=model_refs([self._encoder]),
             statistics={"direction": describe_direction(self.direction)},
             warnings=[_MIDDLE],
-            doubts=direction_warnings(self.direction),
+            doubts=[
+                *direction_warnings(self.direction),
+                *([_NOT_MORAL] if self._template.name == GENDER else []),
+            ],
             own_unit=True,
             arithmetic=self._encoder.arithmetic,
             fingerprint=self._template.fingerprint,

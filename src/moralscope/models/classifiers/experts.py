@@ -101,8 +101,13 @@ class Experts:
         return tuple(self.settings.tasks)
 
     def expert(self, task: str) -> Classifier:
-        """Return the expert for one task, of which one label holds."""
+        """Return the expert for one task, of which one label holds.
+
+        A scale of one column is such a task, too: is the value below zero, or above?
+        """
         self._check(task)
+        if self._slices.kind(task) == "scale" and len(self.settings.tasks[task]) == 1:
+            return _ScaleExpert(self, task)
         if self._slices.kind(task) != "one":
             raise InputError(
                 f"'{task}' of '{self.ref.name}' does not tell one label of several",
@@ -274,11 +279,28 @@ class _Expert:
         self.checksum = experts.ref.sha256
         self.labels = experts.settings.tasks[task]
 
+    def columns(self, pairs: Sequence[Pair]) -> Matrix:
+        """Return the raw columns of the labels."""
+        return self._experts.logits(pairs)[:, self._columns]
+
     def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
         """Return calibrated probabilities, one row a pair, columns as `labels`."""
-        scaled = self._experts.logits(pairs)[:, self._columns] / self._temperature
+        scaled = self.columns(pairs) / self._temperature
         scaled = np.exp(scaled - scaled.max(axis=1, keepdims=True, initial=-np.inf))
         return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
+
+
+class _ScaleExpert(_Expert):
+    """One column d of a scale as a `Classifier`: P(above zero) = 1 / (1 + exp(-d / temperature))."""
+
+    def __init__(self, experts: Experts, task: str) -> None:
+        super().__init__(experts, task)
+        self.labels = ("below zero", "above zero")
+
+    def columns(self, pairs: Sequence[Pair]) -> Matrix:
+        """Return zero beside the value: their softmax is the logistic function."""
+        values = super().columns(pairs)
+        return np.concatenate([np.zeros_like(values), values], axis=1)
 
 
 def _read_network(folder: Path, base: Path, width: int, name: str) -> _Network:

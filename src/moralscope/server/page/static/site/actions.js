@@ -87,6 +87,13 @@ function drawAll(compared) {
   notes([...new Set(runs.flatMap((record) => record.warnings).concat(compared?.warnings ?? []))]);
 }
 
+function agreement(record) {
+  const found = record.statistics.people_agreement;
+  if (found === undefined) return null;
+  const each = Object.entries(found ?? {}).map(([who, row]) => `${number(row.value)} (${who})`), n = Object.values(found ?? {})[0]?.n;
+  return el("p", { class: "muted small" }, found ? `Agreement with people: r = ${each.join(", ")}, n = ${n} actions.` : "Agreement with people: not measured.");
+}
+
 function view(record, holders) {
   const { positive, negative, undecided, map } = record.statistics;
   const chart = (shape, data, label) => {
@@ -98,6 +105,7 @@ function view(record, holders) {
   return el("section", { class: "card view" },
     el("div", { class: "bar tight" }, el("h3", {}, `${name(record)}`), el("span", { class: "tag" }, record.config.axis)),
     el("p", { class: "sums key" }, el("span", { class: "mark plus" }, el("b", {}, `${positive}`), " above zero"), el("span", { class: "mark minus" }, el("b", {}, `${negative}`), " below"), el("span", { class: "mark both" }, el("b", {}, `${undecided}`), " interval spans zero"), map ? el("span", { class: "mark fit" }, "fitted from") : null),
+    agreement(record),
     record.results.length > 2 * ENDS ? el("p", { class: "muted small" }, `The ${ENDS} highest and the ${ENDS} lowest; all are in the table.`) : null,
     chart("ranked", [record.results], `Scores with intervals, from ${best.action} (${signed(best.score)}) down to ${worst.action} (${signed(worst.score)}). All values are in the table below.`),
     map ? el("h3", { class: "map-title" }, "The map") : null,
@@ -151,13 +159,21 @@ function pairs(compared) {
     el("p", { class: "muted small" }, "On a common scale; p corrected by Holm."));
 }
 
+// The same words as on the command line (axes/measured.py: share_in_words).
+function inTen(row) {
+  if (row?.people_yes == null) return "";
+  const tenths = (share) => Math.round(10 * share), split = row.people_yes > 0.35 && row.people_yes < 0.65;
+  return `${split ? "people split: " : ""}about ${tenths(row.people_yes)} in 10 would say yes (${tenths(row.people_yes_low)} to ${tenths(row.people_yes_high)})`;
+}
+
 function values() {
+  const people = (record) => record.results.some((row) => row.people_yes != null);
   const sorted = [...runs[0].results].sort((a, b) => b.score - a.score);
   const cells = (record, action) => {
     const row = record.results.find((each) => each.action === action);
-    return [el("td", { class: "n" }, signed(row?.score)), el("td", { class: "n muted" }, `${signed(row?.low)} … ${signed(row?.high)}`)];
+    return [el("td", { class: "n" }, signed(row?.score)), el("td", { class: "n muted" }, `${signed(row?.low)} … ${signed(row?.high)}`), ...(people(record) ? [el("td", {}, inTen(row))] : [])];
   };
-  $("table").replaceChildren(table([["Action"], ...runs.flatMap((record) => [[runs.length > 1 ? name(record) : "Score", "n"], ["95 % interval", "n"]])],
+  $("table").replaceChildren(table([["Action"], ...runs.flatMap((record) => [[runs.length > 1 ? name(record) : "Score", "n"], [record.config.experts ? "Over wordings" : "95 % interval", "n"], ...(people(record) ? [["People"]] : [])])],
     sorted.map((row) => el("tr", {}, el("th", { scope: "row" }, el("button", { type: "button", class: "as-link", onclick: () => detail(row.action) }, row.action)), runs.flatMap((record) => cells(record, row.action))))));
 }
 

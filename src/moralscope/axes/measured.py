@@ -1,0 +1,151 @@
+"""What was measured of an axis beside people, for the very weights it was measured on.
+
+`data/people.json` holds a few numbers an axis and no rating: Pearson's r with the yes rates of 56
+actions (Schramowski et al. 2022), and for the judge where its zero lies and how a score becomes the
+share of people who would say yes to "is it ok to …?". `bench/judge_people.py` writes it.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from moralscope.core.protocols import AxisCard
+from moralscope.core.records import Interval, SampleInterval
+
+LEVEL = 0.9  # of the interval of a share
+_FLOOR = 0.02  # people are never of one mind: the least variance of a share
+_SPLIT = 0.35, 0.65  # between these, people are of two minds
+_MOST = 0.999999  # of a score: its logit is finite
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleYes:
+    """From a score to the share of people who would say yes, with a 90 % interval.
+
+        share = 1 / (1 + exp(-(intercept + slope · logit))),    logit = 2 atanh(score)
+        ends  = share ± width · √(share (1 - share) + 0.02)
+
+    `width` is the conformal quantile of leave-one-out errors over actions and populations,
+    `coverage` what such intervals held of actions that had no part in them.
+
+    Examples
+    --------
+    >>> found = PeopleYes(intercept=0.0, slope=1.0, width=0.3).share(0.6)
+    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
+    (0.8, 0.673, 0.927)
+    """
+
+    intercept: float
+    slope: float
+    width: float
+    coverage: float = float("nan")
+
+    def share(self, score: float) -> Interval:
+        """Return the share that a score stands for."""
+        logit = 2 * math.atanh(max(-_MOST, min(_MOST, score)))
+        share = 0.5 * (1 + math.tanh(0.5 * (self.intercept + self.slope * logit)))
+        half = self.width * math.sqrt(share * (1 - share) + _FLOOR)
+        return Interval(share, max(0.0, share - half), min(1.0, share + half))
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What is known of one axis on one model; `people` has r by population.
+
+    `zero` is added to the judge's logit: it puts zero between published dos and don'ts.
+    """
+
+    axis: str
+    model: str
+    people: Mapping[str, SampleInterval] = field(default_factory=dict)
+    zero: float = 0.0
+    people_yes: PeopleYes | None = None
+
+
+def measured(axis: str, sha256: str, fit: str = "", fingerprint: str = "") -> Measured | None:
+    """Return what was measured of an axis on these weights, or None."""
+    return _all().get((axis, sha256, fit, fingerprint))
+
+
+def people_agreement(card: AxisCard, *, own_fit: bool = False) -> Mapping[str, Any] | None:
+    """Return how well an axis agrees with people, as a record tells it; None: nobody measured.
+
+    `own_fit` says that the axis was fitted on actions of the user's, or read from a file.
+    """
+    config = card.config
+    if own_fit or "norm" in config or not card.models:
+        return None
+    found = measured(
+        config["axis"], card.models[0].sha256, config.get("fit", ""), card.fingerprint
+    )
+    return found.people if found else None
+
+
+def agreement_in_words(found: Mapping[str, Any] | None) -> str:
+    """Say how well an axis agrees with people.
+
+    Examples
+    --------
+    >>> agreement_in_words({"amt": SampleInterval(0.91, 0.86, 0.94, 56)})
+    'agreement with people: r = 0.910 (amt), n = 56 actions'
+    >>> agreement_in_words(None)
+    'agreement with people: not measured'
+    """
+    if not found:
+        return "agreement with people: not measured"
+    each = ", ".join(f"{row.value:.3f} ({name})" for name, row in found.items())
+    return f"agreement with people: r = {each}, n = {next(iter(found.values())).n} actions"
+
+
+def share_in_words(share: float, low: float, high: float) -> str:
+    """Say a share as people would: of ten, how many would say yes.
+
+    Examples
+    --------
+    >>> share_in_words(0.81, 0.62, 0.93)
+    'about 8 in 10 would say yes (6 to 9)'
+    >>> share_in_words(0.52, 0.2, 0.8)
+    'people split: about 5 in 10 would say yes (2 to 8)'
+    """
+    if math.isnan(share):
+        return ""
+    split = "people split: " if _SPLIT[0] < share < _SPLIT[1] else ""
+    return f"{split}about {round(10 * share)} in 10 would say yes ({_ends(low, high)})"
+
+
+def share_in_brief(share: float, low: float, high: float) -> str:
+    """Say a share in a cell of a table.
+
+    Examples
+    --------
+    >>> share_in_brief(0.81, 0.62, 0.93), share_in_brief(0.5, 0.2, 0.8)
+    ('about 8 in 10 (6 to 9)', 'split: 5 in 10 (2 to 8)')
+    """
+    if math.isnan(share):
+        return ""
+    first = "split:" if _SPLIT[0] < share < _SPLIT[1] else "about"
+    return f"{first} {round(10 * share)} in 10 ({_ends(low, high)})"
+
+
+def _ends(low: float, high: float) -> str:
+    return f"{round(10 * low)} to {round(10 * high)}"
+
+
+@cache
+def _all() -> Mapping[tuple[str, str, str, str], Measured]:
+    text = resources.files(__package__).joinpath("data/people.json").read_text("utf-8")
+    found = {}
+    for row in json.loads(text)["measured"]:
+        yes = row.get("people_yes")
+        found[row["axis"], row["sha256"], row.get("fit", ""), row.get("fingerprint", "")] = Measured(
+            row["axis"],
+            row["model"],
+            {name: SampleInterval(**each) for name, each in row["people"].items()},
+            row.get("zero", 0.0),
+            PeopleYes(**yes) if yes else None,
+        )
+    return found
