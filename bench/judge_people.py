@@ -153,7 +153,9 @@ def judge_numbers(experts: ExpertSet, ratings: Ratings) -> dict[str, object]:
     found = fit_yes(logits, rates)
     share = coverage(logits, rates)
     print(f"  zero {zero:+.2f}: {right:.3f} of dos, don'ts and dev actions on their side")
-    print(f"  share of yes: {found.intercept:+.2f} {found.slope:+.2f} · logit, coverage {share:.3f}")
+    print(
+        f"  share of yes: {found.intercept:+.2f} {found.slope:+.2f} · logit, coverage {share:.3f}"
+    )
     numbers = {"intercept": found.intercept, "slope": found.slope, "width": found.width}
     return {
         "people": agreement(np.tanh(logits / 2).tolist(), ratings),

@@ -54,7 +54,7 @@ def test_bad_rows_are_refused_in_one_line(name, tmp_path, capsys):
         (["--axis", "judge", "--template", "gender"], "the judge axis has no option 'template'"),
         (["--axis", "judge", "--save-axis", "x.safetensors"], "has no option 'save_axis'"),
         (["--axis", "judge", "--experts", "nobody"], "there are no experts 'nobody'"),
-        (["--norm", "Be kind.", "--encoder", "scripted"], "the choice axis has no option 'norm'"),
+        (["--axis", "choice", "--norm", "Be kind."], "the choice axis has no option 'norm'"),
     ],
 )
 def test_options_that_do_not_fit_are_refused_in_one_line(options, line, capsys):

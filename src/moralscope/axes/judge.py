@@ -78,7 +78,7 @@ def build_judge(
     except UnknownName as error:
         if options.experts is not None:
             raise
-        remedy = f"{error.remedy}; --axis choice asks the encoder itself"
+        remedy = f"{error.remedy}; 'score --axis choice' asks an encoder"
         raise UnknownName(error.problem, remedy) from None
     return Judge(experts, norm=norm, wordings=options.wordings or (1 if many else None))
 
@@ -274,8 +274,8 @@ class Judge:
         if known is None or row.task not in ALONE:
             return row
         share = known.share(row.score)
-        ends = {"people_yes_low": share.low, "people_yes_high": share.high}
-        return replace(row, people_yes=share.value, **ends)
+        low, high = share.low, share.high
+        return replace(row, people_yes=share.value, people_yes_low=low, people_yes_high=high)
 
     def _filled(self, row: Row) -> dict[str, str]:
         return {**({"norm": self.norm} if self.norm else {}), **row}
@@ -289,20 +289,21 @@ class Judge:
             task, chosen = _task(name), [rows[place] for place in places]
             table = self._ask(task, chosen, count)
             verdicts = self._verdicts(task, chosen, table[:, 0])
-            values = self._scores(table, name).tolist()
-            for place, scores, verdict in zip(places, map(tuple, values), verdicts, strict=True):
+            moral = self._moral(table, name).tolist()
+            for place, values, verdict in zip(places, moral, verdicts, strict=True):
+                scores = tuple(2 * value - 1 for value in values)
                 low, high = (min(scores), max(scores)) if len(scores) > 1 else (math.nan, math.nan)
-                told = {"probability": (scores[0] + 1) / 2, "task": name, "verdict": verdict}
+                told = {"probability": values[0], "task": name, "verdict": verdict}
                 action = rows[place]["action"]
                 found[place] = JudgedAction(action, scores[0], low, high, scores, **told)
         return [found[place] for place in range(len(rows))]
 
-    def _scores(self, table: Floats, task: str) -> Floats:
-        """Return 2 P - 1 of each row and wording; an action alone is measured from its zero."""
+    def _moral(self, table: Floats, task: str) -> Floats:
+        """Return P(moral) of each row and wording; an action alone is measured from its zero."""
         # Of the columns and not of P: near 1 a float32 has no digits left, near 0 it has all.
         logits = np.log(table[:, :, 1] + _TINY) - np.log(table[:, :, 0] + _TINY)
         zero = self._measured.zero if self._measured and task in ALONE else 0.0
-        return np.asarray(np.tanh(0.5 * (logits + zero)))
+        return np.asarray(1 / (1 + np.exp(-(logits + zero))))
 
     def _ask(self, task: ClassificationTask, rows: Sequence[Row], count: int) -> Floats:
         """Return probabilities: rows x wordings x labels."""

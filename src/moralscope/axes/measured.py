@@ -79,9 +79,7 @@ def people_agreement(card: AxisCard, *, own_fit: bool = False) -> Mapping[str, A
     config = card.config
     if own_fit or "norm" in config or not card.models:
         return None
-    found = measured(
-        config["axis"], card.models[0].sha256, config.get("fit", ""), card.fingerprint
-    )
+    found = measured(config["axis"], card.models[0].sha256, config.get("fit", ""), card.fingerprint)
     return found.people if found else None
 
 
@@ -141,7 +139,8 @@ def _all() -> Mapping[tuple[str, str, str, str], Measured]:
     found = {}
     for row in json.loads(text)["measured"]:
         yes = row.get("people_yes")
-        found[row["axis"], row["sha256"], row.get("fit", ""), row.get("fingerprint", "")] = Measured(
+        key = row["axis"], row["sha256"], row.get("fit", ""), row.get("fingerprint", "")
+        found[key] = Measured(
             row["axis"],
             row["model"],
             {name: SampleInterval(**each) for name, each in row["people"].items()},

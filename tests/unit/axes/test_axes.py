@@ -154,8 +154,9 @@ def test_a_saved_axis_scores_as_before_and_only_with_its_template(tmp_path, enco
 
 
 def test_only_a_direction_can_be_saved(tmp_path, encoder):
+    place = tmp_path / "axis.safetensors"
     with pytest.raises(InputError, match="choice axis has no option 'save_axis'"):
-        score(["kill time"], encoder=encoder, save_axis=tmp_path / "axis.safetensors")
+        score(["kill time"], axis="choice", encoder=encoder, save_axis=place)
 
 
 def test_the_record_says_what_the_direction_is(encoder):

@@ -76,7 +76,11 @@ def test_the_record_carries_the_drift_and_a_line_about_it(exact, light):
 def test_where_bits_cannot_be_saved_the_record_says_so(exact):
     record = tell_drift(score(["lie"], encoder=exact), ["lie"], on(exact), on(exact))
     asked = score(["lie"], encoder=exact, eight_bits=True)
-    assert asked.config["options"] == {"encoder": "scripted", "eight_bits": True}
+    assert asked.config["options"] == {
+        "axis": "choice",
+        "encoder": "scripted",
+        "eight_bits": True,
+    }
     assert (asked.results, asked.warnings) == (record.results, record.warnings)
     assert "drift" not in record.statistics
     assert "cannot be computed in 8 bits" in record.warnings[-1]

@@ -216,7 +216,7 @@ def test_the_published_ratings_with_minilm(minilm):
     from moralscope.axes.options import AxisOptions
 
     rated = read_ratings(Path(os.environ["MORALSCOPE_DATA"]) / "human/yes_no_visible_half.csv")
-    results = build_axis(AxisOptions(), LocalModels(minilm)).score(list(rated.counts))
+    results = build_axis(AxisOptions(axis="choice"), LocalModels(minilm)).score(list(rated.counts))
     found = human_agreement(results, rated)
     assert [agreement.n for agreement in found.populations.values()] == [56, 56, 56]
     assert found.populations["amt"].pearson.r == pytest.approx(0.352, abs=0.01)

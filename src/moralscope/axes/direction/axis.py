@@ -34,8 +34,8 @@ from moralscope.io.files import check_writable, model_refs
 from moralscope.words.paper import load_paper as load_choice_paper
 
 _NOT_MORAL = (
-    "the gender template asks who somebody is, not what is right: a direction through its questions "
-    "tells neither good from bad nor female from male; use --axis choice with it"
+    "the gender template asks who somebody is, not what is right: a direction through its "
+    "questions tells neither good from bad nor female from male; use --axis choice with it"
 )
 State = tuple[Template, Direction]
 _MIDDLE = (

@@ -291,7 +291,7 @@ class _Expert:
 
 
 class _ScaleExpert(_Expert):
-    """One column d of a scale as a `Classifier`: P(above zero) = 1 / (1 + exp(-d / temperature))."""
+    """One column d of a scale as a `Classifier`: P(above zero) = sigmoid(d / temperature)."""
 
     def __init__(self, experts: Experts, task: str) -> None:
         super().__init__(experts, task)

@@ -7,6 +7,7 @@ import pytest
 
 from moralscope.axes.judge import TASKS, Judge, best_task, unused, wordings
 from moralscope.core.errors import InputError
+from moralscope.core.records import ModelRef
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.stories.tasks import classification_tasks
 
@@ -32,6 +33,8 @@ class Fixed:
 
 
 class Experts:
+    ref = ModelRef("fixed", "0" * 64)
+
     def __init__(self, rows, answers=None):
         self._rows, self._answers = rows, answers or {}
 
@@ -61,7 +64,8 @@ def keep(*names):
     ],
 )
 def test_the_largest_grounding_that_is_there_is_taken(columns, task):
-    assert best_task(keep(*columns), TASKS) == task
+    assert best_task(keep(*columns), [name for name in TASKS if name != "degree"]) == task
+    assert best_task(keep(*columns), TASKS) == ("degree" if task == "action" else task)
 
 
 def test_an_expert_that_is_not_there_is_not_taken():
