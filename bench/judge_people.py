@@ -24,10 +24,11 @@ from pathlib import Path
 import numpy as np
 
 from moralscope.axes.build import build_axis
-from moralscope.axes.judge import Judge, best_task, wordings
+from moralscope.axes.judge import Judge, best_task
 from moralscope.axes.measured import LEVEL, PeopleYes
 from moralscope.axes.options import AxisOptions
 from moralscope.axes.ratings import Ratings, read_ratings
+from moralscope.axes.wordings import wordings
 from moralscope.models.store import data_file
 from moralscope.stats.correlation import correlate
 from moralscope.stories.experts import BASES, ExpertSet

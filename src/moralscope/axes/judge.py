@@ -25,6 +25,13 @@ from numpy.typing import NDArray
 from moralscope.axes.build import AxisModels
 from moralscope.axes.measured import measured
 from moralscope.axes.options import DEFAULT_BASE, MAX_WORDINGS, AxisOptions
+from moralscope.axes.wordings import (
+    GROUNDED_WORDINGS,
+    PHRASE_WORDINGS,
+    SENTENCE_WORDINGS,
+    is_sentence,
+    wordings,
+)
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.protocols import AxisCard, AxisRun, Report, Row
 from moralscope.core.records import ActionScore
@@ -45,13 +52,6 @@ TASKS = (
     "action",
 )
 ALONE = ("degree", "action")  # read nothing but the action
-# The first wording is the one that is scored; experts learnt sentences, so a phrase becomes one.
-# Phrases ("kill people") are put into forms that need no inflection; sentences ("Sam kills
-# people.") only get a word before them. Of a phrase alone, what somebody wants is told best; beside
-# a norm, what somebody does (`bench/judge_wordings.py`).
-PHRASE_WORDINGS = ("I want to {}.", "I {}.", "They {}.", "Someone decides to {}.")
-GROUNDED_WORDINGS = ("I {}.", "{}", "They {}.", "Someone decides to {}.")
-SENTENCE_WORDINGS = ("{}", "One day, {}", "In the end, {}", "That day, {}")
 FEW = 256  # so many rows are asked about in every wording; more in one, unless told otherwise
 _TRAINED = (
     "the judge repeats what crowd workers wrote in Moral Stories (US English, everyday life); its "
@@ -59,7 +59,6 @@ _TRAINED = (
 )
 _BLOCK = 256
 _TINY = 1e-30  # a probability that a float32 cannot hold
-_PHRASE_WORDS = 3  # a capital before more words than this starts a sentence
 Floats = NDArray[np.float64]
 
 
@@ -104,35 +103,6 @@ class JudgedAction(ActionScore):
     people_yes: float = float("nan")
     people_yes_low: float = float("nan")
     people_yes_high: float = float("nan")
-
-
-def wordings(action: str, count: int | None = None, *, grounded: bool = False) -> list[str]:
-    """Return the action in several wordings of the same meaning; the first is scored.
-
-    `grounded` says that more than the action is read.
-
-    Examples
-    --------
-    >>> wordings("kill time")
-    ['I want to kill time.', 'I kill time.', 'They kill time.', 'Someone decides to kill time.']
-    >>> wordings("kill time", 1, grounded=True), wordings("Sam waits.", 2)
-    (['I kill time.'], ['Sam waits.', 'One day, Sam waits.'])
-    """
-    phrase = GROUNDED_WORDINGS if grounded else PHRASE_WORDINGS
-    forms = SENTENCE_WORDINGS if is_sentence(action) else phrase
-    return [form.format(action) for form in forms[:count]]
-
-
-def is_sentence(action: str) -> bool:
-    """Tell a sentence ("Sam waits.") from a phrase ("kill time") by its end, or by its start.
-
-    Examples
-    --------
-    >>> [is_sentence(text) for text in ("Sam waits.", "Sam waits for Jo", "kill time")]
-    [True, True, False]
-    """
-    named = action[:1].isupper() and len(action.split()) > _PHRASE_WORDS
-    return named or action.rstrip("\"')").endswith((".", "!", "?"))
 
 
 def best_task(row: Row, tasks: Sequence[str]) -> str:

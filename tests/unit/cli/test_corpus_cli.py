@@ -150,7 +150,7 @@ def test_a_dry_run_prints_and_writes_nothing(run, actions, tmp_path, monkeypatch
         (("--human", "h.csv", "--limit", "1"), "--human cannot be used over a corpus"),
         (("--max-actions", "5", "--limit", "1"), "--max-actions is now gone"),
         (("--columns", "actoin=a", "--limit", "1"), "did you mean"),
-        (("--norm", "Be kind.", "--limit", "1"), "has no option 'norm'"),
+        (("--axis", "choice", "--norm", "Be kind.", "--limit", "1"), "has no option 'norm'"),
     ],
 )
 def test_what_does_not_go_together_is_refused_in_one_line(run, actions, words, said):

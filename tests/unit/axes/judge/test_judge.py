@@ -5,9 +5,10 @@ import json
 import pytest
 
 from moralscope.axes.compare import compare
-from moralscope.axes.judge import FEW, GROUNDED_WORDINGS, PHRASE_WORDINGS, SENTENCE_WORDINGS
+from moralscope.axes.judge import FEW
 from moralscope.axes.options import AXES
 from moralscope.axes.score import ActionRows, read_rows, score
+from moralscope.axes.wordings import GROUNDED_WORDINGS, PHRASE_WORDINGS, SENTENCE_WORDINGS
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
 from moralscope.reports import write_report

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from moralscope.axes.judge import TASKS, Judge, best_task, unused, wordings
+from moralscope.axes.judge import TASKS, Judge, best_task, unused
+from moralscope.axes.wordings import wordings
 from moralscope.core.errors import InputError
 from moralscope.core.records import ModelRef
 from moralscope.models.classifiers.scripted import ScriptedExperts
