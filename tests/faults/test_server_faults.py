@@ -113,7 +113,10 @@ def test_a_rulebook_cannot_build_objects_or_grow(client):
 
 def test_another_hosts_name_is_refused(client):
     answer = client.post("/v1/score", json=SCORE, headers={"Host": "evil.example"})
-    assert answer.status_code == 400
+    assert answer.status_code == 421
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert "another name" in answer.json()["detail"]
+    assert "evil" not in answer.text
 
 
 def test_a_bug_of_ours_is_no_traceback(client, monkeypatch):

@@ -1,7 +1,8 @@
 """An application with everything that all our servers share, before any route of its own.
 
-Outermost first: headers, host names, body size, errors; then routes and static files. Pages are
-drawn from templates: every text escaped, every missing name an error, nothing inline.
+Outermost first: headers, host names, token, time and size of the body, errors; then routes and
+static files. Pages are drawn from templates: every text escaped, every missing name an error,
+nothing inline.
 """
 
 from collections.abc import AsyncIterator, Iterable
@@ -14,13 +15,13 @@ from typing import Any
 import jinja2
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import APIRouter, FastAPI
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from moralscope.core.errors import MoralscopeError
-from moralscope.server.errors import MAX_BODY, BodyLimit, documented, install
+from moralscope.server.errors import BodyLimit, documented, install
+from moralscope.server.limits import BodyTime, HostNames, RequestLimits, TokenFirst
 from moralscope.server.running import Place
 from moralscope.server.security import SecurityHeaders
 from moralscope.version import __version__
@@ -35,7 +36,7 @@ def make_app(
     place: Place,
     routers: Iterable[APIRouter],
     statuses: dict[type[MoralscopeError], int] | None = None,
-    max_body: int = MAX_BODY,
+    limits: RequestLimits | None = None,
 ) -> FastAPI:
     """Return an application; `statuses` says which of our errors is which HTTP status.
 
@@ -61,8 +62,13 @@ def make_app(
 
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     install(app, draw, statuses)
-    app.add_middleware(BodyLimit, limit=max_body)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=place.names, www_redirect=False)
+    limits = limits or RequestLimits()
+    app.state.token = limits.token
+    app.add_middleware(BodyLimit, limit=limits.body)
+    app.add_middleware(BodyTime, seconds=limits.seconds)
+    if limits.token is not None:
+        app.add_middleware(TokenFirst)
+    app.add_middleware(HostNames, names=place.names)
     app.add_middleware(
         SecurityHeaders, https=place.is_https, is_static=lambda path: path.startswith("/static/")
     )

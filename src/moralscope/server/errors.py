@@ -6,6 +6,7 @@ reached; counts are kept in this process only: one server process serves a proje
 """
 
 import logging
+import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -61,6 +62,7 @@ class Problem(BaseModel):
     detail: str
     remedy: str = ""
     fields: dict[str, str] = {}
+    error_id: str = ""  # of a fault of ours: its traceback is in the server's log under this name
 
 
 class Refused(Exception):
@@ -78,6 +80,7 @@ def problem(
     *,
     fields: dict[str, str] | None = None,
     wait: float = 0,
+    error_id: str = "",
 ) -> JSONResponse:
     """Return a problem document.
 
@@ -87,7 +90,12 @@ def problem(
     404
     """
     known = Problem(
-        title=title(status), status=status, detail=detail, remedy=remedy, fields=fields or {}
+        title=title(status),
+        status=status,
+        detail=detail,
+        remedy=remedy,
+        fields=fields or {},
+        error_id=error_id,
     )
     headers = {"Retry-After": str(int(wait) + 1)} if wait else None
     return JSONResponse(
@@ -166,12 +174,31 @@ class _Failures:
         try:
             await self.app(scope, receive, watch)
         except Exception as error:
-            _log.error("%r failed", scope.get("path", ""), exc_info=error)
+            known = log_failure(error, str(scope.get("path", "")))
             if started or scope["type"] != "http":
                 raise
-            remedy = "try again; what you sent was not saved"
-            response = self._answer(Request(scope), 500, "the server could not do this", remedy)
+            detail, remedy = failure_text(known)
+            response = self._answer(Request(scope), 500, detail, remedy, error_id=known)
             await response(scope, receive, send)
+
+
+def log_failure(error: BaseException, where: str) -> str:
+    """Log a bug of ours with its traceback; return the name under which it is found there."""
+    name = secrets.token_hex(4)
+    _log.error("error %s: %s at %r", name, type(error).__name__, where[:200], exc_info=error)
+    return name
+
+
+def failure_text(name: str) -> tuple[str, str]:
+    """Return what is said of a bug of ours, and what to do.
+
+    Examples
+    --------
+    >>> failure_text("1a2b3c4d")[0]
+    'the server could not do this (error 1a2b3c4d)'
+    """
+    remedy = "try again, what you sent was not saved; its owner finds the error in the server's log"
+    return f"the server could not do this (error {name})", remedy
 
 
 def wants_page(request: Request) -> bool:

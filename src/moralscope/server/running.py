@@ -6,20 +6,31 @@ anything is announced, and a signal lets running requests finish.
 
 import contextlib
 import ipaddress
+import logging
+import os
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from moralscope.core.errors import InputError, MissingExtra
+from moralscope.core.errors import InputError, MissingExtra, without_passwords
+from moralscope.models.store import home_folder
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+    from moralscope.server.connections import ConnectionLimits
+
 LOOPBACK = "127.0.0.1"
 _GRACE = 10  # seconds that running requests have to finish
+_LOG_BYTES = 1_000_000  # of the log file, before it is put aside for a new one
+_log = logging.getLogger("moralscope.server")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,19 +128,93 @@ def address(place: Place, bound: socket.socket) -> str:
     return f"http://{host}:{bound.getsockname()[1]}"
 
 
+def ending_text(name: str, running: int, grace: float) -> str:
+    """Say what happens now that a signal asks the server to end.
+
+    Examples
+    --------
+    >>> ending_text("SIGTERM", 2, 10)
+    'SIGTERM: no new connections; 2 running requests have 10 s to finish, a second signal ends them'
+    >>> ending_text("SIGINT", 0, 10)
+    'SIGINT: no new connections, and no request is running'
+    """
+    if not running:
+        return f"{name}: no new connections, and no request is running"
+    are = "request has" if running == 1 else "requests have"
+    return (
+        f"{name}: no new connections; {running} running {are} {grace:g} s to finish, "
+        "a second signal ends them"
+    )
+
+
+@contextlib.contextmanager
+def log_file(folder: Path) -> Iterator[None]:
+    """Write errors with their tracebacks into `server.log`, which only its owner can read."""
+    path = folder / "server.log"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handler: logging.Handler = _PrivateFile(path, maxBytes=_LOG_BYTES, backupCount=1)
+    except OSError as error:
+        _log.warning("errors are not logged: %s cannot be written (%s)", path, error.strerror)
+        handler = logging.NullHandler()
+    handler.setLevel(logging.ERROR)
+    handler.setFormatter(_Traceback("%(asctime)s %(message)s"))
+    loggers = [_log, logging.getLogger("uvicorn.error")]
+    for each in loggers:
+        each.addHandler(handler)
+    try:
+        yield
+    finally:
+        for each in loggers:
+            each.removeHandler(handler)
+        handler.close()
+
+
+class _PrivateFile(RotatingFileHandler):
+    """A log file that only its owner can read, each new one too."""
+
+    def _open(self) -> TextIOWrapper:
+        made = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        return os.fdopen(made, "a", encoding="utf-8", errors="backslashreplace")
+
+
+class _Traceback(logging.Formatter):
+    """A record with its traceback; what libraries say in it may hold a URL's password."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return without_passwords(super().format(record))
+
+
 def run(
-    app: "ASGIApp", place: Place, announce: Callable[[str], None], grace: float = _GRACE
+    app: "ASGIApp",
+    place: Place,
+    announce: Callable[[str], None],
+    grace: float = _GRACE,
+    limits: "ConnectionLimits | None" = None,
 ) -> None:
     """Serve until a signal comes; `announce` is told the address once the port is ours.
 
-    Running requests then have `grace` seconds to finish.
+    Running requests then have `grace` seconds to finish; a second signal ends at once. Faults of
+    ours go into the log file with their tracebacks.
     """
     import uvicorn
+
+    from moralscope.server.connections import ConnectionLimits, bounded_protocol
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            if self.should_exit:
+                self.force_exit = True
+            else:
+                running = len(self.server_state.tasks)
+                _log.info(ending_text(signal.Signals(sig).name, running, grace))
+            super().handle_exit(sig, frame)
 
     bound = bind(place)
     announce(address(place, bound))
     config = uvicorn.Config(
         app,
+        http=bounded_protocol(limits or ConnectionLimits()),
         log_level="warning",
         access_log=False,  # addresses may carry what people search for
         server_header=False,
@@ -143,8 +228,8 @@ def run(
     # uvicorn raises the signal again when it has ended; to be asked to end is no failure.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with contextlib.suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[bound])
+        with contextlib.suppress(KeyboardInterrupt), log_file(home_folder() / "logs"):
+            Server(config).run(sockets=[bound])
     finally:
         signal.signal(signal.SIGTERM, before)
         bound.close()

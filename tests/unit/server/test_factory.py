@@ -103,8 +103,15 @@ def test_a_malformed_body_is_refused(client, body):
 
 def test_another_name_for_this_server_is_refused(client):
     """DNS rebinding: a page of another site must not reach us under its own name."""
-    assert client.get("/static/page.css", headers={"host": "evil.example"}).status_code == 400
-    assert client.get("/static/page.css", headers={"host": "localhost:1"}).status_code == 200
+    refused = client.get("/static/page.css", headers={"host": "evil.example"})
+    assert (refused.status_code, refused.json()["title"]) == (421, "Not the name of this server")
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert refused.headers["x-content-type-options"] == "nosniff"
+    for host in ("localhost:1", "LOCALHOST", "127.0.0.1:80", "[::1]:80", "[::1]"):
+        assert client.get("/static/page.css", headers={"host": host}).status_code == 200
+    for host in ("", "localhost.evil.example", "evil.example:80", "\xe9", "[::2]:80"):
+        given = {b"host": host.encode("latin-1")}
+        assert client.get("/static/page.css", headers=given).status_code == 421
 
 
 @pytest.mark.parametrize("path", ["/static/../templates/base.html", "/static/%2e%2e/__init__.py"])

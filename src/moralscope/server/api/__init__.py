@@ -17,19 +17,18 @@ from starlette.responses import Response
 
 from moralscope.server.api import routes
 from moralscope.server.api.metrics import RequestCounter
-from moralscope.server.api.work import STATUSES, BodyTime, Bounds, Work
+from moralscope.server.api.work import STATUSES, Bounds, Work
 from moralscope.server.app import make_app
-from moralscope.server.errors import problem
 from moralscope.server.guard import Guard
 from moralscope.server.guard import proxy as guard_routes
 from moralscope.server.guard.upstream import Upstream
+from moralscope.server.limits import ARRIVAL, RequestLimits, refusal
 from moralscope.server.running import Place, run
 from moralscope.server.security import Token, Unknown, check_place
 
 __all__ = ["Bounds", "Proxy", "Token", "Work", "api_app", "serve"]
 
 MAX_BODY = 4 * 1024 * 1024  # bytes of a request
-_ARRIVAL = 30  # seconds that a request may take to arrive
 _MORE = 5  # seconds that an answer has to reach its client after the job's own time
 
 
@@ -80,9 +79,11 @@ def api_app(
                 dependencies=[documents] if each is not routes.open_router else []
             )
             routers[at].include_router(each)
-    app = make_app("moralscope", place or Place(), routers, STATUSES, MAX_BODY)
-    app.state.work, app.state.token, app.state.proxy = work, token, proxy
-    app.add_middleware(BodyTime, seconds=min(_ARRIVAL, work.bounds.seconds))
+    limits = RequestLimits(MAX_BODY, min(ARRIVAL, work.bounds.seconds), token)
+    app = make_app("moralscope", place or Place(), routers, STATUSES, limits)
+    app.state.work, app.state.proxy = work, proxy
+    if proxy is not None:
+        app.add_middleware(guard_routes.OpenAIErrors)
     app.add_middleware(RequestCounter, metrics=work.metrics)
     app.add_exception_handler(Unknown, _unknown)
     app.router.lifespan_context = _closing
@@ -90,10 +91,7 @@ def api_app(
 
 
 def _unknown(request: Request, error: Exception) -> Response:
-    known = Unknown()
-    response = problem(known.status, known.problem, known.remedy)
-    response.headers["WWW-Authenticate"] = "Bearer"
-    return response
+    return refusal(Unknown())
 
 
 @asynccontextmanager

@@ -6,7 +6,6 @@ job computes is put together with others' by the models themselves, not here.
 
 import asyncio
 import json
-import logging
 import math
 import time
 from collections.abc import AsyncIterator, Callable
@@ -16,20 +15,18 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.records import RunRecord, to_plain
 from moralscope.io.files import record_lines
 from moralscope.models.batching import OutOfTime, Patience, patience
 from moralscope.server.api.metrics import Metrics
-from moralscope.server.errors import Refused, problem, title
+from moralscope.server.errors import Refused, failure_text, log_failure, title
 from moralscope.server.models import NotHere
 from moralscope.server.service import Service
 
 NDJSON = "application/x-ndjson"
 STATUSES: dict[type[MoralscopeError], int] = {InputError: 422, NotHere: 422, OutOfTime: 504}
-_log = logging.getLogger("moralscope.server")
 Report = Callable[[int, int], None]
 Tell = Callable[[Any], None]
 Job = Callable[[Report, Tell | None], RunRecord]
@@ -154,36 +151,6 @@ class Work:
         return future
 
 
-class BodyTime:
-    """ASGI middleware: a request must have arrived whole within `seconds`."""
-
-    def __init__(self, app: ASGIApp, seconds: float) -> None:
-        self.app, self._seconds = app, seconds
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; one that does not arrive is refused."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        until, is_whole = asyncio.get_running_loop().time() + self._seconds, False
-
-        async def timed() -> Message:
-            # After the body, receive() only waits for the client to go: that may take long.
-            nonlocal is_whole
-            async with asyncio.timeout_at(None if is_whole else until):
-                message = await receive()
-            is_whole = not message.get("more_body", False)
-            return message
-
-        try:
-            await self.app(scope, timed, send)
-        except TimeoutError:
-            if is_whole:
-                raise
-            remedy = f"send it within {self._seconds:g} s"
-            await problem(408, "the request did not arrive whole", remedy)(scope, receive, send)
-
-
 async def _gone(request: Request) -> None:
     """Return when the client has gone away."""
     while True:
@@ -204,16 +171,19 @@ def _end(future: "asyncio.Future[Any]", events: "asyncio.Queue[str | None]") -> 
     """End the lines; a failure after the first of them can only be said in another."""
     error = None if future.cancelled() else future.exception()
     if error is not None:
-        known = error if isinstance(error, MoralscopeError) else None
-        if known is None:
-            _log.error("a streamed job failed", exc_info=error)
+        if isinstance(error, MoralscopeError):
+            detail, remedy, name = error.problem, error.remedy, ""
+        else:
+            name = log_failure(error, "a streamed job")
+            detail, remedy = failure_text(name)
         status = next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
         line = {
             "type": "problem",
             "title": title(status),
             "status": status,
-            "detail": known.problem if known else "the server could not do this",
-            "remedy": known.remedy if known else "try again",
+            "detail": detail,
+            "remedy": remedy,
+            "error_id": name,
         }
         events.put_nowait(json.dumps(line) + "\n")
     events.put_nowait(None)

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Depends
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moralscope.core.errors import InputError, MoralscopeError
-from moralscope.server.errors import Refused, documented
+from moralscope.server.errors import Refused
 from moralscope.server.guard import Guarded, Reply, last_prompt
 from moralscope.server.guard.completion import Json, token_in
 from moralscope.server.guard.upstream import Answer, UpstreamError, openai_error
@@ -21,6 +23,8 @@ from moralscope.server.guard.writing import FIELD, events, whole
 from moralscope.server.security import Token, allowed, bearer
 
 VERDICT = "X-Moralscope-Verdict"
+_PATH = "/v1/chat/completions"
+_CODES = {401: "invalid_api_key", 413: "request_too_large", 500: "guard_failed"}
 _STREAM = "text/event-stream"
 _REQUEST = {
     "requestBody": {
@@ -87,8 +91,7 @@ router = APIRouter(prefix="/v1", tags=["guard"], dependencies=[Depends(allowed)]
                 _STREAM: {"schema": {"type": "string"}},
             },
         },
-        **dict.fromkeys((400, 404, 422, 429, 500, 502, 503, 504), _ERROR),
-        **documented(401, 403, 408, 413),
+        **dict.fromkeys((400, 401, 403, 404, 408, 413, 421, 422, 429, 500, 502, 503, 504), _ERROR),
     },
 )
 async def complete(request: Request) -> Response:
@@ -158,3 +161,43 @@ def _verdict(found: Sequence[Guarded]) -> str:
     """Return the worst verdict on any choice."""
     said = {each.verdict for each in found}
     return next((name for name in ("flagged", "abstained", "kept") if name in said), "none")
+
+
+class OpenAIErrors:
+    """ASGI middleware: what is refused before the guard has it is said in OpenAI's shape, too."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; a problem document that comes back is written anew."""
+        if scope["type"] != "http" or scope["path"] != _PATH:
+            await self.app(scope, receive, send)
+            return
+        start: Message | None = None
+        body = b""
+
+        async def rewrite(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start":
+                kind = Headers(scope=message).get("content-type", "")
+                start = message if kind == "application/problem+json" else None
+            if start is None:
+                await send(message)
+                return
+            body += message.get("body", b"")
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                await _rewritten(start, json.loads(body))(scope, receive, send)
+
+        await self.app(scope, receive, rewrite)
+
+
+def _rewritten(start: Message, problem: Json) -> Response:
+    """Return a problem document as an error of OpenAI's, under the same status and headers."""
+    message = "; ".join(filter(None, (problem["detail"], problem["remedy"])))
+    status = start["status"]
+    kind = "guard_error" if status >= 500 else "invalid_request_error"
+    response = JSONResponse(openai_error(message, kind, _CODES.get(status)), status)
+    for name, value in Headers(scope=start).items():
+        response.headers.setdefault(name, value)
+    return response

@@ -30,7 +30,7 @@ def mount_site(app: FastAPI, runs: Runs | None = None) -> None:
     '/actions'
     >>> work.close()
     """
-    app.state.runs = runs or Runs()
+    app.state.runs, app.state.figures = runs or Runs(), 0
     app.state.chains = StoryChains(app.state.work.service.models)
     app.include_router(pages.router)
     app.include_router(routes.router)

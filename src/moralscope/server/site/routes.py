@@ -28,7 +28,9 @@ from moralscope.io.record_view import check_plain, text
 from moralscope.models.store import home_folder
 from moralscope.reports import report_html, write_figure
 from moralscope.server.api.bodies import body_of, options_in
+from moralscope.server.api.schemas import MAX_ACTIONS
 from moralscope.server.api.work import Report, Tell, Work
+from moralscope.server.errors import Refused
 from moralscope.server.security import allowed
 from moralscope.server.site.chains import StoryChainOptions, StoryChains
 from moralscope.server.site.pages import read_upload, rulebook_text
@@ -38,6 +40,8 @@ router = APIRouter(prefix="/api/site", include_in_schema=False, dependencies=[De
 Sentence = Annotated[str, StringConstraints(min_length=1, max_length=600, strip_whitespace=True)]
 Record = Annotated[dict[str, Any], Body()]
 MOST_RUNS = 500  # that are kept
+MOST_FIGURES = 2  # drawn at a time
+MOST_PANELS = 20  # of a figure
 _NAME = re.compile(r"[0-9]{8}-[0-9]{12}-[0-9a-f]{8}")
 _SHOWN = ("axis", "encoder", "encoders", "recipe", "generator", "rulebook", "experts")
 NO_SCRIPT = {"Content-Disposition": "attachment"}  # a file to keep, never a page of ours
@@ -203,9 +207,23 @@ def report(request: Request, name: str) -> Response:
 
 
 @router.post("/figure")
-def figure(record: Record) -> Response:
-    """Draw the figure of a run as SVG, as a file."""
-    return Response(figure_svg(record), media_type="image/svg+xml", headers=NO_SCRIPT)
+async def figure(request: Request, record: Record) -> Response:
+    """Draw the figure of a run as SVG, as a file; a few at a time, of records of a bounded size."""
+    results, state = record.get("results"), request.app.state
+    most = MOST_PANELS if record.get("job") == "reproduce" else MAX_ACTIONS
+    if isinstance(results, list) and len(results) > most:
+        raise InputError(
+            f"a figure of {len(results):,} results is too large for the page",
+            "draw it with 'moralscope report RUN.json --figure FILE'",
+        )
+    if state.figures >= MOST_FIGURES:
+        raise Refused(429, "other figures are being drawn", "try again in a few seconds", 2)
+    state.figures += 1  # by the event loop alone
+    try:
+        drawn = await state.work.run(request, lambda report: figure_svg(record))
+    finally:
+        state.figures -= 1
+    return Response(drawn, media_type="image/svg+xml", headers=NO_SCRIPT)
 
 
 @router.post("/exchanges")

@@ -1,6 +1,7 @@
 """The guard proxy in front of a small real server: passed, annotated, revised, blocked, refused."""
 
 import json
+import re
 
 import pytest
 
@@ -262,3 +263,41 @@ def test_a_guard_action_that_is_none_is_refused():
     with pytest.raises(InputError, match="did you mean 'block'"):
         Guard(work.service, GuardOptions(action="blok"))
     work.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "more"),
+    [
+        (401, {"headers": {"Authorization": "Bearer wrong"}}),
+        (403, {"headers": {"Sec-Fetch-Site": "cross-site"}}),
+        (413, {"content": b"a" * 5_000_000}),
+        (421, {"headers": {"Host": "evil.example"}}),
+        (400, {"content": b"{"}),
+    ],
+)
+def test_what_is_refused_before_the_guard_has_openais_shape_too(behind, status, more):
+    token = Token("correct-horse-battery-staple")
+    shown = {"Authorization": f"Bearer {token.value}", **more.pop("headers", {})}
+    with guarded(behind, token=token) as client:
+        answer = client.post("/v1/chat/completions", headers=shown, **{"json": {}, **more})
+        other = client.post("/v1/score", headers=shown, **{"json": {}, **more})
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json()["error"]["message"]
+    assert answer.json()["error"]["type"] == "invalid_request_error"
+    assert answer.headers.get("www-authenticate") == ("Bearer" if status == 401 else None)
+    assert other.headers["content-type"] == "application/problem+json"
+    assert not behind.asked
+
+
+def test_a_bug_of_ours_has_openais_shape_and_an_id(behind, monkeypatch, caplog):
+    def broken(*_, **__):
+        raise ZeroDivisionError("secret detail")
+
+    monkeypatch.setattr(Service, "audit", broken)
+    with guarded(behind, "block") as client:
+        answer = ask(client)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "guard_failed")
+    assert "Hello" not in answer.text
+    (name,) = re.findall(r"error ([0-9a-f]{8})", answer.json()["error"]["message"])
+    assert name in caplog.text
