@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from moralscope.axes.compare_runs import compare_runs
     from moralscope.axes.correlate import correlate_words
     from moralscope.axes.score import score
+    from moralscope.interop.reward import reward
     from moralscope.io.files import write_record
     from moralscope.models.encoders import load_encoder
     from moralscope.models.encoders.loading import load_edited
@@ -59,6 +60,7 @@ _HOMES = {
     "reproduce_choice": "moralscope.papers.choice",
     "reproduce_direction": "moralscope.papers.direction",
     "reproduce_stories": "moralscope.papers.stories",
+    "reward": "moralscope.interop.reward",
     "score": "moralscope.axes.score",
     "teach": "moralscope.steer.teach",
     "train_task": "moralscope.stories.train",
@@ -91,6 +93,7 @@ __all__ = [
     "reproduce_choice",
     "reproduce_direction",
     "reproduce_stories",
+    "reward",
     "score",
     "teach",
     "train_task",

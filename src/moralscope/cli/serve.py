@@ -13,7 +13,8 @@ from moralscope.server.options import GuardOptions, ServeOptions
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from moralscope.server.api import Proxy, Work
+    from moralscope.server.api import Work
+    from moralscope.server.guard.upstream import Upstream
 
 
 @takes
@@ -29,8 +30,9 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
 
     check_installed()
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # torch's threads must not spin beside ours
-    from moralscope.server.api import Bounds, Work
+    from moralscope.server.api import Bounds, Proxy, Work
     from moralscope.server.api import serve as run
+    from moralscope.server.guard import Guard
     from moralscope.server.security import check_place, read_token
     from moralscope.server.service import Service
     from moralscope.server.site import mount_site
@@ -39,15 +41,17 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
     token = read_token(options.token_from)
     check_place(place, token)
     work = Work(Service(), Bounds(queue=options.queue, seconds=options.timeout))
-    proxy = _proxy(work, options, policy)
+    proxy = Proxy(Guard(work.service, policy), _upstream(work, options))
     writers = ["smollm2"] if policy.action == "revise" else []
-    _fetch(() if proxy is None else (policy.experts, *writers))
-    if proxy is not None:
+    # Whoever sets the guard up without a server behind it means a hook of another tool.
+    wanted = proxy.upstream is not None or policy != GuardOptions()
+    _fetch((policy.experts, *writers) if wanted else ())
+    if wanted:
         proxy.guard.prepare()
 
     def announce(address: str) -> None:
         note(f"moralscope: {address} (Ctrl-C ends it)")
-        if proxy is not None:
+        if proxy.upstream is not None:
             note(f"guarding {options.guard}: give clients the base URL {address}/v1")
 
     run(work, place, announce, token=token, proxy=proxy, mount=mount_site)
@@ -55,17 +59,14 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
     note(f"answered {work.metrics.answered:,} requests" + (f", cut {cut:,} off" if cut else ""))
 
 
-def _proxy(work: "Work", options: ServeOptions, policy: GuardOptions) -> "Proxy | None":
-    from moralscope.server.api import Proxy
-    from moralscope.server.guard import Guard
+def _upstream(work: "Work", options: ServeOptions) -> "Upstream | None":
     from moralscope.server.guard.upstream import Upstream
     from moralscope.server.security import read_token
 
     if options.guard is None:
         return None
     key = read_token(options.guard_key_from, "--guard-key-from")
-    upstream = Upstream(options.guard, key=key, seconds=work.bounds.seconds)
-    return Proxy(Guard(work.service, policy), upstream)
+    return Upstream(options.guard, key=key, seconds=work.bounds.seconds)
 
 
 def _fetch(more: "Iterable[str]") -> None:

@@ -15,7 +15,7 @@ from fastapi.security import HTTPBearer
 from starlette.requests import Request
 from starlette.responses import Response
 
-from moralscope.server.api import routes
+from moralscope.server.api import hooks, routes
 from moralscope.server.api.metrics import RequestCounter
 from moralscope.server.api.work import STATUSES, Bounds, Work
 from moralscope.server.app import make_app
@@ -23,6 +23,7 @@ from moralscope.server.guard import Guard
 from moralscope.server.guard import proxy as guard_routes
 from moralscope.server.guard.upstream import Upstream
 from moralscope.server.limits import ARRIVAL, RequestLimits, refusal
+from moralscope.server.options import GuardOptions
 from moralscope.server.running import Place, run
 from moralscope.server.security import Token, Unknown, check_place
 
@@ -34,10 +35,10 @@ _MORE = 5  # seconds that an answer has to reach its client after the job's own 
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """The guard and the server that it stands in front of."""
+    """The guard and the server that it stands in front of; without one, it answers hooks only."""
 
     guard: Guard
-    upstream: Upstream
+    upstream: Upstream | None = None
 
 
 def api_app(
@@ -57,7 +58,8 @@ def api_app(
     place, token
         Where it listens, and what who asks must show.
     proxy
-        Serve chat completions of another server, each audited.
+        The guard that hooks of other tools ask, one as usual if none is given; with a server
+        behind it, its chat completions are served, each audited.
     more
         Routes beside these.
 
@@ -69,8 +71,9 @@ def api_app(
     True
     >>> work.close()
     """
-    routers = [routes.router, routes.server_router, routes.open_router, *more]
-    if proxy is not None:
+    routers = [routes.router, routes.server_router, routes.open_router, hooks.router, *more]
+    proxy = proxy or Proxy(Guard(work.service, GuardOptions()))
+    if proxy.upstream is not None:
         routers.append(guard_routes.router)
     if token is not None:  # the OpenAPI document says that a token is wanted
         documents = Depends(HTTPBearer(auto_error=False, description="The server's token."))
@@ -82,7 +85,8 @@ def api_app(
     limits = RequestLimits(MAX_BODY, min(ARRIVAL, work.bounds.seconds), token)
     app = make_app("moralscope", place or Place(), routers, STATUSES, limits)
     app.state.work, app.state.proxy = work, proxy
-    if proxy is not None:
+    app.state.prompts = hooks.Prompts()
+    if proxy.upstream is not None:
         app.add_middleware(guard_routes.OpenAIErrors)
     app.add_middleware(RequestCounter, metrics=work.metrics)
     app.add_exception_handler(Unknown, _unknown)
@@ -99,7 +103,7 @@ async def _closing(app: FastAPI) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        if app.state.proxy is not None:
+        if app.state.proxy.upstream is not None:
             await app.state.proxy.upstream.close()
         await asyncio.to_thread(app.state.work.close)
 
@@ -123,7 +127,9 @@ def serve(
         mount(app)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        parts = 1 if proxy is None else 2  # the server behind has as much time as the audit
+        parts = (
+            1 if proxy is None or proxy.upstream is None else 2
+        )  # the server behind has as much time as the audit
         run(app, place, announce, grace=parts * work.bounds.seconds + _MORE)
     except KeyboardInterrupt:  # both signals come out as this, after the last answer
         return

@@ -1,0 +1,249 @@
+"""inspect_ai: scorers and tasks, found by its entry point as `moralscope/NAME`.
+
+    inspect score LOG --scorer moralscope/audit -S rulebook=rules.yaml
+
+Scorers read logs that exist as well as evaluations that run; they ask no model of inspect's.
+Samples are scored side by side: what waits is audited in one block, so that the overhead is small.
+Imports inspect_ai; nothing of ours imports this module.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import anyio
+from inspect_ai import Task, task
+from inspect_ai._util.error import PrerequisiteError
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.scorer import (
+    Metric,
+    SampleScore,
+    Score,
+    Scorer,
+    Target,
+    mean,
+    metric,
+    scorer,
+    stderr,
+)
+from inspect_ai.solver import TaskState, generate
+
+from moralscope.core.errors import MoralscopeError
+from moralscope.interop.choices import Choice, letter_in, read_dilemmas, story_choices
+from moralscope.interop.findings import ABSTAINED, FLAGGED, Finding
+from moralscope.interop.replies import Pair, audit_options, reply_auditor, reply_judge
+from moralscope.stats.significance import mcnemar
+
+_NO_REPLY = "there is no reply in this sample"
+
+
+class _Block:
+    """Answers pairs one by one that wait together: whoever comes first asks for all of them."""
+
+    def __init__(self, answer: Callable[[Sequence[Pair]], Sequence[Any]]) -> None:
+        self._answer = answer
+        self._waiting: list[tuple[Pair, list[Any]]] = []
+        self._turn = anyio.Lock()
+
+    async def __call__(self, pair: Pair) -> Any:
+        mine: list[Any] = []
+        self._waiting.append((pair, mine))
+        async with self._turn:
+            if not mine:
+                block, self._waiting = self._waiting, []
+                pairs = [each for each, _ in block]
+                answers = await anyio.to_thread.run_sync(self._answer, pairs)
+                for (_, place), found in zip(block, answers, strict=True):
+                    place.append(found)
+        return mine[0]
+
+
+def _or_fail(make: Callable[..., Any], *args: Any, **given: Any) -> Any:
+    """Fail as inspect does for what its user must mend: one line, exit code 1."""
+    try:
+        return make(*args, **given)
+    except MoralscopeError as error:
+        raise PrerequisiteError(str(error)) from None
+
+
+def _pair(state: TaskState) -> Pair | None:
+    reply = state.output.completion if state.output else ""
+    return (state.user_prompt.text if state.messages else "", reply) if reply.strip() else None
+
+
+@scorer(metrics={"flagged": [mean(), stderr()], "score": [mean(), stderr()]})
+def audit(rulebook: str | list[str] | None = None, experts: str = "mpnet") -> Scorer:
+    """Audit replies: flagged (1 or 0), score (-1 bad to +1 good), broken rules in the metadata.
+
+    An abstention, or a sample without a reply, is unscored.
+
+    Parameters
+    ----------
+    rulebook
+        Rules of your own: a file, or several, later over earlier; else ours.
+    experts
+        What judges: mpnet or minilm.
+    """
+    options = _or_fail(audit_options, rulebook, experts=experts)
+    ask = _Block(reply_auditor(options))
+
+    async def score(state: TaskState, target: Target) -> Score:
+        pair = _pair(state)
+        if pair is None:
+            return Score.unscored(reason="no_response", explanation=_NO_REPLY)
+        return _audited(await ask(pair))
+
+    return score
+
+
+def _audited(found: Finding) -> Score:
+    told = {"verdict": found.verdict, "broken": [asdict(rule) for rule in found.broken]}
+    if found.verdict == ABSTAINED:
+        return Score.unscored(
+            reason=ABSTAINED, answer=found.reply, explanation=found.reason, metadata=told
+        )
+    return Score(
+        value={"flagged": int(found.verdict == FLAGGED), "score": found.score},
+        answer=found.reply,
+        explanation=found.reason,
+        metadata=told,
+    )
+
+
+@scorer(metrics=[mean(), stderr()])
+def judge(encoder: str | None = None) -> Scorer:
+    """Judge what the reply says, alone: -1 (bad) to +1 (good)."""
+    ask = _Block(_or_fail(reply_judge, encoder))
+
+    async def score(state: TaskState, target: Target) -> Score:
+        pair = _pair(state)
+        if pair is None:
+            return Score.unscored(reason="no_response", explanation=_NO_REPLY)
+        return Score(value=await ask(("", pair[1])), answer=pair[1])
+
+    return score
+
+
+@metric
+def orders() -> Metric:
+    """Tell how far the order of the answers decides.
+
+    `consistent`: the share of items that got the same action in every order. `first`: how much more
+    often than by chance the first place was chosen. `p`: McNemar's exact test that the action first
+    named in the file is chosen as often from its first place as from its last.
+    """
+
+    def compute(scores: list[SampleScore]) -> dict[str, float]:
+        items: dict[str, dict[int, int]] = defaultdict(dict)
+        firsts = []
+        for each in scores:
+            told = each.score.metadata or {}
+            items[told["item"]][told["order"]] = told["action"]
+            firsts.append((told["place"] == 0) - 1 / told["of"])
+        whole = [chosen for chosen in items.values() if len(chosen) > 1]
+        same = [len(set(chosen.values())) == 1 for chosen in whole]
+        early = sum(chosen.get(0) == 0 and chosen.get(1) != 0 for chosen in whole)
+        late = sum(chosen.get(0) != 0 and chosen.get(1) == 0 for chosen in whole)
+        return {
+            "consistent": sum(same) / len(same) if same else math.nan,
+            "first": sum(firsts) / len(firsts) if firsts else math.nan,
+            "p": mcnemar(early, late),
+        }
+
+    return compute
+
+
+@scorer(metrics=[mean(), stderr(cluster="item"), orders()])
+def chosen() -> Scorer:
+    """Read which action a reply chooses: 1 for the better one, or the first where none is better.
+
+    A reply that names no action is unscored.
+    """
+
+    async def score(state: TaskState, target: Target) -> Score:
+        told = state.metadata
+        place = letter_in(state.output.completion, told["actions"])
+        if place is None:
+            return Score.unscored(
+                reason="invalid_response_format",
+                answer=state.output.completion,
+                explanation="the reply names none of the actions",
+            )
+        action = (place + told["order"]) % len(told["actions"])
+        return Score(
+            value=int(action == (told["better"] or 0)),
+            answer=told["actions"][place],
+            metadata={
+                "item": told["item"],
+                "order": told["order"],
+                "action": action,
+                "place": place,
+                "of": len(told["actions"]),
+            },
+        )
+
+    return score
+
+
+def _choices(found: Sequence[Choice], limit: int | None, name: str) -> Task:
+    samples = [
+        Sample(
+            input=each.question,
+            target=each.letter(each.better or 0),
+            id=f"{each.id}#{each.order}",
+            metadata={
+                "item": each.id,
+                "order": each.order,
+                "actions": list(each.actions),
+                "better": each.better,
+            },
+        )
+        for choice in found[:limit]
+        for each in choice.orders()
+    ]
+    dataset = MemoryDataset(samples, name=name)
+    return Task(dataset=dataset, solver=generate(), scorer=chosen(), name=name)
+
+
+@task
+def dilemmas(file: str, ambiguity: str | None = None, items: int | None = None) -> Task:
+    """Put dilemmas of a file (MoralChoice's columns) to the model, in every order of the actions.
+
+    Parameters
+    ----------
+    file
+        CSV, JSONL or Parquet with context, action1, action2, … and perhaps `better`.
+    ambiguity
+        Only rows whose column `ambiguity` says so: low or high.
+    items
+        Only the first so many.
+    """
+    return _choices(_or_fail(read_dilemmas, Path(file), ambiguity), items, "dilemmas")
+
+
+@task
+def stories(
+    file: str | None = None,
+    split: str = "norm_distance",
+    reverse: bool = False,
+    items: int | None = None,
+) -> Task:
+    """Ask which action of a story keeps its norm, in both orders, on an official test part.
+
+    Parameters
+    ----------
+    file
+        stories.jsonl of Moral Stories; else the one below MORALSCOPE_DATA.
+    split
+        norm_distance, lexical_bias or minimal_pairs.
+    reverse
+        Turn every norm into its opposite: a model that reads it changes its choice.
+    items
+        Only the first so many stories.
+    """
+    path = None if file is None else Path(file)
+    found = _or_fail(story_choices, path, split, reverse=reverse)
+    return _choices(found, items, "stories-reversed" if reverse else "stories")

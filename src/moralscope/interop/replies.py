@@ -1,0 +1,89 @@
+"""Replies audited or judged for another tool: models stay loaded, equal texts are read once."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from moralscope.core.options import build_options
+from moralscope.core.records import to_plain
+from moralscope.interop.findings import Finding, finding_of
+from moralscope.rules.options import AuditOptions
+
+Pair = tuple[str, str]  # a prompt and a reply
+_REMEMBERED = 20_000  # answers that are kept
+
+
+class Remembered:
+    """A function over many pairs that is asked about each pair once.
+
+    Examples
+    --------
+    >>> asked = []
+    >>> lengths = Remembered(lambda pairs: [asked.append(p) or len(p[1]) for p in pairs])
+    >>> lengths([("", "Yes."), ("", "Yes.")]), len(asked)
+    ([4, 4], 1)
+    """
+
+    def __init__(self, answer: Callable[[list[Pair]], Sequence[Any]]) -> None:
+        self._answer = answer
+        self._known: dict[Pair, Any] = {}
+
+    def __call__(self, pairs: Sequence[Pair]) -> list[Any]:
+        """Return one answer a pair, in order."""
+        if len(self._known) > _REMEMBERED:
+            self._known.clear()
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
+        if new:
+            self._known.update(zip(new, self._answer(new), strict=True))
+        return [self._known[pair] for pair in pairs]
+
+
+def audit_options(rulebook: str | Sequence[str] | None = None, **given: Any) -> AuditOptions:
+    """Return the options of an audit; `rulebook` is one file or several, later over earlier.
+
+    What can be wrong without a model is refused here: options, names, the rulebooks themselves.
+    """
+    from moralscope.rules.rulebook import load_layers
+
+    books = () if rulebook is None else (rulebook,) if isinstance(rulebook, str) else rulebook
+    options = build_options(AuditOptions, {**given, "rulebooks": tuple(books)})
+    load_layers(options.rulebooks)
+    return options
+
+
+@cache
+def reply_auditor(options: AuditOptions) -> "Callable[[Sequence[Pair]], list[Finding]]":
+    """Return what audits replies with these options; the models are loaded at the first reply."""
+    from moralscope.rules.audit import AuditModels, audit, prepare_auditor
+    from moralscope.rules.records import Exchange
+
+    models: list[AuditModels] = []
+
+    def answer(pairs: list[Pair]) -> list[Finding]:
+        if not models:
+            models.append(prepare_auditor(options))
+        record = audit([Exchange(*pair) for pair in pairs], options, models=models[0])
+        return [finding_of(row) for row in to_plain(record.results)]
+
+    return Remembered(answer)
+
+
+@cache
+def reply_judge(encoder: str | None = None) -> Callable[[Sequence[Pair]], list[float]]:
+    """Return what judges replies alone, as actions: from -1 (bad) to +1 (good)."""
+    from moralscope.axes.build import LocalModels, build_axis
+    from moralscope.axes.options import ScoreOptions
+    from moralscope.axes.score import score
+    from moralscope.core.protocols import Axis
+
+    named = {"encoder": encoder} if encoder else {}
+    options = build_options(ScoreOptions, {"axis": "judge", **named})
+    built: list[Axis] = []
+
+    def answer(pairs: list[Pair]) -> list[float]:
+        if not built:
+            built.append(build_axis(options, LocalModels(None)))
+        found = score([reply for _, reply in pairs], options, built=built[0])
+        return [row.score for row in found.results]
+
+    return Remembered(answer)
