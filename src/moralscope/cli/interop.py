@@ -1,11 +1,14 @@
 """`moralscope interop`: where the files lie that other tools read."""
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from moralscope.cli.output import fetching
+
 app = typer.Typer(
-    help="Print where the files lie that other tools read: lm-eval's tasks, promptfoo's assertion.",
+    help="Print where the files lie that other tools read: tasks, an assertion, language models.",
     no_args_is_help=True,
 )
 _FOLDER = Path(__file__).parents[1] / "interop"
@@ -27,3 +30,18 @@ def promptfoo_path() -> None:
     Example: value: file://PATH:get_assert
     """
     typer.echo(_FOLDER / "promptfoo.py")
+
+
+@app.command("model-path")
+def model_path(
+    name: Annotated[str, typer.Argument(help="smollm2, gemma3-270m, tinyllama.")] = "smollm2",
+) -> None:
+    """Print the folder of a language model as transformers, lm-eval and inspect_ai load it.
+
+    Example: lm-eval run --model hf --model_args pretrained="$(moralscope interop model-path)" …
+    """
+    from moralscope.models.language.conversion import base_folder
+
+    with fetching() as progress:
+        folder = base_folder(name, progress=progress)
+    typer.echo(folder)

@@ -127,9 +127,8 @@ def serve(
         mount(app)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        parts = (
-            1 if proxy is None or proxy.upstream is None else 2
-        )  # the server behind has as much time as the audit
+        # The server behind has as much time as the audit.
+        parts = 2 if proxy is not None and proxy.upstream is not None else 1
         run(app, place, announce, grace=parts * work.bounds.seconds + _MORE)
     except KeyboardInterrupt:  # both signals come out as this, after the last answer
         return

