@@ -1,0 +1,73 @@
+"""promptfoo's own command runs our assertion and asks our webhook; a bad reply names its rule."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from .conftest import BAD, GOOD, ROOT
+from .serving import served
+
+pytestmark = pytest.mark.slow
+CONFIG = """
+prompts: ["{{{{reply}}}}"]
+providers: [echo]  # says its prompt: the replies below are given
+defaultTest:
+  assert:
+    - {assertion}
+tests:
+  - vars: {{reply: "{bad}"}}
+  - vars: {{reply: "{good}"}}
+"""
+PYTHON = "{{type: python, value: 'file://{path}:get_assert', config: {{rulebook: {rules}}}}}"
+WEBHOOK = "{{type: webhook, value: '{address}/v1/hooks/promptfoo'}}"
+
+
+def evaluate(tool, place, assertion):
+    config = CONFIG.format(assertion=assertion, bad=BAD, good=GOOD)
+    (place / "promptfooconfig.yaml").write_text(config)
+    done = tool("promptfoo").run(
+        *("promptfoo", "eval", "--no-cache", "--no-progress-bar", "-o", "out.json", "-j", "1"),
+        cwd=place,
+        PROMPTFOO_PYTHON=sys.executable,
+        PYTHONPATH=str(ROOT / "src"),
+        PROMPTFOO_CONFIG_DIR=str(place / ".promptfoo"),
+        PROMPTFOO_DISABLE_TELEMETRY="1",
+        PROMPTFOO_DISABLE_UPDATE="1",
+        WEBHOOK_TIMEOUT="60000",
+    )
+    assert (place / "out.json").exists(), done.stdout + done.stderr
+    found = json.loads((place / "out.json").read_text())["results"]["results"]
+    return done, {each["vars"]["reply"]: each for each in found}
+
+
+@pytest.fixture
+def path():
+    command = [sys.executable, "-m", "moralscope", "interop", "promptfoo-path"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_the_python_assertion_fails_a_bad_reply_with_the_rule(tool, tmp_path, rules, path):
+    done, found = evaluate(tool, tmp_path, PYTHON.format(path=path, rules=rules))
+    assert done.returncode == 100  # promptfoo's code for a failed test
+    assert found[GOOD]["success"]
+    bad = found[BAD]["gradingResult"]
+    assert not bad["pass"]
+    assert bad["reason"].startswith("flagged: ")
+    reasons = [each["reason"] for each in bad["componentResults"]]
+    assert "breaks “It is wrong to lie to customers.”" in reasons
+    assert 0 <= bad["namedScores"]["moralscope"] < 0.5
+
+
+def test_an_unknown_rulebook_fails_with_our_line(tool, tmp_path, path):
+    _, found = evaluate(tool, tmp_path, PYTHON.format(path=path, rules="nowhere.yaml"))
+    assert "rulebook nowhere.yaml cannot be read" in found[GOOD]["gradingResult"]["reason"]
+
+
+def test_the_webhook_fails_a_bad_reply_with_the_rule(tool, tmp_path, rules):
+    with served(tmp_path, "--rulebook", rules) as address:
+        done, found = evaluate(tool, tmp_path, WEBHOOK.format(address=address))
+    assert done.returncode == 100
+    assert found[GOOD]["success"]
+    assert "It is wrong to lie to customers." in found[BAD]["gradingResult"]["reason"]
