@@ -99,3 +99,26 @@ def test_threads_get_the_rows_a_single_caller_gets(encoder):
     with ThreadPoolExecutor(8) as pool:
         for rows in pool.map(lambda _: encoder.encode(TEXTS), range(16)):
             np.testing.assert_allclose(rows, expected, atol=1e-5)
+
+
+LONG = " ".join(f"and then we went to house number {number} to help" for number in range(80))
+
+
+def test_every_part_of_a_long_text_is_read(encoder):
+    words = LONG.split()
+    others = [" ".join([*words[:place], "murder", *words[place + 1 :]]) for place in (0, 300, -1)]
+    first, *rest = encoder.encode([LONG, *others])
+    assert all(np.abs(first - row).max() > 1e-6 for row in rest)
+    np.testing.assert_allclose(encoder.encode([LONG])[0], first, atol=1e-5)
+
+
+def test_a_text_that_is_read_whole_has_nothing_unread(encoder):
+    assert encoder.unread(["kill time", LONG]) == [0, 0]
+
+
+def test_beyond_the_most_tokens_all_are_counted(encoder):
+    if encoder.name == "scripted":
+        pytest.skip("reads texts of any length")
+    few, many = encoder.unread(["a " * 40_000, "a " * 40_010])
+    assert few >= 40_000 - 32_768
+    assert many == few + 10

@@ -14,6 +14,7 @@ from moralscope.axes.build import EXACT, LocalModels, build_axis, question_encod
 from moralscope.axes.direction.paper import load_paper
 from moralscope.axes.drift import int8_drift
 from moralscope.axes.options import ScoreOptions
+from moralscope.axes.prompts import unread_warning
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import LISTED, Parts, count_true
 from moralscope.batch.run import Outcome
@@ -24,6 +25,7 @@ from moralscope.models.encoders import TextEncoder
 from moralscope.models.store import Progress
 from moralscope.stats.streams import Extremes, Moments
 
+UNREAD = "unread"
 _NOT_A_NUMBER = "nan"  # how a missing cell looks when a table of numbers wrote it
 
 
@@ -42,7 +44,7 @@ class ScoreBatch(BatchJob):
     >>> job = ScoreBatch(ScoreOptions(encoder="scripted"), {"action": "reply"})
     >>> job.load(job.prepare().state)
     >>> sorted(job({"reply": ["kill time", "kill people"]}))
-    ['high', 'low', 'score']
+    ['high', 'low', 'score', 'unread']
     """
 
     name = "score"
@@ -81,11 +83,12 @@ class ScoreBatch(BatchJob):
         card = axis.card
         sizes = {"arithmetic": card.arithmetic, "batch_tokens": options.batch_tokens}
         config = {**card.config, **(sizes if "batch_tokens" in kind.reads else {})}
-        kinds = {"verdict": pa.string()}
+        kinds = {"verdict": pa.string(), UNREAD: pa.int64()}
+        writes = (*kind.writes, UNREAD)
         files = {"axis_file": options.axis_file, "fit_actions": options.fit_actions}
         return Prepared(
             state=(options.batch_tokens, axis.state),
-            writes=pa.schema([(name, kinds.get(name, pa.float64())) for name in kind.writes]),
+            writes=pa.schema([(name, kinds.get(name, pa.float64())) for name in writes]),
             decides={
                 **config,
                 "questions": card.fingerprint,
@@ -115,12 +118,16 @@ class ScoreBatch(BatchJob):
         rows = read_each(cells, lambda row: _sentences(row, names))
         wordings = read_each(others, _paraphrases) if others is not None else None
         results = self._axis.score_rows(rows, wordings).results
-        writes = self.options.kind.writes
+        writes = (*self.options.kind.writes, UNREAD)
         return {name: [_cell(getattr(row, name)) for row in results] for name in writes}
+
+    def notes(self, statistics: Mapping[str, Any]) -> list[str]:
+        """Say how many actions were not read whole."""
+        return unread_warning(**statistics[UNREAD]) if statistics[UNREAD] else []
 
     def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> dict[str, Any]:
         """Return moments, quantiles, signs, the lowest and the highest."""
-        moments, signs = Moments(), Counter[str]()
+        moments, signs, unread = Moments(), Counter[str](), Counter[str]()
         lowest: Extremes[dict[str, Any]] = Extremes(LISTED)
         highest: Extremes[dict[str, Any]] = Extremes(LISTED)
         verdicts: Counter[str] = Counter()
@@ -129,7 +136,7 @@ class ScoreBatch(BatchJob):
             figures = {name: row[name] for name in ("score", "low", "high")}
             return {"id": parts.id(row), "action": parts.text(row, "action"), **figures}
 
-        names = parts.known("score", "low", "high", "verdict")
+        names = parts.known("score", "low", "high", "verdict", UNREAD)
         for table in parts.tables(names):
             scores, low, high = (table.column(name) for name in ("score", "low", "high"))
             moments.add(scores.to_numpy())
@@ -137,6 +144,9 @@ class ScoreBatch(BatchJob):
             signs["negative"] += count_true(pc.less(high, 0.0))
             inside = pc.and_(pc.less_equal(low, 0.0), pc.greater_equal(high, 0.0))
             signs["undecided"] += count_true(inside)
+            if UNREAD in names:
+                counts = table.column(UNREAD).to_numpy()
+                unread.update(rows=int((counts > 0).sum()), tokens=int(counts.sum()))
             if "verdict" in names:
                 verdicts.update(each for each in table.column("verdict").to_pylist() if each)
             for sign, extremes in ((1.0, lowest), (-1.0, highest)):
@@ -145,6 +155,7 @@ class ScoreBatch(BatchJob):
             **parts.spread(moments),
             **{name: signs[name] for name in ("positive", "negative", "undecided")},
             **({"verdicts": dict(verdicts)} if verdicts else {}),
+            UNREAD: dict(unread),
             "lowest": lowest.items(),
             "highest": highest.items(),
         }

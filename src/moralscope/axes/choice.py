@@ -25,6 +25,7 @@ from moralscope.axes.prompts import (
     forms_of,
     in_blocks,
     question_config,
+    questions_unread,
 )
 from moralscope.axes.templates import Template, load_template
 from moralscope.core.options import chosen_options, plain_options
@@ -115,9 +116,10 @@ class ChoiceMachine:
         """Score actions in order; an action's paraphrases join its mean and its interval."""
         forms = forms_of(actions, paraphrases)
         found = in_blocks(forms, self._score_block, report)
+        unread = questions_unread(self._encoder, self._template, forms)
         return [
-            ActionScore(group[0], row.mean, row.low, row.high, row.prompts, sum(row.prompts))
-            for group, row in zip(forms, found, strict=True)
+            ActionScore(group[0], row.mean, row.low, row.high, row.prompts, sum(row.prompts), more)
+            for group, row, more in zip(forms, found, unread, strict=True)
         ]
 
     def score_rows(

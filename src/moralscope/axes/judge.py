@@ -36,6 +36,7 @@ from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.protocols import AxisCard, AxisRun, Report, Row
 from moralscope.core.records import ActionScore
 from moralscope.io.actions import check_text
+from moralscope.models.windows import worst_of_windows
 from moralscope.stories.evaluation import THIRD
 from moralscope.stories.experts import ExpertSet
 from moralscope.stories.tasks import ClassificationTask, classification_task
@@ -266,7 +267,14 @@ class Judge:
                 told = {"probability": values[0], "task": name, "verdict": verdict}
                 action = rows[place]["action"]
                 found[place] = JudgedAction(action, scores[0], low, high, scores, **told)
-        return [found[place] for place in range(len(rows))]
+        unread = self._unread(rows)
+        return [replace(found[place], unread=unread[place]) for place in range(len(rows))]
+
+    def _unread(self, rows: Sequence[Row]) -> list[int]:
+        """Return how many tokens of each row's texts its expert does not read."""
+        tasks = [classification_task(best_task(row, self.experts.tasks)) for row in rows]
+        pairs = [task.pair(row) or ("", "") for task, row in zip(tasks, rows, strict=True)]
+        return [each.unread for each in self.experts.windows(pairs)]
 
     def _moral(self, table: Floats, task: str) -> Floats:
         """Return P(moral) of each row and wording; an action alone is measured from its zero."""
@@ -276,15 +284,20 @@ class Judge:
         return np.asarray(1 / (1 + np.exp(-(logits + zero))))
 
     def _ask(self, task: ClassificationTask, rows: Sequence[Row], count: int) -> Floats:
-        """Return probabilities: rows x wordings x labels."""
+        """Return probabilities: rows x wordings x labels. Of a long action the worst part counts.
+
+        The first label of every task is the bad one.
+        """
         asked = [
             task.pair({**row, "action": form})
             for row in rows
             for form in wordings(row["action"], count, grounded=bool(task.grounding))
         ]
         pairs = [pair for pair in asked if pair is not None]
-        values = self.experts.expert(task.name).probabilities(pairs).astype(np.float64)
-        return values.reshape(len(rows), count, -1)
+        cut = self.experts.windows(pairs)
+        parts = [part for each in cut for part in each.pairs]
+        values = self.experts.expert(task.name).probabilities(parts)
+        return worst_of_windows(values, values[:, 0], cut).reshape(len(rows), count, -1)
 
     def _verdicts(
         self, task: ClassificationTask, rows: Sequence[Row], first: Floats

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from moralscope.axes.templates import Template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder, Report
+from moralscope.models.windows import unread_tokens
 from moralscope.stats.intervals import crossed_bootstrap, percentile_interval, resample_weights
 
 _BLOCK = 256  # actions whose questions are in memory at once
@@ -102,6 +103,32 @@ def in_blocks(
         if report:
             report(len(done), len(distinct))
     return [done[group] for group in forms]
+
+
+def questions_unread(encoder: Encoder, template: Template, forms: Sequence[Forms]) -> list[int]:
+    """Return how many tokens of each action and its paraphrases the encoder does not read."""
+    first = [[template.questions(action)[0] for action in group] for group in forms]
+    counts = iter(unread_tokens(encoder, [text for group in first for text in group]))
+    return [sum(next(counts) for _ in group) for group in first]
+
+
+def unread_warning(rows: int, tokens: int) -> list[str]:
+    """Return one line where texts were not read whole.
+
+    Examples
+    --------
+    >>> unread_warning(1, 12)
+    ['1 text was not read whole (12 tokens): too long, or words that the model does not know']
+    >>> unread_warning(0, 0)
+    []
+    """
+    if not rows:
+        return []
+    were = "text was" if rows == 1 else "texts were"
+    return [
+        f"{rows:,} {were} not read whole ({tokens:,} token{'s' * (tokens != 1)}): too long, or "
+        "words that the model does not know"
+    ]
 
 
 def question_rows(encoder: Encoder, template: Template, actions: Sequence[str]) -> Floats:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from moralscope.axes.build import LocalModels, build_axis
 from moralscope.axes.measured import people_agreement
 from moralscope.axes.options import AXIS_OPTIONS, DemoOptions, ScoreOptions, default_axis
+from moralscope.axes.prompts import unread_warning
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Axis, Encoder, Report
@@ -115,7 +116,9 @@ def score(
         from moralscope.axes.people import human_agreement
 
         people = human_agreement(run.results, ratings, chosen.seed)
-    unread = [f"columns that were not read: {', '.join(each[:60] for each in ignored[:20])}"]
+    ignored_columns = [
+        f"columns that were not read: {', '.join(each[:60] for each in ignored[:20])}"
+    ]
     record = RunRecord(
         "score",
         seed=chosen.seed,
@@ -138,7 +141,11 @@ def score(
             NOT_ADVICE,
             *card.warnings,
             *card.doubts,
-            *(unread if ignored else ()),
+            *(ignored_columns if ignored else ()),
+            *unread_warning(
+                rows=sum(result.unread > 0 for result in run.results),
+                tokens=sum(result.unread for result in run.results),
+            ),
             *run.warnings,
             *(people.warnings if people else ()),
         ],

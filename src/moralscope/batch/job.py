@@ -124,6 +124,10 @@ class BatchJob(Protocol):
         """Return the figures of all parts."""
         ...
 
+    def notes(self, statistics: Mapping[str, Any]) -> list[str]:
+        """Return what the record has to say about the figures of all parts."""
+        return []
+
     def theirs(self, name: str) -> str:
         """Return what a column of ours is called in the input."""
         return self.columns.get(name, name)
@@ -282,7 +286,7 @@ def run_job(opened: OpenJob, report: Callable[[Progress], None] | None = None) -
         "corpus": outcome,
         "failed": failed,
     }
-    warnings = list(prepared.warnings)
+    warnings = [*prepared.warnings, *job.notes(statistics)]
     if failed["rows"]:
         total = failed["rows"] + outcome.rows
         warnings.append(

@@ -49,6 +49,13 @@ class Encoder(Protocol):
 
 
 @runtime_checkable
+class CountsUnread(Protocol):
+    """An encoder that knows how many tokens of each text its rows do not read."""
+
+    def unread(self, texts: Sequence[str]) -> list[int]: ...
+
+
+@runtime_checkable
 class WordVectors(Protocol):
     """Words in, one row of float32 per known word out; missing words are always reported."""
 

@@ -40,6 +40,7 @@ class ActionScore:
     """An action's score on a moral axis, with its interval and what it was averaged from.
 
     `prompts` holds the bias under each prompt, `sum` their sum (what the papers' tables print).
+    `unread` counts the tokens that no model read: too many, or not in its vocabulary.
 
     Examples
     --------
@@ -53,6 +54,7 @@ class ActionScore:
     high: float
     prompts: tuple[float, ...] = ()
     sum: float | None = None
+    unread: int = 0
 
 
 @dataclass(frozen=True, slots=True)

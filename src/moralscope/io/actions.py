@@ -13,7 +13,7 @@ from moralscope.core.errors import InputError
 from moralscope.io.tables import Cells, Layout, Table
 
 MAX_ACTIONS = 200_000
-MAX_CHARACTERS = 10_000
+MAX_CHARACTERS = 100_000
 _FIX = "write one object a line in JSONL; quote texts that hold commas in CSV"
 _COLUMN = "action"
 _LAYOUT = Layout(
@@ -104,8 +104,8 @@ def wrong_text(text: str) -> tuple[str, str] | None:
 
     Examples
     --------
-    >>> wrong_text("kill time"), wrong_text("x" * 20_000)
-    (None, ('has 20,000 characters', 'an action has at most 10,000'))
+    >>> wrong_text("kill time"), wrong_text("x" * 200_000)
+    (None, ('has 200,000 characters', 'an action has at most 100,000'))
     """
     if len(text) > MAX_CHARACTERS:
         return f"has {len(text):,} characters", f"an action has at most {MAX_CHARACTERS:,}"

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from moralscope.core.protocols import CountsUnread, Encoder
+
 Pair = tuple[str, str]
 MOST_TOKENS = 32_768  # of one text: 100 kB of English have about 25,000
 _FIRST = 3  # the first text of a pair gets this part of the budget at most, where both do not fit
@@ -173,6 +175,18 @@ class _Texts:
 def sound(text: str) -> str:
     """Half a surrogate pair is no text to a tokenizer: it is read as "?"."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def unread_tokens(encoder: Encoder, texts: Sequence[str]) -> list[int]:
+    """Return how many tokens of each text an encoder does not read, as far as it can tell.
+
+    Examples
+    --------
+    >>> from moralscope.models.encoders import load_encoder
+    >>> unread_tokens(load_encoder("scripted"), ["kill time"])
+    [0]
+    """
+    return encoder.unread(texts) if isinstance(encoder, CountsUnread) else [0] * len(texts)
 
 
 def mean_of_windows(rows: NDArray[Any], cut: Sequence[Windows]) -> NDArray[Any]:

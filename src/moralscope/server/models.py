@@ -9,6 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from moralscope.models.encoders import load_encoder
 from moralscope.models.language import generator_refs, load_generator
 from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS
 from moralscope.models.store import Store
+from moralscope.models.windows import unread_tokens
 from moralscope.stories.experts import STORIES, ExpertSet, prepare_experts
 
 SCRIPTED = "scripted"
@@ -103,6 +105,7 @@ class SharedEncoder:
     def __init__(self, encoder: Encoder) -> None:
         self.name, self.checksum, self.dimension = encoder.name, encoder.checksum, encoder.dimension
         self.arithmetic = encoder.arithmetic
+        self.unread = partial(unread_tokens, encoder)
         self.batcher = Batcher(encoder.name, lambda _, texts: encoder.encode(texts))
 
     def encode(self, texts: Sequence[str]) -> Matrix:

@@ -42,7 +42,7 @@ def test_a_stream_is_plain_lines():
         ("a.txt", "", "holds no actions"),
         ("a.txt", "\n\n", "line 1 is an empty action|empty action"),
         ("a.txt", b"kill\nti\xffme\n", r"line 2 is not valid UTF-8 \(byte 0xff at 3\)"),
-        ("a.txt", "kill " * 5000, "line 1 has 24,999 characters; an action has at most 10,000"),
+        ("a.txt", "kill " * 25_000, "line 1 has 124,999 characters; an action has at most 100,000"),
         ("a.txt", "x" * 5_000_000, "line 1 has more than 4,000,000 bytes"),
         ("a.txt", "ki\x00ll\n", "line 1 holds a character that is not text"),
         ("a.csv", "text,label\nkill,1\n", "has no column 'action' \\(columns: text, label\\)"),

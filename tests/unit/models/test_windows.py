@@ -75,3 +75,16 @@ def test_one_bad_window_among_many_counts_as_alone_and_no_window_is_without_effe
     calm[5] = [0.021, 0.979]
     (other,) = worst_of_windows(calm, calm[:, 0], cut)
     assert other[0] != worst[0]
+
+
+@pytest.mark.parametrize("max_length", [128, 384])
+def test_100_kb_of_english_are_read_whole(minilm_folder, max_length):
+    from moralscope.models.plain_transformer import read_tokenizer
+
+    line = "They talked about gardening, cooking and Sunday's football match until it was dark. "
+    text = (line * 2000)[:100_000]
+    (found,) = token_windows(
+        read_tokenizer(minilm_folder), [("It is kind to help.", text)], max_length
+    )
+    assert found.unread == 0
+    assert len(found.pairs) < 100_000 / max_length

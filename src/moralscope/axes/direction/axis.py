@@ -25,6 +25,7 @@ from moralscope.axes.prompts import (
     in_blocks,
     question_config,
     question_rows,
+    questions_unread,
 )
 from moralscope.axes.templates import GENDER, Template, load_template
 from moralscope.core.errors import InputError
@@ -196,12 +197,13 @@ class DirectionAxis:
         starts = np.cumsum([0, *(len(group) for group in block)])
         groups = [placed[start:end] for start, end in pairwise(starts)]
         means = self._bootstrap.means([group[:, :, 0] for group in groups])
+        unread = questions_unread(self._encoder, self._template, block)
         return [
             (
-                ActionScore(forms[0], mean.mean, mean.low, mean.high, mean.prompts),
+                ActionScore(forms[0], mean.mean, mean.low, mean.high, mean.prompts, unread=more),
                 float(group[:, :, 1].mean()),
             )
-            for forms, mean, group in zip(block, means, groups, strict=True)
+            for forms, mean, group, more in zip(block, means, groups, unread, strict=True)
         ]
 
 

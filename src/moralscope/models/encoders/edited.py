@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError, StoreError
 from moralscope.core.protocols import Encoder, Matrix
+from moralscope.models.windows import unread_tokens
 
 FORMAT = "moralscope.edit/1"
 _MAX_BYTES = 64_000_000
@@ -100,6 +101,10 @@ class EditedEncoder:
     def encode(self, texts: Sequence[str]) -> Matrix:
         """Return one edited row per text, in order."""
         return self.edit.apply(self.base.encode(texts))
+
+    def unread(self, texts: Sequence[str]) -> list[int]:
+        """Return how many tokens of each text no row reads."""
+        return unread_tokens(self.base, texts)
 
 
 def check_encoder(edit: Edit, encoder: Encoder) -> None:

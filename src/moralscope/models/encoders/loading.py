@@ -112,11 +112,11 @@ def _stored(
     def load() -> Backend:
         return read(store.verify(entry.name), entry.name, entry.sha256, eight_bits)
 
-    if not entry.dimension:
+    if not entry.dimension or not entry.longest:
         return load()
     light = eight_bits and read is _read_folder
     arithmetic = _light_arithmetic() if light else "float32"
-    return LazyBackend(entry.name, entry.sha256, entry.dimension, arithmetic, load)
+    return LazyBackend(entry.name, entry.sha256, entry.dimension, arithmetic, entry.longest, load)
 
 
 def _light_arithmetic() -> str:

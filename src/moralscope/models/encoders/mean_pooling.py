@@ -25,6 +25,7 @@ from moralscope.models.fastcpu import (
 )
 from moralscope.models.hugging_face import load_tokenizer, set_up_torch
 from moralscope.models.plain_transformer import read_body, read_tokenizer
+from moralscope.models.windows import Windows, token_windows
 
 _KINDS = (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
 _TRANSFORMER = {"max_seq_length", "do_lower_case"}  # settings that are known here
@@ -53,6 +54,7 @@ class PlainBackend(ParallelBatches):
         self.batch_tokens = TOKENS_PER_CORE * min(self.threads, 16)
         self._tokenizer = tokenizer
         self._shape = shape
+        self.longest = shape.longest
         self._body: BodyWeights | UnpaddedBody = weights  # until they are laid out for products
 
     def quantise(self) -> bool:
@@ -66,6 +68,10 @@ class PlainBackend(ParallelBatches):
         self.arithmetic = "int8"
         self.batch_tokens = TOKENS_PER_CORE  # of a thread
         return True
+
+    def windows(self, texts: Sequence[str]) -> list[Windows]:
+        """Return the texts to encode instead of each text; of one that fits, itself."""
+        return token_windows(self._tokenizer, [("", text) for text in texts], self.longest)
 
     def prepare(self, texts: Sequence[str]) -> Sequence[Any]:
         """Tokenise."""

@@ -3,6 +3,7 @@
 A backend turns one batch of prepared texts into rows and knows nothing of the rest.
 """
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence, Sized
 from dataclasses import dataclass
@@ -13,8 +14,11 @@ import numpy as np
 from moralscope.core.protocols import Matrix
 from moralscope.models.encoders.cache import EmbeddingCache
 from moralscope.models.encoders.calibration import Calibration, measure
+from moralscope.models.windows import Windows
 
 _BLOCK = 8192  # texts tokenised, computed and cached as one piece of work
+# Letters beyond Latin may be missing in a vocabulary, and BERT knows no word of 100 characters.
+_UNSURE = re.compile(r"[^\x00-\u024f\u2000-\u206f]|\w{100}")
 _SLACK = 1.15  # a batch may hold texts up to this much shorter than its longest
 
 
@@ -33,6 +37,8 @@ class Backend(Protocol):
         How many threads a product uses; 0 where that is not ours to choose.
     unpadded
         Whether texts of any lengths share a batch at no cost.
+    longest
+        How many tokens of a text are read at once; 0 where it is any number.
     """
 
     name: str
@@ -42,6 +48,11 @@ class Backend(Protocol):
     batch_tokens: int
     threads: int = 0
     unpadded: bool = False
+    longest: int = 0
+
+    def windows(self, texts: Sequence[str]) -> list[Windows]:
+        """Return the texts to encode instead of each text; of one that fits, itself."""
+        return [Windows((("", text),)) for text in texts]
 
     def prepare(self, texts: Sequence[str]) -> Sequence[Sized]: ...
 
@@ -71,6 +82,7 @@ class LazyBackend:
     checksum: str
     dimension: int
     arithmetic: str
+    longest: int
     load: Callable[[], Backend]
 
 
@@ -118,6 +130,24 @@ def full_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int
         yield batch
 
 
+def _surely_read(text: str, longest: int) -> bool:
+    """Tell, without a tokenizer, that a text fits and holds letters that every vocabulary has."""
+    return len(text) <= longest - 2 and not _UNSURE.search(text)
+
+
+def _joined(rows: Matrix, parts: Sequence[str]) -> Matrix:
+    """Return the mean of the rows of a text's windows, weighted by their length.
+
+    Where rows have length one, so has the mean.
+    """
+    if len(rows) == 1:
+        return np.asarray(rows[0])
+    mean = np.average(rows, axis=0, weights=[len(part) + 1 for part in parts])
+    if np.allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-3):
+        mean /= max(float(np.linalg.norm(mean)), 1e-12)
+    return np.asarray(mean, dtype=np.float32)
+
+
 class TextEncoder:
     """An `Encoder` around a backend: deduplicates, sorts by length, caches, locks."""
 
@@ -154,14 +184,41 @@ class TextEncoder:
             self._backend.threads = threads
 
     def encode(self, texts: Sequence[str]) -> Matrix:
-        """Return one row per text, in order; equal texts are computed once."""
+        """Return one row per text, in order; equal texts are computed once.
+
+        A text that is too long is read in windows and has the mean of their rows.
+        """
+        long = self._cut(texts)
         places: dict[str, int] = {}
-        inverse = [places.setdefault(text, len(places)) for text in texts]
+        for text in texts:
+            for _, part in long[text].pairs if text in long else (("", text),):
+                places.setdefault(part, len(places))
         unique = list(places)
         rows = np.empty((len(unique), self.dimension), dtype=np.float32)
         for start in range(0, len(unique), _BLOCK):
             rows[start : start + _BLOCK] = self._encode_block(unique[start : start + _BLOCK])
-        return rows if len(unique) == len(inverse) else rows[inverse]
+        if not long:
+            inverse = [places[text] for text in texts]
+            return rows if len(unique) == len(inverse) else rows[inverse]
+        parts = [[part for _, part in long[t].pairs] if t in long else [t] for t in texts]
+        return np.stack([_joined(rows[[places[p] for p in some]], some) for some in parts])
+
+    def unread(self, texts: Sequence[str]) -> list[int]:
+        """Return how many tokens of each text no row reads: too many, or not in the vocabulary."""
+        long = self._cut(texts)
+        return [long[text].unread if text in long else 0 for text in texts]
+
+    def _cut(self, texts: Sequence[str]) -> dict[str, Windows]:
+        """Return windows of the texts that may be too long or hold unknown words."""
+        longest = self._source.longest
+        if not longest:
+            return {}
+        unsure = [text for text in dict.fromkeys(texts) if not _surely_read(text, longest)]
+        if not unsure:
+            return {}
+        with self._lock:
+            found = zip(unsure, self._backend.windows(unsure), strict=True)
+            return {text: cut for text, cut in found if len(cut.pairs) > 1 or cut.unread}
 
     def _encode_block(self, texts: list[str]) -> Matrix:
         if self._cache is None:

@@ -20,6 +20,7 @@ from moralscope.models.encoders.mean_pooling import token_ids
 from moralscope.models.fastcpu.linear import can_quantise, quantise, speed_up
 from moralscope.models.fastcpu.threads import TOKENS_PER_CORE, ParallelBatches
 from moralscope.models.hugging_face import set_up_transformers
+from moralscope.models.windows import Windows, token_windows
 
 _GPU_BATCH_TOKENS = 65536
 
@@ -38,7 +39,23 @@ class SentenceTransformerBackend(ParallelBatches):
         self._tokenizer: Any = _fast_tokenizer(self._model)
         if self._tokenizer is None:
             self.batch_tokens = 1 << 16  # characters: `prepare` passes the texts on
+        self.longest = self._longest()
         speed_up(self._model, _kind(self._model))
+
+    def _longest(self) -> int:
+        """Return how many tokens of a text are read beside the prompt; 0: nobody can tell."""
+        if not getattr(self._model.tokenizer, "is_fast", False):
+            return 0
+        prompt = self._model.tokenizer(self._prompt, add_special_tokens=False)["input_ids"]
+        return int(self._model.max_seq_length or 0) - len(prompt)
+
+    @property
+    def _prompt(self) -> str:
+        return str(self._model.prompts.get(self._model.default_prompt_name or "", ""))
+
+    def windows(self, texts: Sequence[str]) -> list[Windows]:
+        """Return the texts to encode instead of each text; of one that fits, itself."""
+        return token_windows(self._model.tokenizer, [("", text) for text in texts], self.longest)
 
     def quantise(self) -> bool:
         """Compute in fewer bits from now on; False where this machine cannot.
@@ -60,8 +77,7 @@ class SentenceTransformerBackend(ParallelBatches):
         """Tokenise, where the model has an ordinary tokenizer; else pass the texts on."""
         if self._tokenizer is None:
             return texts
-        prompt = self._model.prompts.get(self._model.default_prompt_name or "", "")
-        return token_ids(self._tokenizer, texts, self._model.max_seq_length, prompt)
+        return token_ids(self._tokenizer, texts, self._model.max_seq_length, self._prompt)
 
     def embed(self, batch: Sequence[Any]) -> Matrix:
         """Return the rows of one batch."""

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from moralscope.core.errors import StoreError
 from moralscope.core.protocols import Matrix
 from moralscope.models.encoders.pipeline import Backend
-from moralscope.models.encoders.use_lite_tokenizer import UseLiteTokenizer
+from moralscope.models.encoders.use_lite_tokenizer import UNKNOWN, UseLiteTokenizer
+from moralscope.models.windows import Tokens, Windows, cut_pair, word_tokens
 
 _MAX_JSON = 20_000_000
 
@@ -104,6 +105,7 @@ Spans = list[tuple[int, int]]
 
 DIMENSION = 512
 MAX_PIECES = 128  # the graph drops what comes after
+_WORD = 20  # characters, and so pieces at most, of what is kept together in a window
 _VOCABULARY, _NARROW, _FFN, _HEADS = 8000, 256, 1536, 4
 _GRAPH = "module_apply_default/Encoder_en/KonaTransformer/Encode"
 _MODULE = "module/Encoder_en/KonaTransformer/Encode"
@@ -130,6 +132,7 @@ class UseLiteBackend(Backend):
 
     dimension = DIMENSION
     batch_tokens = 2048
+    longest = MAX_PIECES
 
     def __init__(self, folder: Path, name: str = "use-lite", checksum: str = "") -> None:
         self.name = name
@@ -152,6 +155,23 @@ class UseLiteBackend(Backend):
                 f"vocab.json has {len(self.tokenizer)} pieces instead of {_VOCABULARY}",
                 f"remove {folder} and pull the model again",
             )
+
+    def windows(self, texts: Sequence[str]) -> list[Windows]:
+        """Return the texts to encode instead of each text; of one that fits, itself."""
+        return [self._windows(text) for text in texts]
+
+    def _windows(self, text: str) -> Windows:
+        spans = word_tokens(text, _WORD).spans
+        words = [text[start:end] for start, end in spans]
+        pieces = {word: self.tokenizer.encode(word) for word in set(words)}
+        unknown = sum(UNKNOWN in pieces[word] and any(map(str.isalnum, word)) for word in words)
+        sizes = [len(pieces[word]) for word in words]
+        if sum(sizes) < 2 * MAX_PIECES and len(self.tokenizer.encode(text)) <= MAX_PIECES:
+            return Windows((("", text),), unknown=unknown)
+        owners = [place for place, size in enumerate(sizes) for _ in range(size)]
+        tokens = Tokens([spans[place] for place in owners], owners, unknown)
+        # Windows hold whole words: one may begin and end with a word that is not wholly its own.
+        return cut_pair(("", text), Tokens(), tokens, MAX_PIECES - 2 * _WORD)
 
     def prepare(self, texts: Sequence[str]) -> list[Ids]:
         """Turn each text into the ids of the pieces that the model reads, 128 at most."""

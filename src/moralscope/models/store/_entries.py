@@ -55,6 +55,7 @@ class ModelEntry:
     inside: str = ""
     joined_zip: PinnedFile | None = None
     dimension: int = 0
+    longest: int = 0
     reader: str = "sentence-transformers"
 
     @property

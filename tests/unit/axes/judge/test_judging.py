@@ -10,6 +10,7 @@ from moralscope.axes.wordings import wordings
 from moralscope.core.errors import InputError
 from moralscope.core.records import ModelRef
 from moralscope.models.classifiers.scripted import ScriptedExperts
+from moralscope.models.windows import Windows
 from moralscope.stories.tasks import classification_tasks
 
 FULL = {
@@ -42,6 +43,9 @@ class Experts:
     @property
     def tasks(self):
         return tuple(self._rows)
+
+    def windows(self, pairs):
+        return [Windows((pair,)) for pair in pairs]
 
     def expert(self, task):
         return Fixed(classification_tasks()[task].labels, self._rows[task], self._answers.get(task))

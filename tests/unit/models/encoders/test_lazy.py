@@ -28,7 +28,9 @@ def lazy(loads):
         loads.append(made)
         return made
 
-    return LazyBackend(made.name, made.checksum, made.dimension, made.arithmetic, load)
+    return LazyBackend(
+        made.name, made.checksum, made.dimension, made.arithmetic, made.longest, load
+    )
 
 
 def test_a_backend_is_loaded_once_and_only_by_a_text_that_is_not_cached(tmp_path):

@@ -67,7 +67,7 @@ def test_minilm_gives_the_rows_of_sentence_transformers(minilm, minilm_folder):
     from sentence_transformers import SentenceTransformer
 
     texts = [f"Should I kill {number} people?" * (number % 7 + 1) for number in range(40)]
-    texts += ["", "  padded  ", "ünï", "word " * 500]
+    texts += ["", "  padded  ", "ünï", "word " * 250]
     reference = SentenceTransformer(str(minilm_folder), device="cpu").encode(texts)
     np.testing.assert_allclose(minilm.encode(texts), reference, atol=1e-5)
 
