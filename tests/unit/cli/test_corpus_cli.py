@@ -45,7 +45,7 @@ def test_score_over_a_corpus(run, actions, tmp_path):
     assert code == 0, err
     assert "6 rows (5 distinct) in 1 parts" in out
     assert table_of(tmp_path / "out").column_names == [
-        "id", "action", "score", "low", "high", "_row",
+        "id", "action", "score", "low", "high", "unread", "_row",
     ]  # fmt: skip
     assert "Scores of a corpus" in (tmp_path / "r.html").read_text()
     code, _, err = run("score", "--file", actions, "--out", "out", *SCORE)
