@@ -272,7 +272,7 @@ class Judge:
 
     def _unread(self, rows: Sequence[Row]) -> list[int]:
         """Return how many tokens of each row's texts its expert does not read."""
-        tasks = [classification_task(best_task(row, self.experts.tasks)) for row in rows]
+        tasks = [_task(best_task(row, self.experts.tasks)) for row in rows]
         pairs = [task.pair(row) or ("", "") for task, row in zip(tasks, rows, strict=True)]
         return [each.unread for each in self.experts.windows(pairs)]
 
