@@ -7,7 +7,8 @@ import pytest
 from playwright.sync_api import expect
 
 from moralscope.rules.records import Alignment, RuleFinding
-from moralscope.rules.verdict import Thresholds, decide
+from moralscope.rules.thresholds import Thresholds
+from moralscope.rules.verdict import decide
 
 from .site import HOSTILE, assert_accessible, audit
 

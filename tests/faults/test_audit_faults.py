@@ -99,8 +99,7 @@ def test_a_hostile_reply_is_audited_as_text(case, tmp_path, capsys):
     assert plain["results"][0]["reply"] == HOSTILE[case]
     assert plain["results"][0]["verdict"]["reason"]
     assert "<script>alert(1)" not in page.read_text("utf-8")
-    if len(HOSTILE[case]) > 10_000:
-        assert any("characters of the reply" in line for line in plain["warnings"])
+    assert plain["results"][0]["unread"] == 0
 
 
 @pytest.mark.parametrize("case", NOT_JUDGED)
@@ -109,7 +108,9 @@ def test_what_cannot_be_judged_is_said_not_guessed(case, capsys):
     code, out, _ = run(capsys, "--prompt", "What now?", "--reply", reply, "--json", *SCRIPTED)
     (row,) = json.loads(out)["results"]
     assert code == 0
-    assert row["verdict"] == {"flag": False, "score": 0.0, "reason": f"abstained: {why}"}
+    told = {"flag": False, "score": 0.0, "reason": f"abstained: {why}"}
+    nobody = dict.fromkeys(("basis", "concern", "probability"))
+    assert row["verdict"] == {**told, **nobody}
     assert row["rules"] == []
 
 

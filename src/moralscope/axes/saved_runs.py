@@ -14,7 +14,8 @@ from moralscope.core.registry import did_you_mean
 from moralscope.io.files import read_run
 from moralscope.io.record_view import check_plain, number, rows_of, text
 from moralscope.rules.records import FOUNDATIONS, SCALES, Alignment, RuleFinding
-from moralscope.rules.verdict import Thresholds, given_thresholds, worst_broken
+from moralscope.rules.thresholds import Thresholds, known_limits
+from moralscope.rules.verdict import worst_broken
 
 SCORE, AUDIT = "score", "audit"
 BY = ("action", "id", "prompt", "exchange")
@@ -265,7 +266,7 @@ def _scored(row: Plain, where: str) -> RunItem | None:
 def _audited(config: Plain, source: str) -> Callable[[Plain, str], RunItem | None]:
     """Return what reads a reply; the limits of the run say which rule it breaks worst."""
     given = config.get("thresholds")
-    limits = given_thresholds(given, source) if isinstance(given, Mapping) else Thresholds()
+    limits = known_limits(given, source) if isinstance(given, Mapping) else Thresholds()
 
     def read(row: Plain, where: str) -> RunItem | None:
         verdict, prompt, reply = row.get("verdict"), row.get("prompt"), row.get("reply")

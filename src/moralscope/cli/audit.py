@@ -1,5 +1,6 @@
 """`moralscope audit`: which rules of thumb a chatbot's replies keep or break."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moralscope.batch.options import BatchOptions, BatchPlace
@@ -13,10 +14,12 @@ from moralscope.cli.output import (
     counting,
     emit,
     fetching,
+    note,
     out,
     plain_table,
     print_warnings,
 )
+from moralscope.core.errors import InputError
 from moralscope.rules.options import AuditInput, AuditOptions
 
 if TYPE_CHECKING:
@@ -24,8 +27,15 @@ if TYPE_CHECKING:
 
     from moralscope.core.records import RunRecord
 
+_BY = {
+    "reply": "what it says",
+    "rule": "a broken rule",
+    "both": "what it says and a broken rule",
+    "unread": "what was not read",
+}
 _MARKS = {"disagree": "breaks", "agree": "keeps", "neither": "does not concern"}
 _SHORT = 100
+_LIMITS = "audit.toml"  # where the limit of a false-alarm budget is kept, if no config is named
 
 
 @takes
@@ -37,16 +47,17 @@ def audit(
     out: OutPlace = None,
     report: Report = None,
 ) -> None:
-    """Audit replies: rules they keep or break, how severe, how many would agree, and a verdict.
+    """Audit replies: a verdict on each, and the rules that explain it.
 
-    Several rules, even conflicting ones, apply at once; the verdict rests on the worst broken one.
-    Where no rule applies, or the text is not English, it abstains. Nothing leaves this machine.
+    A reply is flagged where it reads as bad or breaks a rule. With rules of your own alone, only
+    they decide. What is not English gets no verdict. Nothing leaves this machine.
 
     With --out DIR the input is worked through as a corpus of any size, and the verdicts go into
     Parquet parts beside all its columns.
 
     Example: moralscope audit replies.jsonl --gate "flagged<=0.02" --report audit.html
     """
+    from moralscope.io.files import check_writable
     from moralscope.rules import audit as job
     from moralscope.rules.audit_files import open_exchanges, parse_columns, read_exchanges
 
@@ -62,14 +73,26 @@ def audit(
         if record.statistics.get("gate") is not None:
             record.statistics["gate"].require()
         return
+    if (options.false_alarms is None) != (source.benign is None):
+        raise InputError("--false-alarms and --benign go together", "give both, or neither")
     place = record_place(out)
+    limits = options.config or Path(_LIMITS)
+    if source.benign is not None:
+        check_writable(limits)
     given = read_exchanges(source.one())
     names = parse_columns(source.columns)
     other = open_exchanges(source.against, names) if source.against else None
+    fine = open_exchanges(source.benign, names) if source.benign else None
     with fetching() as progress:
         models = job.prepare_auditor(options, progress)
+    if fine is not None and options.false_alarms is not None:
+        with counting("fine replies") as step:
+            models = job.set_budget(models, fine, options.false_alarms, step)
     with counting("replies") as step:
         record = job.audit(given, options, models=models, against=other, report=step)
+    if fine is not None:
+        job.store_limit(record, options, limits)
+        note(f"the limit is in {limits}: give it with --config {limits}")
     emit(record, json=json, path=place, show=show_audit, report=report)
     if record.statistics["gate"] is not None:
         record.statistics["gate"].require()
@@ -84,6 +107,8 @@ def show_audit(record: "RunRecord") -> None:
     paired, gate = record.statistics["against"], record.statistics["gate"]
     if paired:
         out.print(_paired(paired))
+    if record.statistics.get("false_alarms") is not None:
+        _show_budget(record.statistics["false_alarms"])
     if gate is not None:
         values = ", ".join(f"{check.name} is {check.value:.4g}" for check in gate.checks)
         out.print(f"gate {'met' if gate.met else 'not met'}: {values}", markup=False)
@@ -107,14 +132,29 @@ def _show_one(row: Any) -> None:
             ", ".join(named),
             rule.evidence,
         )
-    out.print(table)
-    word = "flagged" if row.verdict.flag else "not flagged"
+    if row.rules:
+        out.print(table)
+    word = f"flagged by {_BY[row.verdict.basis]}" if row.verdict.flag else "not flagged"
     style = BAD if row.verdict.flag else GOOD
     out.print(f"{word}, score {row.verdict.score:+.2f}", style=style)
     out.print(clean(row.verdict.reason))
     if row.revised_reply is not None:
         out.print(f"revised reply (by {row.revised_by}):", style="bold")
         out.print(clean(row.revised_reply))
+
+
+def _show_budget(found: Any) -> None:
+    out.print(
+        f"at most {found.budget:.2%} of fine replies flagged: score limit {-found.limit:+.3f}, set "
+        f"on {found.replies:,}; the usual limit flags {found.usual.value:.1%} of them",
+        style="bold",
+    )
+    if found.rules:
+        table = plain_table("rules that cost most", "false alarms", "for instance")
+        table.columns[2].justify = "left"
+        for cost in found.rules:
+            table.add_row(clean(cost.rule), f"{cost.alarms:,}", clean(cost.reply[:_SHORT]))
+        out.print(table)
 
 
 def _show_many(record: "RunRecord") -> None:

@@ -1,13 +1,13 @@
 """Severity, consensus and foundations of rules: their own values, or estimates that say so.
 
-`Attributes` serves audits without experts of its own: a rule with values keeps them (evidence
-"measured"); one without, generated or retrieved from bare text, gets the mean of the nearest rules
-that have them, weighted by similarity (evidence "estimated"). `attributes` asks trained experts
-about given rules, with the exchange each stands beside where there is one; what they were not
-trained for is None.
+`Attributes` serves audits. A rule with values keeps them (evidence "rulebook"). One without is
+estimated: by experts that read it where they were trained for it ("model"), else as the mean of the
+nearest rules that have values, weighted by similarity ("neighbours"). `attributes` asks trained
+experts about given rules, with the exchange each stands beside where there is one; what they were
+not trained for is None.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,16 +16,14 @@ import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.protocols import Encoder, Matrix
+from moralscope.core.protocols import Matrix
 from moralscope.core.records import ModelRef, RunRecord
 from moralscope.io.tables import read_header
-from moralscope.models.classifiers.experts import Experts
-from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.models.store import Progress
+from moralscope.rules.experts import FOUNDATIONS_TASK, prepare_rule_experts
 from moralscope.rules.options import AttributesOptions
 from moralscope.rules.reading import read_annotations
 from moralscope.rules.records import (
-    ALIGNMENTS,
     FOUNDATIONS,
     SCALE,
     SCALES,
@@ -34,32 +32,37 @@ from moralscope.rules.records import (
     RuleAttributes,
     RuleOfThumb,
 )
-from moralscope.rules.retrieval import unit_rows
 from moralscope.rules.verdict import TASK, alignment_pair
-from moralscope.stories.experts import RULES, prepare_experts
 
-FOUNDATIONS_TASK = "foundations"
+LIBERTY = "liberty"
 ESTIMATED = "what experts say of a rule is an estimate, learnt from what crowd workers said"
 _NEAREST = 5
 _OWN = ("prompt", "reply", "rule")
 
 
 class Attributes:
-    """Attributes of rules, estimated from `known` rules where a rule has none.
+    """Attributes of rules; where a rule has none, estimated by `experts` or from `known` rules.
 
     Examples
     --------
     >>> from moralscope.models.encoders import load_encoder
     >>> known = [RuleOfThumb("It is wrong to steal.", ("fairness",), 4.0, 5.0)]
-    >>> attributes = Attributes(known, load_encoder("scripted"))
+    >>> attributes = Attributes(known, embed=load_encoder("scripted").encode)
     >>> own, other = attributes.of([known[0], RuleOfThumb("It is wrong to steal a car.")])
     >>> own.evidence, other.evidence, other.severity
-    ('measured', 'estimated', 4.0)
+    ('rulebook', 'neighbours', 4.0)
     """
 
-    def __init__(self, known: Sequence[RuleOfThumb], encoder: Encoder) -> None:
-        self._known = [rule for rule in known if _measured(rule)]
-        self._encoder = encoder
+    def __init__(
+        self,
+        known: Sequence[RuleOfThumb],
+        *,
+        embed: Callable[[Sequence[str]], Matrix],
+        experts: "AttributeExperts | None" = None,
+    ) -> None:
+        self._known = [rule for rule in known if _is_complete(rule)]
+        self._embed = embed
+        self._experts = experts if experts and set(SCALES) <= set(experts.tasks) else None
         self._rows: Matrix | None = None
         # None becomes not-a-number: what a rule lacks counts in no mean.
         self._values = np.array(
@@ -68,21 +71,36 @@ class Attributes:
 
     def of(self, rules: Sequence[RuleOfThumb]) -> list[RuleAttributes]:
         """Return the attributes of each rule, in order."""
-        bare = [rule for rule in rules if not _measured(rule)]
-        guesses = iter(self._estimates([rule.text for rule in bare]))
+        bare = [rule for rule in rules if not _is_complete(rule)]
+        estimate = self._estimates if self._experts is None else self._read
+        guesses = iter(estimate([rule.text for rule in bare]) if bare else ())
         return [
-            RuleAttributes(**rule.scales, foundations=_named(_flags(rule)), evidence="measured")
-            if _measured(rule)
+            RuleAttributes(**rule.scales, foundations=_named(_flags(rule)), evidence="rulebook")
+            if _is_complete(rule)
             else _filled(rule, next(guesses))
             for rule in rules
         ]
 
+    def _read(self, texts: Sequence[str]) -> list[RuleAttributes]:
+        """Return what experts make of rules."""
+        found = estimated_attributes(texts, self._experts) if self._experts else []
+        names = dict.fromkeys(FOUNDATIONS, 0.0)
+        return [
+            RuleAttributes(
+                **{scale: each[scale] for scale in SCALES},
+                foundations={**names, **each["probabilities"]} if each["probabilities"] else {},
+                evidence="model",
+            )
+            for each in found
+        ]
+
     def _estimates(self, texts: Sequence[str]) -> list[RuleAttributes]:
-        if not texts or not self._known:
+        """Return the mean of the nearest rules that have values."""
+        if not self._known:
             return [RuleAttributes()] * len(texts)
         if self._rows is None:
-            self._rows = unit_rows(self._encoder, [rule.text for rule in self._known])
-        near = unit_rows(self._encoder, texts) @ self._rows.T
+            self._rows = _unit(self._embed([rule.text for rule in self._known]))
+        near = _unit(self._embed(texts)) @ self._rows.T
         found = []
         for row in near:
             places = np.argsort(-row, kind="stable")[:_NEAREST]
@@ -98,8 +116,12 @@ class Attributes:
         return found
 
 
-def _measured(rule: RuleOfThumb) -> bool:
-    """Tell whether a rule has all that the verdict weighs."""
+def _unit(rows: Matrix) -> Matrix:
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
+
+
+def _is_complete(rule: RuleOfThumb) -> bool:
+    """Tell whether a rule has all that puts rules in order."""
     own = rule.scales
     return all(own[name] is not None for name, scale in SCALES.items() if scale.weighed)
 
@@ -116,7 +138,7 @@ def _filled(rule: RuleOfThumb, guess: RuleAttributes) -> RuleAttributes:
     """Keep what the rule says itself, estimate the rest."""
     own = {name: value for name, value in rule.scales.items() if value is not None}
     shares = _named(_flags(rule)) if rule.foundations else guess.foundations
-    return RuleAttributes(**{**guess.scales, **own}, foundations=shares)
+    return RuleAttributes(**{**guess.scales, **own}, foundations=shares, evidence=guess.evidence)
 
 
 class AttributeExperts(Protocol):
@@ -130,7 +152,9 @@ class AttributeExperts(Protocol):
 
     def labels(self, task: str) -> tuple[str, ...]: ...
 
-    def values(self, task: str, pairs: Sequence[tuple[str, str]]) -> Matrix: ...
+    def read(self, pairs: Sequence[tuple[str, str]]) -> tuple[Matrix, Matrix]: ...
+
+    def told(self, task: str, columns: Matrix) -> Matrix: ...
 
     def thresholds(self, task: str) -> tuple[float, ...]: ...
 
@@ -148,13 +172,11 @@ def prepare_attributes(name: str, progress: Progress | None = None) -> Attribute
 
     Examples
     --------
-    >>> prepare_attributes("scripted").tasks
-    ('alignment', 'foundations')
+    >>> "severity" in prepare_attributes("scripted").tasks
+    True
     """
-    if name == "scripted":
-        return ScriptedExperts({TASK: ALIGNMENTS, FOUNDATIONS_TASK: FOUNDATIONS})
-    found = prepare_experts(name, family=RULES, progress=progress)
-    if not isinstance(found, Experts) or not {TASK, FOUNDATIONS_TASK, *SCALES} & set(found.tasks):
+    found = prepare_rule_experts(name, progress=progress)
+    if not {TASK, FOUNDATIONS_TASK, *SCALES} & set(found.tasks):
         raise InputError(
             f"'{name}' has no expert for attributes of rules",
             "give a folder that 'moralscope rules train' wrote",
@@ -210,23 +232,13 @@ def attributes(
     --------
     >>> record = attributes([RuleQuery("Don't lie.")], experts="scripted")
     >>> record.results[0].alignment, record.results[0].evidence
-    (None, 'estimated')
+    (None, 'model')
     """
     if not asked or not all(one.rule.strip() for one in asked):
         raise InputError("there is no rule to look at", "give one or more, none of them empty")
     chosen = chosen_options(AttributesOptions, options, given)
     experts = models or prepare_attributes(chosen.experts)
-    found: list[dict[str, Any]] = [{"rule": one.rule} for one in asked]
-    bare = [("", one.rule) for one in asked]
-    if FOUNDATIONS_TASK in experts.tasks:
-        names, limits = experts.labels(FOUNDATIONS_TASK), experts.thresholds(FOUNDATIONS_TASK)
-        for one, row in zip(found, experts.values(FOUNDATIONS_TASK, bare), strict=True):
-            one["probabilities"] = dict(zip(names, map(float, row), strict=True))
-            told = zip(names, row, limits, strict=True)
-            one["foundations"] = tuple(name for name, value, limit in told if value >= limit)
-    for scale in (name for name in SCALES if name in experts.tasks):
-        for one, row in zip(found, experts.values(scale, bare), strict=True):
-            one[scale] = min(max(float(row[0]), SCALE[0]), SCALE[1])
+    found = estimated_attributes([one.rule for one in asked], experts)
     if TASK in experts.tasks:
         _align(found, asked, experts)
     return RunRecord(
@@ -244,6 +256,26 @@ def attributes(
     )
 
 
+def estimated_attributes(rules: Sequence[str], experts: AttributeExperts) -> list[dict[str, Any]]:
+    """Return fields of `EstimatedRule` that experts can tell of bare rules, in one pass."""
+    columns, _ = experts.read([("", rule) for rule in rules])
+    found: list[dict[str, Any]] = [{"rule": rule, "probabilities": {}} for rule in rules]
+    if FOUNDATIONS_TASK in experts.tasks:
+        names, limits = experts.labels(FOUNDATIONS_TASK), experts.thresholds(FOUNDATIONS_TASK)
+        rows = experts.told(FOUNDATIONS_TASK, columns)
+        if LIBERTY in experts.tasks:  # a value of its own: SOCIAL-CHEM-101 knows no liberty
+            names, limits = (*names, LIBERTY), (*limits, 0.5)
+            rows = np.column_stack([rows, np.clip(experts.told(LIBERTY, columns), 0.0, 1.0)])
+        for one, row in zip(found, rows, strict=True):
+            one["probabilities"] = dict(zip(names, map(float, row), strict=True))
+            told = zip(names, row, limits, strict=True)
+            one["foundations"] = tuple(name for name, value, limit in told if value >= limit)
+    for scale in (name for name in SCALES if name in experts.tasks):
+        for one, row in zip(found, experts.told(scale, columns), strict=True):
+            one[scale] = min(max(float(row[0]), SCALE[0]), SCALE[1])
+    return found
+
+
 def _align(
     found: Sequence[dict[str, Any]], asked: Sequence[RuleQuery], experts: AttributeExperts
 ) -> None:
@@ -253,7 +285,8 @@ def _align(
     if not pairs:
         return
     names = experts.labels(TASK)
-    for place, row in zip(places, experts.values(TASK, pairs), strict=True):
+    rows = experts.told(TASK, experts.read(pairs)[0])
+    for place, row in zip(places, rows, strict=True):
         told = dict(zip(names, map(float, row), strict=True))
         exchange = asked[place].exchange or Exchange("", "")
         found[place] |= {

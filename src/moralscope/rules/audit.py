@@ -1,20 +1,23 @@
-"""Audit replies of a chatbot: rules of thumb, verdicts, figures; one reply or a file of them."""
+"""Audit replies of a chatbot: verdicts, rules of thumb, figures; one reply or a file of them."""
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.protocols import Classifier, Encoder, Generator
-from moralscope.core.records import ModelRef, RunRecord
-from moralscope.models.encoders import load_encoder
-from moralscope.models.language import generator_refs, load_generator
+from moralscope.core.records import RunRecord
 from moralscope.models.store import Progress
-from moralscope.rules.attributes import Attributes
 from moralscope.rules.audit_files import ExchangeFile, blocks
+from moralscope.rules.audit_models import (
+    AuditModels,
+    alignment_expert,
+    given_limits,
+    load_auditor,
+)
 from moralscope.rules.audit_statistics import (
     FIGURES,
     PAIRED_FIGURES,
@@ -24,17 +27,14 @@ from moralscope.rules.audit_statistics import (
     figures,
 )
 from moralscope.rules.auditor import Auditor
-from moralscope.rules.options import AuditOptions
+from moralscope.rules.false_alarms import set_by, set_limit
+from moralscope.rules.options import AuditOptions, parse_share
 from moralscope.rules.records import AuditedReply, Exchange, first_notes
-from moralscope.rules.retrieval import Retriever
-from moralscope.rules.revision import Reviser
-from moralscope.rules.rule_writer import RuleWriter
-from moralscope.rules.rulebook import Rulebook, load_layers
-from moralscope.rules.verdict import TASK, Aligner, StoriesAlignment, Thresholds, read_thresholds
+from moralscope.rules.rulebook import load_layers
+from moralscope.rules.thresholds import GivenLimits, write_limits
 from moralscope.stats.gates import Gate, check_gate, parse_gate
-from moralscope.stories.experts import RULES, ExpertSet, prepare_experts
 
-__all__ = ["AuditModels", "AuditOptions", "Auditor", "audit", "check_options", "prepare_auditor"]
+__all__ = ["AuditModels", "AuditOptions", "alignment_expert", "audit", "prepare_auditor"]
 
 Report = Callable[[int, int], None]
 Exchanges = Sequence[Exchange] | ExchangeFile
@@ -42,21 +42,7 @@ NOT_AUTHORITY = (
     "verdicts say what these rules and these models make of a reply: several, even conflicting, "
     "rules may apply, and people differ; they are not moral advice"
 )
-_ADAPTED = (
-    "alignment is told by an expert trained on everyday stories, not on chatbots' replies: read "
-    "its probabilities as a ranking"
-)
 _BLOCK = 64  # replies that are audited at once
-
-
-@dataclass(frozen=True, slots=True)
-class AuditModels:
-    """A ready auditor, the weights in it, and what a record says of it."""
-
-    auditor: Auditor
-    refs: Sequence[ModelRef] = ()
-    config: Mapping[str, Any] | None = None
-    warnings: Sequence[str] = ()
 
 
 def prepare_auditor(options: AuditOptions, progress: Progress | None = None) -> AuditModels:
@@ -69,78 +55,28 @@ def prepare_auditor(options: AuditOptions, progress: Progress | None = None) -> 
     ['Hello you.']
     """
     check_options(options)
-    limits = read_thresholds(options.config)
+    limits = given_limits(options)
     return load_auditor(options, load_layers(options.rulebooks), limits, progress)
 
 
-def load_auditor(
-    options: AuditOptions,
-    book: Rulebook,
-    limits: Thresholds,
-    progress: Progress | None = None,
-    *,
-    cached: bool = True,
+def set_budget(
+    models: AuditModels, benign: Exchanges, share: str, report: Report | None = None
 ) -> AuditModels:
-    """Load the models that options name and put an auditor together over rules that were read."""
-    light = not options.exact
-    experts = prepare_experts(options.experts, family=RULES, eight_bits=light, progress=progress)
-    encoder = load_encoder(options.encoder_name, progress, eight_bits=light, cached=cached)
-    generator = load_generator(options.generator, progress=progress) if options.revise else None
-    writer = load_generator(options.writer, progress=progress) if options.generate else None
-    return join_auditor(options, index_rules(book, encoder), experts, limits, (generator, writer))
+    """Return the auditor with the limit at which at most a share of fine replies is flagged.
 
-
-@dataclass(frozen=True, slots=True)
-class RuleIndex:
-    """A rulebook that an encoder has read: what costs time to make and hangs on nothing else."""
-
-    book: Rulebook
-    encoder: Encoder
-    retriever: Retriever
-    attributes: Attributes
-
-
-def index_rules(book: Rulebook, encoder: Encoder) -> RuleIndex:
-    """Let an encoder read a rulebook."""
-    return RuleIndex(book, encoder, Retriever(book.rules, encoder), Attributes(book.rules, encoder))
-
-
-def join_auditor(
-    options: AuditOptions,
-    index: RuleIndex,
-    experts: ExpertSet,
-    limits: Thresholds,
-    generators: tuple[Generator | None, Generator | None] = (None, None),
-) -> AuditModels:
-    """Put an auditor together from loaded parts: one generator revises, one writes rules."""
-    book, encoder = index.book, index.encoder
-    classifier, warnings = alignment_expert(experts)
-    refs = [ModelRef(encoder.name, encoder.checksum), experts.ref]
-    revises, writes = generators
-    reviser = Reviser(revises, encoder, limits, seed=options.seed) if revises else None
-    writer = RuleWriter(writes, encoder, book.rules, seed=options.seed) if writes else None
-    refs += [ref for each in generators if each is not None for ref in generator_refs(each)]
-    auditor = Auditor(
-        index.retriever,
-        Aligner(classifier),
-        index.attributes,
-        limits,
-        reviser,
-        writer,
-        options.top,
-    )
-    config = {
-        "rulebook": book.name,
-        "rules": len(book.rules),
-        "experts": experts.ref.name,
-        "encoder": encoder.name,
-        "bits": experts.bits,
-        "top": options.top,
-        "revise": options.generator if revises else None,
-        "generate": options.writer if writes else None,
-        "thresholds": asdict(limits),
-    }
-    return AuditModels(auditor, refs, config, [*warnings, *first_notes(book.warnings)])
+    Examples
+    --------
+    >>> fine = [Exchange("Hi!", f"Hello number {n}.") for n in range(40)]
+    >>> models = set_budget(prepare_auditor(AuditOptions(experts="scripted")), fine, "10%")
+    >>> models.budget.replies, models.budget.flagged <= 4
+    (40, True)
+    """
+    auditor = replace(models.auditor, reviser=None, writer=None)
+    budget = parse_share(share)
+    audits, _ = _work(auditor, benign, _step(report, 0, len(benign)))
+    found = set_limit(audits, budget, auditor.thresholds)
+    limits = replace(auditor.thresholds, flag=found.limit)
+    return replace(models, auditor=replace(models.auditor, thresholds=limits), budget=found)
 
 
 def check_options(options: AuditOptions, *, paired: bool = False) -> Gate | None:
@@ -148,19 +84,6 @@ def check_options(options: AuditOptions, *, paired: bool = False) -> Gate | None
     if options.gate is None:
         return None
     return parse_gate(options.gate, [*FIGURES, *PAIRED_FIGURES] if paired else FIGURES)
-
-
-def alignment_expert(experts: ExpertSet) -> tuple[Classifier, list[str]]:
-    """Return the expert for alignment, else the one for norms in its place, and what to say.
-
-    Examples
-    --------
-    >>> alignment_expert(prepare_experts("scripted"))[0].labels
-    ('disagree', 'agree', 'neither')
-    """
-    if TASK in experts.tasks:
-        return experts.expert(TASK), []
-    return StoriesAlignment(experts.expert("action+norm")), [_ADAPTED]
 
 
 def audit(
@@ -203,21 +126,27 @@ def audit(
     if against is not None:
         check_pairs((each.prompt for each in exchanges), (each.prompt for each in against))
     ready = models or prepare_auditor(chosen)
+    if chosen.false_alarms is not None and ready.budget is None:
+        raise InputError(
+            "a budget of false alarms needs replies that are fine",
+            "give them with --benign (in Python: set_budget)",
+        )
+    auditor = ready.auditor
     total = len(exchanges) + (len(against) if against is not None else 0)
     started = time.monotonic()
-    results, notes = _work(ready.auditor, exchanges, _step(report, 0, total), tell)
+    results, notes = _work(auditor, exchanges, _step(report, 0, total), tell)
     seconds = time.monotonic() - started
-    limits = ready.auditor.thresholds
-    found = audit_statistics(results, limits, chosen.seed)
+    found = audit_statistics(results, auditor.thresholds, chosen.seed)
     paired = None
     if against is not None:
-        others, _ = _work(ready.auditor, against, _step(report, len(results), total))
+        others, _ = _work(auditor, against, _step(report, len(results), total))
         paired = compare_audits(results, others, chosen.seed)
     return RunRecord(
         "audit",
         seed=chosen.seed,
         config={
             **(ready.config or {}),
+            "thresholds": asdict(auditor.thresholds),
             "source": _source(exchanges),
             "against": _source(against),
             "options": plain_options(chosen),
@@ -228,6 +157,7 @@ def audit(
             **found,
             "seconds": seconds,
             "against": paired,
+            "false_alarms": ready.budget,
             "gate": check_gate(gate, {"": figures(found, paired)}) if gate else None,
         },
         warnings=[NOT_AUTHORITY, *ready.warnings, *notes],
@@ -267,3 +197,11 @@ def _source(exchanges: Exchanges | None) -> str | None:
     if exchanges is None:
         return None
     return str(exchanges.path) if isinstance(exchanges, ExchangeFile) else "given"
+
+
+def store_limit(record: RunRecord, options: AuditOptions, path: Path) -> None:
+    """Write the limit of a run with a false-alarm budget, over what the file says already."""
+    found = record.statistics["false_alarms"]
+    before = given_limits(options).limits
+    limits = {**before, "flag": found.limit}
+    write_limits(path, GivenLimits(limits, set_by(found, record.config)))

@@ -3,10 +3,8 @@
 Columns follow the record classes: what a class holds is written, and read back for the figures.
 """
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, replace
-from hashlib import sha256
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -16,9 +14,11 @@ from moralscope.batch.columns import arrow_schema
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import LISTED, Parts, count_true
 from moralscope.batch.run import Outcome
+from moralscope.core.errors import InputError
 from moralscope.core.options import plain_options
 from moralscope.models.store import Progress
-from moralscope.rules.audit import NOT_AUTHORITY, check_options, load_auditor
+from moralscope.rules.audit import NOT_AUTHORITY, check_options
+from moralscope.rules.audit_models import given_limits, load_auditor
 from moralscope.rules.audit_statistics import AuditTally
 from moralscope.rules.audit_statistics import figures as gate_figures
 from moralscope.rules.options import AuditOptions
@@ -30,7 +30,8 @@ from moralscope.rules.records import (
     Verdict,
 )
 from moralscope.rules.rulebook import load_layers
-from moralscope.rules.verdict import ABSTAINED, Thresholds, read_thresholds
+from moralscope.rules.thresholds import Thresholds
+from moralscope.rules.verdict import ABSTAINED
 from moralscope.stats.gates import check_gate, parse_gate
 from moralscope.stats.streams import Extremes, Frequent, Moments
 
@@ -62,6 +63,11 @@ class AuditBatch(BatchJob):
 
     def __init__(self, options: AuditOptions, columns: Columns | None = None) -> None:
         check_options(options)
+        if options.false_alarms is not None:
+            raise InputError(
+                "a corpus sets no limit of false alarms",
+                "set it on one file first, then give --config",
+            )
         self.options = options
         self.columns = columns or {}
 
@@ -80,14 +86,13 @@ class AuditBatch(BatchJob):
     def prepare(self, progress: Progress | None = None) -> Prepared:
         """Read rules and limits, and load the models once."""
         options = self.options
-        limits, book = read_thresholds(options.config), load_layers(options.rulebooks)
-        models = load_auditor(options, book, limits, progress, cached=False)
+        given, book = given_limits(options), load_layers(options.rulebooks)
+        models = load_auditor(options, book, given, progress, cached=False)
         config = dict(models.config or {})
-        rules = sha256(json.dumps([astuple(rule) for rule in book.rules]).encode()).hexdigest()
         return Prepared(
-            state=(book, limits),
+            state=(book, given, models.auditor.thresholds),
             writes=audit_schema(revised=options.revise),
-            decides={**config, "rules": rules, "exact": options.exact, "seed": options.seed},
+            decides={**config, "exact": options.exact, "seed": options.seed},
             config={**config, "options": plain_options(options)},
             models=models.refs,
             warnings=[NOT_AUTHORITY, *models.warnings],
@@ -95,9 +100,9 @@ class AuditBatch(BatchJob):
 
     def load(self, state: Any) -> None:
         """Load the models, with the rules and limits that were read when the run began."""
-        book, limits = state
-        bare = replace(self.options, gate=None, config=None, rulebooks=())
-        self._auditor = load_auditor(bare, book, limits, cached=False).auditor
+        book, given, _ = state
+        bare = replace(self.options, gate=None, config=None)
+        self._auditor = load_auditor(bare, book, given, cached=False).auditor
 
     def __call__(self, batch: Batch) -> dict[str, list[Any]]:
         """Audit the exchanges of a batch."""
@@ -115,7 +120,7 @@ class AuditBatch(BatchJob):
 
     def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> dict[str, Any]:
         """Return the figures in the shape of an audit's statistics, with the gate."""
-        _, limits = prepared.state
+        *_, limits = prepared.state
         found = _figures(parts, limits)
         known = gate_figures(found, None)
         gate = parse_gate(self.options.gate, known) if self.options.gate else None
@@ -159,13 +164,13 @@ def _figures(parts: Parts, limits: Thresholds) -> dict[str, Any]:
 
 def _count_rules(table: pa.Table, limits: Thresholds, broken: Frequent, kept: Frequent) -> None:
     flat = table.column("rules").combine_chunks().flatten()
-    texts, label = flat.field("text"), pc.struct_field(flat, ["alignment", "label"])
-    for name, least, counts in (
-        ("disagree", limits.disagree, broken),
-        ("agree", limits.agree, kept),
-    ):
-        chance = pc.struct_field(flat, ["alignment", "probabilities", name])
-        holds = pc.and_(pc.equal(label, name), pc.greater_equal(chance, least))
+    texts = flat.field("text")
+    chances = (
+        pc.struct_field(flat, ["alignment", "probabilities", n]) for n in ("disagree", "agree")
+    )
+    limit = (limits.disagree, limits.agree)
+    is_broken, keeps = (pc.greater_equal(c, least) for c, least in zip(chances, limit, strict=True))
+    for holds, counts in ((is_broken, broken), (pc.and_not(keeps, is_broken), kept)):
         found = texts.filter(holds).value_counts()
         counts.add(dict(zip(*(part.to_pylist() for part in found.flatten()), strict=True)))
 
@@ -176,7 +181,7 @@ def audit_schema(*, revised: bool) -> pa.Schema:
     Examples
     --------
     >>> audit_schema(revised=False).names
-    ['flag', 'score', 'reason', 'rules']
+    ['flag', 'score', 'reason', 'basis', 'concern', 'probability', 'rules', 'unread']
     """
     left_out = (*_INPUT, "verdict", *(() if revised else _REVISED))
     return pa.schema([*arrow_schema(Verdict), *arrow_schema(AuditedReply, left_out)])
@@ -188,8 +193,9 @@ def audit_columns(audits: Sequence[AuditedReply], *, revised: bool) -> dict[str,
     Examples
     --------
     >>> audits = [AuditedReply("1", "Hi!", "Hello.", (), Verdict(False, 0.0, "why"))]
-    >>> audit_columns(audits, revised=False)
-    {'flag': [False], 'score': [0.0], 'reason': ['why'], 'rules': [[]]}
+    >>> found = audit_columns(audits, revised=False)
+    >>> found["flag"], found["reason"], found["unread"]
+    ([False], ['why'], [0])
     """
     rows = [each.row() for each in audits]
     return {name: [row[name] for row in rows] for name in audit_schema(revised=revised).names}

@@ -10,7 +10,8 @@ import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.rules.records import FOUNDATIONS, AuditedReply, RuleFinding
-from moralscope.rules.verdict import Thresholds, abstained, is_broken, is_kept, worst_broken
+from moralscope.rules.thresholds import Thresholds
+from moralscope.rules.verdict import abstained, is_broken, is_kept, worst_broken
 from moralscope.stats.intervals import bootstrap_mean, wilson
 from moralscope.stats.significance import mcnemar
 from moralscope.stats.streams import Frequent

@@ -24,6 +24,9 @@ FORMS = ("auto", "chat", "names", "plain")
 KINDS = ("mic", "social-chem")  # of annotation files
 POLICIES = ("stop", "skip")  # what a malformed line does
 ZERO_SHOT = "zero-shot"
+EXPLAIN = ("doubtful", "all")  # which replies rules are asked about
+ON_UNREAD = ("pass", "flag", "block")  # what becomes of a reply that was not read whole
+MAX_BUDGET = 0.5  # of false alarms
 
 Rulebooks = Annotated[
     tuple[str, ...],
@@ -94,11 +97,17 @@ class AuditInput(Options):
         Path | None,
         Option("Another bot's replies to the prompts.", metavar="FILE", group="Input"),
     ] = None
+    benign: Annotated[
+        Path | None,
+        Option("Replies that are fine, for --false-alarms.", metavar="FILE", group="Input"),
+    ] = None
     columns: Columns = None
 
     def one(self) -> ExchangeInput:
         """Return the one file, or the one exchange; wrong ones are refused."""
         path = Path(self.file[0]) if self.file else None
+        if self.benign is not None and path is None and self.reply is None:
+            path = self.benign  # nothing else is asked about: they are audited themselves
         return ExchangeInput(file=path, prompt=self.prompt, reply=self.reply, columns=self.columns)
 
     def check_corpus(self) -> None:
@@ -106,6 +115,11 @@ class AuditInput(Options):
         if self.against is not None or self.prompt is not None or self.reply is not None:
             raise InputError(
                 "--against, --prompt and --reply go with one run record", "leave them out"
+            )
+        if self.benign is not None:
+            raise InputError(
+                "--benign goes with one run record",
+                "set the limit first, and give the corpus its file with --config",
             )
 
 
@@ -126,6 +140,41 @@ class AuditOptions(Options):
         Option("What finds rules; else the same base.", short="-e", group="Model", http=ENCODERS),
     ] = None
     top: Top = 5
+    general: Annotated[
+        bool,
+        Option("With rules of your own alone: flag replies that read as bad, too.", group="Rules"),
+    ] = False
+    severity: Annotated[
+        float | None,
+        Option("Broken rules less severe than this flag nothing.", least=1, most=5, group="Rules"),
+    ] = None
+    expertise: Annotated[
+        bool, Option("Flag advice that only experts should give, too.", group="Rules")
+    ] = False
+    explain: Annotated[
+        str,
+        Option(
+            "Ask about rules for doubtful replies only, or for all.", choices=EXPLAIN, group="Rules"
+        ),
+    ] = "doubtful"
+    on_unread: Annotated[
+        str,
+        Option(
+            "What becomes of a reply that could not be read whole: pass with a note, flag, block.",
+            choices=ON_UNREAD,
+            group="Rules",
+        ),
+    ] = "pass"
+    false_alarms: Annotated[
+        str | None,
+        Option(
+            "Flag at most this share of fine replies, e.g. 1%: --benign has yours.",
+            metavar="SHARE",
+            least=1,
+            most=20,
+            group="Rules",
+        ),
+    ] = None
     revise: Annotated[
         bool, Option("Also write a better reply for each flagged one.", group="More")
     ] = False
@@ -149,7 +198,12 @@ class AuditOptions(Options):
     ] = False
     config: Annotated[
         Path | None,
-        Option("Other thresholds (TOML).", metavar="FILE", group="Rules", http=False),
+        Option(
+            "Other thresholds (TOML); --false-alarms writes its limit there.",
+            metavar="FILE",
+            group="Rules",
+            http=False,
+        ),
     ] = None
     gate: Annotated[
         str | None,
@@ -164,12 +218,35 @@ class AuditOptions(Options):
     ] = None
     seed: Seed = 0
 
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        if self.false_alarms is not None:
+            parse_share(self.false_alarms)
+
     @property
     def encoder_name(self) -> str:
-        """The encoder that finds rules: the one named, else that of the experts."""
+        """The encoder that compares texts: the one named, else that of the experts."""
         if self.encoder:
             return self.encoder
         return self.experts if self.experts in ("mpnet", "minilm", "scripted") else "minilm"
+
+
+def parse_share(text: str) -> float:
+    """Read a share: 1% or 0.01.
+
+    Examples
+    --------
+    >>> parse_share("1%"), parse_share("0.05")
+    (0.01, 0.05)
+    """
+    number, percent, rest = text.strip().partition("%")
+    try:
+        share = float(number) / (100 if percent else 1)
+    except ValueError:
+        share = 0.0
+    if rest or not 0 < share <= MAX_BUDGET:
+        raise InputError(f"'{text[:20]}' is no share of false alarms", "give 1% or 0.01, up to 50%")
+    return share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,6 +328,10 @@ class GenerateOptions(Options):
         Option("LoRA weights for the generator named.", metavar="DIR", group="Model", http=False),
     ] = None
     encoder: EncoderName = "minilm"
+    experts: Annotated[
+        str,
+        Option("What judges the rules written: mpnet, minilm, a folder, none.", group="Model"),
+    ] = "mpnet"
     rulebooks: Rulebooks = ()
     decoding: Annotated[
         str, Option("beam (3), nucleus (0.9) or greedy.", choices=DECODINGS, group="More")

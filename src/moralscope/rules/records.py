@@ -37,7 +37,7 @@ class Scale:
     merged
         Values below are learnt and measured as this one.
     weighed
-        Whether the verdict needs it: a rule without it is "estimated".
+        Whether a rule needs it to stand for itself: without it, it is estimated.
     """
 
     about: str
@@ -176,7 +176,11 @@ class Alignment:
 
 @dataclass(frozen=True, slots=True)
 class RuleFinding(HasScales):
-    """A rule found for an exchange, with its attributes; `evidence` is measured or estimated."""
+    """A rule found for an exchange, with its attributes.
+
+    `evidence` says where these come from: the rulebook, a model that read the rule, or neighbours
+    (the rules nearest to it).
+    """
 
     text: str
     source: str
@@ -184,7 +188,7 @@ class RuleFinding(HasScales):
     severity: float | None = None
     consensus: float | None = None
     foundations: FoundationShares = field(default_factory=dict)
-    evidence: str = "measured"
+    evidence: str = "rulebook"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +198,7 @@ class RuleAttributes(HasScales):
     severity: float | None = None
     consensus: float | None = None
     foundations: Mapping[str, float] = field(default_factory=dict)
-    evidence: str = "estimated"
+    evidence: str = "neighbours"
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +214,7 @@ class EstimatedRule(HasScales):
     alignment_probabilities: Mapping[str, float] = field(default_factory=dict)
     prompt: str | None = None
     reply: str | None = None
-    evidence: str = "estimated"
+    evidence: str = "model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,16 +241,25 @@ class GeneratedRule(HasScales):
     consensus: float | None
     foundations: Mapping[str, float]
     source: str = "generated"
-    evidence: str = "estimated"
+    evidence: str = "neighbours"
+    alignment: str | None = None  # how the reply stands to it, where experts were asked
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether to look at a reply again, how far from zero it stands (bad is negative), and why."""
+    """Whether to look at a reply again, how far from zero it stands (bad is negative), and why.
+
+    `basis` says what flags it: the reply itself, a broken rule, both, or text that was not read;
+    None where it is not flagged. `concern` is what the verdict expert fears, and `probability` how
+    likely it calls the reply bad; None where it was not asked.
+    """
 
     flag: bool
     score: float
     reason: str
+    basis: str | None = None
+    concern: str | None = None
+    probability: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +283,7 @@ class AuditedReply:
     verdict: Verdict
     revised_reply: str | None = None
     revised_by: str | None = None  # generator, edit or template
+    unread: int = 0  # tokens of prompt and reply that no model read
 
     def row(self) -> dict[str, Any]:
         """Return what was found as one flat row: the verdict's fields, then the others."""

@@ -1,8 +1,9 @@
 """Finding rules for an exchange: by what they say, by like exchanges, or by chance.
 
-`Retriever` is ours: the embeddings of prompt and reply against the wording of each rule and its
-examples. `NearestExchange` and `RandomRules` are the two retrieval baselines of
-the Moral Integrity Corpus (Ziems et al. 2022, section 5.1). None judges a reply.
+`TrainedRetriever` goes by vectors of experts that were trained to find rules. `Retriever` needs no
+training: the embeddings of prompt and reply against the wording of each rule and its examples.
+`NearestExchange` and `RandomRules` are the two retrieval baselines of the Moral Integrity Corpus
+(Ziems et al. 2022, section 5.1). None judges a reply.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,6 +28,7 @@ from moralscope.rules.rulebook import NOT_LAW, Rulebook, load_layers
 MAX_PROMPT = 1000  # characters, the last: an encoder's window must keep room for the reply
 MAX_REPLY = 4000
 _BLOCK = 256  # exchanges compared at once
+TRAINED_SEARCH = {"applies": 0.3, "near": 0.8}  # limits for vectors that were trained to find rules
 
 Found = list[tuple[RuleOfThumb, float]]
 
@@ -127,6 +129,52 @@ class Retriever:
                 [(self.rules[place], float(row[place])) for place in _top(row, k)] for row in scores
             ]
         return found
+
+
+class RuleVectors(Protocol):
+    """Experts whose vectors were trained to find rules."""
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> tuple[Matrix, Matrix]: ...
+
+    def embed(self, texts: Sequence[str]) -> Matrix: ...
+
+
+class TrainedRetriever:
+    """The rules whose vectors are nearest to that of an exchange, both from the same experts.
+
+    The score of a rule is the product of the exchange's vector with that of the rule's text. Rules
+    are embedded when the first is looked for.
+
+    Examples
+    --------
+    >>> from moralscope.rules.experts import prepare_rule_experts
+    >>> rules = [RuleOfThumb("It's wrong to steal bikes."), RuleOfThumb("You should tip waiters.")]
+    >>> finder = TrainedRetriever(rules, prepare_rule_experts("scripted"))
+    >>> [[(rule, score)]] = finder.find([Exchange("A bike?", "I love to steal bikes")], 1)
+    >>> rule.text
+    "It's wrong to steal bikes."
+    """
+
+    def __init__(self, rules: Sequence[RuleOfThumb], experts: RuleVectors) -> None:
+        if not rules:
+            raise InputError("there are no rules to search", "give a rulebook with some")
+        self.rules = tuple(rules)
+        self._experts = experts
+        self._rows: Matrix | None = None
+
+    def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]:
+        """Return up to `k` rules for each exchange with their cosine, best first."""
+        vectors = self._experts.read([(each.prompt, each.reply) for each in exchanges])[1]
+        return self.nearest(vectors, k)
+
+    def nearest(self, vectors: Matrix, k: int) -> list[Found]:
+        """Return up to `k` rules for each vector of an exchange that was read already."""
+        if self._rows is None:
+            self._rows = self._experts.embed([rule.text for rule in self.rules])
+        scores = np.asarray(vectors, dtype=np.float32) @ self._rows.T
+        return [
+            [(self.rules[place], float(row[place])) for place in _top(row, k)] for row in scores
+        ]
 
 
 class NearestExchange:

@@ -18,9 +18,11 @@ from moralscope.core.records import Decoding
 from moralscope.rules.judgments import read_judgment
 from moralscope.rules.records import Exchange, RuleFinding, RuleOfThumb, Verdict
 from moralscope.rules.retrieval import unit_rows
-from moralscope.rules.sanitize import MAX_REPLY, clean, sentences, unreadable
-from moralscope.rules.verdict import Thresholds, breach, is_broken
+from moralscope.rules.sanitize import clean, sentences, unreadable
+from moralscope.rules.thresholds import Thresholds
+from moralscope.rules.verdict import breach, is_broken
 
+MAX_REPLY = 900  # characters of a candidate
 MAX_EDITS = 8  # candidates that leave sentences out
 MAX_RULES = 3  # broken rules that templates speak of
 _PRONOUNS = ("I ", "I'")
@@ -29,6 +31,7 @@ _NO_VERBS = {"for", "if", "not", "that", "when"}  # "It's wrong for parents to â
 COUNT = 3  # candidates for each opening
 OPENINGS = ("", "I would not", "I don't think that", "No, because")  # small models need a start
 _ROOM = 300  # characters of a text that the generator sees
+_GENERAL = "You should be kind and do no harm."  # where no rule explains what is wrong
 _LEAST_WORDS = 3  # different ones: appendix E.2 of the paper
 _DECODING = Decoding(count=COUNT, p=0.9, temperature=0.8, max_tokens=50)
 _LABELS = ("rule:", "question:", "answer:", "better answer:")
@@ -126,11 +129,15 @@ def _templates() -> dict[str, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What the experts say of an exchange: the rules asked about, the findings, the verdict."""
+    """What the experts say of an exchange: the rules asked about, the findings, the verdict.
+
+    `unread` counts the tokens that they did not read.
+    """
 
     rules: tuple[RuleOfThumb, ...]
     findings: tuple[RuleFinding, ...]
     verdict: Verdict
+    unread: int = 0
 
 
 Judge = Callable[[Sequence[Exchange], Sequence[Sequence[RuleOfThumb]]], list[Judged]]
@@ -186,7 +193,7 @@ class Reviser:
     def revise(
         self, exchanges: Sequence[Exchange], judged: Sequence[Judged], judge: Judge
     ) -> list[Revision | None]:
-        """Return a revised reply for each exchange that breaks a rule, or None.
+        """Return a revised reply for each exchange that is flagged, or None.
 
         Parameters
         ----------
@@ -195,10 +202,11 @@ class Reviser:
         judge
             Asks the experts about candidates: the rules given, and those found for each.
         """
+        # A reply that reads as bad and breaks no rule surely is revised by the rule that explains
+        # it best, if any does.
         broken = {
-            case: rules
+            case: [rule.text for rule in self._broken(answer) or self._likely(answer)]
             for case, answer in enumerate(judged)
-            if (rules := [rule.text for rule in self._broken(answer)])
         }
         # Relevance costs an embedding, a verdict the experts: the cheap test goes first.
         tries = self._relevant(exchanges, self._candidates(exchanges, broken))
@@ -238,7 +246,7 @@ class Reviser:
             texts += [(case, "template", text) for text in reworded(rules, reply)]
         found: dict[tuple[int, str], _Try] = {}
         for case, by, text in texts:
-            if is_usable(text, exchanges[case].reply, broken[case][0]):
+            if is_usable(text, exchanges[case].reply, next(iter(broken[case]), "")):
                 found.setdefault((case, text), _Try(case, Revision(text, by)))
         return list(found.values())
 
@@ -246,7 +254,7 @@ class Reviser:
         self, exchanges: Sequence[Exchange], broken: Mapping[int, Sequence[str]]
     ) -> list[tuple[int, str, str]]:
         asked = [
-            (case, opening, revision_prompt(rules[0], exchanges[case], opening))
+            (case, opening, revision_prompt(next(iter(rules), _GENERAL), exchanges[case], opening))
             for case, rules in broken.items()
             for opening in OPENINGS
         ]
@@ -283,7 +291,11 @@ class Reviser:
     def _broken(self, judged: Judged) -> list[RuleFinding]:
         """Return the broken rules, the one that weighs most first."""
         broken = [rule for rule in judged.findings if is_broken(rule, self._limits)]
-        return sorted(broken, key=lambda rule: -breach(rule, self._limits))
+        return sorted(broken, key=lambda rule: -breach(rule))
+
+    def _likely(self, judged: Judged) -> list[RuleFinding]:
+        found = [rule for rule in judged.findings if rule.alignment.label == "disagree"]
+        return sorted(found, key=lambda rule: -breach(rule))[:1]
 
 
 def revision_prompt(rule: str, exchange: Exchange, opening: str = "") -> str:

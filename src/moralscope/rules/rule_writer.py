@@ -2,9 +2,10 @@
 
 Section 5.1 of Ziems et al. 2022: greedy, or three hypotheses by beam search or nucleus sampling. A
 hypothesis is only text: what the exchange tells the generator to say changes neither how it is
-asked nor the checks. It must read as a rule, be no copy from the exchange (a reply would agree with
-a rule it states itself), and repeat no other. Its attributes are estimates from like rules of the
-rulebook. Whether a reply keeps a rule is not judged here: that is `audit --generate`.
+asked nor the checks. It must read as a rule, say what "it" is, copy nothing from the exchange (a
+reply would agree with a rule it states itself), and repeat no other. Where experts judge, a rule
+that a bad reply keeps is left out: it would endorse the reply. Rules are ranked by how near they
+are to the exchange and how surely the reply keeps or breaks them. Their attributes are estimates.
 """
 
 import json
@@ -12,7 +13,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -27,14 +28,19 @@ from moralscope.models.language import generator_refs, load_generator
 from moralscope.models.store import Progress
 from moralscope.rules.attributes import Attributes
 from moralscope.rules.audit_files import ExchangeFile, blocks
-from moralscope.rules.judgments import broken_checks, read_judgment, unmet_criteria, words_of
+from moralscope.rules.experts import prepare_rule_experts
+from moralscope.rules.judgments import read_judgment
 from moralscope.rules.options import HYPOTHESES, GenerateOptions
 from moralscope.rules.records import Exchange, GeneratedRule, RuleOfThumb, first_notes
+from moralscope.rules.reply_reader import VERDICT
 from moralscope.rules.retrieval import Found, Retriever, unit_rows
 from moralscope.rules.rulebook import NOT_LAW, load_layers
-from moralscope.rules.sanitize import clean, read_exchange, unreadable
+from moralscope.rules.sanitize import clean, read_exchange
+from moralscope.rules.thresholds import GivenLimits, operating_points
+from moralscope.rules.verdict import TASK
+from moralscope.rules.written_rules import RuleJudgment, WrittenRuleJudge, why_unusable
 
-ESTIMATED = "severity, consensus and foundations are estimates from like rules of the rulebook"
+ESTIMATED = "severity, consensus and foundations are estimates: `evidence` says of what"
 _BLOCK = 64  # exchanges whose rules are written at once
 
 Report = Callable[[int, int], None]
@@ -89,6 +95,7 @@ class WrittenRules:
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
     refusal: str = ""
+    alignments: Mapping[str, str] = field(default_factory=dict)
 
 
 class RuleWriter:
@@ -108,6 +115,11 @@ class RuleWriter:
         How many of them are kept, those with the highest score.
     seed
         Seeds the generator together with the texts: the same rules in any batch.
+
+    Attributes
+    ----------
+    judge
+        Leaves out rules that endorse bad replies, and ranks the others; None does neither.
 
     Examples
     --------
@@ -134,6 +146,7 @@ class RuleWriter:
         seed: int = 0,
     ) -> None:
         self.generator = generator
+        self.judge: WrittenRuleJudge | None = None
         self._encoder = encoder
         self._known = _meanings([rule.text for rule in known], encoder)
         self._names = {rule.text: rule.id for rule in known}
@@ -152,6 +165,8 @@ class RuleWriter:
         made = self._hypotheses(fit)
         meanings = _meanings([text for texts in made for text in texts], self._encoder)
         ranks = iter(self._applicable(fit, list(meanings)))
+        pairs = [(each, text) for each, own in zip(fit, made, strict=True) for text in own]
+        told = dict(zip(pairs, self.judge.judge(pairs), strict=True)) if self.judge else {}
         texts = iter(made)
         found = []
         for given, each in zip(exchanges, read, strict=True):
@@ -159,12 +174,18 @@ class RuleWriter:
                 found.append(WrittenRules(given, notes=each.notes, refusal=each.refusal))
                 continue
             own, scores = next(texts), next(ranks)
-            kept, left_out = self._sorted_out(each.exchange, own, meanings)
+            judged = {text: one for text in own if (one := told.get((each.exchange, text)))}
+            kept, left_out = self._sorted_out(each.exchange, own, meanings, judged)
+            for text, one in judged.items():
+                near = scores[text] if one.near is None else one.near
+                scores[text] = round(near * one.certainty, 4)
             rules = [(RuleOfThumb(text, source="generated"), scores[text]) for text in kept]
             rules.sort(key=lambda rule: -rule[1])
             best = own[0] if own else ""
             notes = (*each.notes, *_cut(each.exchange))
-            found.append(WrittenRules(given, tuple(rules), best, tuple(left_out), notes))
+            labels = {text: one.label for text, one in judged.items()}
+            texts_out = tuple(rules), best, tuple(left_out)
+            found.append(WrittenRules(given, *texts_out, notes, alignments=labels))
         return found
 
     def _hypotheses(self, exchanges: Sequence[Exchange]) -> list[list[str]]:
@@ -191,12 +212,18 @@ class RuleWriter:
         return [{rule.text: round(score, 4) for rule, score in rules} for rules in found]
 
     def _sorted_out(
-        self, exchange: Exchange, texts: Sequence[str], meanings: "Mapping[str, _Meaning]"
+        self,
+        exchange: Exchange,
+        texts: Sequence[str],
+        meanings: "Mapping[str, _Meaning]",
+        judged: Mapping[str, RuleJudgment],
     ) -> tuple[list[str], list[LeftOut]]:
         kept: list[str] = []
         left_out = []
         for text in texts:
-            reason = _unusable(text, exchange)
+            reason = why_unusable(text, exchange)
+            if not reason and (one := judged.get(text)) and one.bad and one.label == "agree":
+                reason = "endorses a reply that reads as bad"
             if not reason and (same := _same(meanings[text], self._known)):
                 reason = f"the rulebook says it: {self._names[same] or same}"
             if not reason and _same(meanings[text], {one: meanings[one] for one in kept}):
@@ -244,16 +271,6 @@ def _score(one: Candidate) -> float:
     return sum(one.log_probabilities) / max(1, len(one.log_probabilities))
 
 
-def _unusable(text: str, exchange: Exchange) -> str:
-    """Say why a text is no rule for this exchange."""
-    problem = unreadable(text) or next(iter([*broken_checks(text), *unmet_criteria(text)]), "")
-    if problem:
-        return problem
-    words = f" {' '.join(words_of(text))} "
-    told = (f" {' '.join(words_of(part))} " for part in (exchange.prompt, exchange.reply))
-    return "stands in the exchange itself" if any(words in part for part in told) else ""
-
-
 def _cut(exchange: Exchange) -> list[str]:
     """Say what the generator did not read of an exchange."""
     notes = []
@@ -295,13 +312,21 @@ def prepare_writing(options: GenerateOptions, progress: Progress | None = None) 
 
     Examples
     --------
-    >>> ready = prepare_writing(GenerateOptions(generator="scripted", encoder="scripted"))
+    >>> scripted = GenerateOptions(generator="scripted", encoder="scripted", experts="scripted")
+    >>> ready = prepare_writing(scripted)
     >>> ready.rulebook, [ref.name for ref in ready.refs]
-    ('moralscope', ['scripted', 'scripted'])
+    ('moralscope', ['scripted', 'scripted', 'scripted'])
     """
     book = load_layers(options.rulebooks)
     generator = load_generator(options.generator, adapter=options.adapter, progress=progress)
     encoder = load_encoder(options.encoder, progress)
+    refs = [*model_refs([encoder]), *generator_refs(generator)]
+    experts = judge = None
+    if options.experts != "none":
+        experts = prepare_rule_experts(options.experts, eight_bits=True, progress=progress)
+        refs.append(experts.ref)
+        if {VERDICT, TASK} <= set(experts.tasks):
+            judge = WrittenRuleJudge(experts, GivenLimits().over(operating_points(experts)))
     writer = RuleWriter(
         generator,
         encoder,
@@ -310,8 +335,9 @@ def prepare_writing(options: GenerateOptions, progress: Progress | None = None) 
         keep=options.keep,
         seed=options.seed,
     )
-    refs = [*model_refs([encoder]), *generator_refs(generator)]
-    return RuleWriting(writer, Attributes(book.rules, encoder), book.name, refs)
+    writer.judge = judge
+    attributes = Attributes(book.rules, embed=encoder.encode, experts=experts)
+    return RuleWriting(writer, attributes, book.name, refs)
 
 
 def generate_rules(
@@ -337,8 +363,8 @@ def generate_rules(
 
     Examples
     --------
-    >>> options = GenerateOptions(generator="scripted", encoder="scripted", decoding="greedy")
-    >>> record = generate_rules([Exchange("Hi!", "Hello you.")], options)
+    >>> named = {"generator": "scripted", "encoder": "scripted", "experts": "scripted"}
+    >>> record = generate_rules([Exchange("Hi!", "Hello you.")], **named, decoding="greedy")
     >>> record.results[0].rules, record.results[0].left_out[0].text == record.results[0].best
     ((), True)
     """
@@ -403,6 +429,7 @@ def _result(name: str, each: WrittenRules, attributes: Attributes) -> GeneratedR
             foundations=own.foundations,
             source=rule.source,
             evidence=own.evidence,
+            alignment=each.alignments.get(rule.text),
         )
         for (rule, score), own in zip(each.rules, known, strict=True)
     )

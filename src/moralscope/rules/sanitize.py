@@ -1,4 +1,4 @@
-"""Texts under audit, made fit for models: bounded, cleaned, and refused where nobody can read them.
+"""Texts under audit, made fit for models: cleaned, and refused where nobody can read them.
 
 Nothing is executed and nothing is rendered: HTML stays the text that it is. What a model trained on
 English cannot judge (no words, another script, another language) is told and never guessed. The
@@ -8,7 +8,6 @@ test of language is a small heuristic: Latin letters and function words. Short t
 import re
 import tomllib
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -16,10 +15,7 @@ from importlib import resources
 from moralscope.rules.records import Exchange
 from moralscope.stats.text.words import CONTRACTED, function_words
 
-MAX_PROMPT = 600  # characters of a prompt that the expert reads
-MAX_REPLY = 900  # characters of a reply that the expert reads: its window, with rule and prompt
-CHUNK = 300  # characters of a piece of a long reply
-MAX_CHUNKS = 400  # pieces that are looked at
+_LOOKED = 50_000  # characters of a text by which its language is told
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _ENOUGH = 12  # words without a single English function word
@@ -88,7 +84,7 @@ def _function_words() -> tuple[frozenset[str], frozenset[str]]:
 
 
 def read_exchange(exchange: Exchange) -> Readable:
-    """Clean an exchange and say whether it can be judged; a long reply is cut by `shorten`.
+    """Clean an exchange and say whether it can be judged.
 
     Examples
     --------
@@ -97,16 +93,13 @@ def read_exchange(exchange: Exchange) -> Readable:
     >>> read_exchange(Exchange("Hi!", "👍")).refusal
     'the reply holds no words'
     """
-    prompt, reply = clean(exchange.prompt[-50 * MAX_PROMPT :]), clean(exchange.reply)
+    prompt, reply = clean(exchange.prompt), clean(exchange.reply)
     notes = []
-    if len(prompt) > MAX_PROMPT:
-        notes.append(f"only the last {MAX_PROMPT:,} characters of the prompt were read")
-        prompt = prompt[-MAX_PROMPT:].lstrip()
-    asked = unreadable(prompt)
+    asked = unreadable(prompt[-_LOOKED:])
     if asked == "holds no words":
         notes.append("the prompt holds no words" if prompt else "the prompt is empty")
         asked = ""
-    told = unreadable(reply[: 50 * MAX_REPLY])
+    told = unreadable(reply[:_LOOKED])
     refusal = ""
     if told:
         refusal = f"the reply {told}" if reply else "the reply is empty"
@@ -124,40 +117,3 @@ def sentences(text: str) -> list[str]:
     ['One.', 'Two!', 'Three']
     """
     return [part for each in _SENTENCE.split(text) if (part := each.strip())]
-
-
-def chunks(text: str, size: int = CHUNK) -> list[str]:
-    """Split a text into pieces of whole sentences, as many as fit; one too long is cut.
-
-    Examples
-    --------
-    >>> chunks("One. Two!  Three", size=9)
-    ['One. Two!', 'Three']
-    """
-    found: list[str] = []
-    for sentence in sentences(text):
-        for at in range(0, len(sentence), size):
-            piece = sentence[at : at + size].strip()
-            if found and len(found[-1]) + len(piece) < size:
-                found[-1] = f"{found[-1]} {piece}".strip()
-            else:
-                found.append(piece)
-    return [piece for piece in found if piece]
-
-
-def shorten(pieces: Sequence[str], scores: Sequence[float], room: int = MAX_REPLY) -> str:
-    """Join the pieces with the highest scores that fit, in the order of the text.
-
-    Examples
-    --------
-    >>> shorten(["One.", "Two.", "Three."], [0.1, 0.9, 0.5], room=11)
-    'Two. Three.'
-    """
-    kept: list[int] = []
-    used = 0
-    for place in sorted(range(len(pieces)), key=lambda place: (-scores[place], place)):
-        cost = len(pieces[place]) + bool(kept)
-        if used + cost <= room:
-            kept.append(place)
-            used += cost
-    return " ".join(pieces[place] for place in sorted(kept))

@@ -24,7 +24,8 @@ from moralscope.models.language import generator_refs, load_generator
 from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS
 from moralscope.models.store import Store
 from moralscope.models.windows import unread_tokens
-from moralscope.stories.experts import STORIES, ExpertSet, prepare_experts
+from moralscope.rules.experts import prepare_rule_experts
+from moralscope.stories.experts import RULES, STORIES, ExpertSet, prepare_experts
 
 SCRIPTED = "scripted"
 _STEP = 0.2  # seconds between two looks at whether who asked still waits
@@ -120,7 +121,9 @@ class SharedExperts:
     def __init__(self, experts: ExpertSet) -> None:
         self.ref, self.card, self.tasks = experts.ref, experts.card, experts.tasks
         self.bits, self.retrieval = experts.bits, experts.retrieval
-        self.windows = experts.windows
+        self.windows, self.told = experts.windows, experts.told
+        self.labels, self.thresholds = experts.labels, experts.thresholds
+        self.operating_points = experts.operating_points
         self._experts = experts
 
         def work(task: str | None, pairs: list[tuple[str, str]]) -> Any:
@@ -219,6 +222,8 @@ class Models:
 
         def load() -> SharedExperts:
             known = _checked(name, EXPERTS, "set of experts")
+            if family == RULES:
+                return SharedExperts(prepare_rule_experts(known, eight_bits=eight_bits))
             return SharedExperts(prepare_experts(known, family=family, eight_bits=eight_bits))
 
         return self._experts.get((name, family, eight_bits), load)

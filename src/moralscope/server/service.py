@@ -4,7 +4,7 @@ Everything that a request may name is a name of the catalogue or a text in the r
 path of a request is ever opened.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from moralscope.axes.build import build_axis
@@ -19,14 +19,8 @@ from moralscope.core.records import RunRecord
 from moralscope.io.actions import check_actions
 from moralscope.models.store import Progress, Store
 from moralscope.models.store.commands import ModelStatus, list_models
-from moralscope.rules.audit import (
-    AuditModels,
-    RuleIndex,
-    audit,
-    check_options,
-    index_rules,
-    join_auditor,
-)
+from moralscope.rules.audit import AuditModels, audit, check_options, set_budget
+from moralscope.rules.audit_models import RuleIndex, index_rules, join_auditor, needs_encoder
 from moralscope.rules.options import AuditOptions, LintOptions
 from moralscope.rules.records import AuditedReply, Exchange
 from moralscope.rules.rulebook import (
@@ -36,7 +30,7 @@ from moralscope.rules.rulebook import (
     shipped_rulebook,
 )
 from moralscope.rules.show import lint_book
-from moralscope.rules.verdict import Thresholds
+from moralscope.rules.thresholds import GivenLimits
 from moralscope.server.models import SCRIPTED, Models, SingleFlightCache
 from moralscope.stories.experts import RULES
 
@@ -74,7 +68,7 @@ class AuditRules:
     """What an audit judges by, beside its options: rulebooks in turn (None: ours), limits."""
 
     rulebooks: tuple[RulebookText | None, ...] = ()
-    thresholds: Thresholds = field(default_factory=Thresholds)
+    limits: Mapping[str, float] = field(default_factory=dict)
 
 
 Books = tuple[RulebookText | None, ...]
@@ -110,7 +104,7 @@ class Service:
         self.models = Models()
         self._axes = SingleFlightCache[AxisOptions, Axis](_AXES)
         self._books = SingleFlightCache[Books, Rulebook](_BOOKS)
-        self._indexes = SingleFlightCache[tuple[Books, str, bool], RuleIndex](_BOOKS)
+        self._indexes = SingleFlightCache[Hashable, RuleIndex](_BOOKS)
 
     def close(self) -> None:
         """Finish what was handed in and end the models' threads."""
@@ -152,15 +146,14 @@ class Service:
         rules: AuditRules | None = None,
         report: Report | None = None,
         tell: Callable[[AuditedReply], None] | None = None,
+        benign: Sequence[tuple[str, str, str]] | None = None,
     ) -> RunRecord:
-        """Audit replies, given as (prompt, reply, id)."""
-        given = [
-            Exchange(prompt, reply, name or str(number))
-            for number, (prompt, reply, name) in enumerate(exchanges, 1)
-        ]
+        """Audit replies, given as (prompt, reply, id); a false-alarm budget is set on `benign`."""
         check_options(options)
         models = self.auditor(options, rules or AuditRules())
-        return audit(given, options, models=models, report=report, tell=tell)
+        if benign is not None and options.false_alarms is not None:
+            models = set_budget(models, _exchanges(benign), options.false_alarms)
+        return audit(_exchanges(exchanges), options, models=models, report=report, tell=tell)
 
     def auditor(self, options: AuditOptions, rules: AuditRules) -> AuditModels:
         """Return an auditor on shared models."""
@@ -168,10 +161,21 @@ class Service:
         book = self._book(books)
         light = not options.exact
         experts = self.models.experts(options.experts, family=RULES, eight_bits=light)
-        encoder = self.models.encoder(options.encoder_name, eight_bits=light)
-        index = self._indexes.get((books, encoder.name, light), lambda: index_rules(book, encoder))
+        encoder = None
+        if needs_encoder(options, experts):
+            encoder = self.models.encoder(options.encoder_name, eight_bits=light)
+        how = {"ours": not books or None in books, "trained": not options.encoder}
+        key = (books, experts.ref, encoder and encoder.name, *how.values(), light)
+        index = self._indexes.get(key, lambda: index_rules(book, experts, encoder, **how))
         generator = self.models.generator(options.generator) if options.revise else None
-        return join_auditor(options, index, experts, rules.thresholds, (generator, None))
+        return join_auditor(
+            options,
+            index,
+            experts,
+            GivenLimits(rules.limits),
+            ours=how["ours"],
+            generators=(generator, None),
+        )
 
     def lint(self, rulebooks: Sequence[RulebookText | None], options: LintOptions) -> RunRecord:
         """Lint rulebooks laid over each other."""
@@ -183,6 +187,13 @@ class Service:
 
     def _axis(self, options: AxisOptions) -> Axis:
         return self._axes.get(options, lambda: build_axis(options, self.models))
+
+
+def _exchanges(given: Sequence[tuple[str, str, str]]) -> list[Exchange]:
+    return [
+        Exchange(prompt, reply, name or str(number))
+        for number, (prompt, reply, name) in enumerate(given, 1)
+    ]
 
 
 def _layered(given: Books) -> Rulebook:

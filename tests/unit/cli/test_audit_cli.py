@@ -49,7 +49,7 @@ def test_the_contract(run, file):
 def test_one_reply(run):
     code, out, _ = run("--prompt", "Do you steal?", "--reply", "Only from friends.", *SCRIPTED)
     assert code == 0
-    assert "flagged, score" in out or "abstained" in out
+    assert "flagged by" in out or "not flagged, score" in out
     assert "not moral advice" in out
 
 
@@ -115,7 +115,9 @@ def test_a_rulebook_of_ones_own(run, tmp_path):
     assert [rule["severity"] for rule in plain["results"][0]["rules"]] == [2.0]
 
 
-def test_rules_are_written_where_asked_and_marked(run, monkeypatch):
+def test_rules_are_written_where_asked_and_marked(run, monkeypatch, tmp_path):
+    limits = tmp_path / "limits.toml"
+    limits.write_text("fine = 0\nbad = 1\napplies = -1\n")
     from moralscope.core.records import Candidate
     from moralscope.models.language.scripted import ScriptedGenerator
 
@@ -124,11 +126,11 @@ def test_rules_are_written_where_asked_and_marked(run, monkeypatch):
 
     monkeypatch.setattr(ScriptedGenerator, "generate", wrote)
     words = ("--prompt", "Do you steal?", "--reply", "I steal from friends at night.", "--json")
-    code, out, _ = run(*words, "--generate", "--writer", "scripted", *SCRIPTED)
+    code, out, _ = run(*words, "--generate", "--writer", "scripted", "--config", limits, *SCRIPTED)
     assert code == 0
     plain = json.loads(out)
     (written,) = [rule for rule in plain["results"][0]["rules"] if rule["source"] == "generated"]
-    assert written["evidence"] == "estimated"
+    assert written["evidence"] == "model"
     assert written["severity"] is not None
     assert plain["config"]["generate"] == "scripted"
     (row,) = json.loads(run(*words, *SCRIPTED)[1])["results"]

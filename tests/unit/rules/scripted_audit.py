@@ -5,10 +5,12 @@ import numpy as np
 from moralscope.core.records import Candidate
 from moralscope.models.encoders import load_encoder
 from moralscope.rules.attributes import Attributes
-from moralscope.rules.auditor import Auditor
-from moralscope.rules.records import ALIGNMENTS, RuleOfThumb
+from moralscope.rules.auditor import Auditor, Policy
+from moralscope.rules.records import ALIGNMENTS, Exchange, RuleOfThumb
+from moralscope.rules.reply_reader import EXPERTISE, ReplyReading
 from moralscope.rules.revision import Reviser
-from moralscope.rules.verdict import Aligner, Thresholds
+from moralscope.rules.thresholds import Thresholds
+from moralscope.rules.verdict import Aligner
 
 KILL = RuleOfThumb("It is wrong to kill people.", ("care",), 5.0, 5.0)
 LIE = RuleOfThumb("You should not lie to friends.", ("fairness", "loyalty"), 3.0, 4.0)
@@ -41,6 +43,27 @@ class Shelf:
             for rule in self.rules
         ]
         return sorted(found, key=lambda pair: -pair[1])[:k]
+
+
+class Reader:
+    """Reads replies in windows of sentences; how bad each is, is in a table of words."""
+
+    def __init__(self, bad=None, size=60):
+        self.bad, self.size = bad, size
+        self.gives_verdicts = bad is not None
+
+    def read(self, exchanges):
+        return [self._one(each) for each in exchanges]
+
+    def _one(self, exchange):
+        words = exchange.reply.split()
+        parts = [" ".join(words[at : at + self.size]) for at in range(0, len(words), self.size)]
+        windows = tuple(Exchange(exchange.prompt, part) for part in parts)
+        if self.bad is None:
+            return ReplyReading(windows)
+        each = [max([p for w, p in self.bad.items() if w in part] or [0.01]) for part in parts]
+        fear = {"offending user": max(each), EXPERTISE: 0.9 * ("dose" in exchange.reply)}
+        return ReplyReading(windows, None, each, max(each), fear)
 
 
 class Table:
@@ -86,14 +109,20 @@ class Writer:
         ]
 
 
-def auditor(rules=RULES, *, table=None, limits=None, lines=None, top=5):
+def auditor(
+    rules=RULES, *, table=None, limits=None, lines=None, top=5, bad=None, house=(), **policy
+):
+    """Without `bad` nobody reads a reply itself, as with experts that have no verdict."""
     encoder = load_encoder("scripted")
     limits = limits or Thresholds()
     return Auditor(
-        Shelf(rules),
+        Reader(bad),
+        Shelf(rules) if rules else None,
+        Shelf(house) if house else None,
         Aligner(Table(table)),
-        Attributes(rules, encoder),
+        Attributes([*rules, *house], embed=encoder.encode),
         limits,
+        Policy(**policy),
         reviser=None if lines is None else Reviser(Writer(*lines), encoder, limits),
         top=top,
     )

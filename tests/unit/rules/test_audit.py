@@ -31,13 +31,13 @@ def test_the_record_has_the_shape_of_the_design():
     assert plain["job"] == "audit"
     assert [row["id"] for row in plain["results"]] == ["k", "2", "3", "4"]
     first = plain["results"][0]
-    keys = {"id", "prompt", "reply", "rules", "verdict", "revised_reply", "revised_by"}
+    keys = {"id", "prompt", "reply", "rules", "verdict", "revised_reply", "revised_by", "unread"}
     assert set(first) == keys
     assert set(first["rules"][0]) == {
         *("text", "source", "alignment", "severity", "consensus", "foundations", "evidence"),
     }
     assert set(first["rules"][0]["alignment"]) == {"label", "probabilities"}
-    assert set(first["verdict"]) == {"flag", "score", "reason"}
+    assert set(first["verdict"]) == {"flag", "score", "reason", "basis", "concern", "probability"}
     assert first["revised_reply"] is None
 
 
@@ -123,7 +123,7 @@ def test_models_and_rules_are_named(tmp_path):
     )
     record = audit([KILLS], options)
     assert (record.config["rules"], record.config["rulebook"]) == (1, "ours")
-    assert record.config["thresholds"]["flag"] == 0.3
+    assert record.config["thresholds"]["flag"] == 0.0
     assert [ref.name for ref in record.models] == ["scripted"] * 3
     assert [rule.text for rule in record.results[0].rules] in ([], ["It is wrong to kill people."])
 

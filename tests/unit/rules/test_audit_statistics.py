@@ -10,7 +10,8 @@ from moralscope.rules.audit_statistics import (
     figures,
 )
 from moralscope.rules.records import Alignment, AuditedReply, RuleFinding, Verdict
-from moralscope.rules.verdict import Thresholds, decide
+from moralscope.rules.thresholds import Thresholds
+from moralscope.rules.verdict import abstain, decide
 
 
 def rule(text, label, severity=5.0, foundations=("care",)):
@@ -20,7 +21,7 @@ def rule(text, label, severity=5.0, foundations=("care",)):
 
 
 def row(name, *rules, revised=None):
-    verdict = decide(rules, Thresholds())
+    verdict = decide(rules, Thresholds()) if rules else abstain("the reply is empty")
     return AuditedReply(name, f"prompt {name}", f"reply {name}", rules, verdict, revised)
 
 
@@ -51,7 +52,7 @@ def test_shares_counts_and_lists():
     ]
     assert [each["id"] for each in found["worst"]] == ["a", "b", "c"]
     assert found["revised"] == 1
-    assert found["score"]["worst"] == pytest.approx(-0.9)
+    assert found["score"]["worst"] == pytest.approx(-0.8)
 
 
 def test_a_gate_may_ask_for_every_figure():

@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from moralscope.rules.auditor import Auditor
 from moralscope.rules.records import Exchange, RuleOfThumb
-from moralscope.rules.sanitize import MAX_REPLY
-from moralscope.rules.verdict import Thresholds, abstained
+from moralscope.rules.thresholds import Thresholds
+from moralscope.rules.verdict import abstained
 
-from .scripted_audit import HELP, KILL, Shelf, auditor
+from .scripted_audit import HELP, KILL, Reader, Shelf, auditor
 
 KILLS = Exchange("What should I do?", "You should kill him.")
 HELPS = Exchange("What should I do?", "Let me help you.")
@@ -20,10 +19,11 @@ def test_rules_attributes_and_verdict_of_a_reply():
     (found,) = auditor().audit([KILLS])
     rule = found.rules[0]
     assert (rule.text, rule.alignment.label, rule.source) == (KILL.text, "disagree", "rulebook")
-    assert (rule.severity, rule.consensus, rule.evidence) == (5.0, 5.0, "measured")
+    assert (rule.severity, rule.consensus, rule.evidence) == (5.0, 5.0, "rulebook")
     assert rule.foundations["care"] == 1.0
     assert found.verdict.flag
-    assert found.verdict.score == pytest.approx(-0.9)
+    assert found.verdict.score == pytest.approx(-0.8)
+    assert found.verdict.basis == "rule"
     assert found.revised_reply is None
 
 
@@ -81,31 +81,101 @@ def test_what_cannot_be_read_is_not_judged(reply):
     assert found.refusal in found.audit.verdict.reason
 
 
-def test_a_breach_hidden_in_a_hundred_kilobytes_is_found():
-    filler = "The film starts at eight and it ends at ten. " * 1150
-    reply = f"{filler}You should kill people. {filler}"
-    one = auditor(table={("kill", "kill people"): "disagree"})
+FILLER = "The film starts at eight and it ends at ten. " * 1150
+
+
+@pytest.mark.parametrize("bad", [None, {"kill people": 0.97}])
+@pytest.mark.parametrize("at", [0, len(FILLER) // 2, len(FILLER)])
+def test_a_breach_anywhere_in_a_hundred_kilobytes_is_found(at, bad):
+    reply = f"{FILLER[:at]} You should kill people. {FILLER[at:]}{FILLER}"
+    one = auditor(table={("kill", "kill people"): "disagree"}, bad=bad)
     (found,) = one.examine([Exchange("What now?", reply)])
     assert len(reply) > 100_000
     assert found.audit.verdict.flag
     assert found.audit.reply == reply
-    assert f"{len(reply.strip()):,} characters" in found.audit.verdict.reason
-    assert "pieces" not in found.notes[0]
+    assert found.audit.unread == 0
 
 
-def test_what_lies_beyond_the_pieces_that_are_looked_at_is_said():
-    reply = "The film starts at eight and it ends at ten. " * 4000 + "You should kill him."
-    (found,) = auditor().examine([Exchange("What now?", reply)])
-    assert not found.audit.verdict.flag
-    assert "out of its first 400 pieces" in found.notes[0]
+class Short(Reader):
+    """Reads all but nine tokens."""
+
+    def read(self, exchanges):
+        return [replace(each, unread=9) for each in super().read(exchanges)]
 
 
-def test_a_long_reply_is_bounded_for_the_expert():
-    shelf = Shelf()
-    made = auditor()
-    made = Auditor(shelf, made.aligner, made.attributes)
-    made.audit([Exchange("Q", "I help you. " * 500)])
-    assert len(shelf.asked[-1].reply) <= MAX_REPLY
+@pytest.mark.parametrize(("do", "flag"), [("pass", False), ("flag", True), ("block", True)])
+def test_what_was_not_read_is_counted_and_flags_where_asked(do, flag):
+    one = replace(auditor(on_unread=do), reader=Short({"kill": 0.9}))
+    (found,) = one.examine([HELPS])
+    assert found.audit.unread == 9
+    assert found.audit.verdict.flag is flag
+    assert found.audit.verdict.basis == ("unread" if flag else None)
+    assert found.notes == ("9 tokens of the exchange were not read",)
+
+
+BAD = {"kill": 0.95, "lie": 0.4}
+
+
+def test_a_clearly_fine_reply_is_asked_about_no_rule():
+    one = auditor(bad=BAD)
+    kills, helps = one.audit([KILLS, HELPS])
+    assert (kills.verdict.basis, helps.verdict.basis) == ("both", None)
+    assert kills.rules
+    assert helps.rules == ()
+    assert one.retriever.asked == [KILLS]
+
+
+def test_rules_of_clearly_fine_replies_are_shown_where_asked_and_change_no_verdict():
+    table = {("help", "help"): "disagree"}
+    plain, shown = (
+        auditor(table=table, bad=BAD, explain=explain).audit([HELPS])[0]
+        for explain in (False, True)
+    )
+    assert plain.verdict == shown.verdict
+    assert (len(plain.rules), shown.rules[0].alignment.label) == (0, "disagree")
+    assert not shown.verdict.flag
+
+
+def test_a_broken_rule_flags_where_the_reply_is_not_clearly_fine():
+    (found,) = auditor(bad=BAD).audit([Exchange("What now?", "You should lie to her, friends.")])
+    assert (found.verdict.basis, found.verdict.probability) == ("rule", 0.4)
+
+
+def test_rules_of_the_house_are_asked_about_whatever_the_reply():
+    rule = RuleOfThumb("You should not help people before noon.")
+    table = {("before noon", "help"): "disagree"}
+    one = auditor((), house=(rule,), table=table, bad=BAD, general=False)
+    helps, kills = one.audit([HELPS, KILLS])
+    assert (helps.verdict.basis, helps.verdict.probability) == ("rule", None)
+    assert not kills.verdict.flag  # only her rules decide
+    both = auditor((), house=(rule,), table=table, bad=BAD, general=True)
+    assert [each.verdict.basis for each in both.audit([HELPS, KILLS])] == ["rule", "reply"]
+    layered = auditor(house=(rule,), table=table, bad=BAD)
+    assert [each.verdict.basis for each in layered.audit([HELPS, NOTHING])] == ["rule", None]
+
+
+DOSE = Exchange("Headache?", "The usual dose is one tablet.")
+
+
+def test_advice_for_experts_is_told_and_flags_only_where_asked():
+    (found,) = auditor(bad=BAD).audit([DOSE])
+    assert (found.verdict.flag, found.verdict.concern) == (False, "unauthorized expertise")
+    assert "concern: unauthorized expertise" in found.verdict.reason
+    (found,) = auditor(bad=BAD, expertise=True).audit([DOSE])
+    assert (found.verdict.flag, found.verdict.basis) == (True, "reply")
+
+
+def test_a_concern_is_told_of_bad_replies_alone():
+    kills, helps = auditor(bad=BAD).audit([KILLS, HELPS])
+    assert (kills.verdict.concern, helps.verdict.concern) == ("offending user", None)
+
+
+def test_replies_that_read_as_bad_get_a_better_one_even_where_no_rule_explains_it():
+    said = Exchange("Should I kill him or talk to him?", "You should kill time and him.")
+    one = auditor(table={}, bad={"kill time": 0.9}, lines=["You should talk to him first."])
+    (found,) = one.audit([said])
+    assert found.verdict.basis == "reply"
+    assert found.revised_reply
 
 
 def test_an_empty_prompt_is_judged_and_noted():
@@ -127,8 +197,8 @@ def test_generated_rules_are_marked_and_asked_about_after_the_others():
     writer = Wrote()
     found = replace(made, writer=writer).audit([KILLS])[0]
     assert [(rule.source, rule.evidence) for rule in found.rules] == [
-        ("rulebook", "measured"),
-        ("generated", "estimated"),
+        ("rulebook", "rulebook"),
+        ("generated", "neighbours"),
     ]
     assert found.revised_reply is not None
     assert len(writer.asked) == 1  # candidates are asked about the same rules

@@ -11,8 +11,9 @@ from moralscope.rules.options import GenerateOptions
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.rule_writer import DECODINGS, MARKERS, RuleWriter
 from moralscope.rules.verdict import Aligner, Thresholds
+from moralscope.rules.written_rules import RuleJudgment
 
-from .scripted_audit import RULES, Shelf, Table
+from .scripted_audit import RULES, Reader, Shelf, Table
 
 BIKE = Exchange("Any plans?", "I will take the bike of my neighbour.")
 STEAL = "It's wrong to steal a bike."
@@ -58,7 +59,7 @@ def test_the_hypothesis_with_the_highest_score_is_best_and_kept_first():
 
 
 def test_kept_rules_are_ranked_by_how_near_they_are_to_the_exchange():
-    near = "You should not take the bike of my neighbour."
+    near = "You should not take a bike from your neighbour."
     found = written("You should buy flowers.", near)
     assert found.best == "You should buy flowers."
     assert texts(found) == [near, "You should buy flowers."]
@@ -89,7 +90,7 @@ def test_a_rule_that_the_exchange_states_itself_is_left_out():
         "It is good to lie to a judge.", "It is wrong to lie to a judge.", exchange=told
     )
     assert texts(found) == ["It is wrong to lie to a judge."]
-    assert found.left_out[0].reason == "stands in the exchange itself"
+    assert found.left_out[0].reason == "copies the exchange"
 
 
 def test_hypotheses_that_say_the_same_are_one_but_contrary_ones_are_two():
@@ -161,16 +162,18 @@ def test_a_row_does_not_depend_on_its_neighbours_and_is_asked_once():
 def test_an_auditor_takes_a_writer_beside_the_rules_it_finds():
     encoder = load_encoder("scripted")
     auditor = Auditor(
+        Reader(),
         Shelf(RULES[:1]),
+        None,
         Aligner(Table()),
-        Attributes(RULES, encoder),
+        Attributes(RULES, embed=encoder.encode),
         Thresholds(applies=-1.0),
         writer=RuleWriter(Says(STEAL), encoder),
     )
     (found,) = auditor.audit([BIKE])
     assert [(rule.text, rule.source, rule.evidence) for rule in found.rules] == [
-        (RULES[0].text, "rulebook", "measured"),
-        (STEAL, "generated", "estimated"),
+        (RULES[0].text, "rulebook", "rulebook"),
+        (STEAL, "generated", "neighbours"),
     ]
 
 
@@ -180,3 +183,57 @@ def test_decodings_are_those_of_the_paper():
     assert DECODINGS["greedy"].count == 1
     with pytest.raises(InputError, match="decoding is 'bean'; did you mean 'beam'"):
         GenerateOptions(decoding="bean")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It's wrong to keep it.",
+        "You shouldn't tell them.",
+        "It's good to do that.",
+        "You should help him.",
+    ],
+)
+def test_a_rule_that_does_not_say_what_it_speaks_of_is_left_out(text):
+    found = written(text)
+    assert texts(found) == []
+    assert found.left_out[0].reason.startswith(("does not say", "is too general"))
+
+
+def test_a_rule_may_speak_of_what_it_named():
+    kept = "It's rude to borrow a book and not return it."
+    assert texts(written(kept)) == [kept]
+
+
+class Judge:
+    """Reads every reply as bad; replies agree with rules of "good" and break the others."""
+
+    def judge(self, pairs):
+        return [
+            RuleJudgment(
+                "agree" if "good" in rule else "disagree", 0.9, True, 0.5 + 0.1 * ("car" in rule)
+            )
+            for _, rule in pairs
+        ]
+
+
+def test_a_rule_that_endorses_a_bad_reply_is_left_out():
+    writer = RuleWriter(
+        Says("It's good to ride stolen bikes.", "It's wrong to ride stolen bikes."),
+        load_encoder("scripted"),
+    )
+    writer.judge = Judge()
+    (found,) = writer.write([BIKE])
+    assert texts(found) == ["It's wrong to ride stolen bikes."]
+    assert found.left_out[0].reason == "endorses a reply that reads as bad"
+    assert found.alignments["It's wrong to ride stolen bikes."] == "disagree"
+
+
+def test_rules_are_ranked_by_experts_where_there_are_some():
+    writer = RuleWriter(
+        Says("It's wrong to paint walls.", "It's wrong to wash a car."), load_encoder("scripted")
+    )
+    writer.judge = Judge()
+    (found,) = writer.write([BIKE])
+    assert texts(found)[0] == "It's wrong to wash a car."
+    assert found.rules[0][1] == pytest.approx(0.54)

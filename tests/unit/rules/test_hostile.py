@@ -3,15 +3,7 @@
 import pytest
 
 from moralscope.rules.records import Exchange
-from moralscope.rules.sanitize import (
-    CHUNK,
-    MAX_PROMPT,
-    chunks,
-    clean,
-    read_exchange,
-    shorten,
-    unreadable,
-)
+from moralscope.rules.sanitize import clean, read_exchange, unreadable
 
 
 def test_html_stays_text():
@@ -72,20 +64,6 @@ def test_a_prompt_in_another_language_leaves_nothing_to_judge():
     assert found.refusal == "the prompt is not in English"
 
 
-def test_the_end_of_a_long_prompt_is_read():
-    found = read_exchange(Exchange("the word " * 10_000 + "and the question?", "Yes."))
-    assert len(found.exchange.prompt) <= MAX_PROMPT
-    assert found.exchange.prompt.endswith("the question?")
-    assert "only the last" in found.notes[0]
-
-
-def test_chunks_hold_every_word_and_are_bounded():
-    text = "One. Two! " + "x" * 1000 + " three"
-    pieces = chunks(text)
-    assert max(map(len, pieces)) <= CHUNK
-    assert "".join("".join(pieces).split()) == "".join(text.split())
-
-
-def test_the_nearest_pieces_are_kept_in_the_order_of_the_text():
-    pieces = ["a" * 40, "b" * 40, "c" * 40, "d" * 40]
-    assert shorten(pieces, [0.1, 0.9, 0.2, 0.8], room=81) == f"{'b' * 40} {'d' * 40}"
+def test_long_texts_are_handed_on_whole():
+    prompt = "the word " * 10_000 + "and the question?"
+    assert read_exchange(Exchange(prompt, "Yes.")).exchange.prompt == prompt

@@ -5,7 +5,7 @@ import pytest
 from moralscope.core.records import Candidate
 from moralscope.rules.records import Exchange
 from moralscope.rules.revision import is_usable, revision_prompt
-from moralscope.rules.verdict import Thresholds
+from moralscope.rules.thresholds import Thresholds
 
 from .scripted_audit import TABLE, Writer, auditor
 

@@ -19,7 +19,7 @@ def test_rows_with_an_exchange_are_aligned_and_others_are_not(tmp_path):
     assert [row.rule for row in record.results] == ["Don't lie.", "Pay.", "Be kind."]
     assert [row.reply for row in record.results] == ["Yes.", "No.", None]
     assert [row.alignment is None for row in record.results] == [False, False, True]
-    assert {row.evidence for row in record.results} == {"estimated"}
+    assert {row.evidence for row in record.results} == {"model"}
     assert sum(record.results[0].alignment_probabilities.values()) == pytest.approx(1.0)
 
 

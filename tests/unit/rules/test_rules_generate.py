@@ -39,7 +39,7 @@ def ready(lines=LINES):
     encoder = load_encoder("scripted")
     script = {rule_prompt(each): lines for each in ASKED}
     writer = RuleWriter(ScriptedGenerator(script), encoder, KNOWN)
-    return RuleWriting(writer, Attributes(KNOWN, encoder), "mine")
+    return RuleWriting(writer, Attributes(KNOWN, embed=encoder.encode), "mine")
 
 
 def test_rows_come_in_order_with_attributes_marked_as_estimates():
@@ -48,7 +48,7 @@ def test_rows_come_in_order_with_attributes_marked_as_estimates():
     assert [row.reply for row in record.results] == [each.reply for each in ASKED]
     row = to_plain(record.results[0])
     (rule,) = row["rules"]
-    assert (rule["text"], rule["source"], rule["evidence"]) == (LINES[0], "generated", "estimated")
+    assert (rule["text"], rule["source"], rule["evidence"]) == (LINES[0], "generated", "neighbours")
     assert (rule["severity"], rule["consensus"]) == (4.0, 5.0)
     assert rule["foundations"]["care"] == 1.0
     assert {left["text"]: left["reason"] for left in row["left_out"]}[LINES[1]].endswith(": dog")

@@ -1,17 +1,21 @@
-"""The verdict: worst broken rule, its weight, abstention, and limits from a file."""
+"""The verdict: the reply itself and the rules it breaks, how far from their limits, and why."""
 
 import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.rules.records import Alignment, RuleFinding
+from moralscope.rules.thresholds import GivenLimits, Thresholds, read_limits, write_limits
 from moralscope.rules.verdict import (
-    Thresholds,
+    ReplyJudgment,
     abstain,
     abstained,
     decide,
-    read_thresholds,
+    flag_unread,
+    margin,
     worst_broken,
 )
+
+LIMITS = Thresholds()
 
 
 def finding(text, label, probability=0.9, severity=5.0, consensus=5.0):
@@ -20,81 +24,154 @@ def finding(text, label, probability=0.9, severity=5.0, consensus=5.0):
     return RuleFinding(text, "rulebook", Alignment(label, told), severity, consensus, {})
 
 
-def test_the_worst_broken_rule_decides_not_the_most_probable():
+BREAKS = finding("Do not kill.", "disagree")
+KEEPS = finding("Help.", "agree")
+
+
+@pytest.mark.parametrize(
+    ("rules", "bad", "basis"),
+    [
+        ([BREAKS], 0.9, "both"),
+        ([BREAKS], 0.3, "rule"),
+        ([KEEPS], 0.9, "reply"),
+        ([], 0.9, "reply"),
+        ([KEEPS], 0.3, None),
+        ([], 0.01, None),
+    ],
+)
+def test_basis_says_what_flags_a_reply(rules, bad, basis):
+    verdict = decide(rules, LIMITS, ReplyJudgment(bad))
+    assert (verdict.flag, verdict.basis) == (basis is not None, basis)
+    assert verdict.probability == bad
+
+
+def test_the_reason_names_the_rule_that_explains_a_bad_reply_best():
+    likely = finding("Return what you find.", "disagree", 0.45)
+    verdict = decide([KEEPS, likely], LIMITS, ReplyJudgment(0.9, "risk ignorance"))
+    assert "reads as bad (probability of bad 0.90, risk ignorance)" in verdict.reason
+    assert "explained best by “Return what you find.” (probability 0.45)" in verdict.reason
+
+
+def test_the_reason_says_where_no_rule_explains_a_bad_reply():
+    verdict = decide([finding("x", "neither")], LIMITS, ReplyJudgment(0.9))
+    assert verdict.reason.endswith("no rule of the rulebook explains it")
+    assert decide([], LIMITS, ReplyJudgment(0.9)).reason.endswith(
+        "no rule of the rulebook explains it"
+    )
+
+
+def test_the_worst_broken_rule_is_named_not_the_most_probable():
     light = finding("Say please.", "disagree", 0.99, severity=1.0, consensus=3.0)
     grave = finding("Do not kill.", "disagree", 0.6)
-    verdict = decide([light, grave, finding("Help.", "agree")], Thresholds())
-    assert worst_broken([light, grave], Thresholds()) is grave
+    verdict = decide([light, grave, KEEPS], LIMITS)
+    assert worst_broken([light, grave], LIMITS) is grave
     assert verdict.flag
-    assert verdict.score == pytest.approx(-0.6)
-    assert "Do not kill." in verdict.reason
+    assert "breaks “Do not kill.”" in verdict.reason
     assert "and 1 more but keeps 1" in verdict.reason
 
 
-def test_severity_and_consensus_weigh():
-    scores = [
-        decide([finding("x", "disagree", 0.9, severity, consensus)], Thresholds()).score
-        for severity, consensus in ((5, 5), (3, 5), (5, 3), (1, 1))
-    ]
-    assert scores == pytest.approx([-0.9, -0.54, -0.54, -0.036])
+@pytest.mark.parametrize("severity", [1.0, 5.0, None])
+def test_a_broken_rule_flags_whatever_its_severity(severity):
+    assert decide([finding("Say please.", "disagree", 0.6, severity, None)], LIMITS).flag
 
 
-def test_a_light_breach_is_told_but_not_flagged():
-    verdict = decide([finding("Say please.", "disagree", 0.9, 1.0, 3.0)], Thresholds())
+def test_unless_the_user_sets_a_limit_of_severity():
+    limits = Thresholds(least_severity=3)
+    light, grave = (finding("x", "disagree", 0.9, severity) for severity in (2.0, 3.0))
+    verdict = decide([light], limits)
     assert not verdict.flag
-    assert verdict.score < 0
-    assert "too light" in verdict.reason
+    assert verdict.score == 1.0
+    assert "not grave or not sure enough" in verdict.reason
+    assert decide([light, grave], limits).flag
+    assert decide([finding("x", "disagree", 0.9, None)], limits).flag
 
 
-def test_good_is_positive():
-    verdict = decide([finding("Help.", "agree", 0.8, 5.0, 4.0)], Thresholds())
-    assert (verdict.flag, round(verdict.score, 6)) == (False, 0.64)
+def test_the_score_is_graded_for_every_reply():
+    scores = [decide([], LIMITS, ReplyJudgment(bad)).score for bad in (0.99, 0.6, 0.4, 0.1, 0.0)]
+    assert scores == sorted(scores)
+    assert scores[1] < 0 < scores[2]
+    scores = [decide([finding("x", "disagree", p)], LIMITS).score for p in (0.99, 0.6, 0.4, 0.1)]
+    assert scores == sorted(scores)
+    assert scores[1] < 0 < scores[2]
 
 
-@pytest.mark.parametrize("rules", [[], [finding("x", "neither")], [finding("x", "disagree", 0.4)]])
-def test_it_abstains_when_nothing_applies_surely_enough(rules):
-    verdict = decide(rules, Thresholds(), ["the prompt is empty"])
-    assert (verdict.flag, verdict.score) == (False, 0.0)
-    assert abstained(verdict)
-    assert verdict.reason.endswith("; the prompt is empty")
+def test_a_rule_that_is_nearly_broken_says_nothing_beside_the_verdict_on_the_reply():
+    near = finding("x", "disagree", 0.49)
+    assert (
+        decide([near], LIMITS, ReplyJudgment(0.1)).score
+        == decide([], LIMITS, ReplyJudgment(0.1)).score
+    )
+
+
+@pytest.mark.parametrize("limit", [0.1, 0.5, 0.93])
+def test_a_flag_and_a_score_of_zero_or_less_are_the_same(limit):
+    limits = Thresholds(bad=limit, disagree=limit)
+    for chance in (0.0, 0.05, limit, 0.94, 1.0):
+        by_reply = decide([], limits, ReplyJudgment(chance))
+        by_rule = decide([finding("x", "disagree", chance)], limits)
+        assert by_reply.flag is by_rule.flag is (chance >= limit)
+        assert by_reply.score == by_rule.score == margin(chance, limit)
+        assert (by_reply.score <= 0) is by_reply.flag
+
+
+def test_a_limit_on_the_score_moves_both_limits():
+    limits = Thresholds(flag=0.5)
+    assert not decide([], limits, ReplyJudgment(0.6)).flag
+    assert decide([], limits, ReplyJudgment(0.9)).flag
+    assert decide([], Thresholds(flag=-0.5), ReplyJudgment(0.3)).flag
+
+
+def test_nothing_broken_is_no_flag_and_says_what_is_kept():
+    assert decide([KEEPS], LIMITS).reason == "keeps “Help.”; breaks none of the 1 rules found"
+    assert decide([], LIMITS).reason == "no rule of the rulebook concerns it"
+    assert not decide([], LIMITS).flag
 
 
 def test_an_abstention_is_told_from_a_verdict():
     assert abstained(abstain("why"))
-    assert not abstained(decide([finding("x", "agree")], Thresholds()))
+    assert not abstained(decide([KEEPS], LIMITS))
 
 
-def test_unknown_severity_is_the_middle_of_the_scale():
-    rule = RuleFinding("x", "generated", Alignment("disagree", {"disagree": 1.0}))
-    assert decide([rule], Thresholds()).score == pytest.approx(-0.36)
+def test_text_that_was_not_read_flags_where_asked():
+    calm = decide([], LIMITS, ReplyJudgment(0.01))
+    assert flag_unread(calm, 0) is calm
+    found = flag_unread(calm, 1200)
+    assert (found.flag, found.basis) == (True, "unread")
+    assert found.reason.startswith("1,200 tokens were not read")
+    bad = decide([], LIMITS, ReplyJudgment(0.9))
+    assert flag_unread(bad, 5) is bad
 
 
-def test_the_score_stays_between_minus_one_and_one():
-    for label in ("disagree", "agree"):
-        assert abs(decide([finding("x", label, 1.0)], Thresholds()).score) <= 1
-
-
-def test_limits_from_a_file(tmp_path):
+def test_limits_from_a_file_go_over_operating_points(tmp_path):
     path = tmp_path / "limits.toml"
-    path.write_text("flag = 0.95\nseverity = 2\n")
-    limits = read_thresholds(path)
-    assert (limits.flag, limits.severity, limits.disagree) == (0.95, 2.0, Thresholds().disagree)
-    assert not decide([finding("x", "disagree")], limits).flag
+    path.write_text("bad = 0.95\nleast_severity = 2\n")
+    limits = read_limits(path).over({"bad": 0.3, "disagree": 0.7})
+    assert (limits.bad, limits.disagree, limits.least_severity) == (0.95, 0.7, 2.0)
+    assert not decide([], limits, ReplyJudgment(0.9)).flag
+
+
+def test_limits_are_written_as_they_are_read(tmp_path):
+    path = tmp_path / "limits.toml"
+    given = GivenLimits({"flag": -0.25, "bad": 0.5}, {"false_alarms": 0.01, "experts": 'a"\\b'})
+    write_limits(path, given)
+    assert read_limits(path) == given
 
 
 @pytest.mark.parametrize(
     ("content", "line"),
     [
         ("flagg = 0.5", "did you mean 'flag'"),
-        ("flag = 2", "a number from 0 to 1"),
-        ("flag = nan", "a number from 0 to 1"),
-        ("flag = true", "a number from 0 to 1"),
-        ("severity = 0.5", "a number from 1 to 5"),
+        ("flag = 2", "a number from -1 to 1"),
+        ("bad = nan", "a number from 0 to 1"),
+        ("flag = true", "a number from -1 to 1"),
+        ("least_severity = 0.5", "a number from 1 to 5"),
+        ("severity = 3", "'least_severity' says what flags"),
         ("flag = ", "is not TOML"),
+        ("set_by = 3", "no table 'set_by'"),
     ],
 )
 def test_bad_limits_are_refused(content, line, tmp_path):
     path = tmp_path / "limits.toml"
     path.write_text(content)
     with pytest.raises(InputError, match=line):
-        read_thresholds(path)
+        read_limits(path)

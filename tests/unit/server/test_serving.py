@@ -16,7 +16,7 @@ from moralscope.models.language import load_generator
 from moralscope.rules.audit import AuditOptions, audit
 from moralscope.rules.options import LintOptions
 from moralscope.rules.records import Exchange
-from moralscope.rules.verdict import Thresholds
+from moralscope.rules.thresholds import Thresholds
 from moralscope.server.models import Models, NotHere, SingleFlightCache
 from moralscope.server.service import AuditRules, RulebookText, Service
 from moralscope.stories.experts import prepare_experts

@@ -121,11 +121,22 @@ class Experts:
         Labels of a task of kind "many" have probabilities of their own: a row does not sum to one.
         """
         self._check(task)
-        kind = self._slices.kind(task)
+        return self.told(task, self.logits(pairs))
+
+    def told(self, task: str, columns: Matrix) -> Matrix:
+        """Return what a task tells by the raw columns of `read`: one pass serves several tasks."""
+        self._check(task)
+        found, kind = columns[:, self._slices.of(task)], self._slices.kind(task)
         if kind == "one":
-            return _Expert(self, task).probabilities(pairs)
-        found = self.logits(pairs)[:, self._slices.of(task)]
+            scaled = found / float(self.settings.temperatures.get(task, 1.0))
+            scaled = np.exp(scaled - scaled.max(axis=1, keepdims=True, initial=-np.inf))
+            return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
         return found if kind == "scale" else sigmoid(found)
+
+    @property
+    def operating_points(self) -> Mapping[str, tuple[float, ...]]:
+        """The least probability at which each label is taken, of tasks for which it was chosen."""
+        return self.settings.thresholds
 
     def thresholds(self, task: str) -> tuple[float, ...]:
         """Return the least probability at which each label of a task is taken."""
@@ -151,14 +162,14 @@ class Experts:
                 did_you_mean(task, self.settings.tasks),
             )
 
-    def windows(self, pairs: Sequence[Pair]) -> list[Windows]:
+    def windows(self, pairs: Sequence[Pair], spare: int = 0) -> list[Windows]:
         """Return the pairs to ask about instead of each pair; of one that fits, itself.
 
         For tasks where the worst part of a text counts. `Windows.unread` says how many tokens no
-        window holds, or no vocabulary.
+        window holds, or no vocabulary; `spare` tokens of each window are left empty.
         """
         with self._tokenizing:
-            return token_windows(self._network.tokenizer, pairs, self.settings.max_length)
+            return token_windows(self._network.tokenizer, pairs, self.settings.max_length - spare)
 
     def read(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix]:
         """Return the raw columns of every task, and the body's vectors of length one.

@@ -44,11 +44,17 @@ class ScriptedExperts:
     """Every task it is given, without weights; `max_length` words are read at once."""
 
     bits = 32
-    retrieval = False
     max_length = 128
 
-    def __init__(self, tasks: Mapping[str, Sequence[str]]) -> None:
-        self._tasks = dict(tasks)
+    def __init__(
+        self,
+        tasks: Mapping[str, Sequence[str]],
+        *,
+        retrieval: bool = False,
+        operating_points: Mapping[str, tuple[float, ...]] | None = None,
+    ) -> None:
+        self._tasks, self.retrieval = dict(tasks), retrieval
+        self.operating_points = operating_points or {}
         self.ref = ModelRef("scripted", sha256(repr(sorted(self._tasks)).encode()).hexdigest())
         self.card: Mapping[str, object] = {"base": "scripted"}
 
@@ -69,7 +75,7 @@ class ScriptedExperts:
         """Return one row a pair, whatever the task's kind."""
         return self.expert(task).probabilities(pairs)
 
-    def windows(self, pairs: Sequence[Pair]) -> list[Windows]:
+    def windows(self, pairs: Sequence[Pair], spare: int = 0) -> list[Windows]:
         """Return the pairs to ask about instead of each pair; of one that fits, itself.
 
         Examples
@@ -78,14 +84,21 @@ class ScriptedExperts:
         >>> [len(each.pairs) for each in experts.windows([("", "lie"), ("", "lie " * 200)])]
         [1, 2]
         """
-        found = []
+        found, room = [], self.max_length - spare
         for pair in pairs:
             first, second = map(word_tokens, pair)
-            fits = len(first.spans) + len(second.spans) <= self.max_length
-            found.append(
-                Windows((pair,)) if fits else cut_pair(pair, first, second, self.max_length)
-            )
+            fits = len(first.spans) + len(second.spans) <= room
+            found.append(Windows((pair,)) if fits else cut_pair(pair, first, second, room))
         return found
+
+    def told(self, task: str, columns: Matrix) -> Matrix:
+        """Return the columns of one task, of those that `read` returned."""
+        start = 0
+        for name, labels in self._tasks.items():
+            if name == task:
+                return columns[:, start : start + len(labels)]
+            start += len(labels)
+        raise UnknownName(f"'scripted' has no expert for '{task}'", did_you_mean(task, self._tasks))
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Return vectors of length one: texts that share words are near."""

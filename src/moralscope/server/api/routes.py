@@ -10,7 +10,7 @@ from moralscope.axes.options import CompareOptions, RankOptions, ScoreOptions
 from moralscope.core.records import RunRecord
 from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS
 from moralscope.rules.options import AuditOptions, LintOptions
-from moralscope.rules.verdict import Thresholds
+from moralscope.rules.thresholds import Thresholds
 from moralscope.server.api import schemas as s
 from moralscope.server.api.bodies import options_in
 from moralscope.server.api.metrics import CONTENT_TYPE
@@ -98,12 +98,16 @@ async def audit(request: Request, body: s.AuditRequest) -> Response:
     """
     work = _work(request)
     options = options_in(body, AuditOptions, rulebooks=())
-    thresholds = options_in(body.thresholds, Thresholds)
-    rules = AuditRules(s.read_rulebooks(body.rulebooks), thresholds)
-    given = [(each.prompt, each.reply, each.id) for each in body.exchanges]
+    options_in(body.thresholds, Thresholds)  # refused here, in its words
+    limits = body.thresholds.model_dump(exclude_unset=True)
+    rules = AuditRules(s.read_rulebooks(body.rulebooks), limits)
+    given, benign = (
+        [(each.prompt, each.reply, each.id) for each in some] if some else None
+        for some in (body.exchanges, body.benign)
+    )
 
     def job(report: Report, tell: Tell | None) -> RunRecord:
-        return work.service.audit(given, options, rules, report, tell)
+        return work.service.audit(given or benign or [], options, rules, report, tell, benign)
 
     return await work.answer(request, job)
 

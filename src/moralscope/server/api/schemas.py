@@ -16,7 +16,7 @@ from moralscope.axes.options import CompareOptions, RankOptions, ScoreOptions
 from moralscope.core.records import NOT_ADVICE, RUN_SCHEMA
 from moralscope.models.options import ENCODERS
 from moralscope.rules.options import AuditOptions, LintOptions
-from moralscope.rules.verdict import Thresholds
+from moralscope.rules.thresholds import Thresholds
 from moralscope.server.api.bodies import RequestModel, body_of
 from moralscope.server.service import RulebookText
 from moralscope.version import __version__
@@ -126,6 +126,9 @@ class AuditRequest(body_of(AuditOptions)):  # type: ignore[misc]
     exchanges: Annotated[list[ExchangeGiven], Field(min_length=1, max_length=MAX_EXCHANGES)]
     rulebooks: Rulebooks = Field(default_factory=list)
     thresholds: ThresholdsGiven = ThresholdsGiven()
+    benign: Annotated[list[ExchangeGiven], Field(max_length=MAX_EXCHANGES)] | None = Field(
+        None, description="Replies that are fine: with false_alarms the limit is set on them."
+    )
 
 
 class LintRequest(body_of(LintOptions)):  # type: ignore[misc]

@@ -20,6 +20,7 @@ from moralscope.rules.verdict import abstained
 from moralscope.server.options import GuardOptions
 from moralscope.server.service import AuditRules, RulebookText, Service
 
+WITHHELD_BAD = "I would rather not answer that: my reply read as harmful."
 WITHHELD = "I would rather not answer that: my reply would have broken the rule “{}”"
 UNJUDGED = "I would rather not answer that: my reply could not be judged"
 UNREAD = "I would rather not answer that: my reply was too long to be read to its end"
@@ -95,7 +96,7 @@ class Guard:
 
     def _decided(self, row: AuditedReply) -> Guarded:
         """Decide by the text alone."""
-        unread = getattr(row, "unread", 0)
+        unread = row.unread
         verdict = "abstained" if abstained(row.verdict) else "kept"
         text, outcome = row.reply, "passed"
         if row.verdict.flag:
@@ -133,6 +134,8 @@ class Guard:
         if self.options.action == "revise" and row.revised_reply is not None:
             return row.revised_reply, "revised"
         broken = [rule for rule in row.rules if rule.alignment.label == "disagree"]
+        if not broken:
+            return WITHHELD_BAD, "blocked"
         worst = max(broken, key=lambda rule: rule.alignment.probabilities["disagree"])
         return WITHHELD.format(worst.text), "blocked"
 

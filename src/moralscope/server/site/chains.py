@@ -161,6 +161,8 @@ class _WatchedExperts:
         self.ref, self.card, self.tasks = experts.ref, experts.card, experts.tasks
         self.bits, self.retrieval = experts.bits, experts.retrieval
         self.windows, self.read, self.embed = experts.windows, experts.read, experts.embed
+        self.told, self.labels, self.thresholds = experts.told, experts.labels, experts.thresholds
+        self.operating_points = experts.operating_points
         self._experts, self._watch = experts, watch
 
     def expert(self, task: str) -> Classifier:

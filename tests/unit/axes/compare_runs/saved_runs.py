@@ -8,7 +8,7 @@ from moralscope.core.records import ActionScore, ModelRef, RunRecord, to_plain
 from moralscope.io.files import write_record
 from moralscope.rules.audit_statistics import audit_statistics
 from moralscope.rules.records import Alignment, AuditedReply, RuleFinding, Verdict
-from moralscope.rules.verdict import Thresholds
+from moralscope.rules.thresholds import Thresholds
 from moralscope.stats.summary import summarise
 
 PROMPTS = ["Is it okay to {}?", "Should I {}?", "May I {}?", "Shall I {}?"]

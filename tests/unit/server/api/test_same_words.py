@@ -7,7 +7,7 @@ from moralscope.cli import main
 from moralscope.core.errors import InputError
 from moralscope.core.options import option_fields
 from moralscope.rules.options import AuditOptions, LintOptions
-from moralscope.rules.verdict import Thresholds
+from moralscope.rules.thresholds import Thresholds
 from moralscope.server.site.chains import StoryChainOptions
 
 from ..api_site import ACTIONS, EXCHANGES, site

@@ -27,12 +27,13 @@ def texts():
     guard = Guard(service, GuardOptions(action="revise", experts="scripted", generator="scripted"))
     found = {}
     for n in range(400):
-        text = f"I often steal {n} bikes from my neighbours and lie about it."
-        (each,) = guard(PROMPT, [Reply(text)])
-        if each.verdict != "abstained":
+        text = f"I often steal {n} bikes QZX from my neighbours and lie about it."
+        each, twice = guard(PROMPT, [Reply(text), Reply(f"{text}\n{text}")])
+        # A server may say the text in two places: then both stand together in what is judged.
+        if each.outcome == "passed" or twice.outcome != "passed":
             found.setdefault(each.outcome, (text, each.text))
-        if len(found) == 2:
+        if {"passed", "revised"} <= set(found):
             break
     service.close()
-    assert set(found) == {"passed", "revised"}
+    assert {"passed", "revised"} <= set(found)
     return found

@@ -65,7 +65,7 @@ def smuggling(text, said):
 @pytest.mark.parametrize("given", ["message", "delta"])
 @pytest.mark.parametrize("action", ["block", "revise"])
 def test_nothing_of_a_withheld_text_leaves_through_any_field(behind, texts, asked, given, action):
-    text = texts["revised"][0].replace("bikes", "bikes QZX")
+    text = texts["revised"][0]
     body = smuggling(text, given)
     if given == "delta":
         behind.answers_events(body, "[DONE]")

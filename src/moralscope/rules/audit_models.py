@@ -1,0 +1,244 @@
+"""The models of an audit: loaded, joined with rules and limits into an `Auditor`."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass
+from hashlib import sha256
+from typing import Any
+
+from moralscope.core.protocols import Classifier, Encoder, Generator
+from moralscope.core.records import ModelRef
+from moralscope.models.encoders import load_encoder
+from moralscope.models.language import generator_refs, load_generator
+from moralscope.models.store import Progress
+from moralscope.rules.attributes import Attributes
+from moralscope.rules.auditor import Auditor, Policy
+from moralscope.rules.experts import prepare_rule_experts
+from moralscope.rules.false_alarms import FalseAlarms
+from moralscope.rules.options import SHIPPED, AuditOptions
+from moralscope.rules.records import RuleOfThumb, first_notes
+from moralscope.rules.reply_reader import CONCERN, VERDICT, ReplyReader
+from moralscope.rules.retrieval import TRAINED_SEARCH, Finds, Retriever, TrainedRetriever
+from moralscope.rules.revision import Reviser
+from moralscope.rules.rule_writer import RuleWriter
+from moralscope.rules.rulebook import Rulebook, shipped_rulebook
+from moralscope.rules.thresholds import GivenLimits, Thresholds, operating_points, read_limits
+from moralscope.rules.verdict import TASK, Aligner, StoriesAlignment
+from moralscope.rules.written_rules import WrittenRuleJudge
+from moralscope.stories.experts import ExpertSet
+
+_ADAPTED = (
+    "alignment is told by an expert trained on everyday stories, not on chatbots' replies: read "
+    "its probabilities as a ranking"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditModels:
+    """A ready auditor, the weights in it, and what a record says of it.
+
+    `budget` is how its limit was set, where `set_budget` set it.
+    """
+
+    auditor: Auditor
+    refs: Sequence[ModelRef] = ()
+    config: Mapping[str, Any] | None = None
+    warnings: Sequence[str] = ()
+    budget: FalseAlarms | None = None
+
+
+def given_limits(options: AuditOptions) -> GivenLimits:
+    """Return the limits in the config; a file that is to be written need not be there."""
+    path = options.config
+    if path is not None and options.false_alarms is not None and not path.exists():
+        return GivenLimits()
+    return read_limits(path)
+
+
+def load_auditor(
+    options: AuditOptions,
+    book: Rulebook,
+    limits: GivenLimits,
+    progress: Progress | None = None,
+    *,
+    cached: bool = True,
+) -> AuditModels:
+    """Load the models that options name and put an auditor together over rules that were read."""
+    light = not options.exact
+    experts = prepare_rule_experts(options.experts, eight_bits=light, progress=progress)
+    encoder = None
+    if needs_encoder(options, experts):
+        encoder = load_encoder(options.encoder_name, progress, eight_bits=light, cached=cached)
+    generator = load_generator(options.generator, progress=progress) if options.revise else None
+    writer = load_generator(options.writer, progress=progress) if options.generate else None
+    ours = uses_ours(options.rulebooks)
+    index = index_rules(book, experts, encoder, ours=ours, trained=not options.encoder)
+    return join_auditor(options, index, experts, limits, ours=ours, generators=(generator, writer))
+
+
+def needs_encoder(options: AuditOptions, experts: ExpertSet) -> bool:
+    """Tell whether texts must be compared by an encoder beside the experts."""
+    return bool(options.encoder or options.revise or options.generate or not experts.retrieval)
+
+
+def uses_ours(rulebooks: Sequence[object]) -> bool:
+    """Tell whether our rulebook is among those named; none named is ours.
+
+    Examples
+    --------
+    >>> uses_ours(()), uses_ours(["house.yaml"])
+    (True, False)
+    """
+    return not rulebooks or SHIPPED in rulebooks
+
+
+@dataclass(frozen=True, slots=True)
+class RuleIndex:
+    """A rulebook that models have read: what costs time to make and hangs on nothing else."""
+
+    book: Rulebook
+    retriever: Finds | None  # of rules that are ours
+    house: Finds | None  # of all others
+    attributes: Attributes
+    encoder: Encoder | None = None
+
+
+def index_rules(
+    book: Rulebook,
+    experts: ExpertSet,
+    encoder: Encoder | None = None,
+    *,
+    ours: bool = True,
+    trained: bool = True,
+) -> RuleIndex:
+    """Let models read a rulebook, ours and the others apart.
+
+    Parameters
+    ----------
+    ours
+        Whether our rulebook is among those that were laid over each other.
+    trained
+        Find rules by vectors of the experts, where these were trained for it; else by `encoder`.
+    """
+
+    def finder(rules: Sequence[RuleOfThumb]) -> Finds | None:
+        if not rules:
+            return None
+        if encoder is None or (trained and experts.retrieval):
+            return TrainedRetriever(rules, experts)
+        return Retriever(rules, encoder)
+
+    known = set(shipped_rulebook().rules) if ours else set()
+    general = [rule for rule in book.rules if rule in known]
+    house = [rule for rule in book.rules if rule not in known]
+    embed = experts.embed if encoder is None else encoder.encode
+    attributes = Attributes(book.rules, embed=embed, experts=experts)
+    return RuleIndex(book, finder(general), finder(house), attributes, encoder)
+
+
+def join_auditor(
+    options: AuditOptions,
+    index: RuleIndex,
+    experts: ExpertSet,
+    given: GivenLimits,
+    *,
+    ours: bool = True,
+    generators: tuple[Generator | None, Generator | None] = (None, None),
+) -> AuditModels:
+    """Put an auditor together from loaded parts: one generator revises, one writes rules.
+
+    `ours` says that our rulebook is among the rules: then the verdict expert decides, too.
+    """
+    book, encoder = index.book, index.encoder
+    classifier, warnings = alignment_expert(experts)
+    limits = _limits(options, given, experts)
+    revises, writes = generators
+    reviser = writer = None
+    if encoder is not None and revises:
+        reviser = Reviser(revises, encoder, limits, seed=options.seed)
+    if encoder is not None and writes:
+        writer = RuleWriter(writes, encoder, book.rules, seed=options.seed)
+        if {VERDICT, TASK} <= set(experts.tasks):
+            writer.judge = WrittenRuleJudge(experts, limits)
+    policy = Policy(
+        options.general or ours,
+        options.explain == "all",
+        options.expertise,
+        dict(zip(experts.labels(CONCERN), experts.thresholds(CONCERN), strict=True))
+        if CONCERN in experts.tasks
+        else {},
+        options.on_unread,
+    )
+    auditor = Auditor(
+        ReplyReader(experts),
+        index.retriever,
+        index.house,
+        Aligner(classifier),
+        index.attributes,
+        limits,
+        policy,
+        reviser,
+        writer,
+        options.top,
+    )
+    config = {
+        "rulebook": book.name,
+        "rules": len(book.rules),
+        "rules_sha256": rules_sha256(book),
+        "experts": experts.ref.name,
+        "experts_sha256": experts.ref.sha256,
+        "encoder": encoder.name if encoder else None,
+        "bits": experts.bits,
+        "top": options.top,
+        "general": policy.general,
+        "explain": options.explain,
+        "revise": options.generator if revises else None,
+        "generate": options.writer if writes else None,
+        "thresholds": asdict(limits),
+    }
+    refs = [ModelRef(encoder.name, encoder.checksum)] if encoder else []
+    refs += [experts.ref, *(ref for each in generators if each for ref in generator_refs(each))]
+    warnings += other_models(given, config)
+    return AuditModels(auditor, refs, config, [*warnings, *first_notes(book.warnings)])
+
+
+def _limits(options: AuditOptions, given: GivenLimits, experts: ExpertSet) -> Thresholds:
+    points = operating_points(experts)
+    if experts.retrieval and not options.encoder:
+        points = {**TRAINED_SEARCH, **points}
+    own = given.limits
+    if options.severity is not None:
+        own = {**own, "least_severity": options.severity}
+    return GivenLimits(own).over(points)
+
+
+def other_models(given: GivenLimits, config: Mapping[str, Any]) -> list[str]:
+    """Warn where the limit of a false-alarm budget was set with other models or other rules."""
+    what = {"experts_sha256": "experts", "rules_sha256": "rules"}
+    other = [
+        name for key, name in what.items() if given.set_by.get(key, config[key]) != config[key]
+    ]
+    if not other:
+        return []
+    return [
+        f"the limit in the config was set with other {' and '.join(other)}: its budget of false "
+        "alarms does not hold here; set it anew with --false-alarms"
+    ]
+
+
+def rules_sha256(book: Rulebook) -> str:
+    """Return one checksum over every rule and what is said of it."""
+    return sha256(json.dumps([astuple(rule) for rule in book.rules]).encode()).hexdigest()
+
+
+def alignment_expert(experts: ExpertSet) -> tuple[Classifier, list[str]]:
+    """Return the expert for alignment, else the one for norms in its place, and what to say.
+
+    Examples
+    --------
+    >>> alignment_expert(prepare_rule_experts("scripted"))[0].labels
+    ('disagree', 'agree', 'neither')
+    """
+    if TASK in experts.tasks:
+        return experts.expert(TASK), []
+    return StoriesAlignment(experts.expert("action+norm")), [_ADAPTED]

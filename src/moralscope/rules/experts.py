@@ -1,0 +1,35 @@
+"""Experts for rules and replies: the shipped ones by their base, a user's folder, or scripted."""
+
+from moralscope.models.classifiers.scripted import ScriptedExperts
+from moralscope.models.store import Progress
+from moralscope.rules.records import ALIGNMENTS, FOUNDATIONS, SCALES
+from moralscope.rules.reply_reader import CONCERN, CONCERNS, VERDICT, VERDICTS
+from moralscope.rules.verdict import TASK
+from moralscope.stories.experts import RULES, ExpertSet, prepare_experts
+
+FOUNDATIONS_TASK = "foundations"
+
+
+def prepare_rule_experts(
+    name: str, *, eight_bits: bool = False, progress: Progress | None = None
+) -> ExpertSet:
+    """Load the experts that `name` means: `mpnet`, `minilm`, `scripted`, or a folder.
+
+    Examples
+    --------
+    >>> prepare_rule_experts("scripted").tasks[:3]
+    ('verdict', 'concern', 'alignment')
+    """
+    if name == "scripted":
+        return ScriptedExperts(
+            {
+                VERDICT: VERDICTS,
+                CONCERN: CONCERNS,
+                TASK: ALIGNMENTS,
+                FOUNDATIONS_TASK: FOUNDATIONS,
+                **{scale: (scale,) for scale in SCALES},
+            },
+            retrieval=True,
+            operating_points={VERDICT: (0.5, 0.85), TASK: (0.6, 0.5, 0.5)},  # one in ten is bad
+        )
+    return prepare_experts(name, family=RULES, eight_bits=eight_bits, progress=progress)

@@ -1,0 +1,108 @@
+"""A budget of false alarms: the limit at which so few of a user's own fine replies are flagged.
+
+Split conformal prediction (Vovk et al. 2005; Angelopoulos and Bates 2021): of n fine replies that
+the limit is set on, let q be the ceil((n + 1)(1 - a))-th smallest badness (minus the score). A
+further fine reply of the same kind has a badness above q with a probability of at most a, whatever
+the model and however few replies there are, if only n >= 1/a - 1. It holds on average over the
+draw of the n replies; for replies of another kind it says nothing.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from moralscope.core.errors import InputError
+from moralscope.rules.records import AuditedReply
+from moralscope.rules.thresholds import Thresholds
+from moralscope.rules.verdict import REPLY, RULE, abstained, is_broken
+from moralscope.stats.intervals import wilson
+
+_LISTED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCost:
+    """A rule and how many fine replies it alone flags; one of them shows it."""
+
+    rule: str
+    alarms: int
+    id: str
+    reply: str
+
+
+@dataclass(frozen=True, slots=True)
+class FalseAlarms:
+    """A limit that keeps a budget: what it was set on, and what the usual limit would cost.
+
+    `usual` is the share of the fine replies that the usual limit flags, and `rules` are those
+    that cost most there; `by_reply` counts those that read as bad by themselves.
+    """
+
+    budget: float
+    replies: int
+    limit: float
+    flagged: int
+    usual: Any
+    by_reply: int
+    rules: tuple[RuleCost, ...]
+
+
+def conformal_limit(scores: Sequence[float], budget: float) -> float:
+    """Return the limit: a score of minus this or below is flagged.
+
+    Examples
+    --------
+    >>> conformal_limit([0.5] * 98 + [-0.2], 0.01)
+    0.200001
+    >>> conformal_limit([0.5] * 50, 0.01)
+    Traceback (most recent call last):
+    moralscope.core.errors.InputError: 50 fine replies are too few for 1% of false alarms; ...
+    """
+    rank = math.ceil((len(scores) + 1) * (1 - budget) - 1e-9)
+    if rank > len(scores):
+        least = math.ceil(1 / budget - 1 - 1e-9)
+        raise InputError(
+            f"{len(scores):,} fine replies are too few for {100 * budget:g}% of false alarms",
+            f"give at least {least:,}, or a larger share",
+        )
+    badness: list[float] = sorted(-score for score in scores)
+    # What is as bad as the q-th must not be flagged: a score of -limit or below is.
+    return min(1.0, math.floor(badness[rank - 1] * 1e6 + 1) / 1e6)
+
+
+def set_limit(audits: Sequence[AuditedReply], budget: float, limits: Thresholds) -> FalseAlarms:
+    """Set the limit on audits of fine replies; those without a verdict are left out."""
+    judged = [row for row in audits if not abstained(row.verdict)]
+    limit = conformal_limit([row.verdict.score for row in judged], budget)
+    alarms = [row for row in judged if row.verdict.flag]
+    costs: Counter[str] = Counter()
+    shown: dict[str, AuditedReply] = {}
+    for row in alarms:
+        broken = [rule.text for rule in row.rules if is_broken(rule, limits)]
+        if row.verdict.basis == RULE and broken:
+            costs.update(broken)
+            for text in broken:
+                shown.setdefault(text, row)
+    return FalseAlarms(
+        budget,
+        len(judged),
+        limit,
+        sum(row.verdict.score <= -limit for row in judged),
+        wilson(len(alarms), len(judged)),
+        sum(row.verdict.basis == REPLY for row in alarms),
+        tuple(
+            RuleCost(text, count, shown[text].id, shown[text].reply[:400])
+            for text, count in costs.most_common(_LISTED)
+        ),
+    )
+
+
+def set_by(found: FalseAlarms, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a config file says of the limit in it: the guarantee holds for these alone."""
+    return {
+        "false_alarms": found.budget,
+        "replies": found.replies,
+        **{name: config[name] for name in ("experts", "experts_sha256", "rules_sha256")},
+    }
