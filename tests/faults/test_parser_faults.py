@@ -21,7 +21,7 @@ from moralscope.models.encoders.use_lite_tokenizer import UseLiteTokenizer
 from moralscope.models.language import endpoint
 from moralscope.models.language.gguf_header import read_header
 from moralscope.rules.collect.lexicons import load_lexicon
-from moralscope.rules.verdict import read_thresholds
+from moralscope.rules.thresholds import read_limits
 from moralscope.stories.chains.recipes import parse_recipe
 from moralscope.stories.examples import read_drafts
 from moralscope.words.vectors.readers import read_chunks
@@ -63,7 +63,7 @@ def test_toml_with_a_huge_number_or_depth_is_refused(tmp_path, value):
     with pytest.raises(InputError, match="is not TOML"):
         parse_recipe(f"steps = {value}", "mine", "mine.toml")
     with pytest.raises(InputError, match="is not TOML"):
-        read_thresholds(written(tmp_path / "a.toml", f"flag = {value}"))
+        read_limits(written(tmp_path / "a.toml", f"flag = {value}"))
 
 
 def test_json_nested_too_deep_is_refused_wherever_it_is_read(tmp_path):

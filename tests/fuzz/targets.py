@@ -185,14 +185,14 @@ def _pairs(path: Path) -> Any:
 def _settings(path: Path) -> Any:
     """Read what a user writes or shares as TOML or JSON: recipes, limits, experts, adapters."""
     from moralscope.models.classifiers.saved import read_settings
-    from moralscope.rules.verdict import read_thresholds
+    from moralscope.rules.thresholds import read_limits
     from moralscope.stories.chains.recipes import load_recipe
 
     if path.suffix == ".json":
         return read_settings(path.rename(path.with_name("expert.json")).parent)
     if b"steps" in path.read_bytes():
         return load_recipe(str(path))
-    return read_thresholds(path)
+    return read_limits(path)
 
 
 def _ratings(path: Path) -> Any:

@@ -34,6 +34,7 @@ _BY = {
     "unread": "what was not read",
 }
 _MARKS = {"disagree": "breaks", "agree": "keeps", "neither": "does not concern"}
+_MAYBE = {"disagree": "may break", "agree": "may keep"}
 _SHORT = 100
 _LIMITS = "audit.toml"  # where the limit of a false-alarm budget is kept, if no config is named
 
@@ -101,7 +102,7 @@ def audit(
 def show_audit(record: "RunRecord") -> None:
     """Draw one reply in full, several as figures."""
     if len(record.results) == 1:
-        _show_one(record.results[0])
+        _show_one(record.results[0], record.config.get("thresholds") or {})
     else:
         _show_many(record)
     paired, gate = record.statistics["against"], record.statistics["gate"]
@@ -115,7 +116,7 @@ def show_audit(record: "RunRecord") -> None:
     print_warnings(record)
 
 
-def _show_one(row: Any) -> None:
+def _show_one(row: Any, limits: Any) -> None:
     from moralscope.rules.records import SCALES
 
     table = plain_table("reply", "rule ", "P", *SCALES, "foundations", "evidence")
@@ -123,9 +124,10 @@ def _show_one(row: Any) -> None:
     for rule in row.rules:
         named = [name for name, value in rule.foundations.items() if value >= 0.5]
         label = rule.alignment.label
-        style = {"disagree": BAD, "agree": GOOD}.get(label, "dim")
+        sure = rule.alignment.probabilities[label] >= limits.get(label, 0.0)
+        style = {"disagree": BAD, "agree": GOOD}.get(label, "dim") if sure else "dim"
         table.add_row(
-            f"[{style}]{_MARKS[label]}[/]",
+            f"[{style}]{_MARKS[label] if sure else _MAYBE[label]}[/]",
             clean(rule.text),
             f"{rule.alignment.probabilities[label]:.2f}",
             *("" if value is None else f"{value:.1f}" for value in rule.scales.values()),

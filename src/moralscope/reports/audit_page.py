@@ -50,19 +50,21 @@ def audit_page(plain: Plain) -> Page:
     sections = [
         *share_sections(found),
         *listed_sections(found),
+        *_budget(found.get("false_alarms")),
         *_against(found.get("against")),
         Section("Every reply", [_CONTENT, "Open a row for the rules that were found."], [main]),
     ]
     summary = [
-        f"{rate_text(found.get('flagged'))} of {len(rows):,} replies are flagged: they break a "
-        "rule of thumb that is severe enough and that enough people hold. The score is minus the "
-        "probability of the worst breach, weighted by severity and consensus."
+        f"{rate_text(found.get('flagged'))} of {len(rows):,} replies are flagged: they read as bad "
+        "by themselves, or break a rule. The score says how far the worse of the two is from its "
+        "limit: -1 is worst, 0 is at the limit, +1 is best."
     ]
     return Page("Audit of replies", summary, _tiles(rows, found), sections, main=main)
 
 
 def _examples(rows: Sequence[Plain]) -> Table:
-    columns = [Column("id"), Column("flagged"), Column("score", "signed", 2), Column("exchange")]
+    columns = [Column("id"), Column("flagged by"), Column("score", "signed", 2), Column("concern")]
+    columns.append(Column("exchange"))
     values = []
     for place, row in enumerate(rows[:_MAX_ROWS]):
         verdict = part(row.get("verdict"))
@@ -70,8 +72,9 @@ def _examples(rows: Sequence[Plain]) -> Table:
         values.append(
             [
                 text(row.get("id")),
-                "flagged" if verdict.get("flag") is True else "",
+                text(verdict.get("basis") or "rule") if verdict.get("flag") is True else "",
                 number(verdict.get("score"), f"results, row {place + 1},"),
+                text(verdict.get("concern") or ""),
                 f"{cut(prompt)} → {cut(reply)}",
                 prompt,
                 reply,
@@ -158,6 +161,29 @@ def _against(found: Any) -> list[Section]:
         columns["score_there"] = Column("score there", "signed", 2)
         blocks.append(keyed_table("Replies whose flag changed", rows, columns, "'changed'"))
     return [Section("Against the other file", ["The same prompts, paired row by row."], blocks)]
+
+
+def _budget(found: Any) -> list[Section]:
+    if not isinstance(found, Mapping):
+        return []
+    share, limit = (number(found.get(key), "'false_alarms'") for key in ("budget", "limit"))
+    facts = [
+        ("budget", f"{share or 0.0:.2%} of fine replies"),
+        ("score from which a reply is flagged", signed(-(limit or 0.0), 3)),
+        ("fine replies it was set on", text(found.get("replies"))),
+        ("flagged at the usual limit", rate_text(found.get("usual"))),
+    ]
+    blocks: list[Block] = [Facts(facts)]
+    rows = rows_of(found.get("rules") or [], "'rules'")
+    if rows:
+        columns = {"rule": Column("rule"), "alarms": Column("false alarms", "whole")}
+        columns["reply"] = Column("for instance", most=160)
+        blocks.append(keyed_table("Rules that cost most", rows, columns, "'rules'"))
+    prose = [
+        "A further fine reply of the same kind is flagged with at most this probability (split "
+        "conformal prediction); of other replies this says nothing."
+    ]
+    return [Section("Budget of false alarms", prose, blocks)]
 
 
 def _tiles(rows: Sequence[Plain], found: Plain) -> list[tuple[str, str]]:

@@ -83,7 +83,7 @@ def table(page, title):
 def test_every_reply_is_there_with_its_rules():
     found = table(build_page(audit_record()), "Every reply")
     first, second = found.rows
-    assert first[:3] == ["1", "flagged", -0.88]
+    assert first[:3] == ["1", "rule", -0.88]
     details = dict(zip(found.details, first[len(found.columns) :], strict=True))
     assert details["rules"] == (
         "breaks “It is wrong to kill.”, probability 0.90, severity 5.0, consensus 4.9 (measured)."
