@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from .targets import SHARD, TARGETS, Target, example_pack
+from .targets import GUARDED_KEY, SHARD, TARGETS, Target, example_pack
 
 # Pieces that parsers trip over, put in by the mutators; libFuzzer takes at most 64 bytes of each.
 HOSTILE = (
@@ -405,6 +405,27 @@ def _answers() -> list[tuple[str, str | bytes]]:
     return [(".json", json.dumps({"choices": [choice], "usage": {"total_tokens": 3}}))]
 
 
+def _guarded_answers() -> list[tuple[str, str | bytes]]:
+    token = {"token": GUARDED_KEY[:5], "logprob": -1, "bytes": [115], "top_logprobs": []}
+    call = {"index": 0, "id": "t", "function": {"name": "a", "arguments": f'"{GUARDED_KEY}"'}}
+    said = {"content": f"Say {GUARDED_KEY}", "refusal": "No.", "tool_calls": [call]}
+    more = {"reasoning_content": "So.", "audio": {"id": "a", "data": "QQ==", "transcript": "A"}}
+    parts = {"content": [{"type": "text", "text": "A"}, {"type": "image", GUARDED_KEY: 1}]}
+    choice = {"index": 0, "message": {**said, **more}, "logprobs": {"content": [token]}}
+    head = {"id": "c", "model": "m", "created": 1, "usage": {"total_tokens": 3}}
+    chunks = [
+        {**head, "choices": [{"index": 0, "delta": {"content": piece}}]}
+        for piece in (GUARDED_KEY[:4], GUARDED_KEY[4:], "\ud83d", "\ude00")
+    ]
+    chunks += [{"choices": [{"index": 0, "delta": parts, "finish_reason": "stop"}]}]
+    lines = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
+    return [
+        (".sse", f"{lines}data: [DONE]\n\n"),
+        (".sse", ": hi\r\n" + lines.replace("\n", "\r\n").replace(", ", ",\r\ndata:")),
+        (".json", json.dumps({**head, "choices": [choice]})),
+    ]
+
+
 _VALID = {
     "rulebook": _rulebooks,
     "stories": _stories,
@@ -431,5 +452,6 @@ _VALID = {
     "saved-axis": _saved_axes,
     "lexicon": _lexicons,
     "endpoint-answer": _answers,
+    "guarded-answer": _guarded_answers,
 }
 assert set(_VALID) == set(TARGETS)

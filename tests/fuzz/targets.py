@@ -14,6 +14,7 @@ from typing import Any
 
 from moralscope.core.errors import MoralscopeError
 
+GUARDED_KEY = "sk-0123456789"
 SHARD = b"\n--shard--\n"  # parts model.json from the weights beside it
 
 
@@ -255,6 +256,34 @@ def _endpoint_answer(path: Path) -> Any:
     return [endpoint._candidate(choice, Decoding()) for choice in answer["choices"]]
 
 
+def _guarded_answer(path: Path) -> Any:
+    """Read what a server behind the guard answers; what goes out is JSON without the key."""
+    import json
+    from functools import partial
+
+    from moralscope.server.guard import Guarded
+    from moralscope.server.guard.upstream import (
+        UpstreamError,
+        read_answer,
+        read_stream,
+        without_secret,
+    )
+    from moralscope.server.guard.writing import events, whole
+
+    data, clean = path.read_bytes(), partial(without_secret, GUARDED_KEY)
+    try:
+        found = read_stream(data, clean, 1) if path.suffix == ".sse" else read_answer(data, clean)
+    except UpstreamError as error:
+        json.dumps(error.body, allow_nan=False)
+        raise MoralscopeError("the answer was refused", "ask again") from None
+    passed = [Guarded(choice.text, "passed", "kept", {}) for choice in found.choices]
+    streamed = "".join(events(found, passed, "m", with_usage=True)).encode().decode()
+    written = [json.loads(line[6:]) for line in streamed.split("\n\n")[:-2]]
+    out = json.dumps([whole(found, passed, "m"), written], ensure_ascii=False, allow_nan=False)
+    assert GUARDED_KEY not in out
+    return out.encode()
+
+
 _TABLE = (
     Target("rulebook", (".yaml", ".csv", ".txt"), _rulebook),
     Target("stories", (".jsonl",), _stories),
@@ -281,5 +310,6 @@ _TABLE = (
     Target("saved-axis", (".safetensors",), _saved_axis),
     Target("lexicon", (".dic", ".tff", ".csv", ".txt"), _lexicon),
     Target("endpoint-answer", (".json",), _endpoint_answer),
+    Target("guarded-answer", (".sse", ".json"), _guarded_answer),
 )
 TARGETS: Mapping[str, Target] = {target.name: target for target in _TABLE}

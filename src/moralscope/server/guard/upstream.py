@@ -158,8 +158,8 @@ class Upstream:
         if status != 200:
             raise _refused(status, data, self.clean, kept)
         if "text/event-stream" in headers.get("content-type", "").lower():
-            return Answer(_streamed(data, self.clean, _wanted(body)), True, kept)
-        return Answer(_completion(data, self.clean), False, kept)
+            return Answer(read_stream(data, self.clean, _wanted(body)), True, kept)
+        return Answer(read_answer(data, self.clean), False, kept)
 
     def _headers(self, given: Mapping[str, str]) -> dict[str, str]:
         cleaned = {name: self.clean(given[name]) for name in _PASSED_ON if name in given}
@@ -230,20 +230,21 @@ def _cut() -> UpstreamError:
     return _failed(502, message, "upstream_cut")
 
 
-def _completion(data: bytes, clean: Clean) -> Completion:
+def read_answer(data: bytes, clean: Clean) -> Completion:
+    """Read a completion that came whole."""
     try:
         return read_completion(json.loads(data), clean)
     except (ValueError, RecursionError):
         raise _garbage() from None
 
 
-def _streamed(data: bytes, clean: Clean, wanted: int) -> Completion:
+def read_stream(data: bytes, clean: Clean, wanted: int) -> Completion:
     r"""Put a streamed completion together.
 
     Examples
     --------
     >>> said = b'data: {"choices": [{"delta": {"content": "Hi!"}}]}\n\ndata: [DONE]\n\n'
-    >>> _streamed(said, str, 1).choices[0].text
+    >>> read_stream(said, str, 1).choices[0].text
     'Hi!'
     """
     chunks: list[Any] = []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from moralscope.server.guard.sse import read_events
-from moralscope.server.guard.upstream import UpstreamError, _streamed
+from moralscope.server.guard.upstream import UpstreamError, read_stream
 
 from .guard_site import ask, chunks, finish, guarded, streamed_text
 
@@ -104,7 +104,7 @@ WAYS = {
 @pytest.mark.parametrize("name", TALKS)
 def test_a_stream_says_the_same_in_whatever_way_it_is_written(name, way):
     data = recorded(name)
-    assert _streamed(WAYS[way](data), str, 1) == _streamed(data, str, 1)
+    assert read_stream(WAYS[way](data), str, 1) == read_stream(data, str, 1)
 
 
 @pytest.mark.parametrize("kind", ["TEXT/EVENT-STREAM", "Text/Event-Stream; Charset=UTF-8"])
@@ -132,7 +132,7 @@ def test_a_stream_that_was_cut_is_an_error_wherever_it_was_cut(name):
     )  # up to here nothing says that it ends
     for place in range(0, end, 7):
         with pytest.raises(UpstreamError) as caught:
-            _streamed(data[:place], str, 1)
+            read_stream(data[:place], str, 1)
         assert caught.value.status == 502
 
 
@@ -150,10 +150,10 @@ def test_a_stream_of_two_choices_of_which_one_never_ended_is_cut():
     rows.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
     data = "".join(f"data: {json.dumps(row)}\n\n" for row in rows).encode()
     with pytest.raises(UpstreamError):
-        _streamed(data, str, 2)
+        read_stream(data, str, 2)
     with pytest.raises(UpstreamError):
-        _streamed(data.replace(b'"index": 1', b'"index": 0'), str, 2)
-    assert len(_streamed(data + b"data: [DONE]", str, 2).choices) == 2
+        read_stream(data.replace(b'"index": 1', b'"index": 0'), str, 2)
+    assert len(read_stream(data + b"data: [DONE]", str, 2).choices) == 2
 
 
 @pytest.mark.parametrize("usage", [False, True])
@@ -197,7 +197,7 @@ def test_an_error_in_the_middle_of_a_stream_is_told(behind, event):
     assert "morning" not in answer.text
 
 
-def test_log_probabilities_of_a_passed_reply_are_streamed_with_it(behind):
+def test_log_probabilities_of_a_passed_reply_areread_stream_with_it(behind):
     rows = [{"token": str(n), "logprob": -n / 10, "top_logprobs": []} for n in range(100)]
     choice = {"message": {"content": SAID}, "logprobs": {"content": rows}}
     behind.answers_json({"choices": [choice]})
@@ -236,5 +236,5 @@ def test_openais_own_client_types_read_what_goes_out(behind, name):
 )
 def test_chunks_of_another_shape_are_refused(chunk):
     with pytest.raises(UpstreamError) as caught:
-        _streamed(f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode(), str, 1)
+        read_stream(f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode(), str, 1)
     assert caught.value.body["error"]["code"] == "upstream_invalid"
