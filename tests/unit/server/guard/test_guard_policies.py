@@ -1,11 +1,16 @@
 """What becomes of replies that nobody could judge or read to their end, and of parts of them."""
 
 import dataclasses
+import importlib.util
 import json
+import random
+import sys
+from pathlib import Path
 
 import pytest
 
 from moralscope.core.errors import InputError
+from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.records import AuditedReply
 from moralscope.server.guard import UNJUDGED, UNREAD, Guard, GuardOptions, Reply
 from moralscope.server.service import Service
@@ -146,3 +151,23 @@ def test_a_reply_that_was_not_read_to_its_end_fails_closed_where_told_to_block(
 def test_annotate_and_block_contradict_each_other(policy):
     with pytest.raises(InputError, match="annotate withholds none"):
         GuardOptions(action="annotate", **policy)
+
+
+def test_the_bench_of_the_guard_hides_replies_whole_and_counts_misses():
+    path = Path(__file__).parents[4] / "bench" / "guard.py"
+    spec = importlib.util.spec_from_file_location("bench_guard", path)
+    bench = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = bench  # dataclasses look their module up
+    spec.loader.exec_module(bench)
+    rows = [row for row in written_exchanges() if row.split == "dev"][:12]
+    service = Service()
+    guard = Guard(service, GuardOptions(action="block", experts="scripted"))
+    found = [bench.guarded(guard, rows, hide, 0) for hide in (bench.plain, bench.diluted)]
+    service.close()
+    assert [row.breaking + row.others for row in found] == [12, 12]
+    assert found[0].breaking == sum(row.alignment == "disagree" for row in rows)
+    hidden = bench.diluted("So it is.", random.Random(0))
+    before, _, after = hidden.partition("So it is.")
+    assert 2000 <= len(before) < 2100
+    assert 2000 <= len(after) < 2100
+    assert bench.split("One. Two!", random.Random(0)).index("Two!") > 2000
