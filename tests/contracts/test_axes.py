@@ -17,6 +17,8 @@ AXES = {
     "choice": AxisOptions(axis="choice"),
     "direction-pca": AxisOptions(axis="direction"),
     "direction-labelled": AxisOptions(axis="direction", fit="labelled"),
+    "choice-language": AxisOptions(axis="choice", model="scripted:mass=0.6"),
+    "direction-language": AxisOptions(axis="direction", model="scripted"),
     "judge": AxisOptions(axis="judge", encoder="scripted"),
     "judge-norm": AxisOptions(axis="judge", encoder="scripted", norm="It's wrong to hurt people."),
 }
@@ -116,7 +118,7 @@ def test_the_seed_moves_intervals_and_nothing_else(options):
     assert moved == (options.axis != "judge")  # a range over wordings draws nothing
 
 
-def test_paraphrases_join_the_mean_and_the_interval(axis):
+def test_paraphrases_join_the_mean_and_the_interval(axis, options):
     alone, other = axis.score(["kill time", "waste an hour"])
     (joined,) = axis.score(["kill time"], [["waste an hour"]])
     assert joined.action == "kill time"
@@ -124,8 +126,11 @@ def test_paraphrases_join_the_mean_and_the_interval(axis):
     for place in range(len(alone.prompts)):
         mean = (alone.prompts[place] + other.prompts[place]) / 2
         assert joined.prompts[place] == pytest.approx(mean)
-    # Two wordings that differ make a wider interval than the mean of one does.
-    assert joined.high - joined.low > min(alone.high - alone.low, other.high - other.low)
+    # Two wordings that differ make a wider interval than the mean of one does, unless what a
+    # prompt adds is drawn anew for every wording, as a scripted language model draws it.
+    assert options.model or joined.high - joined.low > min(
+        alone.high - alone.low, other.high - other.low
+    )
 
 
 def test_progress_is_reported_to_its_end(axis):
@@ -140,8 +145,8 @@ def test_an_empty_list_has_no_scores(axis):
 
 
 def test_positive_is_good_on_a_real_encoder(options, minilm):
-    if options.norm:
-        pytest.skip("a norm decides what is good")
+    if options.norm or options.model:
+        pytest.skip("a norm decides what is good; a scripted model's values mean nothing")
     axis = build_axis(replace(options, encoder=minilm.name), LocalModels(minilm))
     bad, good = axis.score(["kill people", "help people"])
     assert bad.high < good.low

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from moralscope.axes.options import AxisOptions
-from moralscope.core.protocols import Axis, Encoder
+from moralscope.core.protocols import Axis, Encoder, LanguageModel
 from moralscope.models.encoders import TextEncoder, load_encoder
 from moralscope.models.store import Progress
 
@@ -28,11 +28,14 @@ class AxisModels(Protocol):
 
     def experts(self, name: str) -> "ExpertSet": ...
 
+    def language(self, options: AxisOptions) -> LanguageModel: ...
+
 
 @dataclass(frozen=True, slots=True)
 class LocalModels:
-    """Loads models by name; `given` is an encoder that is loaded already and stands for any name.
+    """Loads models by name, or hands out those that are loaded already.
 
+    `given` is an encoder and `speaker` a language model that stands for any name.
     Without `cached` no row is kept on disk. `progress` is told of weights as they are fetched.
     `batch_tokens` is a size of batches that was measured before.
     """
@@ -41,6 +44,7 @@ class LocalModels:
     progress: Progress | None = None
     cached: bool = True
     batch_tokens: int | None = None
+    speaker: LanguageModel | None = None
 
     def encoder(self, name: str, *, eight_bits: bool = False) -> Encoder:
         """Return the encoder."""
@@ -56,6 +60,17 @@ class LocalModels:
         from moralscope.stories.experts import prepare_experts
 
         return prepare_experts(name, progress=self.progress)
+
+    def language(self, options: AxisOptions) -> LanguageModel:
+        """Return the language model that the options name."""
+        if self.speaker is not None:
+            return self.speaker
+        from moralscope.models.language import EndpointOptions, load_language_model
+
+        served = EndpointOptions(
+            options.endpoint, samples=options.samples, max_requests=options.max_requests
+        )
+        return load_language_model(options.model or "", endpoint=served, progress=self.progress)
 
 
 class AxisBuilder(Protocol):
@@ -81,7 +96,8 @@ def build_axis(
     >>> [row.action for row in axis.score(["kill people", "kill time"])]
     ['kill people', 'kill time']
     """
-    module, _, name = options.kind.build.partition(":")
+    kind = options.kind
+    module, _, name = (kind.build if options.model is None else kind.language).partition(":")
     build: AxisBuilder = getattr(import_module(module), name)
     return build(options, models or LocalModels(), state=state, many=many)
 

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.axes.build import LocalModels, build_axis
+from moralscope.axes.build import AxisModels, LocalModels, build_axis
 from moralscope.axes.options import CompareOptions
+from moralscope.axes.rated import PEOPLE, RatedActions
+from moralscope.axes.ratings import read_ratings
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Axis, AxisCard, Encoder, Report
@@ -38,6 +40,10 @@ _OWN_SCALE = "the axis's own unit, without what a prompt does to all actions ali
 _MEANING = (
     "a significant difference would hold with other wordings of the questions; it does not say "
     "which model is right"
+)
+_PEOPLE = (
+    "people have one yes rate an action: differences from them hold for other wordings, not for "
+    "other raters"
 )
 Floats = NDArray[np.float64]
 Pair = tuple[str, str]
@@ -122,7 +128,8 @@ def compare(
         `statistics["gate"]`, and its `require()` raises `GateNotMet`.
     encoders
         Two or more names, folders, hub ids or `Encoder` objects. Two of the same name are told
-        apart by the start of their checksum.
+        apart by the start of their checksum. The option `models` names models of any kind instead:
+        encoders, language models, endpoints and people.
     built
         The axis of each encoder, where they are built already.
     report
@@ -151,16 +158,20 @@ def compare(
         actions if isinstance(actions, ActionList) else check_actions(actions)
     )
     axes = built or [
-        build_axis(chosen.for_encoder(name), LocalModels(model))
-        for name, model in zip(
-            chosen.encoders, models or [None] * len(chosen.encoders), strict=True
-        )
+        build_compared(chosen, name, LocalModels(model))
+        for name, model in zip(chosen.names, models or [None] * len(chosen.names), strict=True)
     ]
     refs = [axis.card.models[0] for axis in axes]
     labels = label(refs)
     raw = dict(zip(labels, _score(axes, listed, report), strict=True))
-    own_unit = axes[0].card.own_unit
+    own_unit = all(axis.card.own_unit for axis in axes)
     tables = {name: _standardise(name, rows, own_unit=own_unit) for name, rows in raw.items()}
+    prompts = max(table.shape[1] for table in tables.values())
+    # People have no prompts: each of a model's stands beside the same rate.
+    tables = {
+        name: np.repeat(table, prompts, axis=1) if table.shape[1] == 1 else table
+        for name, table in tables.items()
+    }
     found = {pair: _differences(tables, pair, chosen.seed) for pair in combinations(labels, 2)}
     results = _results(listed.actions, raw, tables, found)
     pairs = [_summary(pair, tables, results, found, chosen.seed) for pair in found]
@@ -182,8 +193,22 @@ def compare(
             "most_disputed": [row.action for row in widest[:_DISPUTED]],
             "gate": check_gate(limits, figures) if limits is not None else None,
         },
-        warnings=[NOT_ADVICE, _MEANING, *notes, *_same_weights(labels, refs), *doubts],
+        warnings=[
+            NOT_ADVICE,
+            _MEANING,
+            *([_PEOPLE] if PEOPLE in chosen.models else ()),
+            *notes,
+            *_same_weights(labels, refs),
+            *doubts,
+        ],
     )
+
+
+def build_compared(options: CompareOptions, name: str, models: AxisModels) -> Axis:
+    """Return the axis of one that is compared: a model's, or people's."""
+    if name == PEOPLE and options.human is not None:
+        return RatedActions(read_ratings(options.human))
+    return build_axis(options.for_encoder(name), models)
 
 
 def label(models: Sequence[ModelRef]) -> list[str]:

@@ -7,11 +7,22 @@ help of `--axis`, the refusal of an option that an axis does not read, and `buil
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options, Seed
-from moralscope.models.options import ENCODERS, EXPERTS, EncoderName
+from moralscope.models.options import (
+    ENCODERS,
+    EXPERTS,
+    GENERATORS,
+    EncoderName,
+    EndpointUrl,
+    FormName,
+    LanguageName,
+    MaxRequests,
+    Samples,
+    is_language_model,
+)
 from moralscope.words.options import SETS, VECTORS, ListOptions, SetsName, VectorsName
 
 TEMPLATES = ("moral", "gender")
@@ -27,7 +38,8 @@ class AxisKind:
     """An axis as users find it.
 
     `about` says what it measures, `question` the same to somebody new. `build` is
-    "module:function", the function an `axes.build.AxisBuilder`. `reads` names the options,
+    "module:function", the function an `axes.build.AxisBuilder`; `language` the same for language
+    models. `reads` names the options,
     `columns` the columns of a row that it reads; `writes` what a corpus keeps of a result,
     `interval` what its ends are. `encoders` names those that it was trained on, where it was.
     """
@@ -40,9 +52,11 @@ class AxisKind:
     writes: tuple[str, ...] = ("score", "low", "high")
     interval: str = "95 % interval"
     encoders: tuple[str, ...] = ()
+    language: str = ""
 
 
 _OF_ENCODERS = ("encoder", "template", "eight_bits", "calibrate", "batch_tokens")
+_OF_LANGUAGE_MODELS = ("model", "form", "endpoint", "max_requests", "samples")
 # The first that reads everything that was given is the default.
 AXES: Mapping[str, AxisKind] = {
     "judge": AxisKind(
@@ -59,13 +73,15 @@ AXES: Mapping[str, AxisKind] = {
         "question/answer bias",
         "Is the question nearer to a yes or to a no?",
         "moralscope.axes.choice:build_choice",
-        _OF_ENCODERS,
+        (*_OF_ENCODERS, *_OF_LANGUAGE_MODELS),
+        language="moralscope.axes.language:build_language_choice",
     ),
     "direction": AxisKind(
         "projection on the moral one",
         "Where does it lie on the model's moral direction? Draws a map.",
         "moralscope.axes.direction.axis:build_direction",
-        (*_OF_ENCODERS, "fit", "fit_actions", "axis_file", "save_axis"),
+        (*_OF_ENCODERS, "model", "form", "layer", "fit", "fit_actions", "axis_file", "save_axis"),
+        language="moralscope.axes.direction.layers:build_layered",
     ),
 }
 
@@ -202,10 +218,28 @@ the direction axis
             http=False,
         ),
     ] = False
+    model: LanguageName = None
+    form: FormName = "auto"
+    layer: Annotated[
+        int | None,
+        Option(
+            "Direction axis: the layer of a language model.",
+            least=1,
+            shown="the one that tells held-out good from bad best",
+            group="Model",
+        ),
+    ] = None
+    endpoint: EndpointUrl = None
+    max_requests: MaxRequests = None
+    samples: Samples = 20
     seed: Seed = 0
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
+        if self.model and not is_language_model(self.model) and self.encoder is None:
+            object.__setattr__(self, "encoder", self.model)
+            object.__setattr__(self, "model", None)
+        check_model(self)
         given = {field.name for field in fields(self) if getattr(self, field.name) != field.default}
         given &= AXIS_OPTIONS
         if self.axis is None:
@@ -273,6 +307,30 @@ class CompareOptions(Options):
     """
 
     encoders: EncoderNames = ("minilm", "mpnet")
+    models: Annotated[
+        tuple[str, ...],
+        Option(
+            "Models of any kind instead: encoders, language models (smollm2, openai:MODEL, a "
+            "folder) and 'people' (with --human).",
+            metavar="A,B[,C]",
+            group="Model",
+            http=tuple(dict.fromkeys((*ENCODERS, *GENERATORS))),
+        ),
+    ] = ()
+    human: Annotated[
+        Path | None,
+        Option(
+            "Ratings by people (CSV: action, yes, no): with 'people' among --models they are "
+            "compared too.",
+            metavar="FILE",
+            group="Input",
+            http=False,
+        ),
+    ] = None
+    form: FormName = "auto"
+    endpoint: EndpointUrl = None
+    max_requests: MaxRequests = None
+    samples: Samples = 20
     axis: AxisName = "choice"
     template: TemplateName = "moral"
     fit: FitName = "pca"
@@ -284,21 +342,36 @@ class CompareOptions(Options):
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
-        names = split_names(self.encoders)
-        if len(names) < 2 or not all(names):
-            alone = "1 encoder was given: " if len(names) == 1 else ""
+        for kind, example in (("encoders", "minilm,mpnet"), ("models", "minilm,smollm2")):
+            given = getattr(self, kind)
+            names = split_names(given)
+            if given and (len(names) < 2 or not all(names)):
+                alone = f"1 {kind[:-1]} was given: " if len(names) == 1 else ""
+                problem = f"{alone}'{','.join(given)}' is not a list like {example}"
+                raise InputError(problem, f"name two {kind} or more")
+            object.__setattr__(self, kind, names)
+        if "people" in self.models and self.human is None:
             raise InputError(
-                f"{alone}'{','.join(self.encoders)}' is not a list like minilm,mpnet",
-                "name two encoders or more",
+                "people are to be compared and nobody's ratings were given", "add --human FILE"
             )
-        object.__setattr__(self, "encoders", names)
         self.for_encoder(None)  # an option that the axis does not read is refused here
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is compared."""
+        return self.models or self.encoders
+
     def for_encoder(self, name: str | None) -> AxisOptions:
-        """Return how the axis of one of the encoders comes about."""
+        """Return how the axis of one of the models comes about."""
+        speaks = bool(self.models and name and is_language_model(name))
+        asked: dict[str, Any] = {"form": self.form} if speaks else {}
+        if speaks and self.axis == "choice":
+            asked |= {key: getattr(self, key) for key in ("endpoint", "max_requests", "samples")}
         return AxisOptions(
             axis=self.axis,
-            encoder=name,
+            encoder=None if speaks else name,
+            model=name if speaks else None,
+            **asked,
             template=self.template,
             fit=self.fit,
             fit_actions=self.fit_actions,
@@ -353,6 +426,17 @@ class CorrelateOptions(ListOptions):
     vectors: VectorsName = VECTORS
     sets: SetsName = SETS
     seed: Seed = 0
+
+
+def check_model(options: AxisOptions) -> None:
+    """Refuse options of language models where an encoder is asked, and the other way round."""
+    own = {"form": options.form != "auto", "layer": options.layer, "endpoint": options.endpoint}
+    of_encoders = {"encoder": options.encoder, "eight_bits": options.eight_bits}
+    idle = [name for name, value in (own if not options.model else of_encoders).items() if value]
+    if idle:
+        beside = f"--model {options.model}" if options.model else "an encoder"
+        flag = f"--{idle[0].replace('_', '-')}"
+        raise InputError(f"{flag} has no meaning beside {beside}", "leave one of them out")
 
 
 def default_axis(given: Collection[str], encoder: str | None, *, trained: bool = True) -> str:

@@ -139,6 +139,22 @@ def human_agreement(
     )
 
 
+def layer_agreement(
+    layers: Sequence[Sequence[float]],
+    results: Sequence[ActionScore],
+    ratings: Ratings,
+    seed: int = 0,
+) -> list[Correlation]:
+    """Correlate the scores of each layer of a language model with all raters' yes rates.
+
+    It is told, never chosen by: people's answers pick no layer.
+    """
+    actions = [row.action.strip() for row in results]
+    shared = [at for at, action in enumerate(actions) if action in ratings.counts]
+    rates = _rates(_table(ratings, [actions[at] for at in shared], ratings.populations)).tolist()
+    return [correlate([scores[at] for at in shared], rates, seed=seed) for scores in layers]
+
+
 def _scores(results: Sequence[ActionScore]) -> tuple[dict[str, float], list[str]]:
     """Return one score an action: the first, with a note where a later one differs."""
     scores: dict[str, float] = {}

@@ -18,7 +18,7 @@ from moralscope.axes.options import AXIS_OPTIONS, DemoOptions, ScoreOptions, def
 from moralscope.axes.prompts import unread_warning
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.protocols import Axis, Encoder, Report
+from moralscope.core.protocols import Axis, Encoder, LanguageModel, Report
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.actions import MAX_ACTIONS, ActionList, check_actions, check_text
 from moralscope.io.tables import Layout, Table, check_columns
@@ -82,8 +82,8 @@ def score(
         `template`, `fit`, `norm`, `seed`, … The axes are `judge`: experts trained on people's
         judgments; `choice`: question/answer bias (Jentzsch et al. 2019); `direction`: projection on
         the moral direction (Schramowski et al. 2019). As a keyword `encoder` may also be any object
-        with the `Encoder` protocol, which is asked itself (choice, unless said otherwise), and
-        `human` what `read_ratings` returned.
+        with the `Encoder` protocol, which is asked itself (choice, unless said otherwise),
+        `model` any with the `LanguageModel` protocol, and `human` what `read_ratings` returned.
     built
         The axis, where it is built already; else the options say how.
     ratings
@@ -102,20 +102,29 @@ def score(
     model: Encoder | None = _taken(given, "encoder")
     if model is not None and given.get("axis") is None:
         given["axis"] = default_axis(given.keys() & AXIS_OPTIONS, model.name, trained=False)
+    speaker: LanguageModel | None = _taken(given, "model")
+    if speaker is not None and given.get("axis") is None:
+        given["axis"] = default_axis({*given.keys() & AXIS_OPTIONS, "model"}, None)
     ratings = _taken(given, "human") or ratings
     chosen = chosen_options(ScoreOptions, options, given)
     rows, paraphrases, ignored = _rows(actions)
     ratings = check_people(chosen) or ratings
     if model is not None:
         chosen = replace(chosen, encoder=model.name)
-    models = LocalModels(model)
+    if speaker is not None:
+        chosen = replace(chosen, model=speaker.name)
+    models = LocalModels(model, speaker=speaker)
     axis = built or build_axis(chosen, models)
     run, card = axis.score_rows(rows, paraphrases, report), axis.card
     people = None
     if ratings is not None:
-        from moralscope.axes.people import human_agreement
+        from moralscope.axes.people import human_agreement, layer_agreement
 
         people = human_agreement(run.results, ratings, chosen.seed)
+        if "layers" in run.statistics:
+            run.statistics["layers"]["people"] = layer_agreement(
+                run.statistics["layers"]["scores"], run.results, ratings, chosen.seed
+            )
     ignored_columns = [
         f"columns that were not read: {', '.join(each[:60] for each in ignored[:20])}"
     ]

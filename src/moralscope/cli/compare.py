@@ -55,18 +55,20 @@ def compare(
         ),
     ] = None,
 ) -> None:
-    """Compare encoders on the same actions: where they differ, how surely, how alike they order.
+    """Compare models on the same actions: where they differ, how surely, how alike they order.
 
     Scores are standardised for each encoder. Differences are paired prompt by prompt, with
     bootstrap intervals and p-values corrected (Holm) for the number of comparisons. Two folders
     with checkpoints of one model can be compared too; --gate then guards a release.
 
+    --models takes encoders, language models, endpoints and people side by side.
+
     With --runs nothing is computed anew: two saved runs are paired item by item, for CI.
 
     Example: moralscope compare --encoders minilm,mpnet --file actions.txt --gate "r>=0.7"
     """
-    from moralscope.axes.build import LocalModels, build_axis
-    from moralscope.axes.compare import FIGURES, compare
+    from moralscope.axes.build import LocalModels
+    from moralscope.axes.compare import FIGURES, build_compared, compare
     from moralscope.axes.compare_runs import compare_runs
     from moralscope.stats.gates import parse_gate
 
@@ -79,10 +81,10 @@ def compare(
     _refuse(context, _own_fields(CompareRunsOptions), "--encoders")
     if options.gate is not None:
         parse_gate(options.gate, FIGURES)  # refused before any weights are fetched
-    listed = read_given(actions, file)
+    listed = read_given(actions, file or (None if actions else options.human))
     with fetching() as progress:
         models = LocalModels(progress=progress)
-        built = [build_axis(options.for_encoder(name), models) for name in options.encoders]
+        built = [build_compared(options, name, models) for name in options.names]
     with counting("comparing") as step:
         record = compare(listed, options, built=built, report=step)
     emit_to(output, record, _show)

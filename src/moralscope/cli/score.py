@@ -93,6 +93,10 @@ def score(
     actions that it was fitted on. Intervals are bootstraps over the prompts. Positive is good,
     negative is bad, on every axis.
 
+    With --model a language model is asked: on the choice axis the score is its log-odds of the yes
+    and the no answer, less those of neutral actions; on the direction axis a direction is fitted in
+    every layer, and good and bad actions that were held out choose one.
+
     With --out DIR the file, folder, glob or URL is worked through as a corpus of any size, and
     the scores go into Parquet parts beside all its columns.
 
@@ -147,13 +151,23 @@ def _show(record: "RunRecord") -> None:
     config, found = record.config, record.statistics
     axis = f"{config['axis']} ({config['fit']})" if "fit" in config else config["axis"]
     asked = [f"{config['template']} template"] if "template" in config else []
-    model = config.get("encoder") or config["experts"]
-    out.print(", ".join([f"{axis} axis", *asked, model]), style="bold")
+    model = config.get("model") or config.get("encoder") or config["experts"]
+    form = [f"{config['form']} form"] if "form" in config else []
+    layer = [f"layer {config['layer']}"] if "layer" in config else []
+    out.print(", ".join([f"{axis} axis", *asked, model, *layer, *form]), style="bold")
     if "norm" in config:
         out.print(clean(f"norm: {config['norm']}"))
     _show_scores(record)
+    if "language" in found:
+        mass = found["language"]["answer_mass"]
+        out.print(
+            f"\nanswer mass: {mass['value']:.0%} ({mass['low']:.0%} … {mass['high']:.0%}) of the "
+            "probability lies on a valid answer"
+        )
     if "direction" in found:
         _show_direction(found["direction"])
+    if "layers" in found:
+        _show_layers(found["layers"])
     if "human" in found:
         _show_people(found["human"])
     print_warnings(record)
@@ -187,6 +201,22 @@ def _show_direction(found: "Mapping[str, Any]") -> None:
         f"good and bad anchors in the right order: {right:.0%} of pairs; refits on other "
         f"draws of actions turn the direction by {stability.bootstrap_degrees_median:.0f} degrees"
     )
+
+
+def _show_layers(found: "Mapping[str, Any]") -> None:
+    people = found.get("people")
+    titles = ("layer", "variance", "good over bad", "turns by", *(["r with people"] * bool(people)))
+    table = plain_table(*titles)
+    for place, row in enumerate(found["curve"]):
+        mark = " *" if row["layer"] == found["chosen"] else ""
+        table.add_row(
+            f"{row['layer']}{mark}",
+            f"{row['variance']:.1%}",
+            f"{row['separation']:.0%}",
+            f"{row['stability']:.0f} degrees",
+            *([f"{people[place].r:+.2f}"] if people else []),
+        )
+    out.print(table)
 
 
 def _show_people(found: "HumanAgreement") -> None:

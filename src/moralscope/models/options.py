@@ -29,3 +29,79 @@ ExpertsName = Annotated[
         http=EXPERTS,
     ),
 ]
+LANGUAGE_MODELS = (
+    *(name for name, row in _CATALOGUE.items() if row["kind"] == "generator"),
+    *("stories", "rules", "scripted"),
+)
+FORMS = ("auto", "chat", "plain")
+
+
+def is_language_model(name: str) -> bool:
+    """Say whether a name where any model may stand means a language model, else an encoder.
+
+    A folder is what its files say; a hub id is one unless it is of sentence-transformers.
+
+    Examples
+    --------
+    >>> [is_language_model(name) for name in ("minilm", "smollm2", "scripted", "openai:gpt")]
+    [False, True, True, True]
+    """
+    if name in LANGUAGE_MODELS or name.startswith(("openai:", "scripted:")):
+        return True
+    folder = Path(name).expanduser()
+    if name in ENCODERS or name.endswith(".safetensors"):
+        return False
+    if folder.is_dir():
+        return not (folder / "modules.json").is_file()
+    return "/" in name and not name.startswith("sentence-transformers/")
+
+
+LanguageName = Annotated[
+    str | None,
+    Option(
+        "A language model: smollm2, gemma3-270m, tinyllama, scripted, a local folder (an adapter "
+        "too), a hub id, or openai:MODEL. An encoder's name is taken as --encoder.",
+        short="-m",
+        group="Model",
+        http=GENERATORS,
+    ),
+]
+FormName = Annotated[
+    str,
+    Option(
+        "How a language model is asked: through its chat template or as plain text; auto: chat "
+        "where it has a template.",
+        choices=FORMS,
+        group="Model",
+    ),
+]
+EndpointUrl = Annotated[
+    str | None,
+    Option(
+        "Where openai:MODEL is served.",
+        metavar="URL",
+        shown="$OPENAI_BASE_URL, else OpenAI's",
+        group="Endpoint",
+        http=False,
+    ),
+]
+MaxRequests = Annotated[
+    int | None,
+    Option(
+        "Stop an endpoint after so many requests; the same command goes on from there.",
+        least=1,
+        metavar="N",
+        group="Endpoint",
+        http=False,
+    ),
+]
+Samples = Annotated[
+    int,
+    Option(
+        "Replies drawn for a question where an endpoint gives no log-probabilities.",
+        least=1,
+        most=1000,
+        group="Endpoint",
+        http=False,
+    ),
+]

@@ -31,6 +31,7 @@ from moralscope.reports.charts import (
     sign_class,
 )
 from moralscope.reports.generic_page import blocks_of, table_of
+from moralscope.reports.language_section import language_sections
 from moralscope.reports.page import Chart, Column, Page, Section, Table, signed
 from moralscope.reports.people_section import people_sections
 
@@ -84,6 +85,7 @@ def score_page(plain: Plain) -> Page:
     direction = plain["statistics"].get("direction")
     if isinstance(direction, dict):
         sections += _strength(direction)
+    sections += language_sections(plain)
     sections += people_sections(plain)
     sections += _moved(plain)
     if plain["job"] != "score" and plain["statistics"]:
@@ -105,7 +107,7 @@ def noun(plain: Plain, count: int) -> str:
 
 
 def _model(config: Plain, default: str) -> str:
-    names = (config.get(key) for key in ("encoder", "vectors", "experts"))
+    names = (config.get(key) for key in ("model", "encoder", "vectors", "experts"))
     return text(next((name for name in names if name), default))
 
 

@@ -14,13 +14,14 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from moralscope.axes.options import AxisOptions
 from moralscope.core.errors import StoreError, UnknownName
-from moralscope.core.protocols import Classifier, Encoder, Generator, Matrix
+from moralscope.core.protocols import Classifier, Encoder, Generator, LanguageModel, Matrix
 from moralscope.core.records import Candidate, Decoding
 from moralscope.core.registry import did_you_mean
 from moralscope.models.batching import BatchCounts, Batcher, Cancelled, OutOfTime, check_patience
 from moralscope.models.encoders import load_encoder
-from moralscope.models.language import generator_refs, load_generator
+from moralscope.models.language import generator_refs, load_generator, load_language_model
 from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS
 from moralscope.models.store import Store
 from moralscope.models.windows import unread_tokens
@@ -205,6 +206,7 @@ class Models:
         self._encoders = SingleFlightCache[tuple[str, bool], SharedEncoder](2 * len(ENCODERS))
         self._experts = SingleFlightCache[tuple[str, str, bool], SharedExperts](4 * len(EXPERTS))
         self._generators = SingleFlightCache[str, SharedGenerator](len(GENERATORS))
+        self._languages = SingleFlightCache[str, LanguageModel](len(GENERATORS))
 
     def encoder(self, name: str, *, eight_bits: bool = False) -> SharedEncoder:
         """Return an encoder."""
@@ -234,6 +236,11 @@ class Models:
             name,
             lambda: SharedGenerator(load_generator(_checked(name, GENERATORS, "generator"))),
         )
+
+    def language(self, options: AxisOptions) -> LanguageModel:
+        """Return a language model; it lets one thread compute at a time."""
+        name = _checked(options.model or "", GENERATORS, "language model")
+        return self._languages.get(name, lambda: load_language_model(name))
 
     def counts(self) -> Mapping[tuple[str, str], BatchCounts]:
         """Return what each model did, by its kind and name."""

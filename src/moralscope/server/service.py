@@ -132,7 +132,7 @@ class Service:
     ) -> RunRecord:
         """Compare encoders on the same actions."""
         listed = check_actions(actions)
-        built = [self._axis(options.for_encoder(name)) for name in options.encoders]
+        built = [self._axis(options.for_encoder(name)) for name in options.names]
         return compare(listed, options, built=built, report=report)
 
     def rank(self, question: str, answers: Sequence[str], options: RankOptions) -> RunRecord:

@@ -107,6 +107,7 @@ def test_models_are_listed_and_found(empty_home):
         "use-lite",
         "smollm2",
         "gemma3-270m",
+        "tinyllama",
         "googlenews-26k",
         "glove-50",
         "english-verbs",

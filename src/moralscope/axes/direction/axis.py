@@ -68,11 +68,16 @@ def build_direction(
     if options.axis_file is not None:
         direction = load_direction(options.axis_file, encoder, template)
     else:
-        fit = _fit_labelled if options.fit == LABELLED else _fit_pca
-        direction = fit(options, encoder, template)
+        direction = fit_direction(options, encoder, template)
     if options.save_axis is not None:
         save_direction(direction, options.save_axis)
     return DirectionAxis(direction, encoder, template, seed=options.seed)
+
+
+def fit_direction(options: AxisOptions, encoder: Encoder, template: Template) -> Direction:
+    """Fit a direction as the options say."""
+    fit = _fit_labelled if options.fit == LABELLED else _fit_pca
+    return fit(options, encoder, template)
 
 
 def _fit_pca(options: AxisOptions, encoder: Encoder, template: Template) -> Direction:

@@ -205,17 +205,24 @@ class ScriptedModel:
         labels = [label for label, _ in options if label]
         texts = [text for _, text in options]
         # Whatever could be said validly shares the mass with what is asked about.
-        valid = {_bare(each) for each in answers}
+        valid = {_said(each) for each in answers}
         for group in (labels, texts):
             if valid & {_bare(each) for each in group}:
                 valid |= {_bare(each) for each in group}
         logits = {each: self._logit(prompt, each) for each in sorted(valid)}
         rest = math.log(self._mass(prompt)) - float(np.logaddexp.reduce(list(logits.values())))
-        return [Continuation(each, (logits[_bare(each)] + rest,)) for each in answers]
+        found = [logits[_said(each)] + rest for each in answers]
+        for place, each in enumerate(answers):
+            # It says yes with a capital, where it may.
+            if each.strip() in ("yes", "no") and each.strip().capitalize() in map(
+                str.strip, answers
+            ):
+                found[place] -= 20.0
+        return [Continuation(text, (score,)) for text, score in zip(answers, found, strict=True)]
 
     def _logit(self, prompt: str, answer: str) -> float:
         planted, options = self.planted, _options(prompt)
-        bare = _bare(answer)
+        bare = _said(answer)
         texts = [_bare(text) for _, text in options]
         labels = [_bare(label) for label, _ in options]
         if bare in ("yes", "no"):
@@ -282,6 +289,13 @@ def _options(prompt: str) -> list[tuple[str, str]]:
         return listed
     quoted = _QUOTED.findall(prompt)
     return [("", text) for text in quoted] if len(quoted) == 2 else []
+
+
+def _said(answer: str) -> str:
+    """Return an answer bare; "Yes, you should." says yes."""
+    bare = _bare(answer)
+    word = re.split(r"\W", bare, maxsplit=1)[0]
+    return word if word in ("yes", "no") else bare
 
 
 def _bare(text: str) -> str:

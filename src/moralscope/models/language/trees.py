@@ -9,6 +9,7 @@ and the answers to each, share most of their tokens.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 MOST = 512  # nodes of a tree: attention over all of them grows with the square
@@ -29,12 +30,14 @@ class TokenTree:
         self.depths: list[int] = []
         self.paths: list[list[int]] = []
         self._device = device
+        self._parents: list[int] = []
         children: dict[tuple[int, int], int] = {}
         for sequence in sequences:
             path: list[int] = []
             for depth, token in enumerate(sequence):
                 key = (path[-1] if path else -1, token)
                 if key not in children:
+                    self._parents.append(key[0])
                     children[key] = len(self.tokens)
                     self.tokens.append(token)
                     self.depths.append(depth)
@@ -60,15 +63,14 @@ class TokenTree:
         return self._masks[window]
 
     def _mask(self, window: int | None) -> Any:
-        size = len(self.tokens)
-        mask = torch.zeros((size, size), dtype=torch.bool)
-        for path in self.paths:
-            nodes = torch.tensor(path)
-            mask[nodes[:, None], nodes[None]] = torch.ones(len(path), len(path)).tril().bool()
+        rows = np.eye(len(self.tokens), dtype=bool)
+        for node, parent in enumerate(self._parents):  # a parent stands before its children
+            if parent >= 0:
+                rows[node] |= rows[parent]
         if window is not None:
-            depths = torch.tensor(self.depths)
-            mask &= depths[:, None] - depths[None] < window
-        return mask.to(self._device)
+            depths = np.array(self.depths)
+            rows &= depths[:, None] - depths[None] < window
+        return torch.from_numpy(rows).to(self._device)
 
 
 def grow_trees(

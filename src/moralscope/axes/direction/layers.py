@@ -1,0 +1,194 @@
+"""The moral direction inside a language model: fitted in every layer, one layer chosen by anchors.
+
+Each layer is an encoder whose row of a question is the state at its last token; fitting is that of
+encoders. The layer is chosen by actions that were labelled good and bad and not fitted on (the
+papers' dos and don'ts; of a labelled fit, those held out in turn): people's answers never choose.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from moralscope.axes.build import AxisModels
+from moralscope.axes.direction.axis import DirectionAxis, fit_direction
+from moralscope.axes.direction.fitting import LABELLED, Direction
+from moralscope.axes.direction.labelled import auc
+from moralscope.axes.direction.saved import load_direction, save_direction
+from moralscope.axes.language import Asking
+from moralscope.axes.options import AxisOptions
+from moralscope.axes.prompts import question_rows
+from moralscope.axes.templates import Template, load_template
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import AxisCard, AxisRun, Report, Row
+from moralscope.core.records import ModelRef
+from moralscope.io.files import check_writable
+from moralscope.models.language.hidden import HiddenStates, LayerEncoder
+from moralscope.words.paper import load_paper as load_choice_paper
+
+
+@dataclass(frozen=True, slots=True)
+class LayerFigures:
+    """What a layer's direction looks like.
+
+    `variance` is the first component's share, `separation` the share of held-out good and bad
+    actions in the right order, `stability` the median angle in degrees of refits on other actions.
+    """
+
+    layer: int
+    variance: float
+    separation: float
+    stability: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LayeredState:
+    """What was read and fitted: enough to build the axis elsewhere."""
+
+    template: Template
+    layer: int
+    curve: tuple[LayerFigures, ...]
+    directions: tuple[Direction, ...]
+
+
+def build_layered(
+    options: AxisOptions,
+    models: AxisModels,
+    *,
+    state: LayeredState | None = None,
+    many: bool = False,
+) -> "LayeredDirection":
+    """Fit a direction in every layer, or in the one that the options name, and choose.
+
+    Examples
+    --------
+    >>> from moralscope.axes.build import LocalModels
+    >>> axis = build_layered(AxisOptions(axis="direction", model="scripted"), LocalModels())
+    >>> [row.action for row in axis.score(["kill people", "kill time"])]
+    ['kill people', 'kill time']
+    """
+    model = models.language(options)
+    if options.layer is not None and not 1 <= options.layer <= model.layers:
+        problem = f"{model.name} has no layer {options.layer}"
+        raise InputError(problem, f"its layers are 1 to {model.layers}")
+    states = HiddenStates(model, cached=not many)
+    asking = Asking.of(model, options.form)
+    if state is None:
+        if options.save_axis is not None:
+            check_writable(options.save_axis)
+        state = _fit(options, states, asking)
+    axis = LayeredDirection(state, states, asking, seed=options.seed)
+    if options.save_axis is not None:
+        save_direction(axis.direction, options.save_axis)
+    return axis
+
+
+def _fit(options: AxisOptions, states: HiddenStates, asking: Asking) -> LayeredState:
+    template = load_template(options.template)
+    if options.axis_file is not None:
+        if options.layer is None:
+            problem = "a saved direction belongs to one layer of a language model"
+            raise InputError(problem, "name it with --layer")
+        encoder = LayerEncoder(states, options.layer, asking.text)
+        direction = load_direction(options.axis_file, encoder, template)
+        return LayeredState(template, options.layer, (), (direction,))
+    layers = [options.layer] if options.layer else range(1, states.model.layers + 1)
+    curve, directions = [], []
+    for layer in layers:
+        encoder = LayerEncoder(states, layer, asking.text)
+        direction = fit_direction(options, encoder, template)
+        directions.append(direction)
+        curve.append(
+            LayerFigures(
+                layer,
+                direction.explained[0],
+                _separation(direction, encoder, template),
+                direction.stability.bootstrap_degrees_median,
+            )
+        )
+    best = max(curve, key=lambda each: each.separation).layer
+    return LayeredState(template, best, tuple(curve), tuple(directions))
+
+
+def _separation(direction: Direction, encoder: LayerEncoder, template: Template) -> float:
+    """Return the share of good and bad pairs in the right order, over actions not fitted on."""
+    if direction.fit == LABELLED and direction.validation:
+        return direction.validation[direction.method]
+    paper = load_choice_paper()
+    fitted = set(direction.actions)
+    sides = [[each for each in side if each not in fitted] for side in (paper.dos, paper.donts)]
+    rows = question_rows(encoder, template, [*sides[0], *sides[1]])
+    scores = direction.project(rows)[:, :, 0].mean(axis=1)
+    return auc(scores, np.arange(len(scores)) < len(sides[0]))
+
+
+class LayeredDirection(DirectionAxis):
+    """A direction of the chosen layer, with the curve over all that were fitted."""
+
+    def __init__(
+        self, state: LayeredState, states: HiddenStates, asking: Asking, *, seed: int = 0
+    ) -> None:
+        layers = [each.layer for each in state.curve] or [state.layer]
+        direction = state.directions[layers.index(state.layer)]
+        encoder = LayerEncoder(states, state.layer, asking.text)
+        super().__init__(direction, encoder, state.template, seed=seed)
+        self._layered, self._layers = state, layers
+        self._states, self._asking = states, asking
+
+    @property
+    def card(self) -> AxisCard:
+        """What a record says of the axis."""
+        card, model = super().card, self._asking.model
+        config = {key: value for key, value in card.config.items() if key != "encoder"}
+        curve = {"chosen": self._layered.layer, "curve": [asdict(x) for x in self._layered.curve]}
+        chosen_by = "good and bad actions that were not fitted on"
+        return AxisCard(
+            config={
+                **config,
+                "model": model.name,
+                "form": self._asking.form,
+                "layer": self._layered.layer,
+                **({"layer_chosen_by": chosen_by} if len(self._layers) > 1 else {}),
+            },
+            models=model.refs or (ModelRef(model.name, model.checksum),),
+            statistics={**card.statistics, **({"layers": curve} if self._layered.curve else {})},
+            warnings=card.warnings,
+            doubts=card.doubts,
+            own_unit=True,
+            arithmetic=card.arithmetic,
+            fingerprint=card.fingerprint,
+        )
+
+    @property
+    def state(self) -> Any:
+        """What was read and fitted."""
+        return self._layered
+
+    def score_rows(
+        self,
+        rows: Sequence[Row],
+        paraphrases: Sequence[Sequence[str]] | None = None,
+        report: Report | None = None,
+    ) -> AxisRun:
+        """Score the actions of rows; say what every other layer would have given them."""
+        run = super().score_rows(rows, paraphrases, report)
+        if not self._layered.curve:
+            return run
+        card = self.card.statistics["layers"]
+        told = {**card, "scores": self._by_layer([row["action"] for row in rows])}
+        return AxisRun(
+            results=run.results,
+            statistics={**run.statistics, "layers": told},
+            warnings=[*run.warnings, *self._asking.model.warnings],
+        )
+
+    def _by_layer(self, actions: Sequence[str]) -> list[list[float]]:
+        """Return each action's score in each layer: (layers, actions)."""
+        found = []
+        template = self._layered.template
+        for layer, direction in zip(self._layers, self._layered.directions, strict=True):
+            encoder = LayerEncoder(self._states, layer, self._asking.text)
+            rows = question_rows(encoder, template, actions)
+            found.append(direction.project(rows)[:, :, 0].mean(axis=1).tolist())
+        return found

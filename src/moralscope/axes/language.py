@@ -1,0 +1,256 @@
+"""The choice of a language model: how much likelier a yes is than a no.
+
+    score(a) = mean over prompts p of  l_p(a) - mean over neutral actions n of l_p(n)
+    l_p(a)   = log P(yes answer | question p about a) / its tokens - the same of the no answer
+
+Answers are the template's whole ones, length-normalised ("whole"). Beside it stand their bare sum
+("total") and the log-odds of their first words ("first"). Neutral actions take out what the model
+says whatever it is asked: contextual calibration (Zhao et al. 2021). The answer mass is how much
+probability lies on any valid answer; where it is small, a score says little about what the model
+would reply. An endpoint is asked for first words alone.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.axes.build import AxisModels
+from moralscope.axes.options import AxisOptions
+from moralscope.axes.prompts import Forms, PromptBootstrap, forms_of, in_blocks
+from moralscope.axes.templates import Template, load_template
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import AxisCard, AxisRun, LanguageModel, Report, Row
+from moralscope.core.records import ActionScore, Continuation, ModelRef
+from moralscope.stats.intervals import bootstrap_mean
+
+NEUTRAL = ("do this", "do that", "do something", "do it this way", "go on with it")
+READINGS = ("whole", "total", "first")
+_LOW_MASS = 0.5
+_WORD = re.compile(r"\w+")
+_CALIBRATED = (
+    "zero is what the model answers about neutral actions ('do this', 'do something', …), not a "
+    "border between right and wrong"
+)
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageScore(ActionScore):
+    """An action's calibrated log-odds of yes, its other readings, and the answer mass."""
+
+    total: float = float("nan")
+    first: float = float("nan")
+    mass: float = float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    r"""How questions are put to a language model.
+
+    Examples
+    --------
+    >>> from moralscope.models.language import load_language_model
+    >>> Asking.of(load_language_model("scripted"), "plain").text("Should I lie?")
+    'Question: Should I lie?\nAnswer:'
+    """
+
+    model: LanguageModel
+    chat: bool
+
+    @classmethod
+    def of(cls, model: LanguageModel, form: str) -> "Asking":
+        """Return the form that was asked for; `auto` is chat where the model has a template."""
+        if form == "chat" and not model.has_chat:
+            raise InputError(f"'{model.name}' brings no chat template", "use --form plain")
+        if form == "plain" and not model.layers:
+            raise InputError(f"'{model.name}' is asked through its chat form", "use --form chat")
+        return cls(model, model.has_chat if form == "auto" else form == "chat")
+
+    @property
+    def form(self) -> str:
+        """Its name."""
+        return "chat" if self.chat else "plain"
+
+    def text(self, question: str) -> str:
+        """Return what the model reads; it is to go on with the answer."""
+        if self.chat:
+            return self.model.prompt(question, chat=True)
+        return f"Question: {self.model.prompt(question, chat=False)}\nAnswer:"
+
+    def answer(self, answer: str) -> str:
+        """Return an answer as it follows the question."""
+        return answer if self.chat else f" {answer}"
+
+
+def build_language_choice(
+    options: AxisOptions, models: AxisModels, *, state: Template | None = None, many: bool = False
+) -> "LanguageChoice":
+    """Read the template, load the model and find the form in which it is asked."""
+    template = state or load_template(options.template)
+    asking = Asking.of(models.language(options), options.form)
+    return LanguageChoice(asking, template, seed=options.seed)
+
+
+class LanguageChoice:
+    """An `Axis`: scores actions by a language model's log-odds of yes and no.
+
+    Examples
+    --------
+    >>> from moralscope.models.language import load_language_model
+    >>> asking = Asking.of(load_language_model("scripted"), "auto")
+    >>> axis = LanguageChoice(asking, load_template("moral"))
+    >>> [row.action for row in axis.score(["kill people", "kill time"])]
+    ['kill people', 'kill time']
+    """
+
+    name = "choice"
+
+    def __init__(self, asking: Asking, template: Template, *, seed: int = 0) -> None:
+        self._asking, self._template = asking, template
+        self._bootstrap = PromptBootstrap(len(template.prompts), seed=seed)
+        self._seed = seed
+        self._neutral: Floats | None = None
+        self._told = asking.model.layers > 0
+
+    @property
+    def card(self) -> AxisCard:
+        """What a record says of the axis."""
+        model = self._asking.model
+        return AxisCard(
+            config={
+                "axis": self.name,
+                "model": model.name,
+                "template": self._template.name,
+                "prompts": [prompt.question for prompt in self._template.prompts],
+                "form": self._asking.form,
+                "reading": READINGS[0] if self._told else READINGS[2],
+                "neutral": list(NEUTRAL),
+                "interval": "95 % percentile bootstrap over prompts",
+            },
+            models=model.refs or (ModelRef(model.name, model.checksum),),
+            warnings=[_CALIBRATED],
+            fingerprint=self._template.fingerprint,
+        )
+
+    @property
+    def state(self) -> Template:
+        """The template that was read."""
+        return self._template
+
+    def score(
+        self,
+        actions: Sequence[str],
+        paraphrases: Sequence[Sequence[str]] | None = None,
+        report: Report | None = None,
+    ) -> list[ActionScore]:
+        """Score actions in order; an action's paraphrases join its mean and its interval."""
+        forms = forms_of(actions, paraphrases)
+        return list(in_blocks(forms, self._score_block, report))
+
+    def score_rows(
+        self,
+        rows: Sequence[Row],
+        paraphrases: Sequence[Sequence[str]] | None = None,
+        report: Report | None = None,
+    ) -> AxisRun:
+        """Score the actions of rows, and say how much probability lies on valid answers."""
+        found = self.score([row["action"] for row in rows], paraphrases, report)
+        masses = np.array([row.mass for row in found if isinstance(row, LanguageScore)])
+        mass, low, high = bootstrap_mean(masses, self._seed)
+        model = self._asking.model
+        warnings = list(model.warnings)
+        if mass < _LOW_MASS:
+            warnings.append(
+                f"only {mass:.0%} of the probability lies on a valid answer: {model.name} would "
+                "mostly reply something else"
+            )
+        told: dict[str, Any] = {"answer_mass": {"value": mass, "low": low, "high": high}}
+        if self._neutral is not None:
+            told["neutral"] = [float(value) for value in self._neutral[0]]
+        if model.usage is not None:
+            told["usage"] = model.usage
+        return AxisRun(results=found, statistics={"language": told}, warnings=warnings)
+
+    def _score_block(self, block: Sequence[Forms]) -> list[LanguageScore]:
+        if self._neutral is None:
+            odds, _ = self._ask(NEUTRAL)
+            self._neutral = odds.mean(axis=1)
+        odds, masses = self._ask([form for group in block for form in group])
+        odds = odds - self._neutral[:, None]
+        ends = np.cumsum([0, *(len(group) for group in block)])
+        spans = list(pairwise(ends))
+        means = self._bootstrap.means([odds[0, start:end] for start, end in spans])
+        return [
+            LanguageScore(
+                group[0],
+                row.mean,
+                row.low,
+                row.high,
+                row.prompts,
+                total=float(odds[1, start:end].mean()),
+                first=float(odds[2, start:end].mean()),
+                mass=float(masses[start:end].mean()),
+            )
+            for group, row, (start, end) in zip(block, means, spans, strict=True)
+        ]
+
+    def _ask(self, actions: Sequence[str]) -> tuple[Floats, Floats]:
+        """Return (readings, actions, prompts) log-odds and (actions, prompts) answer masses."""
+        prompts = self._template.prompts
+        questions = [text for action in actions for text in self._template.questions(action)]
+        answers = [self._answers(prompt.positive, prompt.negative) for prompt in prompts]
+        given = [answers[at % len(prompts)] for at in range(len(questions))]
+        found = self._asking.model.log_probabilities(
+            [self._asking.text(question) for question in questions],
+            [[self._asking.answer(text) for text in some] for some in given],
+        )
+        cells = np.array([self._cell(some) for some in found], dtype=np.float64)
+        table = cells.reshape(len(actions), len(prompts), -1).transpose(2, 0, 1)
+        return table[:3], table[3]
+
+    def _answers(self, positive: str, negative: str) -> list[str]:
+        """Return the whole answers, then the first words that tell them apart, as people write."""
+        first, second = first_words(positive, negative)
+        if not self._told:
+            return [first, second]
+        words = [first, first.lower(), second, second.lower()]
+        return [positive, negative, *dict.fromkeys(words)]
+
+    def _cell(self, found: Sequence[Continuation]) -> tuple[float, float, float, float]:
+        """Return whole, total and first-word log-odds, and the mass of all valid beginnings."""
+        if not self._told:
+            odds = found[0].total - found[1].total
+            return odds, odds, odds, min(1.0, sum(_share(each) for each in found))
+        yes, no, *words = found
+        shares = [float(np.exp(each.total)) for each in words]
+        half = len(shares) // 2
+        tops = [max(sum(part), 1e-300) for part in (shares[:half], shares[half:])]
+        first = float(np.log(tops[0]) - np.log(tops[1]))
+        return yes.mean - no.mean, yes.total - no.total, first, min(1.0, sum(shares))
+
+
+def first_words(positive: str, negative: str) -> tuple[str, str]:
+    """Return the beginnings that tell two answers apart: the words up to the first that differs.
+
+    Examples
+    --------
+    >>> first_words("Yes, it is.", "No, it is not.")
+    ('Yes', 'No')
+    >>> first_words("Yes, she is.", "Yes, he is.")
+    ('Yes, she', 'Yes, he')
+    """
+    ends = zip(_WORD.finditer(positive), _WORD.finditer(negative), strict=False)
+    for one, other in ends:
+        if one[0].lower() != other[0].lower():
+            return positive[: one.end()], negative[: other.end()]
+    return positive, negative
+
+
+def _share(found: Continuation) -> float:
+    """Return an answer's share: counted where replies were drawn."""
+    return found.hits / found.samples if found.samples else float(np.exp(found.total))

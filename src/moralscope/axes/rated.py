@@ -1,0 +1,72 @@
+"""People as an axis: their yes rates, to stand beside models in a comparison."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+
+from moralscope.axes.ratings import Ratings
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import AxisCard, AxisRun, Report, Row
+from moralscope.core.records import ActionScore, ModelRef
+from moralscope.stats.intervals import wilson
+
+PEOPLE = "people"
+
+
+class RatedActions:
+    """An `Axis` of people's answers: the share of all raters who say yes, with Wilson's interval.
+
+    Examples
+    --------
+    >>> rated = Ratings("mine.csv", ("people",), {"lie": {"people": (1, 9)}})
+    >>> RatedActions(rated).score(["lie"])[0].score
+    0.1
+    """
+
+    name = PEOPLE
+
+    def __init__(self, ratings: Ratings) -> None:
+        self._ratings = ratings
+
+    @property
+    def card(self) -> AxisCard:
+        """What a record says of the axis."""
+        checksum = sha256(repr(sorted(self._ratings.counts.items())).encode()).hexdigest()
+        return AxisCard(
+            config={"axis": self.name, "ratings": self._ratings.source},
+            models=[ModelRef(PEOPLE, checksum)],
+            warnings=list(self._ratings.warnings),
+        )
+
+    @property
+    def state(self) -> Ratings:
+        """The ratings that were read."""
+        return self._ratings
+
+    def score(
+        self,
+        actions: Sequence[str],
+        paraphrases: Sequence[Sequence[str]] | None = None,
+        report: Report | None = None,
+    ) -> list[ActionScore]:
+        """Return the yes rates; an action that nobody rated is refused."""
+        found = []
+        for action in actions:
+            counts = self._ratings.counts.get(action.strip())
+            if counts is None:
+                raise InputError(
+                    f"nobody rated '{action[:60]}' in {self._ratings.source}",
+                    "compare the actions that people rated, or leave people out",
+                )
+            yes = sum(each[0] for each in counts.values())
+            share = wilson(yes, sum(sum(each) for each in counts.values()))
+            found.append(ActionScore(action, share.value, share.low, share.high))
+        return found
+
+    def score_rows(
+        self,
+        rows: Sequence[Row],
+        paraphrases: Sequence[Sequence[str]] | None = None,
+        report: Report | None = None,
+    ) -> AxisRun:
+        """Return the yes rates of the rows' actions."""
+        return AxisRun(results=self.score([row["action"] for row in rows]))

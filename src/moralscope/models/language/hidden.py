@@ -1,0 +1,119 @@
+"""Hidden states of many texts: kept in the embedding cache, read layer by layer, streamed to disk.
+
+A row of the cache holds all layers of one text, since the model computes them together. However
+many texts there are, no more than a block of them is in memory.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import LanguageModel, Matrix
+from moralscope.models.encoders.cache import EmbeddingCache
+from moralscope.models.store import Store
+
+_BLOCK = 256  # texts whose states are in memory at once
+
+
+class HiddenStates:
+    """The states of one model, whatever it is asked about.
+
+    Parameters
+    ----------
+    model
+        Any language model that shows its states.
+    cached
+        Keep rows on disk, so that no text is computed twice.
+    store
+        Where they are kept; the user's own place by default.
+
+    Examples
+    --------
+    >>> from moralscope.models.language import load_language_model
+    >>> states = HiddenStates(load_language_model("scripted"), cached=False)
+    >>> states.layer(["kill time", "kill people"], 2).shape
+    (2, 16)
+    """
+
+    def __init__(
+        self, model: LanguageModel, *, cached: bool = True, store: Store | None = None
+    ) -> None:
+        if not model.layers:
+            problem = f"'{model.name}' does not show its hidden states"
+            raise InputError(problem, "use the choice axis, or a local model")
+        self.model = model
+        self._width = model.layers * model.dimension
+        self._cache = None
+        if cached:
+            folder = (store or Store()).home / "cache" / "hidden"
+            self._cache = EmbeddingCache(folder, model.checksum, self._width)
+
+    def blocks(self, texts: Sequence[str]) -> Iterator[Matrix]:
+        """Yield (texts, layers, dimension), block by block, in order."""
+        for start in range(0, len(texts), _BLOCK):
+            rows = self._rows(texts[start : start + _BLOCK])
+            yield rows.reshape(len(rows), self.model.layers, self.model.dimension)
+
+    def layer(self, texts: Sequence[str], layer: int) -> Matrix:
+        """Return the rows of one layer: (texts, dimension)."""
+        if not 1 <= layer <= self.model.layers:
+            problem = f"{self.model.name} has no layer {layer}"
+            raise InputError(problem, f"its layers are 1 to {self.model.layers}")
+        rows = np.empty((len(texts), self.model.dimension), dtype=np.float32)
+        start = 0
+        for block in self.blocks(texts):
+            rows[start : start + len(block)] = block[:, layer - 1]
+            start += len(block)
+        return rows
+
+    def write(self, texts: Sequence[str], path: Path) -> Matrix:
+        """Write the states of any number of texts to a .npy file and return it, not in memory."""
+        shape = (len(texts), self.model.layers, self.model.dimension)
+        table = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+        start = 0
+        for block in self.blocks(texts):
+            table[start : start + len(block)] = block
+            table.flush()
+            start += len(block)
+        found: Matrix = np.load(path, mmap_mode="r")
+        return found
+
+    def _rows(self, texts: Sequence[str]) -> Matrix:
+        if self._cache is None:
+            return self._compute(texts)
+        found, rows = self._cache.get(texts)
+        # A text that stands twice in a block is found at one of its places only.
+        missing = [place for place in range(len(texts)) if not found[place]]
+        if missing:
+            new = [texts[place] for place in missing]
+            rows[missing] = self._compute(new)
+            self._cache.put(new, rows[missing])
+        return rows
+
+    def _compute(self, texts: Sequence[str]) -> Matrix:
+        layers = range(1, self.model.layers + 1)
+        return self.model.hidden_states(texts, layers).reshape(len(texts), self._width)
+
+
+class LayerEncoder:
+    """One layer of a language model as an `Encoder`: what asks encoders questions can ask it.
+
+    `ask` turns a question into the text that the model reads.
+    """
+
+    arithmetic = "float32"
+
+    def __init__(self, states: HiddenStates, layer: int, ask: Callable[[str], str]) -> None:
+        model = states.model
+        self._states, self._layer, self._ask = states, layer, ask
+        self.name = f"{model.name} layer {layer}"
+        form = ask("…")  # one and the same text in every form that a question may take
+        self.checksum = sha256(f"{model.checksum} {layer} {form}".encode()).hexdigest()
+        self.dimension = model.dimension
+
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        """Return the layer's state at the end of each question."""
+        return self._states.layer([self._ask(text) for text in texts], self._layer)
