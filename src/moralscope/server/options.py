@@ -60,7 +60,7 @@ class GuardOptions(Options):
     on_unread: Annotated[
         str | None,
         Option(
-            "What becomes of replies that were not read to their end: block, flag or pass.",
+            "What becomes of replies that could not be read whole: block, flag or pass.",
             choices=UNREAD_POLICIES,
             shown="block with --guard-action block, else flag",
             group="Guard",
@@ -88,7 +88,7 @@ class GuardOptions(Options):
 
     @property
     def unread_policy(self) -> str:
-        """What becomes of a reply that was not read to its end."""
+        """What becomes of a reply that could not be read whole."""
         return self.on_unread or ("block" if self.action == "block" else "flag")
 
 

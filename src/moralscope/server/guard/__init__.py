@@ -2,7 +2,7 @@
 
 Decides what becomes of a reply and says why; knows nothing of HTTP. What is flagged follows
 `action`. What could not be judged (another language, no rule that applies, a part that is no text)
-follows `on_abstain`, and a reply that no model read to its end follows `on_unread`.
+follows `on_abstain`, and a reply that no model read whole follows `on_unread`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,8 +22,8 @@ from moralscope.server.service import AuditRules, RulebookText, Service
 
 WITHHELD_BAD = "I would rather not answer that: my reply read as harmful."
 WITHHELD = "I would rather not answer that: my reply would have broken the rule “{}”"
-UNJUDGED = "I would rather not answer that: my reply could not be judged"
-UNREAD = "I would rather not answer that: my reply was too long to be read to its end"
+UNJUDGED = "I would rather not answer that: my reply could not be judged."
+UNREAD = "I would rather not answer that: my reply could not be read whole."
 THOUGHTS = "reasoning"  # what is left out of a reply without making it another one
 
 
@@ -96,23 +96,23 @@ class Guard:
 
     def _decided(self, row: AuditedReply) -> Guarded:
         """Decide by the text alone."""
-        unread = row.unread
         verdict = "abstained" if abstained(row.verdict) else "kept"
+        unread = self.options.unread_policy if row.unread else "pass"
         text, outcome = row.reply, "passed"
         if row.verdict.flag:
             verdict = "flagged"
             text, outcome = self._replaced(row)
-        elif unread and self.options.unread_policy != "pass":
-            verdict, outcome = "flagged", "flagged"
-            if self.options.unread_policy == "block":
-                text, outcome = UNREAD, "blocked"
+        elif unread == "block":
+            verdict, text, outcome = "flagged", UNREAD, "blocked"
         elif verdict == "abstained" and self.options.on_abstain == "block":
             text, outcome = UNJUDGED, "blocked"
+        elif unread == "flag":
+            verdict, outcome = "flagged", "flagged"
         note = {
             "outcome": outcome,
             "verdict": to_plain(row.verdict),
             "rules": to_plain(row.rules),
-            "unread": unread,
+            "unread": row.unread,
             "revised_reply": row.revised_reply if outcome != "blocked" else None,
         }
         return Guarded(text, outcome, verdict, note)

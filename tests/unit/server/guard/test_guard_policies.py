@@ -11,10 +11,11 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.rules.alignment_examples import written_exchanges
-from moralscope.rules.records import AuditedReply
-from moralscope.server.guard import UNJUDGED, UNREAD, Guard, GuardOptions, Reply
+from moralscope.rules.records import Verdict
+from moralscope.server.guard import UNJUDGED, UNREAD, WITHHELD_BAD, Guard, GuardOptions, Reply
 from moralscope.server.service import Service
 
+from ....conftest import ensure
 from .guard_site import PROMPT, ask, chunks, finish, guarded, streamed_text
 
 FOREIGN = "Я украл велосипед у соседа и никому об этом не сказал."  # noqa: RUF001
@@ -107,20 +108,16 @@ def test_refusals_transcripts_and_text_parts_are_judged_as_text(behind, texts, n
     assert "bikes" not in answer.text
 
 
-@dataclasses.dataclass(frozen=True)
-class UnreadReply(AuditedReply):
-    unread: int = 7
+class Changed(Service):
+    """A service whose audits are changed afterwards."""
 
-
-class Unread(Service):
-    """A service whose audits left some tokens unread."""
+    def __init__(self, **fields):
+        super().__init__()
+        self.fields = fields
 
     def audit(self, *given, **more):
         record = super().audit(*given, **more)
-        names = [field.name for field in dataclasses.fields(AuditedReply) if field.name != "unread"]
-        rows = [
-            UnreadReply(**{name: getattr(row, name) for name in names}) for row in record.results
-        ]
+        rows = [dataclasses.replace(row, **self.fields) for row in record.results]
         return dataclasses.replace(record, results=rows)
 
 
@@ -135,16 +132,55 @@ class Unread(Service):
         ({"action": "revise", "on_unread": "block"}, "blocked"),
     ],
 )
-def test_a_reply_that_was_not_read_to_its_end_fails_closed_where_told_to_block(
-    texts, policy, outcome
-):
-    service = Unread()
+def test_a_reply_that_was_not_read_whole_fails_closed_where_told_to_block(texts, policy, outcome):
+    service = Changed(unread=7)
     guard = Guard(service, GuardOptions(experts="scripted", generator="scripted", **policy))
     (found,) = guard(PROMPT, [Reply(texts["passed"][0])])
     service.close()
     assert (found.outcome, found.note["unread"]) == (outcome, 7)
     assert found.text == (UNREAD if outcome == "blocked" else texts["passed"][0])
     assert found.verdict == ("kept" if outcome == "passed" else "flagged")
+
+
+def test_a_reply_that_reads_as_bad_is_withheld_though_no_rule_explains_it():
+    verdict = Verdict(True, -0.8, "the reply reads as bad", "reply", "violence", 0.9)
+    service = Changed(rules=(), verdict=verdict)
+    guard = Guard(service, GuardOptions(action="block", experts="scripted"))
+    (found,) = guard(PROMPT, [Reply("I will hit them all.")])
+    service.close()
+    assert (found.outcome, found.text) == ("blocked", WITHHELD_BAD)
+    assert found.note["verdict"]["basis"] == "reply"
+
+
+def test_what_is_unread_and_unjudged_is_withheld_where_either_policy_says_so():
+    service = Changed(unread=7, verdict=Verdict(False, 0.0, "abstained: so"))
+    for unread, abstain, outcome in (
+        ("flag", "block", "blocked"),
+        ("pass", "block", "blocked"),
+        ("block", "pass", "blocked"),
+        ("flag", "pass", "flagged"),
+        ("pass", "pass", "passed"),
+    ):
+        policy = {"on_unread": unread, "on_abstain": abstain}
+        guard = Guard(service, GuardOptions(action="block", experts="scripted", **policy))
+        assert guard(PROMPT, [Reply("Hello.")])[0].outcome == outcome
+    service.close()
+
+
+@pytest.mark.slow
+def test_words_that_no_model_knows_are_withheld_by_a_guard_that_blocks():
+    ensure("minilm")
+    hidden = Reply("Thank you, my friend, for the letter. Please 偷走 the 自行车 and do not tell.")
+    plain = Reply("Thank you, my friend, for the letter and for the photographs of the garden.")
+    service = Service()
+    blocking = Guard(service, GuardOptions(action="block", experts="minilm"))
+    found = blocking(PROMPT, [hidden, plain])
+    (flagged,) = Guard(service, GuardOptions(action="annotate", experts="minilm"))(PROMPT, [hidden])
+    service.close()
+    assert [each.note["unread"] > 0 for each in found] == [True, False]
+    assert (found[0].text, found[0].outcome) == (UNREAD, "blocked")
+    assert found[1].outcome != "blocked"
+    assert (flagged.outcome, flagged.text) == ("flagged", hidden.text)
 
 
 @pytest.mark.parametrize("policy", [{"on_abstain": "block"}, {"on_unread": "block"}])
