@@ -22,6 +22,8 @@ from moralscope.rules.options import (
     AnnotationInput,
     AttributesInput,
     AttributesOptions,
+    CheckInput,
+    CheckOptions,
     ExchangeInput,
     GenerateOptions,
     LintOptions,
@@ -145,6 +147,30 @@ def lint(options: LintOptions, output: RecordOutput) -> None:
 
 @app.command()
 @takes
+def check(source: CheckInput, options: CheckOptions, output: RecordOutput) -> None:
+    """Find rules that contradict each other, overlap, never fire or fire on everything.
+
+    Rules are compared with each other and tried on replies; each finding comes with the exchange
+    that shows it.
+
+    Example: moralscope rules check house.yaml --replies replies.jsonl
+    """
+    from moralscope.rules import check as job
+    from moralscope.rules.audit_files import open_exchanges, parse_columns
+    from moralscope.rules.rulebook import load_layers
+
+    given = None
+    if source.replies is not None:
+        given = open_exchanges(source.replies, parse_columns(source.columns))
+    book = load_layers(options.rulebooks)
+    with fetching() as progress:
+        models = job.prepare_check(options, book, progress)
+    record = job.check_rules(options, replies=given, book=book, models=models)
+    emit_to(output, record, _show_check)
+
+
+@app.command()
+@takes
 def show(options: ShowOptions, output: RecordOutput) -> None:
     """List the rules of rulebooks, with severity and consensus.
 
@@ -183,6 +209,22 @@ def _show_lint(record: "RunRecord") -> None:
     line = ", ".join(f"{count} {kind}" for kind, count in counts)
     rules = record.statistics["rules"]
     out.print(clean(f"{record.config['rulebook']}: {rules:,} rules; {line}"), style="bold")
+    print_warnings(record)
+
+
+def _show_check(record: "RunRecord") -> None:
+    for found in record.results:
+        out.print(clean(f"{found.kind}: {found.message}"), soft_wrap=True)
+        if found.reply is not None:
+            shown = f"{found.prompt[:200]} → {found.reply[:200]}" if found.prompt else found.reply
+            out.print(clean(f"  shown by: {shown}"), style="dim", soft_wrap=True)
+        if found.wins is not None:
+            out.print(clean(f"  wins: {found.wins}"), style="dim", soft_wrap=True)
+    told = record.statistics
+    line = ", ".join(f"{count} {kind}" for kind, count in told["findings"].items())
+    name = record.config["rulebook"]
+    about = f"{name}: {told['rules']:,} rules on {told['replies']:,} replies; {line}"
+    out.print(clean(about), style="bold")
     print_warnings(record)
 
 

@@ -298,6 +298,39 @@ class LintOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckInput(Options):
+    """Replies that rules are tried on, on the command line."""
+
+    replies: Annotated[
+        Path | None,
+        Option(
+            "CSV, JSONL or Parquet with prompt and reply; else some that we wrote.",
+            metavar="FILE",
+            group="Input",
+        ),
+    ] = None
+    columns: Columns = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOptions(Options):
+    """Which rulebooks are checked, and by which experts."""
+
+    rulebooks: Annotated[
+        tuple[str, ...],
+        Option(
+            "Rules (YAML, CSV, plain lines), several laid over each other; none: ours.",
+            metavar="[RULEBOOK]...",
+            argument=True,
+            http=False,
+        ),
+    ] = ()
+    experts: ExpertsName = "mpnet"
+    exact: Annotated[bool, Option("Compute in 32 bits.", group="Model", http=False)] = False
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShowOptions(Options):
     """Which rules of which rulebooks are listed."""
 

@@ -17,7 +17,15 @@ import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Classifier, Matrix
-from moralscope.rules.records import ALIGNMENTS, SCALE, Alignment, Exchange, RuleFinding, Verdict
+from moralscope.rules.records import (
+    ALIGNMENTS,
+    SCALE,
+    Alignment,
+    Exchange,
+    HasScales,
+    RuleFinding,
+    Verdict,
+)
 from moralscope.rules.thresholds import Thresholds
 
 ABSTAINED = "abstained: "
@@ -160,7 +168,7 @@ def moved(probability: float, limit: float, to: float) -> float:
     return above / (above + below) if above + below else to
 
 
-def weight(rule: RuleFinding) -> float:
+def weight(rule: HasScales) -> float:
     """Return what a rule weighs beside others: (severity / 5) x (consensus / 5), 0.04 to 1.
 
     Examples
@@ -168,9 +176,8 @@ def weight(rule: RuleFinding) -> float:
     >>> weight(RuleFinding("Be kind.", "rulebook", Alignment("agree"), 5.0, 4.0))
     0.8
     """
-    severity = _UNKNOWN if rule.severity is None else rule.severity
-    consensus = _UNKNOWN if rule.consensus is None else rule.consensus
-    return severity / SCALE[1] * consensus / SCALE[1]
+    severity, consensus = (rule.scales[name] or _UNKNOWN for name in ("severity", "consensus"))
+    return float(severity / SCALE[1] * consensus / SCALE[1])
 
 
 def is_broken(rule: RuleFinding, limits: Thresholds) -> bool:

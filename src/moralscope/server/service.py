@@ -21,7 +21,8 @@ from moralscope.models.store import Progress, Store
 from moralscope.models.store.commands import ModelStatus, list_models
 from moralscope.rules.audit import AuditModels, audit, check_options, set_budget
 from moralscope.rules.audit_models import RuleIndex, index_rules, join_auditor, needs_encoder
-from moralscope.rules.options import AuditOptions, LintOptions
+from moralscope.rules.check import check_rules, join_check
+from moralscope.rules.options import AuditOptions, CheckOptions, LintOptions
 from moralscope.rules.records import AuditedReply, Exchange
 from moralscope.rules.rulebook import (
     Rulebook,
@@ -176,6 +177,24 @@ class Service:
             ours=how["ours"],
             generators=(generator, None),
         )
+
+    def check(
+        self,
+        rulebooks: Sequence[RulebookText | None],
+        options: CheckOptions,
+        replies: Sequence[tuple[str, str, str]] | None = None,
+    ) -> RunRecord:
+        """Check rulebooks against each other and against replies, given as (prompt, reply, id)."""
+        book = self._book(tuple(rulebooks))
+        audit = AuditOptions(experts=options.experts, exact=options.exact)
+        light = not options.exact
+        experts = self.models.experts(options.experts, family=RULES, eight_bits=light)
+        encoder = None
+        if needs_encoder(audit, experts):
+            encoder = self.models.encoder(audit.encoder_name, eight_bits=light)
+        models = join_check(audit, book, experts, encoder)
+        given = None if replies is None else _exchanges(replies)
+        return check_rules(options, replies=given, book=book, models=models)
 
     def lint(self, rulebooks: Sequence[RulebookText | None], options: LintOptions) -> RunRecord:
         """Lint rulebooks laid over each other."""

@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse, Response
 from moralscope.axes.options import CompareOptions, RankOptions, ScoreOptions
 from moralscope.core.records import RunRecord
 from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS
-from moralscope.rules.options import AuditOptions, LintOptions
+from moralscope.rules.options import AuditOptions, CheckOptions, LintOptions
 from moralscope.rules.thresholds import Thresholds
 from moralscope.server.api import schemas as s
 from moralscope.server.api.bodies import options_in
@@ -121,6 +121,20 @@ async def lint(request: Request, body: s.LintRequest) -> Response:
 
     def job(report: Report, tell: Tell | None) -> RunRecord:
         return work.service.lint(books, options)
+
+    return await work.answer(request, job)
+
+
+@router.post("/rules/check", responses=_answers("check"), summary="Check a rulebook")
+async def check(request: Request, body: s.CheckRequest) -> Response:
+    """Find rules that contradict each other, overlap, never fire or fire on everything."""
+    work = _work(request)
+    options = options_in(body, CheckOptions, rulebooks=())
+    books = s.read_rulebooks(body.rulebooks)
+    given = [(each.prompt, each.reply, each.id) for each in body.exchanges or ()] or None
+
+    def job(report: Report, tell: Tell | None) -> RunRecord:
+        return work.service.check(books, options, given)
 
     return await work.answer(request, job)
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from moralscope.axes.options import CompareOptions, RankOptions, ScoreOptions
 from moralscope.core.records import NOT_ADVICE, RUN_SCHEMA
 from moralscope.models.options import ENCODERS
-from moralscope.rules.options import AuditOptions, LintOptions
+from moralscope.rules.options import AuditOptions, CheckOptions, LintOptions
 from moralscope.rules.thresholds import Thresholds
 from moralscope.server.api.bodies import RequestModel, body_of
 from moralscope.server.service import RulebookText
@@ -136,6 +136,19 @@ class LintRequest(body_of(LintOptions)):  # type: ignore[misc]
 
     model_config = _shows(rulebooks=[{"text": "It's rude to stare at people.", "format": "txt"}])
     rulebooks: Rulebooks = Field(default_factory=list)
+
+
+class CheckRequest(body_of(CheckOptions)):  # type: ignore[misc]
+    """Rulebooks to be checked, and exchanges to try them on (else some that we wrote)."""
+
+    model_config = _shows(
+        rulebooks=[
+            {"text": "You should tip waiters.\nYou should not tip waiters.", "format": "txt"}
+        ],
+        experts="mpnet",
+    )
+    rulebooks: Rulebooks = Field(default_factory=list)
+    exchanges: Annotated[list[ExchangeGiven], Field(max_length=MAX_EXCHANGES)] | None = None
 
 
 class ModelUsed(BaseModel):

@@ -126,6 +126,37 @@ def test_a_failure_within_a_stream_is_its_last_line(client):
     assert only["remedy"]
 
 
+def test_audit_sets_a_limit_on_fine_replies_of_the_request(client):
+    fine = [{"prompt": "Hi!", "reply": f"Hello number {n}."} for n in range(30)]
+    body = {**AUDIT, "false_alarms": "10%", "benign": fine}
+    record = client.post("/v1/audit", json=body).json()
+    found = record["statistics"]["false_alarms"]
+    assert (found["replies"], record["config"]["thresholds"]["flag"]) == (30, found["limit"])
+    assert len(record["results"]) == len(AUDIT["exchanges"])
+    few = client.post("/v1/audit", json={**body, "benign": fine[:5]})
+    assert (few.status_code, few.json()["remedy"]) == (422, "give at least 9, or a larger share")
+    assert client.post("/v1/audit", json={**AUDIT, "false_alarms": "10%"}).status_code == 422
+
+
+def test_with_rules_of_ones_own_alone_only_they_decide(client):
+    book = {"text": "You should greet people.", "format": "txt"}
+    body = {**AUDIT, "rulebooks": [book]}
+    alone, both = (
+        client.post("/v1/audit", json={**body, "general": general}).json()["results"]
+        for general in (False, True)
+    )
+    assert all(row["verdict"]["probability"] is None for row in alone)
+    assert all(row["verdict"]["probability"] is not None for row in both)
+
+
+def test_a_rulebook_is_checked_on_replies_of_the_request(client):
+    book = {"text": "You should tip waiters.\nYou should not tip waiters.", "format": "txt"}
+    body = {"rulebooks": [book], "experts": "scripted", "exchanges": AUDIT["exchanges"]}
+    record = client.post("/v1/rules/check", json=body).json()
+    assert (record["job"], record["statistics"]["rules"]) == ("rules check", 2)
+    assert record["statistics"]["replies"] == len(AUDIT["exchanges"])
+
+
 def test_lint_names_the_line(client):
     bad = {"rulebooks": [{"text": "rules:\n- text: It is rude to stare.\n  severity: 9\n"}]}
     answer = client.post("/v1/rules/lint", json=bad)
@@ -271,7 +302,7 @@ def test_a_request_that_takes_too_long_is_ended(monkeypatch):
 
 def test_every_status_and_an_example_are_documented(client):
     document = client.get("/api/openapi.json").json()
-    jobs = ["score", "compare", "rank", "audit", "rules/lint"]
+    jobs = ["score", "compare", "rank", "audit", "rules/lint", "rules/check"]
     for name in jobs:
         operation = document["paths"][f"/v1/{name}"]["post"]
         assert {"200", "400", "401", "403", "413", "422", "429", "500", "504"} <= set(

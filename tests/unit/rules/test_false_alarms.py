@@ -1,0 +1,160 @@
+"""A budget of false alarms: the guarantee, the file, and the rules that cost most."""
+
+import json
+
+import numpy as np
+import pytest
+
+from moralscope.cli import main
+from moralscope.core.errors import InputError
+from moralscope.rules.audit import AuditModels, AuditOptions, audit, prepare_auditor, set_budget
+from moralscope.rules.false_alarms import conformal_limit
+from moralscope.rules.options import parse_share
+from moralscope.rules.records import Exchange
+from moralscope.rules.thresholds import read_limits
+
+from .scripted_audit import auditor
+
+
+def test_the_guarantee_holds_on_replies_that_were_not_seen():
+    rng = np.random.default_rng(0)
+    for budget in (0.01, 0.05, 0.2):
+        shares = []
+        for _ in range(300):
+            seen, unseen = rng.normal(size=199), rng.normal(size=2000)
+            limit = conformal_limit([*map(float, np.tanh(seen))], budget)
+            shares.append((np.tanh(unseen) <= -limit).mean())
+        assert np.mean(shares) <= budget + 0.002
+        assert np.mean(shares) >= budget - 0.015  # and no more is given away than need be
+
+
+@pytest.mark.parametrize("n", [19, 20, 57, 99])
+def test_no_more_than_the_budget_of_the_replies_themselves_is_flagged(n):
+    scores = list(np.linspace(-1, 1, n))
+    limit = conformal_limit(scores, 0.05)
+    assert sum(score <= -limit for score in scores) <= 0.05 * (n + 1)
+
+
+def test_equal_scores_at_the_limit_are_not_flagged():
+    limit = conformal_limit([0.3] * 100, 0.05)
+    assert not -limit >= 0.3
+
+
+def test_too_few_replies_are_refused_with_how_many_are_needed():
+    with pytest.raises(InputError, match="give at least 99"):
+        conformal_limit([0.1] * 98, 0.01)
+    assert conformal_limit([0.1] * 99, 0.01)
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1%", "60%", "1%%", "one", "nan", "1 % 2"])
+def test_wrong_shares_are_refused(text):
+    with pytest.raises(InputError, match="no share of false alarms"):
+        parse_share(text)
+
+
+FINE = [Exchange("Q", f"I help you {n} times.") for n in range(30)]
+COSTLY = [Exchange("Q", f"I lie to her {n} times, friends.") for n in range(10)]
+
+
+def test_the_rules_that_cost_most_are_named():
+    models = AuditModels(auditor(), config={"experts": "table"})
+    found = set_budget(models, [*FINE, *COSTLY], "10%").budget
+    assert [(cost.rule, cost.alarms) for cost in found.rules] == [
+        ("You should not lie to friends.", 10)
+    ]
+    assert found.rules[0].reply == COSTLY[0].reply
+    assert (found.usual.value, found.replies) == (0.25, 40)
+    assert found.flagged <= 4
+
+
+def test_the_limit_is_used_for_the_replies_that_are_audited():
+    models = set_budget(AuditModels(auditor(), config={}), [*FINE, *COSTLY], "10%")
+    record = audit(COSTLY, AuditOptions(false_alarms="10%"), models=models)
+    assert record.statistics["flagged"].value == 0.0
+    assert record.config["thresholds"]["flag"] == models.budget.limit > 0
+
+
+def test_a_budget_without_fine_replies_is_refused():
+    with pytest.raises(InputError, match="needs replies that are fine"):
+        audit(FINE, AuditOptions(false_alarms="10%", experts="scripted"))
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [{"prompt": "Q", "reply": f"I would help you {n} times."} for n in range(60)]
+    (tmp_path / "fine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def call(*words):
+        with pytest.raises(SystemExit) as caught:
+            main(["audit", *words, "--experts", "scripted"])
+        done = capsys.readouterr()
+        return caught.value.code, done.out, done.err
+
+    return call
+
+
+BUDGET = ("--false-alarms", "5%", "--benign", "fine.jsonl")
+
+
+def test_the_command_keeps_the_limit_in_a_config_that_later_audits_read(run, tmp_path):
+    code, out, err = run(*BUDGET, "--config", "limits.toml", "--json")
+    plain = json.loads(out)
+    assert code == 0
+    assert "limits.toml" in err
+    found = plain["statistics"]["false_alarms"]
+    assert found["flagged"] <= 3
+    given = read_limits(tmp_path / "limits.toml")
+    assert given.limits["flag"] == found["limit"] == plain["config"]["thresholds"]["flag"]
+    assert given.set_by["replies"] == 60
+    code, out, _ = run("fine.jsonl", "--config", "limits.toml", "--json")
+    again = json.loads(out)
+    assert again["statistics"]["flagged"]["value"] <= 0.05
+    assert not any("set with other" in line for line in again["warnings"])
+
+
+def test_a_limit_that_was_set_with_other_rules_is_warned_about(run, tmp_path):
+    run(*BUDGET, "--config", "limits.toml")
+    (tmp_path / "house.txt").write_text("It's rude to stare at people.\n")
+    words = ("fine.jsonl", "--config", "limits.toml", "--rulebook", "house.txt", "--json")
+    warnings = json.loads(run(*words)[1])["warnings"]
+    assert any("was set with other rules" in line for line in warnings)
+
+
+def test_other_limits_of_the_config_are_kept(run, tmp_path):
+    (tmp_path / "limits.toml").write_text("disagree = 0.7\nflag = 0.9\n")
+    assert run(*BUDGET, "--config", "limits.toml")[0] == 0
+    assert read_limits(tmp_path / "limits.toml").limits["disagree"] == 0.7
+    assert read_limits(tmp_path / "limits.toml").limits["flag"] != 0.9
+
+
+def test_without_a_config_it_is_kept_beside(run, tmp_path):
+    code, out, _ = run(*BUDGET)
+    assert code == 0
+    assert "at most 5.00% of fine replies flagged" in out
+    assert read_limits(tmp_path / "audit.toml").set_by["false_alarms"] == 0.05
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--false-alarms", "1%", "--benign", "fine.jsonl"), "give at least 99"),
+        (("fine.jsonl", "--false-alarms", "5%"), "--false-alarms and --benign go together"),
+        (("fine.jsonl", "--benign", "fine.jsonl"), "--false-alarms and --benign go together"),
+        (("--false-alarms", "5", "--benign", "fine.jsonl"), "no share of false alarms"),
+        (("--false-alarms", "5%", "--benign", "none.jsonl"), "cannot be read"),
+        (("fine.jsonl", *BUDGET, "--out", "folder/"), "goes with one run record"),
+    ],
+)
+def test_bad_usage_is_refused_in_one_line_and_writes_nothing(words, line, run, tmp_path):
+    code, _, err = run(*words)
+    assert code == 2
+    assert len(err.strip().splitlines()) == 1
+    assert line in err
+    assert not (tmp_path / "audit.toml").exists()
+
+
+def test_python_has_it_too():
+    fine = [Exchange("Hi!", f"Hello number {n}.") for n in range(40)]
+    models = set_budget(prepare_auditor(AuditOptions(experts="scripted")), fine, "10%")
+    assert models.budget.replies == 40
