@@ -206,7 +206,9 @@ def sampling_ceiling(table: Floats, seed: int = 0) -> Ceiling | None:
     Parametric bootstrap: raters are drawn from Binomial(raters, true rate) and the drawn rates
     correlated with the true ones. The observed rates vary more than the true ones, by the
     raters' own sampling noise p(1 - p) / (raters - 1), so they are first drawn in to their mean
-    by √(1 - noise / variance). None where one rater an action leaves the noise unknown.
+    by √(1 - noise / variance). There p counts half a yes and half a no beside the raters (Jeffreys):
+    two raters of one mind do not show that everybody is. None where one rater an action leaves the
+    noise unknown.
 
     Parameters
     ----------
@@ -217,7 +219,8 @@ def sampling_ceiling(table: Floats, seed: int = 0) -> Ceiling | None:
     rates, raters = _rates(table), table[:, 1]
     if len(table) < 3 or np.ptp(rates) == 0:
         return None
-    noise = float(np.mean(rates * (1 - rates) / (raters - 1)))
+    likely = (table[:, 0] + 0.5) / (raters + 1)
+    noise = float(np.mean(likely * (1 - likely) / (raters - 1)))
     kept = np.sqrt(max(0.0, 1 - noise / float(rates.var(ddof=1))))
     truth = rates.mean() + kept * (rates - rates.mean())
     if kept == 0:

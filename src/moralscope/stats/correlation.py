@@ -3,7 +3,14 @@
 A pooled r over two groups that differ in mean is mostly the difference of the groups. So no
 pooled r goes out alone: the r inside each group is printed beside it. Ranks ask only whether two
 lists order things alike, so scores on different scales can be compared. Values and p come from
-SciPy; intervals are percentile bootstraps over the pairs.
+SciPy; intervals are percentile bootstraps over the pairs. Of fewer than 25 pairs a bootstrap knows
+too little (four pairs in one line would give 1.00 … 1.00): there the interval is Fisher's,
+
+    tanh(atanh(r n / (n + 1)) ± 1.96 √(v / (n - m)))
+
+with v / (n - m) = 1 / (n - 3) for r, 1.06 / (n - 3) for rho and 0.437 / (n - 4) for tau (Fieller,
+Hartley and Pearson 1957). r is drawn in by one pair without correlation, so that a perfect r of few
+pairs is not certain; three pairs say nothing at all.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +26,8 @@ _RESAMPLES = 2000
 _BLOCK = 1 << 22  # drawn places in memory at once
 _BOOTSTRAPPED_TAU = 2000  # pairs up to which tau's table of all pairs fits and is quick
 _NORMAL_97_5 = 1.959963984540054
+_FEW = 25  # below so many pairs the interval is Fisher's
+_OF_R, _OF_RHO, _OF_TAU = (1.0, 3), (1.06, 3), (0.437, 4)  # variance and what n is lessened by
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -64,6 +73,8 @@ def _correlate(x: Floats, y: Floats, seed: int, within: Mapping[str, Correlation
     from scipy.stats import pearsonr
 
     found = pearsonr(x, y)
+    if n < _FEW:
+        return _fisher(float(found.statistic), float(found.pvalue), n, _OF_R, within)
     draws = [_row_correlations(x[places], y[places]) for places in resampled_places(n, seed)]
     numbers = float(found.statistic), float(found.pvalue)
     return _with_interval(*numbers, n, np.concatenate(draws), within)
@@ -114,6 +125,8 @@ def spearman(x: Sequence[float], y: Sequence[float], *, seed: int = 0) -> Correl
     from scipy.stats import spearmanr
 
     found = spearmanr(first, second)
+    if n < _FEW:
+        return _fisher(float(found.statistic), float(found.pvalue), n, _OF_RHO)
     codes = np.unique(first, return_inverse=True)[1], np.unique(second, return_inverse=True)[1]
     draws = [
         _spearman_of(codes[0][row], codes[1][row])
@@ -126,8 +139,7 @@ def spearman(x: Sequence[float], y: Sequence[float], *, seed: int = 0) -> Correl
 def kendall(x: Sequence[float], y: Sequence[float], *, seed: int = 0) -> Correlation:
     """Return Kendall's tau-b: concordant less discordant pairs, corrected for ties.
 
-    Beyond 2,000 pairs the interval is tanh(atanh(tau) ± 1.96 √(0.437 / (n - 4)))
-    (Fieller, Hartley and Pearson 1957), where a bootstrap would only cost time.
+    Beyond 2,000 pairs the interval is Fisher's, too: a bootstrap would only cost time.
 
     Examples
     --------
@@ -142,12 +154,25 @@ def kendall(x: Sequence[float], y: Sequence[float], *, seed: int = 0) -> Correla
 
     found = kendalltau(first, second)
     tau, p = float(found.statistic), float(found.pvalue)
-    if n <= _BOOTSTRAPPED_TAU:
-        return _with_interval(tau, p, n, _tau_draws(first, second, seed))
-    half = _NORMAL_97_5 * np.sqrt(0.437 / (n - 4))
-    middle = np.arctanh(np.clip(tau, -1 + 1e-12, 1 - 1e-12))
-    low, high = float(np.tanh(middle - half)), float(np.tanh(middle + half))
-    return Correlation(tau, p, low, high, n, stars(p))
+    if n < _FEW or n > _BOOTSTRAPPED_TAU:
+        return _fisher(tau, p, n, _OF_TAU)
+    return _with_interval(tau, p, n, _tau_draws(first, second, seed))
+
+
+def _fisher(
+    value: float,
+    p: float,
+    n: int,
+    kind: tuple[float, int],
+    within: Mapping[str, Correlation] | None = None,
+) -> Correlation:
+    variance, less = kind
+    low, high = -1.0, 1.0
+    if n > less:
+        middle, half = np.arctanh(value * n / (n + 1)), np.sqrt(variance / (n - less))
+        low = min(value, float(np.tanh(middle - _NORMAL_97_5 * half)))
+        high = max(value, float(np.tanh(middle + _NORMAL_97_5 * half)))
+    return Correlation(value, p, low, high, n, stars(p), within or {})
 
 
 def _with_interval(
