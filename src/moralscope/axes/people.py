@@ -206,9 +206,9 @@ def sampling_ceiling(table: Floats, seed: int = 0) -> Ceiling | None:
     Parametric bootstrap: raters are drawn from Binomial(raters, true rate) and the drawn rates
     correlated with the true ones. The observed rates vary more than the true ones, by the
     raters' own sampling noise p(1 - p) / (raters - 1), so they are first drawn in to their mean
-    by √(1 - noise / variance). There p counts half a yes and half a no beside the raters (Jeffreys):
-    two raters of one mind do not show that everybody is. None where one rater an action leaves the
-    noise unknown.
+    by √(1 - noise / variance). There p counts half a yes and half a no beside the raters
+    (Jeffreys): two raters of one mind do not show that everybody is. None where one rater an action
+    leaves the noise unknown.
 
     Parameters
     ----------

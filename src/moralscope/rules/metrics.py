@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from moralscope.core.records import SampleInterval
 from moralscope.rules.records import ALIGNMENTS, FOUNDATIONS, SCALES, Annotation
 from moralscope.stats.correlation import correlate
-from moralscope.stats.intervals import percentile_interval
+from moralscope.stats.intervals import percentile_interval, without_certainty
 from moralscope.stats.text import bleu, mean_sums, measure, rouge_table, words
 
 if TYPE_CHECKING:
@@ -165,8 +165,9 @@ def _figure(
             for places in _places(n, seed)
         ]
     )
-    low, high = percentile_interval(draws[None])
-    return SampleInterval(whole, float(low[0]), float(high[0]), n)
+    low, high = percentile_interval(draws[None] / 100)
+    ends = without_certainty(whole / 100, float(low[0]), float(high[0]), n)
+    return SampleInterval(whole, 100 * ends[0], 100 * ends[1], n)
 
 
 def _f1(gold: NDArray[np.bool_], found: NDArray[np.bool_]) -> Floats:

@@ -1,6 +1,7 @@
 """Release gates: limits on the figures of a run, such as "r>=0.7 and changed<=3".
 
-A gate is a list of conditions NAME OPERATOR NUMBER joined by `and` or commas; all must hold.
+A gate is a list of conditions NAME OPERATOR NUMBER joined by `and` or commas; all must hold. A
+number may be a percentage ("flips<=5%").
 It is read by a fixed pattern and never evaluated as code. Which names there are is the
 command's matter: any that can say its figures by name can have a gate.
 """
@@ -22,7 +23,7 @@ _OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
 }
 _CONDITION = re.compile(
-    r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(>=|<=|==|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*",
+    r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(>=|<=|==|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(%?)\s*",
     re.ASCII,
 )
 _JOINT = re.compile(r",|\band\b", re.IGNORECASE)
@@ -90,6 +91,8 @@ def parse_gate(expression: str, names: Iterable[str]) -> Gate:
     --------
     >>> parse_gate("r>=0.7 and changed <= 3", ["r", "changed"]).conditions[1]
     Condition(name='changed', operator='<=', limit=3.0)
+    >>> parse_gate("flips<=5%", ["flips"]).conditions[0].limit
+    0.05
     """
     known = set(names)
     if len(expression) > _LONGEST:
@@ -101,6 +104,7 @@ def parse_gate(expression: str, names: Iterable[str]) -> Gate:
             what = f"'{part.strip()[:60]}' is no condition" if part.strip() else "has a gap"
             raise InputError(f"--gate {what}", _EXAMPLE)
         name, sign, limit = match[1].lower(), match[2], float(match[3])
+        limit = limit / 100 if match[4] else limit
         if name not in known:
             raise UnknownName(f"--gate knows no figure '{name[:60]}'", did_you_mean(name, known))
         if not math.isfinite(limit):

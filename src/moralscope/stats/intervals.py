@@ -46,6 +46,25 @@ def percentile_interval(draws: Floats, level: float = 0.95) -> tuple[Floats, Flo
     return low, high
 
 
+def without_certainty(value: float, low: float, high: float, n: int) -> tuple[float, float]:
+    """Return the ends of a bootstrap of a share or a coefficient up to 1, over `n` cases.
+
+    Where every case is right, so is every resample, and a bootstrap would say 1.00 … 1.00 of four
+    cases. Then the lower end is Wilson's for n of n, n / (n + 1.96²); likewise the upper for none.
+
+    Examples
+    --------
+    >>> round(without_certainty(1.0, 1.0, 1.0, 4)[0], 2), without_certainty(0.5, 0.2, 0.8, 4)
+    (0.51, (0.2, 0.8))
+    """
+    z2 = 3.8414588206941254
+    if low == high == 1.0:
+        return n / (n + z2), high
+    if low == high == value == 0.0:
+        return low, z2 / (n + z2)
+    return low, high
+
+
 def crossed_bootstrap(values: Floats, column_weights: Floats, seed: int) -> Floats:
     """Resample rows and columns of one table at once; return (1, resamples) grand means.
 

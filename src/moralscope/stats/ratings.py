@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.core.records import Interval
-from moralscope.stats.intervals import percentile_interval
+from moralscope.stats.intervals import percentile_interval, without_certainty
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -153,4 +153,4 @@ def bootstrapped(
     if not usable.size:
         return Interval(value, float("nan"), float("nan"))
     low, high = percentile_interval(usable[None])
-    return Interval(value, float(low[0]), float(high[0]))
+    return Interval(value, *without_certainty(value, float(low[0]), float(high[0]), units))

@@ -19,7 +19,11 @@ from moralscope.stats.calibration import (
     negative_log_likelihood,
     reliability_bins,
 )
-from moralscope.stats.intervals import percentile_interval, resample_weights
+from moralscope.stats.intervals import (
+    percentile_interval,
+    resample_weights,
+    without_certainty,
+)
 from moralscope.stats.significance import mcnemar
 from moralscope.stories.story import MoralStory
 from moralscope.stories.tasks import ClassificationTask, Sample, samples
@@ -266,7 +270,7 @@ def _bootstrap(counts: Floats, figures: Callable[[Floats], Floats], seed: int) -
     values = figures(counts.sum(axis=1, keepdims=True))[:, 0]
     lows, highs = percentile_interval(figures(counts @ weights.T * counts.shape[1]))
     return [
-        Interval(value, low, high)
+        Interval(value, *without_certainty(value, low, high, counts.shape[1]))
         for value, low, high in zip(values.tolist(), lows.tolist(), highs.tolist(), strict=True)
     ]
 
