@@ -285,6 +285,24 @@ class ScoreOptions(AxisOptions):
             http=False,
         ),
     ] = None
+    framings: Annotated[
+        bool,
+        Option(
+            "Score each action under framings, too (negated, passive, as a euphemism, everybody "
+            "does it, an AI does it, …), and count how often its side changes.",
+            group="Input",
+        ),
+    ] = False
+    gate: Annotated[
+        str | None,
+        Option(
+            'With --framings, exit 3 unless it holds, e.g. "flips<=5% and flips_negation>=80%".',
+            metavar="EXPR",
+            least=1,
+            most=500,
+            group="Output",
+        ),
+    ] = None
     calibrate: Annotated[
         bool,
         Option(
@@ -294,6 +312,11 @@ class ScoreOptions(AxisOptions):
         ),
     ] = False
     batch_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        AxisOptions.__post_init__(self)
+        if self.gate is not None and not self.framings:
+            raise InputError("a gate of scores looks at framings", "add --framings")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from moralscope.axes.options import AXIS_OPTIONS, DemoOptions, ScoreOptions, def
 from moralscope.axes.prompts import unread_warning
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.protocols import Axis, Encoder, LanguageModel, Report
+from moralscope.core.protocols import Axis, Encoder, LanguageModel, Report, Row
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.actions import MAX_ACTIONS, ActionList, check_actions, check_text
 from moralscope.io.tables import Layout, Table, check_columns
@@ -108,7 +108,7 @@ def score(
     ratings = _taken(given, "human") or ratings
     chosen = chosen_options(ScoreOptions, options, given)
     rows, paraphrases, ignored = _rows(actions)
-    ratings = check_people(chosen) or ratings
+    ratings = check_score(chosen) or ratings
     if model is not None:
         chosen = replace(chosen, encoder=model.name)
     if speaker is not None:
@@ -116,6 +116,7 @@ def score(
     models = LocalModels(model, speaker=speaker)
     axis = built or build_axis(chosen, models)
     run, card = axis.score_rows(rows, paraphrases, report), axis.card
+    framed = _framed(axis, rows, run.results, chosen)
     people = None
     if ratings is not None:
         from moralscope.axes.people import human_agreement, layer_agreement
@@ -144,6 +145,7 @@ def score(
             **card.statistics,
             **run.statistics,
             "people_agreement": people_agreement(card, own_fit=chosen.is_own_fit),
+            **framed,
             **({"human": people} if people else {}),
         },
         warnings=[
@@ -167,8 +169,26 @@ def score(
     return tell_drift(record, [row["action"] for row in rows], exact, axis)
 
 
-def check_people(options: ScoreOptions) -> "Ratings | None":
-    """Read people's ratings, which may be wrong, before any weights are loaded."""
+def _framed(
+    axis: Axis, rows: Sequence[Row], results: Sequence[ActionScore], options: ScoreOptions
+) -> dict[str, Any]:
+    """Return what a record says of framings, where they were asked for."""
+    if not options.framings:
+        return {}
+    from moralscope.axes.framings import gate_framings, score_framings
+
+    found = score_framings(axis, rows, results)
+    gate = gate_framings(options.gate, found) if options.gate is not None else None
+    return {"framings": found, "gate": gate}
+
+
+def check_score(options: ScoreOptions) -> "Ratings | None":
+    """Read the gate and people's ratings, which may be wrong, before any weights are loaded."""
+    if options.gate is not None:
+        from moralscope.axes.framings import gate_figures
+        from moralscope.stats.gates import parse_gate
+
+        parse_gate(options.gate, gate_figures())
     if options.human is None:
         return None
     from moralscope.axes.ratings import read_ratings

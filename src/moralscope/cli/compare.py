@@ -16,6 +16,7 @@ from moralscope.cli.output import (
     fetching,
     out,
     plain_table,
+    print_gate,
     print_warnings,
 )
 from moralscope.core.errors import InputError
@@ -120,7 +121,7 @@ def _show(record: "RunRecord") -> None:
     for place, pair in enumerate(found["pairs"]):
         out.print()
         out.print(_disagreements(record, place, pair.pair))
-    _print_gate(found["gate"])
+    print_gate(found["gate"])
     print_warnings(record)
 
 
@@ -173,13 +174,6 @@ def _p(value: float) -> str:
     return "<0.001 *" if value < 0.001 else f"{value:.3f}" + (" *" if value < 0.05 else "  ")
 
 
-def _print_gate(gate: Any) -> None:
-    if gate is not None:
-        told = ", ".join(f"{check.name} is {check.value:.4g}" for check in gate.checks)
-        verdict = "met" if gate.met else "not met"
-        out.print(clean(f"gate {gate.expression}: {verdict} ({told})"))
-
-
 def _show_runs(record: "RunRecord") -> None:
     """Print what changed, the largest changes, and whether the gate was met."""
     config, found = record.config, record.statistics
@@ -198,7 +192,7 @@ def _show_runs(record: "RunRecord") -> None:
                 table.add_row(clean(text), *(f"{value:+.3f}" for value in values))
             out.print()
             out.print(table)
-    _print_gate(found["gate"])
+    print_gate(found["gate"])
     print_warnings(record)
 
 

@@ -163,6 +163,14 @@ def print_warnings(record: "RunRecord") -> None:
         out.print(Text(f"note: {line}", style="dim"))
 
 
+def print_gate(gate: Any) -> None:
+    """Print whether a gate was met, where there is one."""
+    if gate is not None:
+        told = ", ".join(f"{check.name} is {check.value:.4g}" for check in gate.checks)
+        verdict = "met" if gate.met else "not met"
+        out.print(clean(f"gate {gate.expression}: {verdict} ({told})"))
+
+
 def progress_bar(*columns: ProgressColumn) -> Progress:
     """Return a bar for stderr, with more columns behind it; it is silent in a pipe."""
     first = (TextColumn("{task.description}"), BarColumn())

@@ -22,6 +22,7 @@ from moralscope.cli.output import (
     note,
     out,
     plain_table,
+    print_gate,
     print_warnings,
     score_table,
 )
@@ -30,6 +31,7 @@ from moralscope.core.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from moralscope.axes.framings import Framings
     from moralscope.axes.people import HumanAgreement
     from moralscope.core.records import RunRecord
 
@@ -103,12 +105,13 @@ def score(
     Example: moralscope score "kill people" "kill time" --encoder mpnet
     """
     from moralscope.axes.build import LocalModels, build_axis
-    from moralscope.axes.score import check_people, score
+    from moralscope.axes.score import check_score, score
 
     inputs = [file] if file is not None else []
     if wants_corpus(inputs, out, batch, parquet=False):
         alone = {"--human": options.human, "--save-axis": options.save_axis, "--figure": figure}
-        _refuse({"actions": actions, **alone}, "cannot be used over a corpus")
+        framed = {"--framings": options.framings}
+        _refuse({"actions": actions, **alone, **framed}, "cannot be used over a corpus")
         from moralscope.axes.batch import ScoreBatch
         from moralscope.batch.job import job_columns
 
@@ -119,13 +122,16 @@ def score(
     corpus_alone = {"--calibrate": options.calibrate, "--columns": columns}
     _refuse(corpus_alone, "belongs to a corpus run: add --out DIR")
     record_file = record_place(out)
-    check_people(options)
+    check_score(options)
     listed = _read(actions, Path(file) if file is not None else None, options)
     with fetching() as progress:
         built = build_axis(options, LocalModels(progress=progress))
     with counting("scoring") as step:
         record = score(listed, options, built=built, report=step)
     emit(record, json=json, path=record_file, show=_show, report=report, figure=figure)
+    gate = record.statistics.get("gate")
+    if gate is not None:
+        gate.require()
 
 
 def _refuse(given: "Mapping[str, Any]", why: str) -> None:
@@ -168,6 +174,9 @@ def _show(record: "RunRecord") -> None:
         _show_direction(found["direction"])
     if "layers" in found:
         _show_layers(found["layers"])
+    if "framings" in found:
+        _show_framings(found["framings"])
+        print_gate(found["gate"])
     if "human" in found:
         _show_people(found["human"])
     print_warnings(record)
@@ -217,6 +226,23 @@ def _show_layers(found: "Mapping[str, Any]") -> None:
             *([f"{people[place].r:+.2f}"] if people else []),
         )
     out.print(table)
+
+
+def _show_framings(found: "Framings") -> None:
+    table = plain_table("framing", "changed side", "of", "mean change", "the largest change")
+    table.columns[-1].justify = "left"
+    for name, each in found.framings.items():
+        own = [row for row in found.rows if row.framing == name]
+        widest = max(own, key=lambda row: (row.changed, abs(row.change)))
+        turned = " (should)" if each.turns else ""
+        share, change = f"{each.changed.value:.0%}{turned}", f"{each.mean_change:+.3f}"
+        example = clean(f"{widest.text} {widest.score:+.3f}"[:_SHORT])
+        table.add_row(name.replace("_", " "), share, f"{each.changed.n}", change, example)
+    out.print()
+    out.print(table)
+    flips, worst = found.flips, found.worst.replace("_", " ")
+    span = f"{flips.low:.0%} … {flips.high:.0%}"
+    out.print(f"flips: {flips.value:.1%} ({span}) of {flips.n} rewordings; worst: {worst}")
 
 
 def _show_people(found: "HumanAgreement") -> None:

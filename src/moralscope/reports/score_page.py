@@ -30,6 +30,7 @@ from moralscope.reports.charts import (
     rounded,
     sign_class,
 )
+from moralscope.reports.framings_section import framing_sections
 from moralscope.reports.generic_page import blocks_of, table_of
 from moralscope.reports.language_section import language_sections
 from moralscope.reports.page import Chart, Column, Page, Section, Table, signed
@@ -86,6 +87,7 @@ def score_page(plain: Plain) -> Page:
     if isinstance(direction, dict):
         sections += _strength(direction)
     sections += language_sections(plain)
+    sections += framing_sections(plain)
     sections += people_sections(plain)
     sections += _moved(plain)
     if plain["job"] != "score" and plain["statistics"]:

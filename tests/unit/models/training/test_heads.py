@@ -107,7 +107,7 @@ def test_a_scale_starts_at_the_mean_and_all_kinds_are_learnt(made):
     assert look["many"] >= 2 / 3  # the third label never holds
 
 
-def saved(folder, made, base):
+def saved(folder, made, base, **more):
     learner, _ = made
     settings = ExpertSettings(
         "tiny",
@@ -115,6 +115,7 @@ def saved(folder, made, base):
         LABELS,
         kinds=KINDS,
         thresholds={"many": (0.4, 0.5, 0.6)},
+        **more,
     )
     save_experts(folder, learner.module, settings, learner.tokenizer, "card")
     return Experts(folder, base, folder_checksum(base), "tiny")
@@ -132,6 +133,16 @@ def test_what_was_trained_is_what_is_loaded(tmp_path, made, base):
     np.testing.assert_allclose(experts.values("one", [("", "al good 1")]).sum(), 1.0, rtol=1e-5)
     with pytest.raises(InputError, match="one label"):
         experts.expert("many")
+
+
+def test_a_scale_of_one_column_says_how_surely_it_is_above_zero(tmp_path, made, base):
+    """So does the judge's `degree`: score = 2 sigmoid(d / T) - 1."""
+    pairs = [("", "jo good"), ("", "jo bad")]
+    experts = saved(tmp_path / "x", made, base, temperatures={"scale": 2.0})
+    found = experts.expert("scale").probabilities(pairs)
+    degree = experts.values("scale", pairs)[:, 0]
+    np.testing.assert_allclose(2 * found[:, 1] - 1, np.tanh(degree / 2.0 / 2), atol=1e-5)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-6)
 
 
 def test_keeping_some_tasks_keeps_their_kind(made):
