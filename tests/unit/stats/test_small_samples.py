@@ -25,6 +25,11 @@ def test_three_pairs_say_nothing(measure):
     assert (found.low, found.high) == (-1.0, 1.0)
 
 
+def test_a_perfect_order_of_four_has_the_p_of_all_orders():
+    assert spearman([1, 2, 3, 4], [2, 4, 6, 8]).p == pytest.approx(2 / 24)
+    assert spearman([1, 2, 3], [2, 4, 6]).p == pytest.approx(2 / 6)
+
+
 def test_the_interval_of_few_pairs_covers_the_truth():
     """Normal pairs with a known r: the interval must hold it in about 95 of 100 samples."""
     generator, truth, held = np.random.default_rng(0), 0.8, 0
