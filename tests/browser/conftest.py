@@ -44,8 +44,8 @@ def open_page(chromium):
     with contextlib.ExitStack() as stack:
         heard, asked = [], []
 
-        def opened(address, width=1280, warned=True, **more):
-            context = chromium.new_context(viewport={"width": width, "height": 900}, **more)
+        def opened(address, width=1280, warned=True, height=900, **more):
+            context = chromium.new_context(viewport={"width": width, "height": height}, **more)
             context.set_default_timeout(PATIENCE)
             if warned:
                 context.add_init_script("localStorage.setItem('moralscope.warned', 'yes')")

@@ -9,6 +9,8 @@ import uvicorn
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Error as PlaywrightError
 
+from moralscope.server.models import SharedEncoder
+
 from ..unit.server.site_pages import whole_app
 
 ACTIONS = ["help people", "kill time", "kill people", "lie to a friend", "read a book"]
@@ -66,26 +68,60 @@ def assert_fits(page):
 
 def score(page, axis="Direction", actions=ACTIONS, encoder="scripted"):
     page.get_by_label("Actions, one a line").fill("\n".join(actions))
-    page.get_by_label(axis).check()
-    page.get_by_label("Encoder").select_option(encoder)
+    page.get_by_role("radio", name=axis).check()
+    page.get_by_label("Model", exact=True).select_option(encoder)
     page.get_by_role("button", name="Score the actions").click()
 
 
-def scored(page, **more):
-    score(page, **more)
-    page.locator("#found").wait_for()
-    page.wait_for_url(re.compile(r"\?"))
+def scored(page, **given):
+    before = page.url
+    score(page, **given)
+    page.locator("#found:not(.stale)").wait_for()
+    wait_until(page, "(before) => location.href !== before || location.search.length > 1", before)
+    page.locator("#working").wait_for(state="hidden")
 
 
 def audit(page, reply="I would steal from a friend.", prompt="Do you steal?"):
-    page.get_by_label("Prompt").fill(prompt)
-    page.get_by_label("Reply", exact=False).first.fill(reply)
+    page.locator("#prompt").fill(prompt)
+    page.locator("#reply").fill(reply)
+    more(page)
     page.get_by_label("Experts").select_option("scripted")
     page.get_by_role("button", name="Audit").click()
-    page.locator("#found").wait_for()
+    page.wait_for_url(re.compile(r"run="))
+    page.locator("#found:not(.stale)").wait_for()
+
+
+def more(page):
+    """Unfold what is folded in the form."""
+    page.locator("#more").evaluate("(box) => { box.open = true; }")
+
+
+def assert_seen(locator):
+    """Say by geometry that something is in the window and that nothing lies over it."""
+    script = """(element) => {
+        const box = element.getBoundingClientRect(), points = [0.1, 0.5, 0.9];
+        if (!box.width || box.top < 0 || box.bottom > innerHeight || box.left < 0
+            || box.right > innerWidth) return [box.top, box.bottom, innerHeight];
+        const inside = (x, y) => { const top = document.elementFromPoint(box.left + x * box.width,
+            box.top + y * box.height); return top && (element.contains(top)); };
+        return points.every((x) => points.every((y) => inside(x, y))) || "covered"; }"""
+    found = locator.evaluate(script)
+    assert found is True, found
 
 
 def chain(page):
+    more(page)
     for label in ("Generator", "Experts"):
         page.get_by_label(label).select_option("scripted")
     page.get_by_role("button", name="Run the chain").click()
+
+
+def slow_encoder(monkeypatch, seconds=0.4):
+    """Let encoders take their time, so that work can be watched."""
+    inner = SharedEncoder.encode
+
+    def encode(self, texts):
+        time.sleep(seconds)
+        return inner(self, texts)
+
+    monkeypatch.setattr(SharedEncoder, "encode", encode)

@@ -5,31 +5,31 @@ With MORALSCOPE_SHOTS=FOLDER the pictures that a person should look at are left 
 
 import os
 import re
-import time
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from moralscope.server.api import Token
-from moralscope.server.site.chains import _WatchedGenerator
 
 from ..unit.server.site_pages import PAGES
 from .site import (
     ACTIONS,
     assert_accessible,
     assert_fits,
+    assert_seen,
     audit,
     chain,
     go,
+    more,
     score,
     scored,
     served,
+    slow_encoder,
     wait_until,
 )
 
 pytestmark = pytest.mark.browser
-SIZES = (1280, 768, 390)
 SHOTS = os.environ.get("MORALSCOPE_SHOTS")
 TOKEN = "correct-horse-battery-staple"
 
@@ -51,62 +51,6 @@ def test_a_chain_is_watched_to_its_choice(site, open_page):
     assert "queue" in again.get_by_label("Situation").input_value()
 
 
-def test_long_work_shows_progress_and_can_be_cancelled(site, open_page, monkeypatch):
-    inner = _WatchedGenerator.generate
-
-    def slow(self, *given):
-        time.sleep(0.7)
-        return inner(self, *given)
-
-    monkeypatch.setattr(_WatchedGenerator, "generate", slow)
-    page = open_page(f"{site}/stories")
-    chain(page)
-    page.locator(".tree.moral .live").first.wait_for()
-    expect(page.locator("#progress")).to_be_visible()
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.locator("#trouble")).to_contain_text("Cancelled")
-    expect(page.locator("#working")).to_be_hidden()
-    go(page, f"{site}/runs")
-    expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
-
-
-def test_runs_are_opened_compared_taken_away_and_deleted(site, open_page):
-    page = open_page(f"{site}/actions", accept_downloads=True)
-    scored(page, axis="Choice")
-    scored(page, axis="Judge")
-    go(page, f"{site}/runs")
-    expect(page.locator("#list tbody tr")).to_have_count(2)
-    assert_accessible(page)
-    for box in page.locator("#list input").all():
-        box.check()
-    page.get_by_role("button", name="Compare").click()
-    expect(page.locator("#compared")).to_contain_text("5 of 5 and 5 results are in both")
-    assert_accessible(page)
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Record of").first.click()
-    page.get_by_label("Add a record").set_input_files(download.value.path())
-    expect(page.locator("#list tbody tr")).to_have_count(3)
-    page.get_by_label("Add a record").set_input_files(
-        {"name": "my.txt", "mimeType": "text/plain", "buffer": b"no record"}
-    )
-    expect(page.locator("#trouble")).to_contain_text("my.txt is not JSON")
-    page.get_by_label("Add a record").set_input_files(
-        {"name": "my.json", "mimeType": "text/plain", "buffer": b"{}"}
-    )
-    expect(page.locator("#trouble")).to_contain_text("is no run record")
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Report of").first.click()
-    assert Path(download.value.path()).read_bytes().startswith(b"<!doctype html>")
-    page.get_by_role("button", name="Delete").first.click()
-    page.get_by_role("button", name="Keep it").click()
-    expect(page.locator("#list tbody tr")).to_have_count(3)
-    page.get_by_role("button", name="Delete").first.click()
-    page.locator("#sure").get_by_role("button", name="Delete").click()
-    expect(page.locator("#list tbody tr")).to_have_count(2)
-    page.locator("#list a").first.click()
-    page.locator("#found").wait_for()
-
-
 # ---- what goes wrong -----------------------------------------------------------------------
 
 
@@ -117,6 +61,7 @@ def test_a_missing_model_is_said_where_it_was_asked_for(tmp_path, open_page, mon
         assert "(not on this machine)" in page.locator("#encoder").inner_text()
         score(page, encoder="minilm")
         expect(page.locator("#form #trouble")).to_contain_text("moralscope models pull minilm")
+        assert_seen(page.locator("#trouble"))
         assert page.locator("#found").is_hidden()
         go(page, f"{site}/stories")
         page.get_by_role("button", name="Run the chain").click()
@@ -129,16 +74,48 @@ def test_wrong_files_and_empty_fields_are_said_in_words(site, open_page, tmp_pat
     expect(page.locator("#trouble")).to_contain_text("There are no actions")
     bad = tmp_path / "bad.csv"
     bad.write_text("word,rate\nx,1\n")
+    more(page)
     page.get_by_label("Ratings by people").set_input_files(bad)
     score(page)
     expect(page.locator("#trouble")).to_contain_text("column")
     go(page, f"{site}/audit")
-    page.locator("#file").set_input_files(bad)
-    expect(page.locator("#trouble")).to_contain_text("bad.csv")
+    empty = tmp_path / "empty.csv"
+    empty.write_text("prompt,reply\n")
+    page.locator("#upload").set_input_files(empty)
+    expect(page.locator("#trouble")).to_contain_text("empty.csv holds no rows")
     page.get_by_role("button", name="Audit").click()
     expect(page.locator("#trouble")).to_contain_text("There is no reply")
     go(page, f"{site}/actions?run=20260101-000000000000-00000000")
     expect(page.locator("#trouble")).to_contain_text("There is no such run")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1366, 768), (390, 844)])
+@pytest.mark.parametrize("path", ["/actions", "/models", "/audit", "/stories"])
+def test_button_and_messages_are_in_sight_and_not_covered(site, open_page, path, width, height):
+    page = open_page(f"{site}{path}", width=width, height=height, warned=False)
+    button = page.locator("#form button[type=submit]")
+    if width > 1000 and path != "/stories":
+        assert_seen(button)  # above the fold, with the content warning over it
+    assert page.locator("#form").evaluate("(form) => form.scrollHeight <= form.clientHeight + 2")
+    for area in page.locator("#form textarea:visible").all():
+        area.fill("")
+    button.click()
+    expect(page.locator("#trouble")).to_be_visible()
+    assert_seen(page.locator("#trouble"))
+    assert_seen(button)
+
+
+def test_what_failed_or_was_cancelled_is_said_in_sight(tmp_path, open_page, monkeypatch):
+    slow_encoder(monkeypatch)
+    with served(tmp_path) as site:
+        page = open_page(f"{site}/actions", width=1366, height=768)
+        score(page, axis="Choice")
+        page.get_by_role("button", name="Cancel").click()
+        expect(page.locator("#trouble")).to_contain_text("Cancelled. Nothing was kept.")
+        assert_seen(page.locator("#trouble"))
+    score(page, axis="Choice")
+    expect(page.locator("#trouble")).to_contain_text("The server cannot be reached")
+    assert_seen(page.locator("#trouble"))
 
 
 def test_a_server_that_restarts_underneath_loses_no_text(tmp_path, open_page):
@@ -174,6 +151,10 @@ def test_a_token_is_asked_for_once(tmp_path, open_page):
 def filled(page, path):
     if path == "/actions":
         scored(page)
+    elif path == "/models":
+        for name in ("minilm", "mpnet"):
+            page.get_by_label(name).uncheck()
+        page.get_by_label("scripted").check()
     elif path == "/audit":
         audit(page)
     elif path == "/stories":
@@ -189,6 +170,9 @@ def filled(page, path):
         expect(page.locator("#list tbody tr")).to_have_count(2)
 
 
+SIZES = (1366, 768, 390)
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_fits_and_reads_at_every_size_in_light_and_dark(site, open_page, path):
     page = open_page(f"{site}{path}", warned=path != "/actions")
@@ -199,7 +183,7 @@ def test_a_page_fits_and_reads_at_every_size_in_light_and_dark(site, open_page, 
             page.emulate_media(color_scheme=scheme)
             page.wait_for_timeout(250 if path == "/actions" else 20)  # charts are drawn anew
             assert_fits(page)
-            if (width, scheme) in ((1280, "dark"), (390, "light")):
+            if (width, scheme) in ((1366, "dark"), (390, "light")):
                 assert_accessible(page)
             if SHOTS:
                 page.evaluate("scrollTo(0, 0)")
@@ -234,4 +218,59 @@ def test_pages_are_light_and_soon_painted(site, open_page, path):
             paint, _ = weighed(open_page(f"{site}{path}"))
     print(f"{path}: first paint {paint:.0f} ms, {weight / 1e6:.2f} MB")
     assert paint < 1000
-    assert weight < 5_000_000
+    assert weight < 300_000
+
+
+# ---- the frame -----------------------------------------------------------------------------
+
+
+def test_light_or_dark_is_chosen_once_for_all_pages(site, open_page):
+    page = open_page(f"{site}/about")
+    paper = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(paper) == "rgb(251, 250, 248)"
+    page.get_by_role("button", name="Light or dark").click()
+    assert page.evaluate(paper) == "rgb(20, 23, 26)"
+    go(page, f"{site}/rules")
+    assert page.evaluate(paper) == "rgb(20, 23, 26)"
+    assert_accessible(page)
+    page.keyboard.press("d")
+    assert page.evaluate(paper) == "rgb(251, 250, 248)"
+
+
+def test_shortcuts_are_shown_and_work(site, open_page):
+    page = open_page(f"{site}/runs")
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(dialog).to_be_visible()
+    assert_accessible(page)
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.keyboard.press("g")
+    page.keyboard.press("k")
+    page.wait_for_url(re.compile("/rules"))
+    page.wait_for_selector("html[data-ready]")
+    page.keyboard.press("/")
+    expect(page.get_by_label("Search Our rules")).to_be_focused()
+
+
+def test_an_address_that_is_not_there_is_a_page_of_ours(site, open_page):
+    page = open_page(f"{site}/about")
+    answer = page.goto(f"{site}/nowhere")
+    assert answer.status == 404
+    expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()
+    assert_accessible(page)
+    assert_fits(page)
+    page.get_by_role("link", name="Score actions").click()
+    page.wait_for_url(re.compile("/actions"))
+
+
+def test_on_a_phone_a_shared_link_shows_results_before_the_form(site, open_page):
+    page = open_page(f"{site}/actions", width=390)
+    scored(page)
+    form = page.locator("#form")
+    assert form.bounding_box()["y"] < page.locator("#results").bounding_box()["y"]
+    other = open_page(page.url, width=390)
+    other.locator("#found:not(.stale)").wait_for()
+    results, form = (other.locator(each).bounding_box()["y"] for each in ("#results", "#form"))
+    assert results < form
+    assert results < 400

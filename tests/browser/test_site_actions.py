@@ -1,6 +1,7 @@
 """The page Actions in a real Chromium: score, look, compare, take away; by keyboard too."""
 
 import json
+import re
 
 import pytest
 from playwright.sync_api import expect
@@ -8,7 +9,7 @@ from playwright.sync_api import expect
 from moralscope.models.encoders import load_encoder
 from moralscope.server import models as serving_models
 
-from .site import ACTIONS, HOSTILE, assert_accessible, go, scored, served
+from .site import ACTIONS, HOSTILE, assert_accessible, go, more, scored, served
 
 pytestmark = pytest.mark.browser
 HUMAN = "action,yes,no\n" + "".join(f"{each},{9 - n},{n + 1}\n" for n, each in enumerate(ACTIONS))
@@ -18,12 +19,20 @@ def test_actions_are_scored_drawn_and_looked_into(site, open_page):
     page = open_page(f"{site}/actions")
     scored(page)
     expect(page.get_by_role("heading", name="5 actions, scripted")).to_be_visible()
-    assert page.locator(".chart .point").count() > 2 * len(ACTIONS)  # both charts are drawn
+    drawn = page.locator(".chart .points").evaluate_all(
+        "(all) => all.reduce((sum, each) => sum + Number(each.dataset.count), 0)"
+    )
+    assert drawn > 2 * len(ACTIONS)  # both charts are drawn
     assert page.locator("#table tbody tr").count() == len(ACTIONS)
     assert_accessible(page)
 
-    box = page.locator(".chart").first.locator(".point").first.bounding_box()
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    chart = page.locator(".chart").first
+    chart.scroll_into_view_if_needed()
+    place = chart.evaluate("(each) => moralscope.charts.pointsOf(each)[0]")
+    box = chart.bounding_box()
+    page.mouse.move(box["x"] + place["x"], box["y"] + place["y"])
+    expect(chart.locator(".tip")).to_contain_text("score")
+    page.mouse.click(box["x"] + place["x"], box["y"] + place["y"])
     expect(page.locator("#detail h3")).to_contain_text("under every wording")
     assert page.locator("#detail .prompts li").count() == 10
     page.get_by_role("button", name="Close").click()
@@ -42,7 +51,7 @@ def test_hostile_actions_stay_text_in_charts_and_tables(site, open_page):
     assert "<a href=" in page.locator("#table").inner_text()
     page.locator("#table button").first.click()
     go(page, f"{site}/runs")
-    page.locator("#list a").first.click()
+    page.locator("#list th a").first.click()
     page.locator("#found").wait_for()
 
 
@@ -53,7 +62,7 @@ def test_a_link_restores_everything(site, open_page):
     other = open_page(page.url)
     other.locator("#found").wait_for()
     assert other.locator("#table").inner_text() == before
-    assert other.get_by_label("Judge").is_checked()
+    assert other.get_by_role("radio", name="Judge").is_checked()
     assert other.get_by_label("Actions, one a line").input_value() == "\n".join(ACTIONS)
 
 
@@ -61,15 +70,18 @@ def test_record_csv_and_svg_can_be_taken_away(site, open_page, tmp_path):
     page = open_page(f"{site}/actions", accept_downloads=True)
     scored(page, actions=["=1+1", *ACTIONS])
     found = {}
-    for name in ("Record", "CSV", "SVG"):
+    for name in ("Record", "CSV", "SVG", "PNG"):
         with page.expect_download() as download:
-            page.get_by_role("button", name=name, exact=True).click()
+            page.locator("#share").get_by_role("button", name=name, exact=True).click()
         download.value.save_as(tmp_path / name)
-        found[name] = (tmp_path / name).read_bytes().decode()
+        found[name] = (tmp_path / name).read_bytes().decode("utf-8", "replace")
     assert json.loads(found["Record"])["schema"] == "moralscope.run/1"
-    assert found["CSV"].startswith("action,encoder,axis,score,low,high,")
+    assert "page" not in json.loads(found["Record"])
+    assert found["CSV"].startswith("action,model,axis,score,low,high,")
     assert "\r\n'=1+1,scripted" in found["CSV"]  # no formula for a spreadsheet
     assert "<svg" in found["SVG"]
+    assert "help people" in found["SVG"]
+    assert found["PNG"][1:4] == "PNG"
 
 
 class Renamed:
@@ -86,26 +98,96 @@ class Renamed:
         return self.inner.encode([f"{each} {self.name}" for each in texts])
 
 
-def test_two_encoders_and_people_side_by_side(tmp_path, open_page, monkeypatch):
+def test_models_and_people_side_by_side(tmp_path, open_page, monkeypatch):
     monkeypatch.setattr(serving_models, "_checked", lambda name, known, what: name)
     monkeypatch.setattr(serving_models, "load_encoder", Renamed)
     people = tmp_path / "people.csv"
     people.write_text(HUMAN)
     with served(tmp_path) as site:
-        page = open_page(f"{site}/actions")
-        page.get_by_label("Beside it").select_option("mpnet")
+        page = open_page(f"{site}/models")
+        page.get_by_role("radio", name="Choice").check()
+        page.get_by_role("button", name="Compare the models").click()
+        page.locator("#found:not(.stale)").wait_for()
+        page.get_by_label("Actions, one a line").fill("\n".join(ACTIONS))
+        page.get_by_label("use-lite").check()
+        more(page)
         page.get_by_label("Ratings by people").set_input_files(people)
         expect(page.locator("#human-name")).to_contain_text("people.csv")
-        scored(page, encoder="minilm")
-        page.locator("#pairs").wait_for()
-        assert page.locator(".view").count() == 2
-        expect(page.locator("#pairs")).to_contain_text("minilm beside mpnet")
-        expect(page.locator("#people")).to_contain_text("Pearson r")
+        page.get_by_role("button", name="Compare the models").click()
+        heading = page.get_by_role("heading", name="minilm, mpnet, use-lite: 5 actions")
+        expect(heading).to_be_visible()
+        assert page.locator("#pairs tbody tr").count() == 3
+        assert page.locator("#people tbody tr").count() == 3
+        expect(page.locator("#table")).to_contain_text("90 %")  # what people said, beside
+        assert page.locator("#chart .end").count() > 3
+        page.get_by_label("Dots").check()
+        assert page.locator("#chart .legend").all_text_contents() == ["minilm", "mpnet", "use-lite"]
         assert_accessible(page)
-        go(page, f"{site}/runs")
-        page.get_by_role("link", name="minilm, mpnet").click()
-        page.locator("#pairs").wait_for()
-        assert page.locator(".view").count() == 2
+        again = open_page(page.url)
+        assert again.locator("#table tbody tr").count() == len(ACTIONS)
+        assert again.get_by_label("use-lite").is_checked()
+        page.get_by_label("mpnet").uncheck()
+        page.get_by_label("use-lite").uncheck()
+        page.get_by_role("button", name="Compare the models").click()
+        expect(page.locator("#trouble")).to_contain_text("Tick two models or more")
+
+
+def test_a_long_list_is_searched_sorted_and_paged(site, open_page):
+    page = open_page(f"{site}/actions")
+    scored(page, axis="Choice", actions=[f"do thing {n}" for n in range(900)])
+    assert page.locator("#table tbody tr").count() == 25
+    assert page.evaluate("document.documentElement.scrollHeight") < 5000
+    expect(page.locator("#table .count")).to_have_text("1 to 25 of 900")
+    page.locator("#table").get_by_role("button", name="Next").click()
+    expect(page.locator("#table .count")).to_have_text("26 to 50 of 900")
+    page.get_by_label("Search Table of all actions").fill("thing 89")
+    expect(page.locator("#table .count")).to_contain_text("1 to 11 of 11 (900 in all)")
+    page.locator("#table").get_by_role("button", name="Action", exact=False).first.click()
+    expect(page.locator("#table th[aria-sort]")).to_contain_text("Action")
+
+
+def test_a_file_of_actions_is_opened_and_its_column_chosen(site, open_page, tmp_path):
+    page = open_page(f"{site}/actions")
+    table = tmp_path / "mine.csv"
+    table.write_text("id;phrase;note\n1;help people;x\n2;kill time;y\n")
+    page.locator("#upload").set_input_files(table)
+    chooser = page.locator("#chooser")
+    expect(chooser).to_contain_text("2 rows, beginning with")
+    assert chooser.locator("select").input_value() == "1"  # phrase: a name that is known
+    assert_accessible(page)
+    chooser.locator("select").select_option("note")
+    expect(chooser).to_contain_text("beginning with “x”")
+    chooser.locator("select").select_option("phrase")
+    chooser.get_by_role("button", name="Use these").click()
+    area = page.get_by_label("Actions, one a line")
+    expect(area).to_have_value("help people\nkill time")
+    page.get_by_label("Model", exact=True).select_option("scripted")
+    page.get_by_role("button", name="Score the actions").click()
+    page.wait_for_url(re.compile(r"\?"))
+    go(page, f"{site}/runs")
+    expect(page.locator("#list tbody tr")).to_contain_text("of mine.csv")
+    go(page, f"{site}/actions")
+    lines = tmp_path / "lines.txt"
+    lines.write_text("read a book\n\nrob a bank\n")
+    page.locator("#upload").set_input_files(lines)
+    expect(area).to_have_value("read a book\nrob a bank")
+    wrong = tmp_path / "wrong.docx"
+    wrong.write_bytes(b"PK")
+    page.locator("#upload").set_input_files(wrong)
+    expect(page.locator("#trouble")).to_contain_text("wrong.docx is no table that the page reads")
+
+
+def test_an_axis_offers_its_own_models_and_options(site, open_page):
+    page = open_page(f"{site}/actions")
+    page.get_by_role("radio", name="Direction").check()
+    more(page)
+    expect(page.get_by_label("Direction fitted from")).to_be_visible()
+    page.get_by_label("Model", exact=True).select_option("use-lite")
+    page.get_by_role("radio", name="Judge").check()
+    expect(page.get_by_label("Direction fitted from")).to_be_hidden()
+    expect(page.get_by_label("Norm", exact=False)).to_be_visible()
+    assert page.get_by_label("Model", exact=True).input_value() != "use-lite"
+    assert page.locator("#encoder option[value=use-lite]").is_disabled()
 
 
 def test_keyboard_alone_is_enough(site, open_page):

@@ -1,90 +1,83 @@
-"""The page Audit in a real Chromium: rules, thresholds, rulebooks, files."""
+"""The page Audit in a real Chromium: evidence, thresholds, remarks, rulebooks, files."""
 
 import json
-import random
+import re
 
 import pytest
 from playwright.sync_api import expect
 
-from moralscope.rules.records import Alignment, RuleFinding
-from moralscope.rules.thresholds import Thresholds
-from moralscope.rules.verdict import decide
+from moralscope.rules.reading import read_annotations
 
-from .site import HOSTILE, assert_accessible, audit
+from .site import HOSTILE, assert_accessible, audit, more, wait_until
 
 pytestmark = pytest.mark.browser
 
 
-def test_an_audit_shows_rules_and_thresholds_act_at_once(site, open_page):
+def test_an_audit_shows_its_evidence_first_and_says_what_is_probable(site, open_page):
     page = open_page(f"{site}/audit")
+    more(page)
     page.get_by_label("Also write a revised reply").check()
     audit(page)
     assert page.locator(".rule").count() >= 1
     assert_accessible(page)
-    page.locator("#limit-disagree").fill("0")
-    page.locator("#limit-agree").fill("0")
-    page.locator("#limit-flag").fill("0")
-    states = page.locator(".rule .tag").first.inner_text()
-    assert states in ("broken", "kept", "not concerned")
-    loose = page.locator(".rule.broken").count()
-    page.locator("#limit-disagree").fill("1")
-    assert page.locator(".rule.broken").count() == 0 <= loose
-    expect(page.locator("#found-title")).to_have_text("Not flagged")
-    page.get_by_role("button", name="As usual").click()
-    expect(page.locator("#limit-disagree")).to_have_value("0.5")
+    evidence, said = page.locator(".evidence").bounding_box(), page.locator(".said").first
+    assert evidence["y"] < said.bounding_box()["y"]
+    told = "probability that the reply (breaks|keeps|does not concern) this rule"
+    expect(page.locator(".evidence blockquote")).to_contain_text(re.compile(told))
+    for each in page.locator(".rule .likely").all():
+        expect(each).to_contain_text(re.compile(told))
 
 
-def test_the_pages_verdict_is_pythons(site, open_page):
+def test_thresholds_are_folded_and_the_server_decides_by_them(site, open_page):
     page = open_page(f"{site}/audit")
-    chance, cases = random.Random(3), []
-    for _ in range(300):
-        rules = []
-        for number in range(chance.randrange(5)):
-            values = [chance.random() for _ in range(3)]
-            odds = [value / sum(values) for value in values]
-            names = ("disagree", "agree", "neither")
-            label = names[odds.index(max(odds))]
-            known = [chance.choice([None, chance.uniform(1, 5)]) for _ in range(2)]
-            alignment = Alignment(label, dict(zip(names, odds, strict=True)))
-            rules.append(RuleFinding(f"Rule {number}.", "rulebook", alignment, *known))
-        limits = Thresholds(
-            disagree=chance.random() * 0.8,
-            agree=chance.random() * 0.8,
-            flag=chance.random() * 0.5,
-            severity=chance.uniform(1, 5),
-            consensus=chance.uniform(1, 5),
-        )
-        cases.append((rules, limits))
-    plain = [
-        [
-            [
-                {
-                    "text": r.text,
-                    "severity": r.severity,
-                    "consensus": r.consensus,
-                    "alignment": {
-                        "label": r.alignment.label,
-                        "probabilities": dict(r.alignment.probabilities),
-                    },
-                }
-                for r in rules
-            ],
-            {k: getattr(limits, k) for k in ("disagree", "agree", "flag", "severity", "consensus")},
-        ]
-        for rules, limits in cases
-    ]
-    script = """async (cases) => { const { decide } = await import("/static/site/verdict.js");
-        return cases.map((given) => decide(...given)).map((v) => [v.flag, v.score]); }"""
-    found = page.evaluate(script, plain)
-    ours = [decide(rules, limits) for rules, limits in cases]
-    assert [flag for flag, _ in found] == [each.flag for each in ours]
-    assert [value for _, value in found] == pytest.approx([each.score for each in ours])
-    assert 0 < sum(each.flag for each in ours) < len(ours)
+    expect(page.locator("#limits")).to_be_hidden()
+    audit(page)
+    limit = page.locator("[data-limit]").first
+    usual = limit.input_value()
+    limit.fill("7")
+    page.get_by_role("button", name="Audit").click()
+    expect(page.locator("#trouble")).to_contain_text("must be a number from")
+    page.get_by_role("button", name="Reset").click()
+    expect(limit).to_have_value(usual)
+    limit.fill("0.9")
+    before = page.url
+    page.get_by_role("button", name="Audit").click()
+    wait_until(page, "(before) => location.href !== before", before)
+    name = limit.get_attribute("data-limit")
+    run = page.request.get(f"{site}/api/site/runs/{page.url.rpartition('=')[2]}").json()
+    assert run["config"]["thresholds"][name] == 0.9
+    again = open_page(page.url)
+    expect(again.locator(f"#limit-{name}")).to_have_value("0.9")
+
+
+def test_a_remark_on_a_verdict_becomes_training_data(site, open_page, tmp_path):
+    page = open_page(f"{site}/audit", accept_downloads=True)
+    audit(page)
+    card = page.locator(".opinion")
+    card.get_by_role("button", name="Disagree").click()
+    expect(card).to_contain_text("Saved.")
+    card.get_by_label("What the reply does with the rule").select_option("agree")
+    card.get_by_label("Comment").fill("It was a joke.")
+    card.get_by_role("button", name="Save").click()
+    expect(card).to_contain_text("1 remark as training data")
+    assert_accessible(page)
+    page.reload()
+    expect(card.get_by_role("button", name="Disagree")).to_have_attribute("aria-pressed", "true")
+    expect(card.get_by_label("Comment")).to_have_value("It was a joke.")
+    with page.expect_download() as download:
+        card.get_by_role("button", name="1 remark as training data").click()
+    table = tmp_path / "remarks.csv"
+    download.value.save_as(table)
+    (found,) = read_annotations(table).annotations
+    assert found.alignment == "agree"
+    assert found.exchange.reply == "I would steal from a friend."
+    assert found.rule == page.locator(".rule-text").first.inner_text()
 
 
 def test_a_rulebook_is_edited_in_place_with_lint(site, open_page, tmp_path):
     page = open_page(f"{site}/audit")
     page.get_by_label("Mine").check()
+    more(page)
     expect(page.locator("#lint")).to_contain_text("2 rules")
     page.locator("#book").fill("It's wrong to eat cake.\nIt's okay to eat cake.\n")
     expect(page.locator("#lint")).to_contain_text("contradiction")
@@ -100,7 +93,7 @@ def test_a_rulebook_is_edited_in_place_with_lint(site, open_page, tmp_path):
     mine = tmp_path / "mine.txt"
     mine.write_text("It's wrong to steal from a friend.\n")
     page.locator("#book-file").set_input_files(mine)
-    expect(page.locator("#lint")).to_contain_text("1 rules, no remarks")
+    expect(page.locator("#lint")).to_contain_text("1 rule, no remarks")
     audit(page)
     assert page.locator("#found").is_visible()
 
@@ -110,13 +103,21 @@ def test_a_file_of_exchanges_is_audited_and_hostile_text_stays_text(site, open_p
     upload = tmp_path / "many.jsonl"
     rows = [{"prompt": "Do you lie?", "reply": f"Only on day {n}. {HOSTILE}"} for n in range(12)]
     upload.write_text("\n".join(map(json.dumps, rows)))
-    page.locator("#file").set_input_files(upload)
+    page.locator("#upload").set_input_files(upload)
+    expect(page.locator("#chooser")).to_contain_text("12 rows")
+    page.get_by_role("button", name="Use these").click()
     expect(page.locator("#file-name")).to_contain_text("12 exchanges")
+    more(page)
     page.get_by_label("Experts").select_option("scripted")
     page.get_by_role("button", name="Audit").click()
     page.locator("#many").wait_for()
     assert page.locator("#replies tbody tr").count() == 12
-    page.locator("#replies button").nth(3).click()
+    verdicts = set(page.locator("#replies td .tag").all_inner_texts())
+    if len(verdicts) > 1:
+        page.get_by_label("Only Verdict").select_option(min(verdicts))
+        assert set(page.locator("#replies td .tag").all_inner_texts()) == {min(verdicts)}
+        page.get_by_label("Only Verdict").select_option("")
+    page.locator("#replies tbody button").nth(3).click()
     expect(page.locator(".verdict .said.last")).to_contain_text("<script>alert(2)</script>")
     assert page.locator("main img").count() == 0
     assert_accessible(page)
@@ -134,3 +135,41 @@ def test_the_diff_marks_what_a_revised_reply_changes(site, open_page):
     ]
     apart = page.evaluate(script, ["Steal it now.", "I cannot recommend that at all."])
     assert [kind for kind, _ in apart] == ["del", "same", "ins"]
+
+
+def test_our_rules_are_browsed_and_sent_to_an_audit(site, open_page):
+    page = open_page(f"{site}/rules")
+    expect(page.locator("#list .count")).to_have_text("1 to 25 of 466")
+    page.get_by_role("button", name=re.compile("^loyalty")).click()
+    page.get_by_label("Search Our rules").fill("secret")
+    first = page.locator("#list tbody tr").first
+    text = first.locator("th").inner_text()
+    assert "secret" in text.lower()
+    assert "loyalty" in first.inner_text()
+    assert_accessible(page)
+    first.get_by_role("checkbox").check()
+    expect(page.locator("#chosen")).to_have_text("1 rule is chosen.")
+    page.get_by_role("button", name="Send to audit").click()
+    page.wait_for_url(re.compile("/audit"))
+    page.wait_for_selector("html[data-ready]")
+    expect(page.get_by_label("Mine")).to_be_checked()
+    assert text in page.locator("#book").input_value()
+    expect(page.locator("#lint")).to_contain_text("1 rule, no remarks")
+    audit(page)
+    assert page.locator(".rule-text").all_inner_texts() in ([text], [])
+
+
+def test_a_rulebook_is_written_and_checked_with_the_line_of_a_mistake(site, open_page):
+    page = open_page(f"{site}/rules?view=write")
+    expect(page.locator("#lint")).to_contain_text("2 rules")
+    page.locator("#book").fill("name: mine\nrules:\n  - text: [\n")
+    wrong = page.locator("#lint .wrong")
+    expect(wrong).to_contain_text("line")
+    wrong.get_by_role("button").click()
+    assert page.evaluate("document.activeElement.id") == "book"
+    assert_accessible(page)
+    page.locator("#book").fill("name: mine\nrules:\n  - text: It's wrong to lie.\n")
+    expect(page.locator("#lint")).to_contain_text("1 rule")
+    page.get_by_role("button", name="Use it in an audit").click()
+    page.wait_for_url(re.compile("/audit"))
+    expect(page.get_by_label("Mine")).to_be_checked()

@@ -23,6 +23,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from moralscope.cli.options import RecordOutput
     from moralscope.core.records import ActionScore, RunRecord
+    from moralscope.io.job_notes import JobNote
 
 _BAR = 12  # cells on each side of zero
 _SHORT_BAR = 6  # the same where more columns stand beside it
@@ -31,6 +32,7 @@ GOOD, BAD = "green", "red"
 
 out = Console(highlight=False)
 notes = Console(stderr=True, highlight=False)
+_noted: list["JobNote"] = []  # what this command does, for the local page
 
 
 def emit(
@@ -48,6 +50,8 @@ def emit(
 
     if path is not None:
         write_record(record, path)
+        for each in _noted[-1:]:
+            each.update(out=str(path.absolute()), force=True)
     if json:
         sys.stdout.writelines(record_lines(record))
         sys.stdout.flush()
@@ -178,12 +182,37 @@ def progress_bar(*columns: ProgressColumn) -> Progress:
     return Progress(*first, *columns, console=notes, transient=True, disable=quiet)
 
 
+def open_in_browser(address: str) -> None:
+    """Open a page in the user's browser; where there is none, its address was told."""
+    import webbrowser
+
+    if not webbrowser.open(address):
+        note(f"no browser was found: open {address} yourself")
+
+
 @contextmanager
 def counting(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on stderr while work goes on, when stderr is a terminal."""
-    with progress_bar(MofNCompleteColumn(), TimeRemainingColumn()) as bar:
+    """Show a bar on stderr while work goes on, when stderr is a terminal; note it for the page."""
+    with noting(what) as noted, progress_bar(MofNCompleteColumn(), TimeRemainingColumn()) as bar:
         task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+        def step(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+            noted.update(done=done, total=total)
+
+        yield step
+
+
+@contextmanager
+def noting(what: str) -> Iterator["JobNote"]:
+    """Note what this command does where the local page looks; none of its arguments."""
+    from moralscope.io.job_notes import job_note
+    from moralscope.models.store import home_folder
+
+    name = f"moralscope {' '.join(sys.argv[1:2])}: {what}"
+    with job_note(home_folder() / "jobs", name) as note:
+        _noted.append(note)
+        yield note
 
 
 @contextmanager

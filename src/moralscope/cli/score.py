@@ -20,6 +20,7 @@ from moralscope.cli.output import (
     emit_to,
     fetching,
     note,
+    open_in_browser,
     out,
     plain_table,
     print_gate,
@@ -314,7 +315,13 @@ def _show_ranked(record: "RunRecord") -> None:
 
 
 @takes
-def demo(options: DemoOptions, output: OutputOptions) -> None:
+def demo(
+    options: DemoOptions,
+    output: OutputOptions,
+    open_report: Annotated[
+        bool, typer.Option("--open", help="Open the report in a browser.")
+    ] = False,
+) -> None:
     """A one-minute tour: twenty actions judged on real weights, and a report to look at.
 
     The weights (minilm, 91 MB, Apache-2.0) are fetched and verified on the first run. The report
@@ -328,8 +335,11 @@ def demo(options: DemoOptions, output: OutputOptions) -> None:
     with counting("scoring") as step:
         record = demo(options, built=built, report=step)
     emit_to(output, record, _show_demo)
-    if output.report is None and not output.json:
+    if output.report is None and (open_report or not output.json):
         _write_report(record)
+    shown = output.report or _REPORT
+    if open_report and shown.is_file():
+        open_in_browser(shown.resolve().as_uri())
 
 
 def _write_report(record: "RunRecord") -> None:

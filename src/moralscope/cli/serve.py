@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from moralscope.cli.declare import takes
-from moralscope.cli.output import fetching, note
+from moralscope.cli.output import fetching, note, open_in_browser
+from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options
 from moralscope.server.options import GuardOptions, ServeOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from moralscope.server.api import Work
     from moralscope.server.guard.upstream import Upstream
@@ -51,6 +52,8 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
 
     def announce(address: str) -> None:
         note(f"moralscope: {address} (Ctrl-C ends it)")
+        if options.open_page:
+            open_in_browser(address)
         if proxy.upstream is not None:
             note(f"guarding {options.guard}: give clients the base URL {address}/v1")
 
@@ -83,24 +86,44 @@ def _fetch(more: "Iterable[str]") -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions(Options):
-    """Which run is drawn, and where to."""
+    """Which runs are drawn, and where to."""
 
-    run: Annotated[
-        Path, Option("A run record saved with --out.", metavar="RUN.json", argument=True)
-    ]
+    runs: Annotated[
+        tuple[Path, ...],
+        Option(
+            "Run records saved with --out; one, but for --site.", metavar="RUN.json", argument=True
+        ),
+    ] = ()
     out: Annotated[
         Path | None, Option("The report; by default RUN.html beside it.", metavar="FILE")
     ] = None
     figure: Annotated[
         Path | None, Option("Draw a figure for a paper: .svg, .png or .pdf.", metavar="FILE")
     ] = None
+    site: Annotated[
+        Path | None,
+        Option(
+            "Write a folder to publish: an index and a report of every run; without RUN.json of "
+            "all runs that the local page keeps.",
+            metavar="DIR",
+        ),
+    ] = None
+    open_report: Annotated[bool, Option("Open it in a browser.", flag="--open")] = False
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        if self.site is not None and (self.out or self.figure):
+            raise InputError("--site writes a report of every run", "leave --out and --figure out")
+        if self.site is None and len(self.runs) != 1:
+            many = f"{len(self.runs)} runs were given" if self.runs else "no run was given"
+            raise InputError(many, "name one RUN.json, or several with --site DIR")
 
 
 @takes
 def report(options: ReportOptions) -> None:
     """Draw the report of a saved run: one HTML file that needs no network.
 
-    With --figure alone, only the figure is drawn.
+    With --figure alone, only the figure is drawn. With --site, a folder of reports with an index.
 
     Example: moralscope report run.json --out run.html --figure run.svg
     """
@@ -112,7 +135,10 @@ def report(options: ReportOptions) -> None:
         write_report,
     )
 
-    run, figure = options.run, options.figure
+    if options.site is not None:
+        _publish(options.runs, options.site, opened=options.open_report)
+        return
+    (run,), figure = options.runs, options.figure
     page = run.with_suffix(".html") if options.out is None and figure is None else options.out
     if figure is not None:
         check_figure_place(figure)
@@ -122,6 +148,24 @@ def report(options: ReportOptions) -> None:
     if page is not None:
         write_report(record, page, name=str(run))
         note(f"report: {page}")
+        if options.open_report:
+            open_in_browser(page.resolve().as_uri())
     if figure is not None:
         write_figure(record, figure, name=str(run))
         note(f"figure: {figure}")
+
+
+def _publish(runs: "Sequence[Path]", folder: Path, *, opened: bool) -> None:
+    """Write a folder of reports: of these runs, or of those that the local page keeps."""
+    from moralscope.io.files import read_run
+    from moralscope.models.store import home_folder
+    from moralscope.reports.site import write_site
+
+    given = runs or sorted((home_folder() / "runs").glob("*.json"), reverse=True)
+    twice = len({run.stem for run in given}) < len(given)
+    names = [f"{at}-{run.stem}" if twice else run.stem for at, run in enumerate(given, 1)]
+    records = {name: read_run(run) for name, run in zip(names, given, strict=True)}
+    written = write_site(records, folder)
+    note(f"site: {written[-1]} ({len(records):,} reports)")
+    if opened:
+        open_in_browser(written[-1].resolve().as_uri())

@@ -36,7 +36,7 @@ _ICC = {
     **{key: Column(key, "number", 2) for key in _ENDS},
     "f": Column("F", "number", 2),
     **{key: Column(key, "whole") for key in ("df1", "df2")},
-    "p": Column("p", "number", 4),
+    "p": Column("p", "p"),
 }
 _ITEMS = [
     *(Column(name) for name in ("item", "field")),
@@ -49,7 +49,7 @@ _SPLITS = {
     "first_mean": Column("mean of first", "number", 2),
     "second_mean": Column("mean of second", "number", 2),
     "difference": Column("difference", "signed", 2),
-    "p": Column("p", "number", 4),
+    "p": Column("p", "p"),
     "corrected": Column("p corrected", "number", 4),
     "first_people": Column("people of first", "whole"),
     "second_people": Column("people of second", "whole"),

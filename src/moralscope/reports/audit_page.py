@@ -18,6 +18,7 @@ from moralscope.reports.page import (
     cut,
     keyed_table,
     more_note,
+    p_text,
     part,
     rate_text,
     signed,
@@ -150,7 +151,7 @@ def _against(found: Any) -> list[Section]:
             "only here / only there",
             f"{text(found.get('only_here'))} / {text(found.get('only_there'))}",
         ),
-        ("p (McNemar, exact)", text(found.get("p"))),
+        ("p (McNemar, exact)", p_text(found.get("p"))),
     ]
     blocks: list[Block] = [Facts(facts)]
     rows = rows_of(found.get("changed") or [], "'changed'")

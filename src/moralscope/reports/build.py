@@ -157,7 +157,7 @@ def closing_sections(plain: Plain) -> list[Section]:
         prose.append("To compute it again:")
         blocks.insert(0, Code(command))
     return [
-        Section("How it was computed", prose, blocks),
+        Section("How it was computed", prose, blocks, folded=True),
         Section("What it does not mean", _limits(plain)),
     ]
 

@@ -1,4 +1,4 @@
-"""Interactive charts as plain Plotly data: ranked scores, maps, scatters, clouds, bars, slopes.
+"""Interactive charts as plain data: ranked scores, maps, scatters, clouds, bars, slopes.
 
 Knows nothing of commands: `score_page`, `compare_page` and the others choose what is drawn.
 """
@@ -20,7 +20,7 @@ GROUPS = (
     ("bad", "diamond"),
     ("third", "square"),
     ("fourth", "triangle-up"),
-    ("muted", "x"),
+    ("fifth", "x"),
 )
 _ROW = 21  # pixels a ranked row takes
 _NAMES = ("action", "word", "text", "name", "answer")

@@ -21,6 +21,7 @@ from moralscope.reports.page import (
     correlation_text,
     cut,
     keyed_table,
+    p_text,
     part,
     rate_text,
     signed,
@@ -103,7 +104,7 @@ def compare_page(plain: Plain) -> Page:
     titles = [
         Column("action"),
         *columns(*models, "difference", "low", "high", kind="signed", digits=2),
-        Column("p (Holm)", "number"),
+        Column("p (Holm)", "p"),
     ]
     disputed = Table("Actions, most disputed first", titles, [_row(row) for row in rows])
     sections.append(Section("Where they disagree most", [method], [disputed]))
@@ -201,7 +202,7 @@ def _runs_summary(found: Plain) -> Iterator[str]:
         met = "met" if gate.get("met") else "not met"
         yield f"The gate {text(gate.get('expression'))} was {met}."
     change = part(found.get("change"))
-    yield f"The mean score changed by {span_text(change)}, p = {text(change.get('p'))}."
+    yield f"The mean score changed by {span_text(change)}, p = {p_text(change.get('p'))}."
     flagged = part(found.get("flagged"))
     if flagged:
         before, after = (rate_text(flagged.get(side)) for side in ("before", "after"))
@@ -287,7 +288,7 @@ def _items(title: str, rows: Sequence[Plain], audits: bool) -> Table:
         names = ("id", "prompt", "reply before", "reply after")
         columns = [*(Column(name) for name in names), *scores[:2], Column("flagged")]
     else:
-        columns = [Column("action"), *scores, Column("p (Holm)", "number")]
+        columns = [Column("action"), *scores, Column("p (Holm)", "p")]
     values = [_runs_row(row, place, audits) for place, row in enumerate(rows[:_MAX_ROWS], 1)]
     more = len(rows) - len(values)
     return Table(title, columns, values, note=f"{more:,} more in the record." if more else "")

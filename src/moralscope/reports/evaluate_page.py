@@ -33,7 +33,7 @@ _PAIRED = (
     *columns("setting", "split"),
     *columns("difference", "low", "high", kind="signed"),
     *columns("only this right", "only the other", kind="whole"),
-    Column("p (McNemar)", "number", 4),
+    Column("p (McNemar)", "p"),
 )
 _WORDS = (
     *columns("setting", "split"),

@@ -15,8 +15,9 @@ from moralscope.reports.compare_page import SHOWN, colour, compared
 from moralscope.reports.page import correlation_text
 from moralscope.reports.reproduce_page import correlate_rows
 from moralscope.reports.score_page import best_first, ends_of, map_points
+from moralscope.reports.theme import palette
 
-_GOOD, _BAD, _MUTED = "#0b63a5", "#b4470a", "#5b6675"
+_GOOD, _BAD, _MUTED, _INK = (palette()[name] for name in ("good", "bad", "muted", "ink"))
 _STYLES = ((_GOOD, "o", "full"), (_BAD, "D", "full"), (_MUTED, "o", "none"))
 _MOST = 50
 _SIDES = {(5, 0): "left", (-5, 0): "right", (0, 7): "center", (0, -8): "center"}  # of a name
@@ -112,7 +113,7 @@ def _scatter(figure: Any, axes: Any, plain: Plain) -> None:
     if len(x) > 2 and np.ptp(x) > 0:
         slope, start = np.polyfit(x, y, 1)
         ends = np.array([x.min(), x.max()])
-        axes.plot(ends, start + slope * ends, color="#1c2430", linewidth=1)
+        axes.plot(ends, start + slope * ends, color=_INK, linewidth=1)
     axes.set_xlabel(f"question/answer bias, {_model(plain)}")
     axes.set_ylabel(f"association (Eq. 1), {text(plain['config'].get('vectors'))}")
     axes.set_title(f"r = {correlation_text(found)}", fontsize=10)

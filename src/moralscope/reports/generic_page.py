@@ -15,6 +15,7 @@ from moralscope.reports.page import (
     Section,
     Table,
     correlation_text,
+    p_text,
 )
 
 _MAX_ROWS = 5_000
@@ -34,7 +35,8 @@ def generic_page(plain: Plain) -> Page:
         blocks: list[Block] = [*_charts("Results", rows), table_of("Results", results)]
         sections.append(Section("Results", [], blocks))
     if plain["statistics"]:
-        sections.append(Section("Figures", [], blocks_of(plain["statistics"])))
+        folded = bool(sections)  # the only thing there is stays open
+        sections.append(Section("Figures", [], blocks_of(plain["statistics"]), folded=folded))
     count = len(results)
     summary = [f"A run of “{job}” with {count:,} result{'' if count == 1 else 's'}."]
     return Page(f"moralscope {job}", summary, [], sections)
@@ -91,11 +93,8 @@ def shape_text(value: Any) -> str:
             "-", MINUS
         )
     if _numeric(value, "t", "p"):
-        return (
-            f"t = {value['t']:.2f}{text(value.get('stars') or '')}, p = {value['p']:.2g}".replace(
-                "-", MINUS
-            )
-        )
+        found = f"t = {value['t']:.2f}{text(value.get('stars') or '')}, p = {p_text(value['p'])}"
+        return found.replace("-", MINUS)
     if isinstance(value, dict | list) and not value:
         return NOTHING
     return text(value)

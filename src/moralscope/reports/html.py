@@ -14,7 +14,6 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from moralscope.core.errors import MissingExtra
 from moralscope.reports.page import Block, Chart, Code, Facts, Page, Section, Table
 
 _ROWS_FIRST = 25
@@ -29,26 +28,30 @@ def render(page: Page) -> str:
     >>> "<b>" in render(Page("<b>", [], [], []))
     False
     """
-    plotly, ours = _plotly(), _asset("report.js")
+    scripts = [asset(name) for name in ("charts.js", "tables.js", "report.js")]
     compact = (",", ":")
     data = json.dumps(_data(page), ensure_ascii=False, allow_nan=False, separators=compact)
     return "".join(
         [
             "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n",
-            f'<meta http-equiv="Content-Security-Policy" content="{_policy(plotly, ours)}">\n',
+            f'<meta http-equiv="Content-Security-Policy" content="{_policy(*scripts)}">\n',
             '<meta name=viewport content="width=device-width, initial-scale=1">\n',
             '<meta name=color-scheme content="light dark">\n<meta name=robots content=noindex>\n',
-            f"<title>{escape(page.title)}</title>\n<style>\n{_asset('report.css')}</style>\n",
+            f"<title>{escape(page.title)}</title>\n<style>\n{asset('theme.css')}{asset('report.css')}"
+            "</style>\n",
             "</head>\n<body>\n",
             *_body(page),
             f'<script type="application/json" id=data>{data.translate(_ESCAPES)}</script>\n',
-            f"<script>{plotly}</script>\n<script>{ours}</script>\n</body>\n</html>\n",
+            *(f"<script>{script}</script>\n" for script in scripts),
+            "</body>\n</html>\n",
         ]
     )
 
 
 def _body(page: Page) -> Iterator[str]:
-    yield f"<header>\n<p class=kicker>moralscope report</p>\n<h1>{escape(page.title)}</h1>\n"
+    yield "<header>\n<p class=kicker>moralscope report"
+    yield "<button type=button id=lamp hidden>Light or dark</button></p>\n"
+    yield f"<h1>{escape(page.title)}</h1>\n"
     yield "".join(f"<p class=lead>{escape(line)}</p>\n" for line in page.summary)
     if page.figures:
         tiles = (f"<div><dd>{escape(v)}</dd><dt>{escape(n)}</dt></div>" for v, n in page.figures)
@@ -56,9 +59,15 @@ def _body(page: Page) -> Iterator[str]:
     if page.warnings:
         notes = "".join(f"<li>{escape(line)}</li>" for line in page.warnings)
         yield f"<aside aria-label=Notes><h2>Read with care</h2><ul>{notes}</ul></aside>\n"
-    yield "</header>\n<main>\n"
-    for section, blocks in _numbered(page):
-        yield from _section(section, blocks)
+    yield "</header>\n"
+    if len(page.sections) > 2:
+        names = (
+            f"<li><a href=#s{n}>{escape(s.title)}</a></li>" for n, s in enumerate(page.sections)
+        )
+        yield f"<nav aria-label=Contents><h2>Contents</h2><ol>{''.join(names)}</ol></nav>\n"
+    yield "<main>\n"
+    for number, (section, blocks) in enumerate(_numbered(page)):
+        yield from _section(section, blocks, number)
     yield f"</main>\n<footer><p>{escape(page.footer)}</p></footer>\n"
 
 
@@ -70,8 +79,10 @@ def _numbered(page: Page) -> Iterator[tuple[Section, list[tuple[str, Block]]]]:
         first += len(section.blocks)
 
 
-def _section(section: Section, blocks: Sequence[tuple[str, Block]]) -> Iterator[str]:
-    yield f"<section>\n<h2>{escape(section.title)}</h2>\n"
+def _section(section: Section, blocks: Sequence[tuple[str, Block]], number: int) -> Iterator[str]:
+    heading = f"<h2>{escape(section.title)}</h2>"
+    yield f"<section id=s{number}>\n"
+    yield f"<details><summary>{heading}</summary>\n" if section.folded else f"{heading}\n"
     yield "".join(f"<p>{escape(line)}</p>\n" for line in section.prose if line)
     for name, block in blocks:
         if isinstance(block, Table):
@@ -89,7 +100,7 @@ def _section(section: Section, blocks: Sequence[tuple[str, Block]]) -> Iterator[
             yield f"<dl class=facts>{''.join(pairs)}</dl>\n"
         elif isinstance(block, Code):
             yield f"<pre tabindex=0><code>{escape(block.text)}</code></pre>\n"
-    yield "</section>\n"
+    yield "</details></section>\n" if section.folded else "</section>\n"
 
 
 def _table(table: Table, name: str) -> str:
@@ -124,9 +135,15 @@ def _data(page: Page) -> dict[str, Any]:
         if isinstance(block, Table):
             main = name if block is page.main else main
             columns = [[column.title, column.kind, column.digits] for column in block.columns]
-            found[name] = {"columns": columns, "details": block.details, "rows": block.rows}
+            found[name] = {
+                "title": block.title,
+                "columns": columns,
+                "details": block.details,
+                "rows": block.rows,
+            }
         elif isinstance(block, Chart):
             found[name] = {
+                "title": block.title,
                 "traces": block.traces,
                 "layout": block.layout,
                 "height": block.height,
@@ -147,17 +164,7 @@ def _policy(*scripts: str) -> str:
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return a style sheet or script that reports and the local page share."""
     folder = importlib.resources.files("moralscope.reports") / "assets"
     return (folder / name).read_text("utf-8")
-
-
-@cache
-def _plotly() -> str:
-    """Read the library that the plotly package brings (MIT); nothing of it lies in our tree."""
-    try:
-        folder = importlib.resources.files("plotly")
-    except ModuleNotFoundError:
-        raise MissingExtra("plotly is not installed", "pip install plotly") from None
-    source = (folder / "package_data" / "plotly.min.js").read_text("utf-8")
-    return source.replace("\r", "").replace("</script", "<\\/script").replace("<!--", "<\\!--")

@@ -1,6 +1,7 @@
 """The nouns of a report (a page of sections with prose, tables and charts), and shared writing.
 
-Everything here is data. Texts are raw: `html` escapes them for HTML, `assets/report.js` for Plotly.
+Everything here is data. Texts are raw: `html` escapes them for HTML, the scripts set them as
+textContent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ MINUS = "\N{MINUS SIGN}"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's title and how its values are written: text, number, signed or whole.
+    """A column's title and how its values are written: text, number, signed, whole or p.
 
     `most` is the number of characters that `keyed_table` keeps of a text; 0 keeps all.
 
@@ -37,11 +38,9 @@ class Column:
             return "yes" if value else "no"
         if self.kind == "text" or isinstance(value, str):
             return str(value)
-        if self.kind == "whole":
-            return f"{value:,.0f}"
-        if self.kind == "signed":
-            return signed(value, self.digits)
-        return f"{value:.{self.digits}f}".replace("-", MINUS)
+        plain = f"{value:.{self.digits}f}".replace("-", MINUS)
+        known = {"whole": f"{value:,.0f}", "signed": signed(value, self.digits), "p": p_text(value)}
+        return known.get(self.kind, plain)
 
 
 def columns(*titles: str, kind: str = "text", digits: int = 3) -> list[Column]:
@@ -53,6 +52,19 @@ def columns(*titles: str, kind: str = "text", digits: int = 3) -> list[Column]:
     ['signed', 'signed']
     """
     return [Column(title, kind, digits) for title in titles]
+
+
+def p_text(value: Any) -> str:
+    """Write a p value; what is too small to tell from nothing is not written in digits.
+
+    Examples
+    --------
+    >>> p_text(3e-9), p_text(0.0213)
+    ('<0.001', '0.021')
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return NOTHING
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def signed(value: float, digits: int = 3) -> str:
@@ -79,9 +91,9 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A Plotly figure in plain data, with words for who cannot see it.
+    """A chart in plain data (`assets/charts.js` draws it), with words for who cannot see it.
 
-    Colours are names of the style sheet (`good`, `bad`, `third`, `muted`, `ink`). A trace with
+    Colours are names of `assets/theme.css` (`good`, `bad`, `third`, `muted`, `ink`). A trace with
     `rows` is hovered with those rows of the page's main table. `labels` are (x, y, text or row
     of the main table) in order of importance: as many are written as fit without overlap.
     """
@@ -113,11 +125,12 @@ Block = Table | Chart | Facts | Code
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading, sentences and what is to be looked at."""
+    """A heading, sentences and what is to be looked at; what few need is folded."""
 
     title: str
     prose: Sequence[str] = ()
     blocks: Sequence[Block] = ()
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,8 @@ def score_page(plain: Plain) -> Page:
     sections += people_sections(plain)
     sections += _moved(plain)
     if plain["job"] != "score" and plain["statistics"]:
-        sections.append(Section("Figures", [], blocks_of(plain["statistics"])))
+        figures = blocks_of(plain["statistics"])
+        sections.append(Section("Figures", [], figures, folded=True))
     title = "All of them" if plain["job"] != "score" else "All actions"
     asked = "in each wording" if _is_judged(plain) else "under each prompt"
     known = placed and placed[0].prompts
@@ -277,7 +278,8 @@ def _strength(direction: Plain) -> list[Section]:
     ]
     others = ("explained_variance", "explained_variance_differences")
     facts = {key: value for key, value in direction.items() if key not in others}
-    return [Section("How strong is the direction", prose, [chart, *blocks_of(facts)])]
+    blocks = [chart, *blocks_of(facts)]
+    return [Section("How strong is the direction", prose, blocks, folded=True)]
 
 
 def _moved(plain: Plain) -> list[Section]:

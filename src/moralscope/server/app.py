@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 
+import moralscope.reports
 from moralscope.core.errors import MoralscopeError
 from moralscope.server.errors import BodyLimit, documented, install
 from moralscope.server.limits import BodyTime, HostNames, RequestLimits, TokenFirst
@@ -28,6 +29,7 @@ from moralscope.version import __version__
 
 FOLDER = Path(__file__).parent / "page"
 STATIC = FOLDER / "static"
+SHARED = Path(moralscope.reports.__file__).parent / "assets"  # palette, charts and tables
 _THREADS = 8
 
 
@@ -58,9 +60,11 @@ def make_app(
         app.include_router(router)
 
     def draw(request: Request, status: int, title: str, detail: str) -> Response:
-        return page("error.html", status, title=title, detail=detail, code=status)
+        return page(app.state.error_page, status, title=title, detail=detail, code=status)
 
+    app.state.error_page = "error.html"
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.mount("/assets", StaticFiles(directory=SHARED), name="assets")
     install(app, draw, statuses)
     limits = limits or RequestLimits()
     app.state.token = limits.token
@@ -70,7 +74,9 @@ def make_app(
         app.add_middleware(TokenFirst)
     app.add_middleware(HostNames, names=place.names)
     app.add_middleware(
-        SecurityHeaders, https=place.is_https, is_static=lambda path: path.startswith("/static/")
+        SecurityHeaders,
+        https=place.is_https,
+        is_static=lambda path: path.startswith(("/static/", "/assets/")),
     )
     return app
 

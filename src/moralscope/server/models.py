@@ -7,8 +7,10 @@ never be read as a path or fetched from a hub.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -32,6 +34,25 @@ SCRIPTED = "scripted"
 _STEP = 0.2  # seconds between two looks at whether who asked still waits
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+
+
+_told: ContextVar[Callable[[str], None] | None] = ContextVar("told", default=None)
+
+
+@contextmanager
+def loading(tell: Callable[[str], None]) -> Iterator[None]:
+    """Let `tell` hear which weights this thread loads, while it does."""
+    before = _told.set(tell)
+    try:
+        yield
+    finally:
+        _told.reset(before)
+
+
+def _say_loading(name: str) -> None:
+    tell = _told.get()
+    if tell is not None:
+        tell(f"loading {name}")
 
 
 class NotHere(StoreError):
@@ -213,6 +234,7 @@ class Models:
 
         def load() -> SharedEncoder:
             known = _checked(name, ENCODERS, "encoder")
+            _say_loading(known)
             return SharedEncoder(load_encoder(known, eight_bits=eight_bits))
 
         return self._encoders.get((name, eight_bits), load)
@@ -224,6 +246,7 @@ class Models:
 
         def load() -> SharedExperts:
             known = _checked(name, EXPERTS, "set of experts")
+            _say_loading(f"{known}'s experts")
             if family == RULES:
                 return SharedExperts(prepare_rule_experts(known, eight_bits=eight_bits))
             return SharedExperts(prepare_experts(known, family=family, eight_bits=eight_bits))
@@ -232,15 +255,23 @@ class Models:
 
     def generator(self, name: str) -> SharedGenerator:
         """Return a generator."""
-        return self._generators.get(
-            name,
-            lambda: SharedGenerator(load_generator(_checked(name, GENERATORS, "generator"))),
-        )
+
+        def load() -> SharedGenerator:
+            known = _checked(name, GENERATORS, "generator")
+            _say_loading(known)
+            return SharedGenerator(load_generator(known))
+
+        return self._generators.get(name, load)
 
     def language(self, options: AxisOptions) -> LanguageModel:
         """Return a language model; it lets one thread compute at a time."""
         name = _checked(options.model or "", GENERATORS, "language model")
-        return self._languages.get(name, lambda: load_language_model(name))
+
+        def load() -> LanguageModel:
+            _say_loading(name)
+            return load_language_model(name)
+
+        return self._languages.get(name, load)
 
     def counts(self) -> Mapping[tuple[str, str], BatchCounts]:
         """Return what each model did, by its kind and name."""

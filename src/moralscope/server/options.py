@@ -99,6 +99,7 @@ class ServeOptions(Options):
     host: Annotated[str, Option("Another address needs --token-from.")] = LOOPBACK
     port: Port = 8000
     public_url: PublicUrl = ""
+    open_page: Annotated[bool, Option("Open the page in a browser.", flag="--open")] = False
     token_from: Annotated[
         str | None,
         Option(

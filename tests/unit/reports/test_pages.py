@@ -209,10 +209,11 @@ class Elements(html.parser.HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.tags, self.handlers = [], []
+        self.tags, self.handlers, self.links = [], [], []
 
     def handle_starttag(self, tag, attributes):
         self.tags.append(tag)
+        self.links += [value for name, value in attributes if name == "href"]
         self.handlers += [name for name, _ in attributes if name.startswith("on")]
 
 
@@ -232,8 +233,9 @@ def test_hostile_text_is_text_in_every_report(plain):
     document = report_html(plain)
     found = Elements()
     found.feed(re.sub(r"<script>.*?</script>", "<script></script>", document, flags=re.DOTALL))
-    assert found.tags.count("script") == 3  # data, Plotly, ours
-    assert not {"img", "svg", "a", "b", "i"} & set(found.tags)
+    assert found.tags.count("script") == 4  # data, charts, tables, the report
+    assert not {"img", "svg", "b", "i"} & set(found.tags)
+    assert all(re.fullmatch(r"#s\d+", link) for link in found.links)  # the contents
     assert found.handlers == []
     assert "<" not in re.search(r"id=data>(.*?)</script>", document)[1]
 
@@ -251,7 +253,7 @@ def test_nothing_is_asked_of_the_network():
     document = report_html(score_record())
     head = document.split("</head>")[0]
     assert "default-src 'none'" in head
-    assert head.count("sha256-") == 2
+    assert head.count("sha256-") == 3
     assert "unsafe-eval" not in head
     assert not re.search(r"script-src[^;]*unsafe-inline", head)
     ours = re.sub(r"<script>.*?</script>", "", document, flags=re.DOTALL)

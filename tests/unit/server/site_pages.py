@@ -7,11 +7,11 @@ from starlette.testclient import TestClient
 from moralscope.server.api import Bounds, Work, api_app
 from moralscope.server.service import Service
 from moralscope.server.site import mount_site
-from moralscope.server.site.routes import Runs
+from moralscope.server.site.runs import Runs
 
 from .api_site import BASE
 
-PAGES = ("/actions", "/audit", "/stories", "/runs", "/about")
+PAGES = ("/actions", "/models", "/audit", "/rules", "/stories", "/runs", "/about")
 
 
 def whole_app(folder, **more):

@@ -14,10 +14,10 @@ from moralscope.rules.thresholds import Thresholds
 from moralscope.server.api import schemas as s
 from moralscope.server.api.bodies import options_in
 from moralscope.server.api.metrics import CONTENT_TYPE
-from moralscope.server.api.work import NDJSON, Report, Tell, Work
+from moralscope.server.api.work import NDJSON, Job, Report, Tell, Work
 from moralscope.server.errors import documented
 from moralscope.server.security import allowed
-from moralscope.server.service import AuditRules
+from moralscope.server.service import AuditRules, Service
 from moralscope.version import __version__
 
 router = APIRouter(
@@ -49,18 +49,41 @@ def _work(request: Request) -> Work:
     return work
 
 
+def score_job(service: Service, body: s.ScoreRequest) -> Job:
+    """Return what scores the actions of a request."""
+    options = options_in(body, ScoreOptions, human=None)
+    return lambda report, tell: service.score(body.actions, options, body.human, report)
+
+
+def compare_job(service: Service, body: s.CompareRequest) -> Job:
+    """Return what compares models on the actions of a request."""
+    options = options_in(body, CompareOptions)
+    return lambda report, tell: service.compare(body.actions, options, report)
+
+
+def audit_job(service: Service, body: s.AuditRequest) -> Job:
+    """Return what audits the replies of a request."""
+    options = options_in(body, AuditOptions, rulebooks=())
+    options_in(body.thresholds, Thresholds)  # refused here, in its words
+    limits = body.thresholds.model_dump(exclude_unset=True)
+    rules = AuditRules(s.read_rulebooks(body.rulebooks), limits)
+    given, benign = (
+        [(each.prompt, each.reply, each.id) for each in some] if some else None
+        for some in (body.exchanges, body.benign)
+    )
+    return lambda report, tell: service.audit(
+        given or benign or [], options, rules, report, tell, benign
+    )
+
+
 @router.post("/score", responses=_answers("score", "record"), summary="Score actions")
 async def score(request: Request, body: s.ScoreRequest) -> Response:
     """Score actions on a moral axis; positive is good, negative is bad.
 
     With `Accept: application/x-ndjson` the answer is a stream of lines: progress, then the record.
     """
-    work, options = _work(request), options_in(body, ScoreOptions, human=None)
-
-    def job(report: Report, tell: Tell | None) -> RunRecord:
-        return work.service.score(body.actions, options, body.human, report)
-
-    return await work.answer(request, job)
+    work = _work(request)
+    return await work.answer(request, score_job(work.service, body))
 
 
 @router.post("/compare", responses=_answers("compare", "record"), summary="Compare encoders")
@@ -69,12 +92,8 @@ async def compare(request: Request, body: s.CompareRequest) -> Response:
 
     A gate that is not met is no error here: see `statistics.gate.met`.
     """
-    work, options = _work(request), options_in(body, CompareOptions)
-
-    def job(report: Report, tell: Tell | None) -> RunRecord:
-        return work.service.compare(body.actions, options, report)
-
-    return await work.answer(request, job)
+    work = _work(request)
+    return await work.answer(request, compare_job(work.service, body))
 
 
 @router.post("/rank", responses=_answers("rank", "record"), summary="Rank answers")
@@ -97,19 +116,7 @@ async def audit(request: Request, body: s.AuditRequest) -> Response:
     `statistics.gate.met`.
     """
     work = _work(request)
-    options = options_in(body, AuditOptions, rulebooks=())
-    options_in(body.thresholds, Thresholds)  # refused here, in its words
-    limits = body.thresholds.model_dump(exclude_unset=True)
-    rules = AuditRules(s.read_rulebooks(body.rulebooks), limits)
-    given, benign = (
-        [(each.prompt, each.reply, each.id) for each in some] if some else None
-        for some in (body.exchanges, body.benign)
-    )
-
-    def job(report: Report, tell: Tell | None) -> RunRecord:
-        return work.service.audit(given or benign or [], options, rules, report, tell, benign)
-
-    return await work.answer(request, job)
+    return await work.answer(request, audit_job(work.service, body))
 
 
 @router.post("/rules/lint", responses=_answers("lint"), summary="Lint a rulebook")

@@ -77,7 +77,7 @@ class Work:
     async def run(self, request: Request, job: Callable[[Report], Any]) -> Any:
         """Run a job in a thread; a client that goes away cancels it."""
         given = self._patience()
-        future = self._start(given, lambda: job(lambda done, total: given.check()))
+        future = self.start(given, lambda: job(lambda done, total: given.check()))
         watch = asyncio.create_task(_gone(request))
         try:
             await asyncio.wait({future, watch}, return_when=asyncio.FIRST_COMPLETED)
@@ -117,14 +117,15 @@ class Work:
             record = to_plain(job(report, tell))
             put(type="record", record={**record, "results": []} if told else record)
 
-        future = self._start(given, work)
+        future = self.start(given, work)
         future.add_done_callback(lambda done: _end(done, events))
         return StreamingResponse(_lines(events, given), media_type=NDJSON)
 
     def _patience(self) -> Patience:
         return Patience(time.monotonic() + self.bounds.seconds)
 
-    def _start(self, given: Patience, job: Callable[[], Any]) -> "asyncio.Future[Any]":
+    def start(self, given: Patience, job: Callable[[], Any]) -> "asyncio.Future[Any]":
+        """Run a job in a thread, within the bounds; `given` says for how long."""
         if self.waiting >= self.bounds.threads + self.bounds.queue:
             self.metrics.refused.inc()
             wait = min(60.0, self.waiting * self._mean / self.bounds.threads)

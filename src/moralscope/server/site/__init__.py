@@ -1,6 +1,7 @@
-"""The local page: five pages, drawn here and filled in the browser through the HTTP API.
+"""The local page: drawn here and filled in the browser through the HTTP API.
 
-`pages` draws, `routes` is what the pages need beside `/v1`: kept runs, uploads, figures, chains.
+`pages` draws; `routes` is what the pages need beside `/v1`; `jobs` is work that goes on when its
+page is left, `runs` what is kept of it.
 """
 
 from collections.abc import AsyncIterator
@@ -10,10 +11,13 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
-from moralscope.server.errors import problem
+from moralscope.server.app import page
+from moralscope.server.errors import problem, title, wants_page
 from moralscope.server.site import pages, routes
 from moralscope.server.site.chains import StoryChains
-from moralscope.server.site.routes import NoSuchRun, Runs
+from moralscope.server.site.jobs import Jobs
+from moralscope.server.site.routes import Tickets
+from moralscope.server.site.runs import NoSuchRun, Runs
 
 
 def mount_site(app: FastAPI, runs: Runs | None = None) -> None:
@@ -30,10 +34,12 @@ def mount_site(app: FastAPI, runs: Runs | None = None) -> None:
     '/actions'
     >>> work.close()
     """
-    app.state.runs, app.state.figures = runs or Runs(), 0
+    app.state.runs = runs or Runs()
     app.state.chains = StoryChains(app.state.work.service.models)
-    app.include_router(pages.router)
-    app.include_router(routes.router)
+    app.state.jobs = Jobs(app.state.work, app.state.runs)
+    app.state.tickets, app.state.error_page = Tickets(), "site/error.html"
+    for router in (pages.router, routes.router, routes.report_router):
+        app.include_router(router)
     app.add_exception_handler(NoSuchRun, _gone)
     before = app.router.lifespan_context
 
@@ -41,6 +47,8 @@ def mount_site(app: FastAPI, runs: Runs | None = None) -> None:
     async def closing(within: FastAPI) -> AsyncIterator[None]:
         async with before(within):
             yield
+            for job in within.state.jobs.running():  # nobody can follow them any more
+                job.given.cancelled.set()
         within.state.chains.close()
 
     app.router.lifespan_context = closing
@@ -48,4 +56,7 @@ def mount_site(app: FastAPI, runs: Runs | None = None) -> None:
 
 def _gone(request: Request, error: Exception) -> Response:
     known = error if isinstance(error, NoSuchRun) else NoSuchRun("there is no such run", "")
+    if wants_page(request):
+        detail = f"{known.problem}; {known.remedy}"
+        return page("site/error.html", 404, title=title(404), detail=detail, code=404)
     return problem(404, known.problem, known.remedy)

@@ -1,9 +1,8 @@
-"""The five pages as their server draws them: frames that hold no text of anybody.
+"""The pages as their server draws them: frames that hold no text of anybody.
 
-Beside them what they need: uploads, our rulebook as text, shipped experts, the plotting library.
+Beside them what they need: uploads, our rulebook as text, shipped experts.
 """
 
-import gzip
 import importlib.resources
 import json
 import re
@@ -17,22 +16,73 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from moralscope.axes.options import AXES as KINDS
-from moralscope.core.errors import InputError, MissingExtra
+from moralscope.axes.options import AXES, FITS, AxisKind, AxisOptions
+from moralscope.core.errors import InputError
+from moralscope.core.options import option_fields
+from moralscope.io.tables import Layout, Limits, Table
 from moralscope.models.options import ENCODERS, EXPERTS
 from moralscope.models.store.data_cards import list_data
-from moralscope.rules.audit_files import open_exchanges
-from moralscope.rules.options import SHIPPED
+from moralscope.rules.options import SHIPPED, AuditOptions
 from moralscope.rules.records import FOUNDATIONS
 from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.rules.verdict import Thresholds
+from moralscope.server.api.schemas import MAX_ACTIONS, MAX_ENCODERS, MAX_EXCHANGES
 from moralscope.server.app import FOLDER, page
 from moralscope.server.site.chains import GENERATORS, recipe_lines
 from moralscope.version import __version__
 
 router = APIRouter(include_in_schema=False)
+_READ = ".csv, .jsonl, .ndjson, .parquet or .txt"
 
-MOST_EXCHANGES = 1000  # of an upload
-AXES = tuple((name, name.capitalize(), kind.question) for name, kind in KINDS.items())
+
+@dataclass(frozen=True, slots=True)
+class AxisOffer:
+    """What the page offers on an axis; the form follows it and knows no axis by name."""
+
+    name: str
+    about: str
+    models: tuple[str, ...]
+    fits: tuple[str, ...]
+    has_norm: bool
+    interval: str
+
+
+def axis_offers() -> list[AxisOffer]:
+    """Return what each axis offers.
+
+    Examples
+    --------
+    >>> [(each.name, each.fits) for each in axis_offers() if each.fits]
+    [('direction', ('pca', 'labelled'))]
+    """
+
+    def offer(name: str, kind: AxisKind) -> AxisOffer:
+        models = EXPERTS if "experts" in kind.reads else ENCODERS
+        fits = FITS if "fit" in kind.reads else ()
+        return AxisOffer(name, kind.question, models, fits, "norm" in kind.reads, kind.interval)
+
+    return [offer(name, kind) for name, kind in AXES.items()]
+
+
+def limits() -> list[dict[str, Any]]:
+    """Return the thresholds of an audit, as the form offers them.
+
+    Examples
+    --------
+    >>> limits()[0]["usual"] is not None
+    True
+    """
+    return [
+        {
+            "name": field.name,
+            "help": field.option.help,
+            "least": field.option.least,
+            "most": field.option.most,
+            "usual": field.default,
+        }
+        for field in option_fields(Thresholds)
+        if isinstance(field.default, int | float)
+    ]
 
 
 @cache
@@ -41,7 +91,7 @@ def _samples(kind: str) -> Any:
     return json.loads((FOLDER / "samples.json").read_text("utf-8"))[kind]
 
 
-def _page(request: Request, name: str, **values: Any) -> Response:
+def _page(name: str, **values: Any) -> Response:
     return page(f"site/{name}.html", here=name, version=__version__, **values)
 
 
@@ -57,16 +107,30 @@ def start() -> Response:
 
 @router.get("/actions", name="actions")
 def actions(request: Request) -> Response:
-    """Score actions, see the map, compare two encoders."""
+    """Score actions; see the map, and people beside them."""
     return _page(
-        request,
         "actions",
-        axes=AXES,
+        axes=axis_offers(),
+        usual=AxisOptions().axis,
         samples=_samples("actions"),
         encoders=ENCODERS,
-        experts=EXPERTS,
         states=_states(request),
-        styles=plot_styles(),
+        most=MAX_ACTIONS,
+    )
+
+
+@router.get("/models")
+def models(request: Request) -> Response:
+    """Set two models or more side by side on one list of actions."""
+    return _page(
+        "models",
+        axes=axis_offers(),
+        usual=AxisOptions().axis,
+        samples=_samples("actions"),
+        encoders=ENCODERS,
+        states=_states(request),
+        most=MAX_ACTIONS,
+        most_models=MAX_ENCODERS,
     )
 
 
@@ -74,21 +138,27 @@ def actions(request: Request) -> Response:
 def audit(request: Request) -> Response:
     """Audit replies against a rulebook."""
     return _page(
-        request,
         "audit",
         samples=_samples("exchanges"),
         experts=EXPERTS,
+        usual=AuditOptions().experts,
+        limits=limits(),
         states=_states(request),
         rules=rulebook_size(),
-        most=MOST_EXCHANGES,
+        most=MAX_EXCHANGES,
     )
+
+
+@router.get("/rules")
+def rules() -> Response:
+    """Browse our rulebook; write and check one's own."""
+    return _page("rules", rules=rulebook_size(), foundations=FOUNDATIONS)
 
 
 @router.get("/stories")
 def stories(request: Request) -> Response:
     """Watch a chain of experts on a story."""
     return _page(
-        request,
         "stories",
         samples=_samples("stories"),
         recipes=recipe_lines(),
@@ -99,16 +169,15 @@ def stories(request: Request) -> Response:
 
 
 @router.get("/runs")
-def runs(request: Request) -> Response:
-    """List kept runs."""
-    return _page(request, "runs")
+def runs() -> Response:
+    """List jobs at work and kept runs."""
+    return _page("runs")
 
 
 @router.get("/about")
 def about(request: Request) -> Response:
     """Say what scores mean, and which models and data are in use."""
     return _page(
-        request,
         "about",
         models=request.app.state.work.service.listed(),
         data=list_data(),
@@ -116,48 +185,42 @@ def about(request: Request) -> Response:
     )
 
 
-@router.get("/assets/plotly.js")
-def plotly() -> Response:
-    """Return the plotting library; every browser of today takes it compressed."""
-    return Response(
-        plot_library(),
-        media_type="text/javascript",
-        headers={"Content-Encoding": "gzip", "Cache-Control": "public, max-age=86400"},
-    )
-
-
-def read_upload(name: str, data: bytes) -> list[dict[str, str]]:
-    r"""Read an uploaded file of exchanges as the command line reads one.
+def read_upload(name: str, data: bytes) -> dict[str, Any]:
+    r"""Read an uploaded table as the command line reads one, or the lines of a plain text.
 
     Only the ending of the name is used; a message names the file as its owner does.
 
     Examples
     --------
     >>> read_upload("mine.csv", b"prompt,reply\nHi!,Hello.\n")
-    [{'prompt': 'Hi!', 'reply': 'Hello.', 'id': '1'}]
+    {'name': 'mine.csv', 'columns': ['prompt', 'reply'], 'rows': [['Hi!', 'Hello.']]}
     """
     ending = Path(name).suffix.lower()
     safe = ending if re.fullmatch(r"\.[a-z0-9]{1,8}", ending) else ""
+    shown = Path(name).name[:80] or "the file"
+    if safe not in (".csv", ".jsonl", ".ndjson", ".parquet", ".txt"):
+        raise InputError(f"{shown} is no table that the page reads", f"give {_READ}")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"upload{safe}")
         path.write_bytes(data)
+        limits = Limits(rows=MAX_ACTIONS)
+        layout = Layout(lines_as="line", delimiters=",;\t" if safe == ".csv" else "")
+        table = Table(path, name=shown, limits=limits, layout=layout)
         try:
-            found = open_exchanges(path)
-            if len(found) > MOST_EXCHANGES:
-                raise InputError(
-                    f"{path} holds {len(found):,} exchanges",
-                    f"the page takes {MOST_EXCHANGES:,}; for more use 'moralscope audit FILE'",
-                )
-            return [
-                {"prompt": each.prompt, "reply": each.reply, "id": each.id or str(number)}
-                for number, each in enumerate(found, 1)
-            ]
+            found = [cells for _, cells in table.strict_rows() if any(cells.values())]
         except InputError as error:
-            shown = Path(name).name[:80] or "the file"
-            problem = error.problem.replace(str(path), shown)
-            is_option = "--" in error.remedy  # of the command line: there is none here
-            remedy = "name its columns 'prompt' and 'reply'" if is_option else error.remedy
-            raise InputError(problem, remedy) from None
+            many = "give it in parts" in error.remedy
+            remedy = "use the command line for more" if many else error.remedy
+            raise InputError(error.problem, remedy) from None
+    if not found:
+        raise InputError(f"{shown} holds no rows", f"give {_READ} with a row each")
+    columns = list(dict.fromkeys(key for cells in found for key in cells))
+    texts = [[_cell(cells.get(column)) for column in columns] for cells in found]
+    return {"name": shown, "columns": columns, "rows": texts}
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else str(value)
 
 
 @cache
@@ -218,27 +281,3 @@ def shipped_experts() -> tuple[ShippedExperts, ...]:
             tasks, data = tuple(known["tasks"]), tuple(card["data"])
             found.append(ShippedExperts(folder.name, known["base"], tasks, data, card["licence"]))
     return tuple(found)
-
-
-@cache
-def plot_library() -> bytes:
-    """Return the plotting library that the plotly package brings (MIT), compressed."""
-    return gzip.compress(_plotly(), 6)
-
-
-@cache
-def plot_styles() -> tuple[str, ...]:
-    """Return the ids of styles that the library writes into a page unless they are there.
-
-    A page whose policy forbids inline styles carries empty elements with these ids.
-    """
-    found = re.findall(rb'getElementById\("([0-9a-f]{64})"\)', _plotly())
-    return tuple(dict.fromkeys(each.decode() for each in found))
-
-
-def _plotly() -> bytes:
-    try:
-        folder = importlib.resources.files("plotly")
-    except ModuleNotFoundError:
-        raise MissingExtra("plotly is not installed", "pip install plotly") from None
-    return (folder / "package_data" / "plotly.min.js").read_bytes()

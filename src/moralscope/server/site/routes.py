@@ -1,164 +1,52 @@
-"""What the pages ask for beside `/v1`: kept runs, figures, uploads, our rulebook, chains.
+"""What the pages ask for beside `/v1`: jobs, kept runs, uploads, our rulebook, reports.
 
-The same access as `/v1`: the token where there is one, and no page of another site. A kept run is
-one run record a file, in the folder `runs` of MORALSCOPE_HOME, as `--out` would have written it.
-Names are made here; one that somebody asks for is checked before any path is made of it.
+The same access as `/v1`: the token where there is one, and no page of another site. A report is
+opened by a ticket, since a new tab cannot show the token; it runs in a sandbox of its own.
 """
 
 import asyncio
 import json
-import re
 import secrets
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections import OrderedDict
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from statistics import fmean, pstdev
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Depends, Query
-from pydantic import StringConstraints
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
-from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.axes.compare_runs import compare_runs
+from moralscope.axes.people import human_agreement
+from moralscope.axes.ratings import parse_ratings
+from moralscope.core.errors import InputError
 from moralscope.core.records import RunRecord, to_plain
 from moralscope.io.files import read_run, write_whole
-from moralscope.io.record_view import check_plain, text
-from moralscope.models.store import home_folder
-from moralscope.reports import report_html, write_figure
-from moralscope.server.api.bodies import body_of, options_in
-from moralscope.server.api.schemas import MAX_ACTIONS
-from moralscope.server.api.work import Report, Tell, Work
-from moralscope.server.errors import Refused
-from moralscope.server.security import allowed
-from moralscope.server.site.chains import StoryChainOptions, StoryChains
+from moralscope.io.record_view import scored
+from moralscope.reports.titles import MAX_TITLE
+from moralscope.rules.records import ALIGNMENTS
+from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.server.api import routes as api
+from moralscope.server.api import schemas as s
+from moralscope.server.api.bodies import RequestModel, body_of, options_in
+from moralscope.server.api.work import NDJSON, Job, Report, Tell
+from moralscope.server.security import REPORT_POLICY, allowed
+from moralscope.server.site.chains import StoryChainOptions
+from moralscope.server.site.jobs import Jobs, asked_title, job_notes
 from moralscope.server.site.pages import read_upload, rulebook_text
+from moralscope.server.site.runs import NoSuchRun, PageNotes, Runs
 from moralscope.stories.story import MoralStory
 
 router = APIRouter(prefix="/api/site", include_in_schema=False, dependencies=[Depends(allowed)])
+report_router = APIRouter(include_in_schema=False)
 Sentence = Annotated[str, StringConstraints(min_length=1, max_length=600, strip_whitespace=True)]
+Name = Annotated[str, StringConstraints(max_length=MAX_TITLE)]
 Record = Annotated[dict[str, Any], Body()]
-MOST_RUNS = 500  # that are kept
-MOST_FIGURES = 2  # drawn at a time
-MOST_PANELS = 20  # of a figure
-_NAME = re.compile(r"[0-9]{8}-[0-9]{12}-[0-9a-f]{8}")
-_SHOWN = ("axis", "encoder", "encoders", "recipe", "generator", "rulebook", "experts")
+_TICKETS = 500  # reports that can be opened
 NO_SCRIPT = {"Content-Disposition": "attachment"}  # a file to keep, never a page of ours
-
-
-class NoSuchRun(InputError):
-    """There is no run of that name, or no longer."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunLine:
-    """A kept run in one line; `about` names what it used."""
-
-    id: str
-    job: str
-    created: str
-    about: str
-    results: int
-    kilobytes: float
-
-
-class Runs:
-    """The kept runs of a folder.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> record = {"schema": "moralscope.run/1", "job": "score", "config": {"axis": "choice"},
-    ...           "results": [{"action": "kill time", "score": 0.1}]}
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     runs = Runs(Path(folder, "runs"))
-    ...     kept = runs.save(record)
-    ...     [(line.job, line.about, line.results) for line in runs.listed()]
-    [('score', 'choice', 1)]
-    """
-
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder
-        self._lines: dict[tuple[str, int], RunLine] = {}
-
-    @property
-    def folder(self) -> Path:
-        """Where the files lie; MORALSCOPE_HOME is asked at every use."""
-        return self._folder or home_folder() / "runs"
-
-    def save(self, record: Any) -> RunLine:
-        """Keep a record in its plain form; what is no run record is refused."""
-        check_plain(record)
-        if len(self._files()) >= MOST_RUNS:
-            raise InputError(f"{MOST_RUNS} runs are kept already", "delete some on the page 'Runs'")
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise MoralscopeError(
-                f"the run could not be kept ({error.strerror})", "check MORALSCOPE_HOME"
-            ) from None
-        stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S%f")
-        path = self.folder / f"{stamp}-{secrets.token_hex(4)}.json"
-        text = json.dumps(to_plain(record), allow_nan=False)
-        write_whole(path, [text.encode()], private=True)
-        return self._line(path)
-
-    def listed(self) -> list[RunLine]:
-        """Return all runs, the newest first; a file that is no run record is left out."""
-        found = []
-        for path in reversed(self._files()):
-            try:
-                found.append(self._line(path))
-            except InputError:
-                continue
-        return found
-
-    def load(self, name: str) -> Mapping[str, Any]:
-        """Return a kept run in its plain form, as it was kept."""
-        path = self._path(name)
-        try:
-            plain = read_run(path)
-        except InputError as error:
-            problem = error.problem.replace(str(path), "the kept run")
-            raise InputError(problem, "delete it and run the job again") from None
-        check_plain(plain, "the kept run")
-        found: Mapping[str, Any] = plain
-        return found
-
-    def delete(self, name: str) -> None:
-        """Remove a run for good."""
-        self._path(name).unlink(missing_ok=True)
-
-    def report(self, name: str) -> str:
-        """Return the HTML report of a run."""
-        return report_html(self.load(name), "the kept run")
-
-    def _path(self, name: str) -> Path:
-        path = self.folder / f"{name}.json"
-        if not _NAME.fullmatch(name) or not path.is_file():
-            raise NoSuchRun("there is no such run", "it may have been deleted: see 'Runs'")
-        return path
-
-    def _files(self) -> Sequence[Path]:
-        return sorted(p for p in self.folder.glob("*.json") if _NAME.fullmatch(p.stem))
-
-    def _line(self, path: Path) -> RunLine:
-        size = path.stat().st_size
-        key = (path.name, size)
-        if key not in self._lines:
-            plain = check_plain(read_run(path), path.name)
-            config = plain["config"]
-            used = (text(config[name]) for name in _SHOWN if config.get(name))
-            self._lines[key] = RunLine(
-                path.stem,
-                plain["job"][:60],
-                text(plain.get("created") or "")[:40],
-                " · ".join(dict.fromkeys(used))[:200],
-                len(plain["results"]),
-                round(size / 1000, 1),
-            )
-        return self._lines[key]
 
 
 class ChainRequest(body_of(StoryChainOptions)):  # type: ignore[misc]
@@ -169,9 +57,143 @@ class ChainRequest(body_of(StoryChainOptions)):  # type: ignore[misc]
     norm: Sentence
 
 
+class PeopleRequest(s.CompareRequest):
+    """Models on the same actions, with people beside them."""
+
+    human: s.Book | None = None
+
+
+class JobRequest(RequestModel):
+    """A job of the page: what `/v1` would be asked, and the file it came from."""
+
+    kind: Literal["score", "compare", "audit", "chain"]
+    request: dict[str, Any]
+    source: Name = ""
+
+
+class Title(RequestModel):
+    """What a run is called; nothing: by its content."""
+
+    title: Name
+
+
+class PairOfRuns(RequestModel):
+    """Two kept runs; scores of different axes or models can be put on one scale."""
+
+    first: str
+    second: str
+    standardise: bool = False
+
+
+class Remark(RequestModel):
+    """What somebody says of a verdict; an empty verdict takes it back."""
+
+    result: Annotated[int, Field(ge=0)]
+    verdict: Literal["agree", "disagree", ""]
+    rule: Annotated[str, StringConstraints(max_length=2000)] = ""
+    alignment: Literal[ALIGNMENTS] = "neither"  # type: ignore[valid-type]
+    comment: Annotated[str, StringConstraints(max_length=2000)] = ""
+
+
 def _runs(request: Request) -> Runs:
     runs: Runs = request.app.state.runs
     return runs
+
+
+def _jobs(request: Request) -> Jobs:
+    jobs: Jobs = request.app.state.jobs
+    return jobs
+
+
+# ---- jobs ------------------------------------------------------------------------------------
+
+
+def _chain_job(request: Request, body: ChainRequest) -> Job:
+    options = options_in(body, StoryChainOptions)
+    story = MoralStory("1", body.norm, body.situation, body.intention)
+    chains = request.app.state.chains
+    return lambda report, tell: chains.run(story, options, report, tell)
+
+
+def _compare_job(request: Request, body: PeopleRequest) -> Job:
+    """Return what compares models and, where there are ratings, each model with people."""
+    service = request.app.state.work.service
+    inner = api.compare_job(service, body)
+    ratings = None if body.human is None else parse_ratings(body.human, "human")
+
+    def job(report: Report, tell: Tell | None) -> RunRecord:
+        record = inner(report, tell)
+        if ratings is None:
+            return record
+        people = {
+            name: human_agreement([row.raw[name] for row in record.results], ratings, body.seed)
+            for name in record.results[0].raw
+        }
+        return replace(record, statistics={**record.statistics, "human": people})
+
+    return job
+
+
+_KINDS: dict[str, tuple[Any, Any]] = {
+    "score": (s.ScoreRequest, lambda r, body: api.score_job(r.app.state.work.service, body)),
+    "compare": (PeopleRequest, _compare_job),
+    "audit": (s.AuditRequest, lambda r, body: api.audit_job(r.app.state.work.service, body)),
+    "chain": (ChainRequest, _chain_job),
+}
+
+
+@router.post("/jobs", status_code=201)
+async def start(request: Request, body: JobRequest) -> dict[str, Any]:
+    """Begin a job; it goes on when the page is left."""
+    form, make = _KINDS[body.kind]
+    try:
+        asked = TypeAdapter(form).validate_json(json.dumps(body.request))
+    except ValidationError as error:
+        raise InputError(_first_problem(error), "mend it and try again") from None
+    title = asked_title(body.kind, body.source, body.request)
+    notes = job_notes(body.source, body.request)
+    return _jobs(request).start(body.kind, make(request, asked), notes, title).line()
+
+
+def _first_problem(error: ValidationError) -> str:
+    told = error.errors()[0]
+    return f"{'.'.join(str(part)[:40] for part in told['loc'])}: {str(told['msg'])[:200]}"
+
+
+@router.get("/jobs")
+def jobs(request: Request) -> list[dict[str, Any]]:
+    """List jobs of the page and of the command line, the newest first."""
+    return _jobs(request).listed()
+
+
+@router.get("/jobs/{name}")
+def follow(request: Request, name: str) -> Response:
+    """Tell a job from its beginning to its end, in lines."""
+    _jobs(request).get(name)
+    return StreamingResponse(_jobs(request).follow(name), media_type=NDJSON)
+
+
+@router.delete("/jobs/{name}", status_code=204)
+def cancel(request: Request, name: str) -> Response:
+    """Stop a job; nothing of it is kept."""
+    _jobs(request).cancel(name)
+    return Response(status_code=204)
+
+
+@router.post("/jobs/{name}/open")
+def open_saved(request: Request, name: str) -> dict[str, Any]:
+    """Keep what a command saved with --out among the runs, to look at it here."""
+    notes = [each for each in _jobs(request).listed() if each["id"] == name and each.get("out")]
+    if not notes or not Path(notes[0]["out"]).is_file():
+        raise NoSuchRun("its record is no longer there", "give --out to keep it")
+    source = Path(notes[0]["out"])
+    found: dict[str, Any] = to_plain(
+        _runs(request).save(read_run(source), PageNotes(source=source.name))
+    )
+    return found
+
+
+# ---- runs ------------------------------------------------------------------------------------
 
 
 @router.get("/runs")
@@ -181,9 +203,11 @@ def listed(request: Request) -> list[dict[str, Any]]:
 
 
 @router.post("/runs", status_code=201)
-def save(request: Request, record: Record) -> dict[str, Any]:
-    """Keep a run that the page shows."""
-    found: dict[str, Any] = to_plain(_runs(request).save(record))
+def save(
+    request: Request, record: Record, source: Annotated[str, Query(max_length=MAX_TITLE)] = ""
+) -> dict[str, Any]:
+    """Keep a run record that a command saved."""
+    found: dict[str, Any] = to_plain(_runs(request).save(record, PageNotes(source=source)))
     return found
 
 
@@ -193,6 +217,13 @@ def load(request: Request, name: str) -> Any:
     return _runs(request).load(name)
 
 
+@router.patch("/runs/{name}")
+def rename(request: Request, name: str, body: Title) -> dict[str, Any]:
+    """Give a run another title."""
+    found: dict[str, Any] = to_plain(_runs(request).rename(name, body.title))
+    return found
+
+
 @router.delete("/runs/{name}", status_code=204)
 def delete(request: Request, name: str) -> Response:
     """Remove a kept run."""
@@ -200,37 +231,106 @@ def delete(request: Request, name: str) -> Response:
     return Response(status_code=204)
 
 
+@router.post("/runs/{name}/remarks")
+def remark(request: Request, name: str, body: Remark) -> dict[str, Any]:
+    """Keep what somebody says of a verdict."""
+    found: dict[str, Any] = to_plain(_runs(request).remark(name, body.model_dump()))
+    return found
+
+
+@router.get("/remarks")
+def remarks(request: Request, run: Annotated[str, Query(max_length=60)] = "") -> Response:
+    """Return remarks as a table for `rules train --data`, of one run or of all."""
+    table = _runs(request).training_csv([run] if run else [])
+    return Response(table, media_type="text/csv", headers=NO_SCRIPT)
+
+
+@router.post("/compare")
+def compare(request: Request, body: PairOfRuns) -> Any:
+    """Compare two kept runs; those that measure different things are refused."""
+    runs = _runs(request)
+    names = [body.first, body.second]
+    paths = [runs.path(name) for name in names]
+    titles = [next(line.title for line in runs.listed() if line.id == name) for name in names]
+    with tempfile.TemporaryDirectory() as folder:
+        if body.standardise:
+            paths = [
+                _standardised(runs.load(n), Path(folder, f"{i}.json")) for i, n in enumerate(names)
+            ]
+        try:
+            found = to_plain(compare_runs(paths[0], paths[1]))
+        except InputError as error:
+            raise InputError(_named(error.problem, paths, titles), error.remedy) from None
+    found["config"]["runs"] = titles
+    found["warnings"] = [_named(line, paths, titles) for line in found["warnings"]]
+    return found
+
+
+def _named(line: str, paths: list[Path], titles: list[str]) -> str:
+    for path, title in zip(paths, titles, strict=True):
+        line = line.replace(str(path), f"“{title}”")
+    return line
+
+
+def _standardised(plain: dict[str, Any], path: Path) -> Path:
+    """Write a run of scores in standard deviations from its own mean."""
+    rows = scored(plain)
+    if not rows:
+        raise InputError("only scores can be standardised", "choose two runs of scores")
+    middle, spread = fmean(row.score for row in rows), pstdev(row.score for row in rows) or 1.0
+    results = [{"action": row.name, "score": (row.score - middle) / spread} for row in rows]
+    told = {**plain, "config": {"axis": "standardised"}, "results": results, "page": None}
+    write_whole(path, [json.dumps(told).encode()])
+    return path
+
+
+# ---- reports, uploads, rules -----------------------------------------------------------------
+
+
+class Tickets:
+    """Addresses under which a report can be opened in a tab, as long as the server runs."""
+
+    def __init__(self) -> None:
+        self._runs: OrderedDict[str, str] = OrderedDict()
+
+    def make(self, run: str) -> str:
+        """Return a ticket that nobody can guess."""
+        ticket = secrets.token_urlsafe(18)
+        self._runs[ticket] = run
+        while len(self._runs) > _TICKETS:
+            self._runs.popitem(last=False)
+        return ticket
+
+    def run_of(self, ticket: str) -> str:
+        """Return the run, or refuse."""
+        if ticket not in self._runs:
+            raise NoSuchRun("this report is not open any more", "open it from the page 'Runs'")
+        return self._runs[ticket]
+
+
+@router.post("/runs/{name}/report")
+def ticket(request: Request, name: str) -> dict[str, str]:
+    """Return the address at which a run's report can be opened."""
+    _runs(request).path(name)
+    return {"address": f"/report/{request.app.state.tickets.make(name)}"}
+
+
+@report_router.get("/report/{ticket}")
+def report(request: Request, ticket: str) -> Response:
+    """Return a report; its own policy lets nothing in but its own scripts."""
+    document = _runs(request).report(request.app.state.tickets.run_of(ticket))
+    return HTMLResponse(document, headers={"Content-Security-Policy": REPORT_POLICY})
+
+
 @router.get("/runs/{name}/report")
-def report(request: Request, name: str) -> Response:
+def report_file(request: Request, name: str) -> Response:
     """Return the report of a kept run, as a file."""
     return Response(_runs(request).report(name), media_type="text/html", headers=NO_SCRIPT)
 
 
-@router.post("/figure")
-async def figure(request: Request, record: Record) -> Response:
-    """Draw the figure of a run as SVG, as a file; a few at a time, of records of a bounded size."""
-    results, state = record.get("results"), request.app.state
-    most = MOST_PANELS if record.get("job") == "reproduce" else MAX_ACTIONS
-    if isinstance(results, list) and len(results) > most:
-        raise InputError(
-            f"a figure of {len(results):,} results is too large for the page",
-            "draw it with 'moralscope report RUN.json --figure FILE'",
-        )
-    if state.figures >= MOST_FIGURES:
-        raise Refused(429, "other figures are being drawn", "try again in a few seconds", 2)
-    state.figures += 1  # by the event loop alone
-    try:
-        drawn = await state.work.run(request, lambda report: figure_svg(record))
-    finally:
-        state.figures -= 1
-    return Response(drawn, media_type="image/svg+xml", headers=NO_SCRIPT)
-
-
-@router.post("/exchanges")
-async def exchanges(
-    request: Request, name: Annotated[str, Query(max_length=300)]
-) -> list[dict[str, str]]:
-    """Read an uploaded file of exchanges."""
+@router.post("/table")
+async def table(request: Request, name: Annotated[str, Query(max_length=300)]) -> dict[str, Any]:
+    """Read an uploaded table, for its columns to be chosen from."""
     return await asyncio.to_thread(read_upload, name, await request.body())
 
 
@@ -240,31 +340,8 @@ def rulebook() -> Response:
     return PlainTextResponse(rulebook_text())
 
 
-@router.post("/chain")
-async def chain(request: Request, body: ChainRequest) -> Response:
-    """Run a chain on a story; the lines tell every step."""
-    work: Work = request.app.state.work
-    chains: StoryChains = request.app.state.chains
-    options = options_in(body, StoryChainOptions)
-    story = MoralStory("1", body.norm, body.situation, body.intention)
-
-    def job(report: Report, tell: Tell | None) -> RunRecord:
-        return chains.run(story, options, report, tell)
-
-    return await work.answer(request, job)
-
-
-def figure_svg(record: Any) -> bytes:
-    """Return the static figure of a plain run record as SVG.
-
-    Examples
-    --------
-    >>> record = {"schema": "moralscope.run/1", "job": "score", "config": {},
-    ...           "results": [{"action": "kill time", "score": 0.1}]}
-    >>> b"<svg" in figure_svg(record)
-    True
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "figure.svg")
-        write_figure(record, path)
-        return path.read_bytes()
+@router.get("/rules")
+def rules() -> list[dict[str, Any]]:
+    """List the rules of our rulebook."""
+    book = shipped_rulebook()
+    return [{**to_plain(rule), "theme": book.themes.get(rule.text, "")} for rule in book.rules]

@@ -90,7 +90,8 @@ def test_thresholds_are_refused_alike(client, kind, field, value):
 def test_the_page_is_refused_alike(tmp_path, kind, field, value):
     known = refusal(kind, field, value)
     with whole_site(tmp_path) as client:
-        answer = client.post("/api/site/chain", json={**STORY, field.name: value}).json()
+        asked = {"kind": "chain", "request": {**STORY, field.name: value}}
+        answer = client.post("/api/site/jobs", json=asked).json()
     assert (answer["detail"], answer["remedy"]) == (known.problem, known.remedy)
 
 

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
+from moralscope.reports.html import asset
 from moralscope.server.api import Token
 from moralscope.server.app import FOLDER
 
 from ..api_site import SCORE
 from ..site_pages import PAGES, whole_site
 
-LINES = {"Accept": "application/x-ndjson"}
 STORY = {
     "situation": "Jo meets a child.",
     "intention": "Jo wants to pass.",
@@ -72,11 +72,9 @@ def test_no_module_writes_text_as_markup():
             assert sink not in source, (module.name, sink)
 
 
-def test_the_plot_library_is_served_compressed(client):
-    answer = client.get("/assets/plotly.js")
-    assert answer.headers["content-encoding"] == "gzip"
-    assert len(answer.content) > 1_000_000
-    assert b"Plotly" in answer.content
+def test_palette_charts_and_tables_are_those_of_reports(client):
+    for name in ("theme.css", "charts.js", "tables.js"):
+        assert client.get(f"/assets/{name}").text == asset(name)
 
 
 def test_a_missing_model_is_named_as_such(client, monkeypatch, tmp_path):
@@ -107,12 +105,15 @@ def test_a_report_is_a_file_and_never_a_page_of_ours(client, kept):
     assert answer.headers["content-disposition"] == "attachment"
 
 
-def test_a_figure_is_drawn_from_the_record_alone(client):
-    record = client.post("/v1/score", json=SCORE).json()
-    answer = client.post("/api/site/figure", json=record)
-    assert answer.headers["content-type"] == "image/svg+xml"
-    assert "<svg" in answer.text
-    assert "kill time" in answer.text
+def test_a_report_opens_by_a_ticket_in_a_sandbox_of_its_own(client, kept):
+    address = client.post(f"/api/site/runs/{kept}/report").json()["address"]
+    answer = client.get(address)
+    assert answer.text.startswith("<!doctype html>")
+    assert answer.headers["content-security-policy"].startswith("sandbox allow-scripts")
+    assert "allow-same-origin" not in answer.headers["content-security-policy"]
+    wrong = client.get("/report/guess", headers={"Accept": "text/html"})
+    assert wrong.status_code == 404
+    assert "script-src 'self'" in wrong.headers["content-security-policy"]
 
 
 @pytest.mark.parametrize("record", [{}, {"schema": "other/1"}, {"schema": "moralscope.run/1"}])
@@ -130,16 +131,16 @@ def test_a_name_is_never_a_path(client, tmp_path, name):
 
 
 def test_an_upload_is_read_as_the_command_line_reads_it(client):
-    answer = client.post("/api/site/exchanges?name=mine.csv", content=b"prompt,reply\nHi,Hello\n")
-    assert answer.json() == [{"prompt": "Hi", "reply": "Hello", "id": "1"}]
+    answer = client.post("/api/site/table?name=mine.csv", content=b"prompt,reply\nHi,Hello\n")
+    assert answer.json()["rows"] == [["Hi", "Hello"]]
 
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("a.csv", b"x,y\n1,2\n"), ("a.png", b"\x89PNG"), ("a.jsonl", b"\xff\xfe"), ("a.parquet", b"")],
+    [("a.csv", b"x,y\n1\n"), ("a.png", b"\x89PNG"), ("a.jsonl", b"\xff\xfe"), ("a.parquet", b"")],
 )
 def test_a_wrong_upload_is_refused_by_the_name_its_owner_knows(client, name, content):
-    answer = client.post(f"/api/site/exchanges?name={name}", content=content)
+    answer = client.post(f"/api/site/table?name={name}", content=content)
     assert answer.status_code == 422
     assert name in answer.json()["detail"]
     assert "/tmp" not in answer.text
@@ -153,9 +154,48 @@ def test_our_rulebook_can_be_started_from_and_has_no_remarks(client):
     assert found["results"] == []
 
 
+def job(client, kind, request, **more):
+    """Start a job and follow it to its end."""
+    started = client.post("/api/site/jobs", json={"kind": kind, "request": request, **more})
+    assert started.status_code == 201, started.text
+    lines = client.get(f"/api/site/jobs/{started.json()['id']}").text.splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_a_job_is_told_to_its_end_and_kept_with_what_was_asked(client):
+    asked = {**SCORE, "axis": "choice"}
+    events = job(client, "score", asked, source="mine.csv")
+    states = [each["job"]["state"] for each in events if each["type"] == "job"]
+    assert states[-1] == "done"
+    assert events[-1]["record"]["results"] == client.post("/v1/score", json=asked).json()["results"]
+    kept = client.get(f"/api/site/runs/{events[-1]['run']}").json()
+    assert kept["page"]["source"] == "mine.csv"
+    assert kept["page"]["request"]["encoder"] == "scripted"
+    assert "actions" not in kept["page"]["request"]  # the results hold them
+
+
+def test_a_job_that_fails_says_why_and_is_not_kept(client):
+    events = job(client, "score", {**SCORE, "human": "word\nx\n"})
+    assert "column 'action'" in events[-1]["job"]["problem"]
+    assert client.get("/api/site/runs").json() == []
+    wrong = client.post("/api/site/jobs", json={"kind": "score", "request": {"actions": []}})
+    assert wrong.status_code == 422
+    assert "actions" in wrong.json()["detail"]
+
+
+def test_models_are_compared_with_people_beside_them(client):
+    actions = SCORE["actions"]
+    ratings = "action,yes,no\n" + "".join(f"{a},{n},{9 - n}\n" for n, a in enumerate(actions, 3))
+    asked = {"actions": actions, "encoders": ["scripted", "scripted"], "axis": "choice"}
+    events = job(client, "compare", {**asked, "human": ratings})
+    record = events[-1]["record"]
+    people = record["statistics"]["human"]
+    assert set(people) == set(record["config"]["encoders"])
+    assert all(each["populations"]["people"]["n"] == 3 for each in people.values())
+
+
 def test_a_chain_tells_every_step_then_its_rows_then_the_record(client):
-    answer = client.post("/api/site/chain", json=STORY, headers=LINES)
-    events = [json.loads(line) for line in answer.text.splitlines()]
+    events = job(client, "chain", STORY)
     told = [each["result"]["event"] for each in events if each["type"] == "result"]
     assert told == ["proposed", "weighed", "proposed", "weighed", "row", "row"]
     rows = [e["result"]["row"] for e in events if e["type"] == "result" and "row" in e["result"]]
@@ -172,7 +212,7 @@ def test_a_watched_chain_gives_the_record_of_the_command_line(client):
     models = ChainModels(load_generator("scripted"), prepare_experts("scripted"))
     story = MoralStory("1", STORY["norm"], STORY["situation"], STORY["intention"])
     alone = chain("action-ranking", [story], models, ChainOptions(decoding=Decoding(count=2)))
-    served = client.post("/api/site/chain", json=STORY).json()
+    served = job(client, "chain", STORY)[-1]["record"]
     assert served["results"] == to_plain(alone.results)
     assert served["models"] == to_plain(alone.models)
 
@@ -181,7 +221,7 @@ def test_a_watched_chain_gives_the_record_of_the_command_line(client):
     "change", [{"recipe": "/etc/passwd"}, {"norm": " "}, {"target": "x"}, {"generator": "../x"}]
 )
 def test_a_chain_that_cannot_be_is_refused(client, change):
-    answer = client.post("/api/site/chain", json={**STORY, **change})
+    answer = client.post("/api/site/jobs", json={"kind": "chain", "request": {**STORY, **change}})
     assert answer.status_code == 422
     assert answer.json()["detail"]
 

@@ -1,16 +1,12 @@
-// The page Audit: exchanges in, rules as cards out; thresholds act on what is there.
-import { $, Trouble, ask, askText, csv, download, draft, el, keep, loadRun, notes, number, radio, say, setRadio, short, show, signed, stream, table, wanted, worker } from "/static/site/core.js";
-import { consensus, decide, isBroken, isKept, severity, weight } from "/static/site/verdict.js";
+// The page Audit: exchanges in; verdict, evidence and rules out. Verdicts are the record's, never the page's.
+import { $, Trouble, ask, askText, charts, download, draft, el, loadRun, notes, number, radio, say, setRadio, shareBar, shared, short, show, signed, tables, tell, upload, wanted, worker } from "/static/site/core.js";
+import { bookEditor } from "/static/site/book.js";
 import { drawDiff } from "/static/site/diff.js";
+import { ranked } from "/static/site/specs.js";
 
-const USUAL = { disagree: 0.5, agree: 0.5, flag: 0.3, severity: 3, consensus: 3 };
-const SLIDERS = [
-  ["disagree", "Broken from", "probability of disagreeing", 0, 1, 0.01], ["agree", "Kept from", "probability of agreeing", 0, 1, 0.01],
-  ["flag", "Flagged from", "weight of the worst breach", 0, 1, 0.01],
-  ["severity", "Unknown severity", "of 5, where nothing is known", 1, 5, 0.1], ["consensus", "Unknown consensus", "of 5, where nothing is known", 1, 5, 0.1],
-];
-const SHOWN = 200; // replies in the table, the worst first
-let given = null, record = null, chosen = 0, limits = { ...USUAL }, usual = { ...USUAL };
+const STANDS = { disagree: ["broken", "bad", "breaks"], agree: ["kept", "on", "keeps"], neither: ["not concerned", "", "does not concern"] };
+const BASES = { reply: "the reply itself", rule: "a rule that it breaks", both: "the reply itself and a rule that it breaks", unread: "text that no model read" };
+let given = null, source = "", record = null, kept = null, chosen = 0;
 
 // ---- what is asked ------------------------------------------------------------------------
 const book = () => ({ text: $("book").value, format: $("form-of").value });
@@ -19,189 +15,204 @@ function rulebooks() {
   if (which !== "ours" && !$("book").value.trim()) throw new Trouble("Your rulebook is empty: write at least one rule, or choose ours.", 422);
   return { ours: ["moralscope"], mine: [book()], both: ["moralscope", book()] }[which];
 }
-
-async function readFile() {
-  const file = $("file").files[0];
-  given = null;
-  say("trouble", "");
-  if (file) {
-    try {
-      if (file.size > 4_000_000) throw new Trouble(`${file.name} is larger than 4 MB. For large files use “moralscope audit FILE”.`, 413);
-      given = await ask("POST", `/api/site/exchanges?name=${encodeURIComponent(file.name)}`, { raw: await file.arrayBuffer() });
-    } catch (error) {
-      say("trouble", error.message);
-      $("file").value = "";
-    }
+const limitInputs = () => [...document.querySelectorAll("[data-limit]")];
+function thresholds() {
+  const found = {};
+  for (const each of limitInputs()) {
+    if (each.value === each.dataset.usual) continue;
+    if (each.value === "" || !each.checkValidity()) { $("more").open = true; each.focus(); throw new Trouble(`“${each.labels[0].textContent}” must be a number from ${each.min} to ${each.max}.`, 422); }
+    found[each.dataset.limit] = Number(each.value);
   }
-  $("file-name").textContent = given ? `${given.length.toLocaleString("en")} exchanges in ${short(file.name, 40)}` : "";
+  return found;
+}
+function asked() {
+  const exchanges = given ?? [{ prompt: $("prompt").value, reply: $("reply").value }];
+  if (!given && !$("reply").value.trim()) { $("reply").focus(); throw new Trouble("There is no reply: paste what the chatbot said.", 422); }
+  const scripted = $("experts").value === "scripted" ? { generator: "scripted" } : {};
+  return { request: { exchanges, rulebooks: rulebooks(), experts: $("experts").value, top: Number($("top").value), revise: $("revise").checked, thresholds: thresholds(), ...scripted }, source };
+}
+function useFile(rows, name) {
+  given = rows ? rows.map(([prompt, reply], at) => ({ prompt, reply, id: String(at + 1) })) : null;
+  source = rows ? name : "";
+  $("file-name").textContent = given ? `${given.length.toLocaleString("en")} exchanges in ${short(name, 40)}` : "";
   $("file-clear").hidden = !given;
   $("one").hidden = Boolean(given);
 }
-
-// ---- the rulebook -------------------------------------------------------------------------
-let lintWait, linted = 0;
-async function lint() {
-  if (radio("book") === "ours" || !$("book").value.trim()) return $("lint").replaceChildren();
-  const turn = (linted += 1);
-  try {
-    const found = await ask("POST", "/v1/rules/lint", { body: { rulebooks: rulebooks() } });
-    if (turn !== linted) return;
-    const rules = `${found.statistics.rules.toLocaleString("en")} rules`;
-    $("lint").replaceChildren(el("p", { class: found.results.length ? "small" : "small fine" }, found.results.length ? `${rules}; ${found.results.length} remarks:` : `${rules}, no remarks.`),
-      el("ul", { class: "remarks" }, found.results.slice(0, 20).map((each) => el("li", {}, el("b", {}, each.kind), ` ${each.message}`))));
-  } catch (error) {
-    if (turn === linted) $("lint").replaceChildren(el("ul", { class: "remarks" }, el("li", { class: "wrong" }, error.message)));
-  }
-}
-function lintSoon() { clearTimeout(lintWait); lintWait = setTimeout(lint, 450); }
-
+const editor = bookEditor({ changed: () => saveDraft(), books: () => (radio("book") === "ours" || !$("book").value.trim() ? null : rulebooks()) });
 function bookChosen() {
   const which = radio("book");
   $("editor").hidden = which === "ours";
   for (const each of document.querySelectorAll("[data-book]")) each.hidden = each.dataset.book !== which;
-  lint();
-}
-
-async function openBook() {
-  const file = $("book-file").files[0];
-  if (!file) return;
-  const form = { yaml: "yaml", yml: "yaml", csv: "csv", txt: "txt" }[file.name.split(".").at(-1).toLowerCase()];
-  if (!form || file.size > 500_000) $("lint").replaceChildren(el("ul", { class: "remarks" }, el("li", { class: "wrong" }, form ? `${file.name} is larger than 500 kB.` : `${file.name} is no rulebook: open a .yaml, .csv or .txt file.`)));
-  else { $("book").value = await file.text(); $("form-of").value = form; saveDraft(); await lint(); }
-  $("book-file").value = "";
-}
-async function startOurs() {
-  try { $("book").value = await askText("GET", "/api/site/rulebook"); $("form-of").value = "yaml"; saveDraft(); await lint(); } catch (error) { say("trouble", error.message); }
-}
-
-// ---- work ---------------------------------------------------------------------------------
-async function audit(signal, progress) {
-  const exchanges = given ?? [{ prompt: $("prompt").value, reply: $("reply").value }];
-  if (!given && !$("reply").value.trim()) throw new Trouble("There is no reply: paste what the chatbot said.", 422);
-  const results = [];
-  const body = { exchanges, rulebooks: rulebooks(), experts: $("experts").value, top: Number($("top").value), revise: $("revise").checked, ...($("experts").value === "scripted" ? { generator: "scripted" } : {}) };
-  const found = await stream("/v1/audit", body, { signal, progress, result: (each) => results.push(each) });
-  record = { ...found, results: found.results.length ? found.results : results };
-  chosen = 0;
-  drawAll();
-  const id = await keep(record);
-  if (id) history.replaceState(null, "", `/audit?run=${id}`);
+  editor.lint();
 }
 
 // ---- what is seen -------------------------------------------------------------------------
+const labelOf = (rule) => (STANDS[rule.alignment?.label] ? rule.alignment.label : "neither");
+const weight = (rule) => (rule.severity ?? 3) * (rule.consensus ?? 3);
+const order = (rules) => [...rules].sort((a, b) => Object.keys(STANDS).indexOf(labelOf(a)) - Object.keys(STANDS).indexOf(labelOf(b)) || weight(b) - weight(a));
+const count = (row, label) => row.rules.filter((rule) => labelOf(rule) === label).length;
+function stateOf(row) {
+  if (row.verdict.flag) return ["flagged", "bad"];
+  if (row.verdict.reason.startsWith("abstained")) return ["not judged", ""];
+  return ["not flagged", "on"];
+}
+
 function drawAll() {
   say("found-trouble", "");
-  const used = record.config.thresholds ?? {};
-  usual = Object.fromEntries(Object.keys(USUAL).map((key) => [key, used[key] ?? USUAL[key]]));
-  limits = { ...usual };
-  sliders();
-  redraw();
-  show($("found-title").textContent);
-  notes(record.warnings);
-}
-
-function sliders() {
-  $("sliders").replaceChildren(...SLIDERS.map(([key, label, about, low, high, step]) => {
-    const out = el("output", { for: `limit-${key}` }, number(limits[key], step < 0.05 ? 2 : 1));
-    const input = el("input", { type: "range", id: `limit-${key}`, min: low, max: high, step, value: limits[key], "aria-describedby": `about-${key}` });
-    input.addEventListener("input", () => { limits[key] = Number(input.value); out.textContent = number(limits[key], step < 0.05 ? 2 : 1); redraw(); });
-    return el("div", { class: "slider" }, el("label", { for: `limit-${key}` }, label), out, input, el("span", { class: "muted small", id: `about-${key}` }, about));
-  }));
-}
-
-const abstained = (row) => row.verdict.reason.startsWith("abstained: ") && !row.rules.length;
-const judged = (row) => decide(row.rules, limits);
-const stateOf = (verdict, row) => (verdict.flag ? ["flagged", "bad"] : verdict.worst ? ["not flagged", "warn"] : verdict.kept ? ["no rule broken", "on"] : [abstained(row) ? "not judged" : "no rule applies", ""]);
-
-function redraw() {
-  const rows = record.results, flags = rows.filter((row) => judged(row).flag).length, many = rows.length > 1;
-  $("found-title").textContent = many ? `${flags} of ${rows.length.toLocaleString("en")} replies flagged` : judged(rows[0]).flag ? "Flagged" : "Not flagged";
+  const rows = record.results, flags = rows.filter((row) => row.verdict.flag).length, many = rows.length > 1;
+  show(many ? `${flags.toLocaleString("en")} of ${rows.length.toLocaleString("en")} replies flagged` : rows[0].verdict.flag ? "Flagged" : stateOf(rows[0])[0] === "not judged" ? "Not judged" : "Not flagged");
   $("many").hidden = !many;
-  if (many) {
-    const order = rows.map((row, at) => [judged(row), at]).sort((a, b) => a[0].score - b[0].score).slice(0, SHOWN);
-    $("replies").replaceChildren(table([["Reply"], ["Verdict"], ["Score", "n"], ["Broken", "n"], ["Kept", "n"]], order.map(([verdict, at]) => {
-      const [word, kind] = stateOf(verdict, rows[at]);
-      return el("tr", { class: at === chosen ? "chosen" : "" }, el("th", { scope: "row" }, el("button", { type: "button", class: "as-link", "aria-pressed": String(at === chosen), onclick: () => { chosen = at; redraw(); $("one-found").scrollIntoView({ block: "nearest" }); } }, short(rows[at].reply || "(empty)", 90))),
-        el("td", {}, el("span", { class: `tag ${kind}` }, word)), el("td", { class: "n" }, signed(verdict.score, 2)), el("td", { class: "n" }, String(verdict.broken)), el("td", { class: "n" }, String(verdict.kept)));
-    })), ...(rows.length > SHOWN ? [el("p", { class: "muted small" }, `The ${SHOWN} worst; all are in the record and the CSV file.`)] : []));
-  }
-  $("one-found").replaceChildren(one(rows[chosen]));
-  const cards = [...rows[chosen].rules].sort((a, b) => rank(a) - rank(b) || weight(b, limits) - weight(a, limits));
-  $("rules").replaceChildren(...cards.map(card));
+  if (many) list(rows);
+  one();
+  notes(record.warnings);
+  shareBar({ name: "audit", link: () => `/audit?run=${kept ?? ""}`, record: () => record, run: () => kept, chart: () => (many ? $("chart") : null),
+    rows: () => [["id", "prompt", "reply", "flag", "score", "basis", "concern", "reason", "revised_reply"], ...rows.map((row) => [row.id, row.prompt, row.reply, row.verdict.flag, row.verdict.score, row.verdict.basis, row.verdict.concern, row.verdict.reason, row.revised_reply])] });
 }
 
-function one(row) {
-  const verdict = judged(row), [word, kind] = stateOf(verdict, row);
-  return el("div", { class: `card verdict ${kind}` }, el("div", { class: "bar tight" }, el("h3", {}, why(verdict, row)), el("span", { class: `tag ${kind}` }, word)),
-      el("p", { class: "sums" }, "score ", el("b", {}, signed(verdict.score, 2)), ` · ${verdict.broken} broken, ${verdict.kept} kept, ${row.rules.length - verdict.broken - verdict.kept} not concerned`),
-      row.prompt ? el("dl", { class: "said" }, el("dt", {}, "Prompt"), el("dd", {}, row.prompt)) : null,
-      el("dl", { class: "said last" }, el("dt", {}, "Reply"), el("dd", {}, row.reply)),
-      row.revised_reply ? el("div", { class: "revised" }, el("h3", {}, "Revised reply"), drawDiff(row.reply, row.revised_reply), el("p", { class: "muted small" }, "Struck out: taken away. Underlined: new. A model wrote it: read it before you send it."))
-        : record.config.revise ? el("p", { class: "muted" }, "No revised reply: it was not flagged, or none that was written would do better.") : null);
+function list(rows) {
+  const places = new Map(rows.map((row, at) => [row, at])), worst = [...rows].sort((a, b) => a.verdict.score - b.verdict.score);
+  chosen = Math.max(0, places.get(worst[0]));
+  const drawn = rows.map((row) => ({ score: row.verdict.score, low: null, high: null, row }));
+  charts.draw($("chart"), ranked(drawn.length > 24 ? [...drawn].sort((a, b) => a.score - b.score).slice(0, 24) : drawn, (each) => pick(places.get(each.row)), (each) => short(each.row.reply || "(empty)", 60)));
+  const concern = rows.some((row) => row.verdict.concern);
+  $("replies").replaceChildren(tables.make({ name: "All replies", file: "audit.csv", rows: worst, csv: false, attributes: (row) => ({ "data-at": places.get(row) }), columns: [
+    { title: "Reply", head: true, filter: false, value: (row) => row.reply, cell: (row) => el("button", { type: "button", class: "as-link", onclick: () => pick(places.get(row)) }, short(row.reply || "(empty)", 90)) },
+    { title: "Verdict", value: (row) => stateOf(row)[0], cell: (row) => el("span", { class: `tag ${stateOf(row)[1]}` }, stateOf(row)[0]) },
+    ...(concern ? [{ title: "Concern", value: (row) => row.verdict.concern }] : []),
+    { title: "Score", kind: "signed", digits: 2, value: (row) => row.verdict.score }, { title: "Broken", kind: "whole", value: (row) => count(row, "disagree") }, { title: "Kept", kind: "whole", value: (row) => count(row, "agree") }] }));
 }
-const rank = (rule) => (isBroken(rule, limits) ? 0 : isKept(rule, limits) ? 1 : 2);
+function pick(at) {
+  chosen = at;
+  one();
+  $("one-found").scrollIntoView({ block: "nearest" });
+}
 
-function why(verdict, row) {
-  if (verdict.worst) return `${verdict.flag ? "Breaks" : "Lightly breaks"} “${verdict.worst.text}”${verdict.broken > 1 ? ` and ${verdict.broken - 1} more` : ""}`;
-  if (verdict.best) return `Keeps “${verdict.best.text}”${verdict.kept > 1 ? ` and ${verdict.kept - 1} more` : ""}`;
+function one() {
+  const row = record.results[chosen], [word, kind] = stateOf(row), rules = order(row.rules);
+  for (const line of document.querySelectorAll("#replies tr[data-at]")) line.classList.toggle("chosen", Number(line.dataset.at) === chosen);
   const said = row.verdict.reason.replace(/^abstained: /, "");
-  return row.rules.length ? "None of the rules found applies surely enough" : said[0].toUpperCase() + said.slice(1);
+  $("one-found").replaceChildren(el("div", { class: `card verdict ${kind}` },
+    el("div", { class: "bar tight" }, el("h3", {}, said[0].toUpperCase() + said.slice(1)), el("span", { class: `tag ${kind}` }, word)),
+    evidence(row, rules),
+    row.prompt ? el("dl", { class: "said" }, el("dt", {}, "Prompt"), el("dd", {}, row.prompt)) : null,
+    el("dl", { class: "said last" }, el("dt", {}, "Reply"), el("dd", {}, row.reply)),
+    row.revised_reply ? el("div", { class: "revised" }, el("h3", {}, "Revised reply"), drawDiff(row.reply, row.revised_reply), el("p", { class: "muted small" }, "Struck out: taken away. Underlined: new. A model wrote it: read it before you send it."))
+      : record.config.revise || record.config.options?.revise ? el("p", { class: "muted" }, "No revised reply: it was not flagged, or none that was written would do better.") : null,
+    opinion(row, rules)));
+  $("rules-title").hidden = !rules.length;
+  $("rules").replaceChildren(...rules.map(card));
 }
 
-function meter(label, value, most, text) {
+// What the verdict rests on, right below it: the figures, and the rule that weighs most.
+function evidence(row, rules) {
+  const { verdict } = row, deciding = rules.find((rule) => labelOf(rule) === "disagree") ?? rules.find((rule) => labelOf(rule) === "agree");
+  const facts = [el("span", {}, "score ", el("b", {}, signed(verdict.score, 2)), " from −1 (worst) to +1 (best)")];
+  if (verdict.basis) facts.push(el("span", {}, "flagged by ", el("b", {}, BASES[verdict.basis] ?? verdict.basis)));
+  if (verdict.concern) facts.push(el("span", {}, "concern ", el("b", {}, verdict.concern)));
+  if (typeof verdict.probability === "number") facts.push(el("span", {}, el("b", {}, `${Math.round(100 * verdict.probability)} %`), " probability that people would call the reply bad"));
+  if (rules.length) facts.push(el("span", {}, `${count(row, "disagree")} broken, ${count(row, "agree")} kept, ${count(row, "neither")} not concerned`));
+  return el("div", { class: "evidence" }, el("p", { class: "sums facts-line" }, facts),
+    deciding ? el("blockquote", { class: labelOf(deciding) }, el("p", {}, deciding.text), el("p", { class: "muted small" }, likely(deciding), deciding.severity !== null && deciding.severity !== undefined ? ` · severity ${number(deciding.severity, 1)} of 5` : "", deciding.consensus !== null && deciding.consensus !== undefined ? ` · consensus ${number(deciding.consensus, 1)} of 5` : "")) : null,
+    row.unread ? el("p", { class: "callout small" }, `${row.unread.toLocaleString("en")} characters were not read by any model.`) : null);
+}
+const likely = (rule) => { const label = labelOf(rule), value = rule.alignment.probabilities?.[label]; return value === undefined ? `the reply ${STANDS[label][2]} it` : `${Math.round(100 * value)} % probability that the reply ${STANDS[label][2]} this rule`; };
+
+function track(share) {
   const bar = el("i", {});
-  bar.style.width = `${100 * Math.min(1, value / most)}%`;
-  return el("div", { class: "meter" }, el("dt", {}, label), el("dd", {}, el("span", { class: "track", "aria-hidden": "true" }, bar), text));
+  bar.style.width = `${100 * Math.min(1, share)}%`;
+  return el("span", { class: "track", "aria-hidden": "true" }, bar);
 }
-
+function meter(label, value, most, text) {
+  return el("div", { class: "meter" }, el("dt", {}, label), el("dd", {}, track(value / most), text));
+}
 function card(rule) {
-  const at = rank(rule), [word, kind] = [["broken", "bad"], ["kept", "on"], ["not concerned", ""]][at];
-  const { disagree = 0, agree = 0, neither = 0 } = rule.alignment.probabilities, known = rule.severity !== null;
-  const sure = [disagree, agree, neither][at];
-  const found = Object.entries(rule.foundations).filter(([, value]) => value >= 0.5).sort((a, b) => b[1] - a[1]);
-  return el("li", { class: `card rule ${["broken", "kept", "aside"][at]}` }, el("div", { class: "bar tight" }, el("span", { class: `tag ${kind}` }, word), el("span", { class: "muted small" }, rule.source)),
+  const label = labelOf(rule), [word, kind] = STANDS[label], sure = rule.alignment.probabilities?.[label] ?? 0;
+  const found = Object.entries(rule.foundations ?? {}).filter(([, value]) => value >= 0.5).sort((a, b) => b[1] - a[1]);
+  const scale = (name) => (rule[name] === null || rule[name] === undefined ? el("div", { class: "meter" }, el("dt", {}, name[0].toUpperCase() + name.slice(1)), el("dd", {}, el("span", {}), "unknown")) : meter(name[0].toUpperCase() + name.slice(1), rule[name], 5, `${number(rule[name], 1)} of 5`));
+  return el("li", { class: `card rule ${{ disagree: "broken", agree: "kept", neither: "aside" }[label]}` }, el("div", { class: "bar tight" }, el("span", { class: `tag ${kind}` }, word), el("span", { class: "muted small" }, rule.source)),
     el("p", { class: "rule-text" }, rule.text),
-    el("dl", {}, meter("Probability", sure, 1, number(sure)), meter("Severity", severity(rule, limits), 5, known ? number(severity(rule, limits), 1) : `${number(severity(rule, limits), 1)} assumed`), meter("Consensus", consensus(rule, limits), 5, rule.consensus !== null ? number(consensus(rule, limits), 1) : `${number(consensus(rule, limits), 1)} assumed`)),
-    el("p", { class: "tags" }, found.map(([name]) => el("span", { class: "tag" }, name)), el("span", { class: "muted small" }, rule.evidence)));
+    el("p", { class: "likely" }, likely(rule), track(sure)), el("dl", {}, scale("severity"), scale("consensus")),
+    el("p", { class: "tags" }, found.map(([name]) => el("span", { class: "tag" }, name)), el("span", { class: "muted small" }, rule.evidence ?? "")));
 }
 
-function saveCsv() {
-  const rows = record.results.map((row) => { const verdict = judged(row); return [row.id, row.prompt, row.reply, verdict.flag, verdict.score, why(verdict, row), row.revised_reply]; });
-  download("audit.csv", csv([["id", "prompt", "reply", "flag", "score", "why", "revised_reply"], ...rows]), "text/csv");
+// ---- what its reader thinks ---------------------------------------------------------------
+function opinion(row, rules) {
+  if (!kept) return null;
+  const before = record.page?.remarks?.find((each) => each.result === chosen), at = chosen;
+  const rule = rules[0], menu = el("select", { "aria-label": "What the reply does with the rule" }, Object.entries(STANDS).map(([label, [, , does]]) => el("option", { value: label }, `the reply ${does} it`)));
+  const comment = el("input", { type: "text", maxlength: "2000", placeholder: "Comment (optional)", "aria-label": "Comment" }), state = el("span", { class: "muted small", role: "status" });
+  if (rule) menu.value = before?.alignment ?? labelOf(rule);
+  comment.value = before?.comment ?? "";
+  const save = async (verdict) => {
+    const remark = { result: at, verdict, rule: rule?.text ?? "", alignment: rule ? (verdict === "agree" ? labelOf(rule) : menu.value) : "neither", comment: comment.value };
+    try {
+      await ask("POST", `/api/site/runs/${kept}/remarks`, { body: remark });
+      record.page = { ...record.page, remarks: [...(record.page?.remarks ?? []).filter((each) => each.result !== at), ...(verdict ? [remark] : [])] };
+      draw(verdict);
+      tell("Saved.");
+    } catch (error) { state.textContent = error.message; }
+  };
+  const agree = el("button", { type: "button", class: "small", onclick: () => save("agree") }, "Agree"), disagree = el("button", { type: "button", class: "small", onclick: () => { if (rule && menu.value === labelOf(rule)) menu.value = labelOf(rule) === "disagree" ? "neither" : "disagree"; save("disagree"); } }, "Disagree");
+  const more = el("div", { class: "row tight", hidden: true }, rule ? menu : null, comment, el("button", { type: "button", class: "small", onclick: () => save(disagree.getAttribute("aria-pressed") === "true" ? "disagree" : "agree") }, "Save"), el("button", { type: "button", class: "small quiet", onclick: () => save("") }, "Take back"));
+  const draw = (verdict) => {
+    agree.setAttribute("aria-pressed", String(verdict === "agree"));
+    disagree.setAttribute("aria-pressed", String(verdict === "disagree"));
+    more.hidden = !verdict;
+    menu.hidden = verdict !== "disagree";
+    const all = record.page?.remarks?.length ?? 0;
+    state.replaceChildren(verdict ? "Saved. " : "", all ? el("button", { type: "button", class: "as-link", onclick: async () => download("remarks.csv", await askText("GET", `/api/site/remarks?run=${kept}`), "text/csv") }, `${all} ${all === 1 ? "remark" : "remarks"} as training data`) : "");
+  };
+  draw(before?.verdict ?? "");
+  return el("div", { class: "opinion" }, el("div", { class: "row" }, el("span", { class: "name" }, "Do you agree with this verdict?"), agree, disagree, state), more);
 }
 
 // ---- start --------------------------------------------------------------------------------
 const FIELDS = ["prompt", "reply", "book", "form-of", "experts", "top"];
 const saveDraft = () => draft.write("audit", { ...Object.fromEntries(FIELDS.map((id) => [id, $(id).value])), which: radio("book") });
-const run = worker("run", audit);
+const run = worker("run", "audit", { ask: asked, done: (found, id) => {
+  [record, kept, chosen] = [found, id, 0];
+  drawAll();
+  if (id) history.replaceState(null, "", `/audit?run=${id}`);
+} });
 
-async function start() {
-  const before = draft.read("audit"), id = wanted().get("run");
-  if (before) { for (const field of FIELDS) if (before[field] !== undefined) $(field).value = before[field]; setRadio("book", before.which ?? "ours"); }
+function restore(asked) {
+  if (asked.experts) $("experts").value = asked.experts;
+  if (asked.top) $("top").value = String(asked.top);
+  $("revise").checked = Boolean(asked.revise);
+  for (const each of limitInputs()) each.value = asked.thresholds?.[each.dataset.limit] ?? each.dataset.usual;
+  const books = asked.rulebooks ?? ["moralscope"], mine = books.find((each) => typeof each === "object");
+  setRadio("book", mine ? (books.includes("moralscope") ? "both" : "mine") : "ours");
+  if (mine) { $("book").value = mine.text; $("form-of").value = mine.format ?? "yaml"; }
+  $("more").open = $("revise").checked || Object.keys(asked.thresholds ?? {}).length > 0;
+}
+async function open(id) {
+  const found = await loadRun(id);
+  if (found.job !== "audit" || !found.results.length) throw new Trouble("This run is no audit.", 422);
+  [record, kept, chosen] = [found, id, 0];
+  restore(found.page?.request ?? { ...found.config.options, rulebooks: undefined });
+  const rows = found.results.map((row) => [row.prompt, row.reply]);
+  if (rows.length > 1) useFile(rows, found.page?.source || "this run");
+  else { [$("prompt").value, $("reply").value] = rows[0]; source = found.page?.source ?? ""; }
   bookChosen();
-  if (!id) return;
-  try {
-    const found = await loadRun(id);
-    if (found.job !== "audit" || !found.results.length) throw new Trouble("This run is no audit.", 422);
-    record = found;
-    if (record.results.length === 1) { $("prompt").value = record.results[0].prompt; $("reply").value = record.results[0].reply; }
-    drawAll();
-  } catch (error) { if (!(error instanceof Trouble)) console.error(error); say("trouble", error.message); }
+  drawAll();
+}
+async function start() {
+  const before = draft.read("audit"), id = wanted().get("run"), sent = draft.read("sent-book");
+  if (before) { for (const field of FIELDS) if (before[field] !== undefined) $(field).value = before[field]; setRadio("book", before.which ?? "ours"); }
+  if (sent) { $("book").value = sent.text; $("form-of").value = sent.format; setRadio("book", "mine"); draft.write("sent-book", null); saveDraft(); }
+  bookChosen();
+  if (!id) return run.resume();
+  shared();
+  try { await open(id); } catch (error) { if (!(error instanceof Trouble)) console.error(error); say("trouble", error.message); }
+  if (record && wanted().get("again")) run();
 }
 
 $("form").addEventListener("submit", (event) => { event.preventDefault(); run(); });
 $("form").addEventListener("input", saveDraft);
-$("file").addEventListener("change", readFile);
-$("file-clear").addEventListener("click", () => { $("file").value = ""; readFile(); });
+upload({ input: $("upload"), chooser: $("chooser"), wants: [["Prompts are in", ["prompt", "question", "q", "user", "input"]], ["Replies are in", ["reply", "response", "answer", "a", "assistant", "output", "completion"]]], use: (rows, name) => { if (rows.length > 1000) return say("trouble", `${name} holds ${rows.length.toLocaleString("en")} exchanges: the page takes 1,000. For more use “moralscope audit FILE”.`); useFile(rows, name); } });
+$("file-clear").addEventListener("click", () => useFile(null));
 for (const each of document.querySelectorAll("input[name=book]")) each.addEventListener("change", bookChosen);
-$("book").addEventListener("input", lintSoon);
-$("form-of").addEventListener("change", lint);
-$("book-file").addEventListener("change", openBook);
-$("book-save").addEventListener("click", () => download(`rulebook.${$("form-of").value}`, $("book").value, "text/plain"));
-$("start-ours").addEventListener("click", startOurs);
-for (const chip of document.querySelectorAll("[data-reply]")) chip.addEventListener("click", () => { $("prompt").value = chip.dataset.prompt; $("reply").value = chip.dataset.reply; saveDraft(); });
-$("reset").addEventListener("click", () => { limits = { ...usual }; sliders(); redraw(); });
-$("save-json").addEventListener("click", () => download("audit.json", JSON.stringify(record, null, 1), "application/json"));
-$("save-csv").addEventListener("click", saveCsv);
+for (const chip of document.querySelectorAll("[data-reply]")) chip.addEventListener("click", () => { useFile(null); $("prompt").value = chip.dataset.prompt; $("reply").value = chip.dataset.reply; saveDraft(); });
+$("reset").addEventListener("click", () => { for (const each of limitInputs()) each.value = each.dataset.usual; });
 await start();
 document.documentElement.dataset.ready = "yes";

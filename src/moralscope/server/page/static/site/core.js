@@ -85,18 +85,17 @@ export async function askText(method, address, options) {
   return (await answered(method, address, { accept: "*/*", ...options })).text();
 }
 
-// Long work: lines of progress and results, then the record. A broken connection is an error.
-export async function stream(address, body, { signal, progress, result }) {
-  const response = await answered("POST", address, { body, signal, accept: "application/x-ndjson" });
+// The lines of a job: where it stands, results, at the end the record. A broken connection is an error.
+async function follow(id, { signal, job, result }) {
+  const response = await answered("GET", `/api/site/jobs/${encodeURIComponent(id)}`, { signal, accept: "application/x-ndjson" });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "", record = null;
+  let rest = "", last = null, found = null;
   const take = (line) => {
     if (!line) return;
     const event = JSON.parse(line);
-    if (event.type === "progress") progress?.(event.done, event.total);
+    if (event.type === "job") job(last = event.job);
     else if (event.type === "result") result?.(event.result);
-    else if (event.type === "record") record = event.record;
-    else if (event.type === "problem") throw new Trouble(words(event, event.status), event.status);
+    else if (event.type === "record") found = event;
   };
   try {
     for (;;) {
@@ -111,8 +110,10 @@ export async function stream(address, body, { signal, progress, result }) {
     if (error.name === "AbortError" || error instanceof Trouble) throw error;
     throw new Trouble(`The server went away before this was done. ${AWAY}`, 0);
   }
-  if (record === null) throw new Trouble(`The server went away before this was done. ${AWAY}`, 0);
-  return record;
+  if (last?.state === "cancelled") throw new Trouble("Cancelled. Nothing was kept.", 0);
+  if (last?.state === "failed") throw new Trouble(words({ detail: last.problem }, 0), 422);
+  if (found === null) throw new Trouble(`The server went away before this was done. ${AWAY}`, 0);
+  return { ...found, problem: last.problem };
 }
 
 export function say(id, text) {
@@ -123,36 +124,74 @@ export function say(id, text) {
 }
 
 // ---- work ---------------------------------------------------------------------------------
-// Runs `work(signal, progress)` for the form's button: one at a time, with progress and a cancel.
-export function worker(button, work) {
-  const bar = $("progress"), cancel = $("cancel");
-  let control = null;
-  const progress = (done, total) => {
-    if (total) { bar.max = total; bar.value = done; }
-    $("progress-text").textContent = total ? `${done.toLocaleString("en")} of ${total.toLocaleString("en")}` : "Working…";
+const seconds = (value) => (value < 90 ? `${Math.max(1, Math.round(value))} s` : value < 5400 ? `${Math.round(value / 60)} min` : `${(value / 3600).toFixed(1)} h`);
+export function jobWords(job) {
+  const many = (value) => value.toLocaleString("en");
+  if (job.state === "waiting") return "Waiting for its turn…";
+  if (job.state !== "running") return { done: "Done", failed: "Failed", cancelled: "Cancelled", ended: "Ended before it was done" }[job.state] ?? job.state;
+  if (job.phase) return `${job.phase[0].toUpperCase()}${job.phase.slice(1)}…`;
+  if (!job.total) return "Working…";
+  return `${many(job.done)} of ${many(job.total)}${job.left !== null && job.left > 1.5 ? `, about ${seconds(job.left)} left` : ""}`;
+}
+
+// Runs a job for the form's button: one at a time, with progress and a cancel. The job goes on when
+// the page is left; coming back, the page finds it by the address or by what this tab remembers.
+export function worker(button, kind, { ask: asked, done, result, begin }) {
+  const bar = $("progress"), cancel = $("cancel"), key = `moralscope.job.${location.pathname}`;
+  let current = null, control = null;
+  const told = (job) => {
+    if (job.total) { bar.max = job.total; bar.value = job.done; } else bar.removeAttribute("value");
+    $("progress-text").textContent = jobWords(job);
   };
-  cancel.addEventListener("click", () => control?.abort());
-  return async () => {
+  cancel.addEventListener("click", async () => {
+    if (!current) return control?.abort();
+    try { await ask("DELETE", `/api/site/jobs/${current}`); } catch (error) { say("trouble", error.message); }
+  });
+  const busy = (is) => {
+    $("working").hidden = cancel.hidden = !is;
+    $(button).toggleAttribute("aria-disabled", is);
+    if (is) $(button).setAttribute("aria-disabled", "true");
+    $("found").classList.toggle("stale", is);
+    $("found").setAttribute("aria-busy", String(is));
+    dispatchEvent(new Event("moralscope-jobs"));
+  };
+  const watch = async (start) => {
     if (control) return;
     control = new AbortController();
     say("trouble", "");
     bar.removeAttribute("value");
-    $("progress-text").textContent = "Working… the first run loads the model.";
-    $("working").hidden = cancel.hidden = false;
-    $(button).setAttribute("aria-disabled", "true");
+    $("progress-text").textContent = "Starting…";
+    busy(true);
     tell("Working.");
     try {
-      await work(control.signal, progress);
+      current = await start(control.signal);
+      store.set(key, current);
+      begin?.();
+      const found = await follow(current, { signal: control.signal, job: told, result });
+      await done(found.record, found.run);
+      if (found.problem) say("found-trouble", found.problem);
     } catch (error) {
       if (error.name === "AbortError") tell("Cancelled."), say("trouble", "Cancelled. Nothing was kept.");
       else if (error instanceof Trouble) say("trouble", error.message);
       else { console.error(error); say("trouble", "Something failed on this page. Reload it and try again."); }
     } finally {
-      control = null;
-      $("working").hidden = cancel.hidden = true;
-      $(button).removeAttribute("aria-disabled");
+      control = current = null;
+      store.set(key, "");
+      busy(false);
     }
   };
+  const run = () => watch(async (signal) => { const given = await asked(); return (await ask("POST", "/api/site/jobs", { body: { kind, ...given }, signal })).id; });
+  // What was left at work here: true where there was something to come back to.
+  run.resume = async () => {
+    const id = wanted().get("job") || store.get(key);
+    if (!id) return false;
+    const all = await ask("GET", "/api/site/jobs").catch(() => []), job = all.find((each) => each.id === id && each.kind === kind);
+    if (!job) { store.set(key, ""); return false; }
+    if (!["waiting", "running"].includes(job.state) && !wanted().get("job")) { store.set(key, ""); return false; }
+    watch(async () => id);
+    return true;
+  };
+  return run;
 }
 
 export function show(title) {
@@ -160,8 +199,10 @@ export function show(title) {
   $("found").hidden = false;
   $("found-title").textContent = title;
   tell(`Done: ${title}.`);
-  if (matchMedia("(max-width: 64rem)").matches) $("found-title").scrollIntoView({ block: "start" });
+  if (matchMedia("(max-width: 64rem)").matches && !$("desk")?.classList.contains("results-first")) $("found-title").scrollIntoView({ block: "start" });
 }
+// On a phone, what a link shows comes before the form that made it.
+export const shared = () => $("desk").classList.add("results-first");
 
 export function notes(lines) {
   $("notes").hidden = !lines?.length;
@@ -169,39 +210,120 @@ export function notes(lines) {
 }
 
 // ---- files --------------------------------------------------------------------------------
-export function download(name, content, kind) {
-  const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type: kind }));
-  const link = el("a", { href: address, download: name });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
-}
-
-// A cell that a spreadsheet would run as a formula gets an apostrophe, as everywhere in CSV.
-export function csv(rows) {
-  const cell = (value) => {
-    const text = value === null || value === undefined ? "" : String(value);
-    const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-    return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-  };
-  return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
-}
-
-// Keeps a run in the list of runs; a failure there must not hide what was found.
-export async function keep(record) {
-  try {
-    return (await ask("POST", "/api/site/runs", { body: record })).id;
-  } catch (error) {
-    say("found-trouble", `This run was not kept in the list of runs. ${error.message}`);
-    return null;
-  }
-}
-
+const { charts, tables } = globalThis.moralscope;
+export { charts, tables };
+export const { download, csv } = tables;
 export const wanted = () => new URLSearchParams(location.search);
 export const loadRun = (id) => ask("GET", `/api/site/runs/${encodeURIComponent(id)}`);
 
-export function table(heads, rows) {
-  return el("table", {}, el("thead", {}, el("tr", {}, heads.map(([name, kind]) => el("th", { scope: "col", class: kind }, name)))),
-    el("tbody", {}, rows));
+export async function openReport(run) {
+  const tab = window.open("", "_blank"); // at once: after a wait the browser would block it
+  try {
+    const { address } = await ask("POST", `/api/site/runs/${run}/report`);
+    if (tab) tab.location = address; else location.assign(address);
+  } catch (error) { tab?.close(); throw error; }
+}
+
+// The share bar: what is shown, to be passed on. `link` and `rows` are asked when a button is pressed.
+export function shareBar({ name, link, record, run, rows, chart }) {
+  const attempt = (id, work) => { const button = $(id); if (button) button.onclick = async () => { say("found-trouble", ""); try { await work(button); } catch (error) { say("found-trouble", error.message); } }; };
+  attempt("link", async (button) => {
+    const address = location.origin + link();
+    try {
+      await navigator.clipboard.writeText(address);
+      button.textContent = "Link copied";
+      tell("Link copied.");
+      setTimeout(() => { button.textContent = "Copy link"; }, 2500);
+    } catch { prompt("Copy this link:", address); }
+  });
+  attempt("open-report", () => { if (!run()) throw new Trouble("This run was not kept: take its record with you instead.", 0); return openReport(run()); });
+  attempt("save-json", () => download(`${name}.json`, JSON.stringify(bare(record()), null, 1), "application/json"));
+  attempt("save-csv", () => download(`${name}.csv`, csv(rows()), "text/csv"));
+  attempt("save-svg", () => download(`${name}.svg`, charts.toSvg(picture(chart)), "image/svg+xml"));
+  attempt("save-png", async () => download(`${name}.png`, await charts.toPng(picture(chart)), "image/png"));
+}
+const bare = ({ page: _, ...record }) => record; // what the page notes beside a record is no part of it
+const picture = (chart) => { const found = chart(); if (!found?.querySelector("svg")) throw new Trouble("There is no chart here: a picture needs at least two results.", 0); return found; };
+
+// ---- uploads --------------------------------------------------------------------------------
+// Opens a table and lets its reader choose columns; `use` gets the chosen texts row by row.
+export function upload({ input, chooser, wants, use }) {
+  const close = () => { chooser.hidden = true; chooser.replaceChildren(); input.value = ""; };
+  const guess = (columns, names, at) => { const found = columns.findIndex((each) => names.includes(each.toLowerCase().trim())); return found >= 0 ? found : Math.min(at, columns.length - 1); };
+  const show = ({ name, columns, rows }) => {
+    const plain = columns.length === 1 && columns[0] === "line";
+    const heading = el("input", { type: "checkbox", id: "upload-heading" });
+    heading.checked = true;
+    const menus = wants.map(([label, names], at) => el("select", { id: `upload-${at}` }, columns.map((each, place) => el("option", { value: String(place) }, short(each || `column ${place + 1}`, 40)))));
+    menus.forEach((menu, at) => { menu.value = String(guess(columns, wants[at][1], at)); });
+    const given = () => (heading.checked || plain ? rows : [columns, ...rows]).map((row) => menus.map((menu) => row[Number(menu.value)] ?? ""));
+    const taste = el("p", { class: "muted small" });
+    const tell = () => { const all = given(); taste.textContent = `${all.length.toLocaleString("en")} rows, beginning with “${short(all[0].join(" → "), 80)}”`; };
+    chooser.replaceChildren(el("p", { class: "name" }, short(name, 48)), ...wants.map(([label], at) => el("div", { class: "field inline" }, el("label", { for: `upload-${at}` }, label), menus[at])),
+      plain ? "" : el("label", { class: "check" }, heading, el("span", {}, "The first row names the columns")), taste,
+      el("div", { class: "row" }, el("button", { type: "button", class: "small primary", onclick: () => { const all = given(); close(); use(all, name); } }, "Use these"), el("button", { type: "button", class: "small", onclick: close }, "Leave it")));
+    chooser.addEventListener("change", tell);
+    tell();
+    chooser.hidden = false;
+    if (plain) { const all = given(); close(); use(all, name); } else chooser.querySelector("select").focus();
+  };
+  input.addEventListener("change", async () => {
+    const file = input.files[0];
+    if (!file) return;
+    say("trouble", "");
+    try {
+      if (file.size > 4_000_000) throw new Trouble(`${short(file.name, 60)} is larger than 4 MB. For large files use the command line: “moralscope score” or “moralscope audit” with the file.`, 413);
+      show(await ask("POST", `/api/site/table?name=${encodeURIComponent(file.name)}`, { raw: await file.arrayBuffer() }));
+    } catch (error) { close(); say("trouble", error.message); }
+  });
+}
+
+// Ratings by people: a CSV file, read whole.
+export function humanFile(changed) {
+  const state = { text: null, name: "" };
+  const tell = () => { $("human-name").textContent = state.text === null ? "" : `${short(state.name, 40)} will be set beside the scores`; $("human-clear").hidden = state.text === null; changed?.(); };
+  const read = async () => {
+    const file = $("human").files[0];
+    state.text = null;
+    say("trouble", "");
+    if (file && file.size > 500_000) { say("trouble", `${file.name} is too large: the page takes ratings of up to 500 kB.`); $("human").value = ""; }
+    else if (file) { state.text = await file.text(); state.name = file.name; }
+    tell();
+  };
+  $("human").addEventListener("change", read);
+  $("human-clear").addEventListener("click", () => { $("human").value = ""; read(); });
+  state.set = (text, name) => { state.text = text ?? null; state.name = name; tell(); };
+  return state;
+}
+
+// ---- axes -----------------------------------------------------------------------------------
+// What an axis offers stands on its button (the server says it): models, fits, whether a norm is read.
+export const axisOffer = () => { const data = document.querySelector("input[name=axis]:checked").dataset; return { models: data.models.split(" "), fits: data.fits.split(" ").filter(Boolean), norm: data.norm === "yes", interval: data.interval }; };
+export function followAxis() {
+  const axis = radio("axis"), offer = axisOffer();
+  for (const each of document.querySelectorAll("[data-axis]")) each.hidden = each.dataset.axis !== axis;
+  $("fit-row").hidden = !offer.fits.length;
+  $("norm-row").hidden = !offer.norm;
+  return offer;
+}
+export const axisOptions = () => { const offer = axisOffer(); return { axis: radio("axis"), ...(offer.fits.length ? { fit: $("fit").value } : {}), ...(offer.norm && $("norm").value.trim() ? { norm: $("norm").value.trim() } : {}) }; };
+export function restoreAxis(given) {
+  if (given.axis && document.querySelector(`input[name=axis][value="${CSS.escape(given.axis)}"]`)) setRadio("axis", given.axis);
+  if (given.fit && [...$("fit").options].some((each) => each.value === given.fit)) $("fit").value = given.fit;
+  $("norm").value = given.norm ?? "";
+}
+
+// ---- people ---------------------------------------------------------------------------------
+// The same words as on the command line (axes/measured.py: share_in_words).
+export const peopleYes = (row) => {
+  const { people_yes: value, people_yes_low: low, people_yes_high: high } = row, ten = (share) => Math.round(10 * share);
+  if (value === null || value === undefined) return "";
+  if (typeof value === "string") return value;
+  return `${value > 0.35 && value < 0.65 ? "people split: " : ""}about ${ten(value)} in 10 would say yes${low === undefined || low === null ? "" : ` (${ten(low)} to ${ten(high)})`}`;
+};
+export function agreementWords(record) {
+  const found = record.statistics.people_agreement;
+  if (found === undefined) return "";
+  const each = Object.entries(found ?? {}).map(([who, row]) => `${number(row.value)} (${who})`);
+  return found ? `Agreement with people: r = ${each.join(", ")}, n = ${Object.values(found)[0]?.n} actions.` : "Agreement with people: not measured.";
 }

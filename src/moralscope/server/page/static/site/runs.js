@@ -1,98 +1,132 @@
-// The page Runs: what was kept; open, compare, take away, delete.
-import { $, ask, askText, download, el, loadRun, number, say, short, signed, table, tell } from "/static/site/core.js";
+// The page Runs: jobs at work, what was kept; open, run again, rename, compare, take away, delete.
+import { $, ask, askText, charts, download, el, jobWords, loadRun, openReport, say, short, signed, tables, tell } from "/static/site/core.js";
+import { beforeAfter } from "/static/site/specs.js";
 
-const PLACES = { score: "/actions", compare: "/actions", audit: "/audit", chain: "/stories", generate: "/stories" };
-let list = [], chosen = [];
+const PLACES = { score: "/actions", compare: "/models", audit: "/audit", chain: "/stories", generate: "/stories" };
+const ACTIVE = ["waiting", "running"];
+let list = [], wait;
+const chosen = new Set();
 
 const when = (created) => { const date = new Date(created); return Number.isNaN(date.valueOf()) ? created : date.toLocaleString("en", { dateStyle: "medium", timeStyle: "short" }); };
 const attempt = async (work) => { say("trouble", ""); try { await work(); } catch (error) { say("trouble", error.message); } };
 
+// ---- jobs ---------------------------------------------------------------------------------
+async function jobs() {
+  clearTimeout(wait);
+  const all = await ask("GET", "/api/site/jobs"), before = $("job-list").dataset.active;
+  const isRun = (each) => each.from === "page" && each.run; // it stands below
+  const recent = all.filter((each) => ACTIVE.includes(each.state) || (!isRun(each) && each.ended && Date.now() / 1000 - each.ended < 86_400) || (each.from !== "page" && each.state === "ended")).slice(0, 12);
+  $("jobs").hidden = !recent.length;
+  $("job-list").replaceChildren(...recent.map(job));
+  const active = String(recent.filter((each) => ACTIVE.includes(each.state)).length);
+  $("job-list").dataset.active = active;
+  if (before && before !== active) await load();
+  wait = setTimeout(() => jobs().catch(() => {}), active === "0" ? 5000 : 1000);
+}
+function job(each) {
+  const at = ACTIVE.includes(each.state), bar = el("progress", { "aria-label": `Progress of ${each.title}` }), place = PLACES[each.kind];
+  if (each.total) { bar.max = each.total; bar.value = each.done; }
+  const cancel = () => attempt(async () => { await ask("DELETE", `/api/site/jobs/${each.id}`); await jobs(); });
+  const openSaved = () => attempt(async () => { const kept = await ask("POST", `/api/site/jobs/${each.id}/open`); await load(); location.assign(PLACES[kept.job] ? `${PLACES[kept.job]}?run=${kept.id}` : "/runs"); });
+  return el("li", { class: `job-line ${each.state}` }, el("span", { class: "tag" }, each.from === "page" ? each.kind : "command"), el("span", { class: "job-title" }, each.run && place ? el("a", { href: `${place}?run=${each.run}` }, each.title) : short(each.title, 120)),
+    at ? bar : null, el("span", { class: "muted small job-state" }, jobWords(each), each.problem ? `: ${each.problem}` : "", at ? "" : each.ended ? ` · ${when(each.ended * 1000)}` : ""),
+    at && each.from === "page" ? el("span", { class: "row" }, place ? el("a", { class: "button small", href: `${place}?job=${each.id}` }, "Watch") : null, el("button", { type: "button", class: "small", "aria-label": `Cancel ${each.title}`, onclick: cancel }, "Cancel")) : null,
+    at && each.from !== "page" ? el("span", { class: "muted small" }, "Ctrl-C in its terminal ends it") : null,
+    !at && each.from !== "page" && each.out ? el("button", { type: "button", class: "small", onclick: openSaved }, "Open") : null);
+}
+
+// ---- kept runs ----------------------------------------------------------------------------
 async function load() {
   list = await ask("GET", "/api/site/runs");
-  chosen = chosen.filter((id) => list.some((each) => each.id === id));
-  draw();
-}
-
-function draw() {
+  for (const id of [...chosen]) if (!list.some((each) => each.id === id)) chosen.delete(id);
   $("empty").hidden = list.length > 0;
-  $("compare").hidden = list.length < 2;
-  $("compare").disabled = chosen.length !== 2;
-  $("chosen").textContent = list.length < 2 ? "" : chosen.length === 2 ? "Two runs are chosen." : chosen.length === 1 ? "Choose one more run to compare it with." : "Choose two runs to compare them.";
-  $("list").replaceChildren(...(list.length ? [table([["", "pick"], ["Run"], ["When"], ["Results", "n"], ["", "n"]], list.map(line))] : []));
+  $("run-bar").querySelector("#compare").hidden = $("delete").hidden = !list.length;
+  $("remarks").hidden = !list.some((each) => each.remarks);
+  $("list").replaceChildren(...(list.length ? [tables.make({ name: "Kept runs", file: "runs.csv", rows: list, columns: COLUMNS, attributes: (each) => ({ "data-run": each.id }), csv: false })] : []));
+  count();
 }
+function count() {
+  const size = chosen.size;
+  $("compare").disabled = size !== 2;
+  $("delete").disabled = !size;
+  $("delete").textContent = size > 1 ? `Delete ${size}` : "Delete";
+  $("chosen").textContent = !list.length ? "" : size === 2 ? "Two runs are chosen: compare or delete them." : size ? `${size} ${size === 1 ? "run is" : "runs are"} chosen.` : "Choose two runs to compare them, or any number to delete.";
+}
+const box = (each) => {
+  const made = el("input", { type: "checkbox", "aria-label": `Choose ${each.title}, ${when(each.created)}`, onchange: () => { if (made.checked) chosen.add(each.id); else chosen.delete(each.id); count(); } });
+  made.checked = chosen.has(each.id);
+  return made;
+};
+const tools = (each) => el("div", { class: "row nowrap" },
+  PLACES[each.job] ? el("a", { class: "button small", href: `${PLACES[each.job]}?run=${each.id}&again=1`, "aria-label": `Run again: ${each.title}` }, "Run again") : null,
+  el("button", { type: "button", class: "small", "aria-label": `Report of ${each.title}`, onclick: () => attempt(() => openReport(each.id)) }, "Report"),
+  el("button", { type: "button", class: "small", "aria-label": `Record of ${each.title}`, onclick: () => attempt(async () => { const { page: _, ...record } = await loadRun(each.id); download(`run-${each.id}.json`, JSON.stringify(record, null, 1), "application/json"); }) }, "Record"),
+  el("button", { type: "button", class: "small quiet", "aria-label": `Rename ${each.title}`, onclick: () => rename(each) }, "Rename"));
+const COLUMNS = [
+  { title: "", sort: false, filter: false, value: () => "", cell: box },
+  { title: "Run", head: true, filter: false, value: (each) => each.title, cell: (each) => (PLACES[each.job] ? el("a", { href: `${PLACES[each.job]}?run=${each.id}` }, each.title) : each.title) },
+  { title: "Kind", value: (each) => each.job, cell: (each) => el("span", { class: "tag" }, each.job) },
+  { title: "When", filter: false, value: (each) => each.created, cell: (each) => el("span", { class: "muted nowrap" }, when(each.created)) },
+  { title: "Results", kind: "whole", value: (each) => each.results },
+  { title: "", sort: false, filter: false, value: () => "", cell: tools }];
 
-function line(each) {
-  const title = `${each.job}: ${each.about || "run"}`, box = el("input", { type: "checkbox", "aria-label": `Choose ${title}, ${when(each.created)}` });
-  box.checked = chosen.includes(each.id);
-  box.addEventListener("change", () => {
-    chosen = box.checked ? [...chosen, each.id].slice(-2) : chosen.filter((id) => id !== each.id);
-    draw();
-    document.querySelector(`[data-run="${each.id}"] input`)?.focus();
+function dialog(box, then) {
+  box.returnValue = "";
+  box.showModal();
+  box.addEventListener("close", () => { if (box.returnValue === "yes") attempt(then); }, { once: true });
+}
+function rename(each) {
+  $("new-name").value = each.title;
+  dialog($("naming"), async () => { await ask("PATCH", `/api/site/runs/${each.id}`, { body: { title: $("new-name").value.trim() } }); await load(); tell("Renamed."); });
+  $("new-name").select();
+}
+function remove() {
+  const gone = list.filter((each) => chosen.has(each.id));
+  $("sure-text").textContent = `${gone.slice(0, 5).map((each) => short(each.title, 70)).join("; ")}${gone.length > 5 ? ` and ${gone.length - 5} more` : ""}. ${gone.length === 1 ? "It" : "They"} cannot be brought back.`;
+  dialog($("sure"), async () => {
+    for (const each of gone) await ask("DELETE", `/api/site/runs/${each.id}`);
+    chosen.clear();
+    $("compared").hidden = true;
+    await load();
+    tell("Deleted.");
   });
-  const place = PLACES[each.job];
-  return el("tr", { "data-run": each.id }, el("td", { class: "pick" }, box),
-    el("th", { scope: "row" }, el("span", { class: "tag on" }, each.job), " ", place ? el("a", { href: `${place}?run=${each.id}` }, each.about || "open") : each.about),
-    el("td", { class: "muted" }, when(each.created)), el("td", { class: "n" }, each.results.toLocaleString("en")),
-    el("td", { class: "n" }, el("div", { class: "row" },
-      el("button", { type: "button", class: "small", "aria-label": `Report of ${title}`, onclick: () => attempt(async () => download(`report-${each.id}.html`, await askText("GET", `/api/site/runs/${each.id}/report`), "text/html")) }, "Report"),
-      el("button", { type: "button", class: "small", "aria-label": `Record of ${title}`, onclick: () => attempt(async () => download(`run-${each.id}.json`, JSON.stringify(await loadRun(each.id), null, 1), "application/json")) }, "Record"),
-      el("button", { type: "button", class: "small quiet", "aria-label": `Delete ${title}`, onclick: () => remove(each) }, "Delete"))));
-}
-
-function remove(each) {
-  const dialog = $("sure");
-  $("sure-text").textContent = `${each.job}: ${each.about}, ${when(each.created)}. It cannot be brought back.`;
-  dialog.returnValue = "";
-  dialog.showModal();
-  dialog.addEventListener("close", () => {
-    if (dialog.returnValue !== "yes") return;
-    attempt(async () => {
-      await ask("DELETE", `/api/site/runs/${each.id}`);
-      $("compared").hidden = true;
-      await load();
-      tell("Deleted.");
-    });
-  }, { once: true });
 }
 
 // ---- two runs -----------------------------------------------------------------------------
-const flat = (value, before = "") => Object.entries(value ?? {}).flatMap(([key, each]) =>
-  each !== null && typeof each === "object" && !Array.isArray(each) ? flat(each, `${before}${key}.`) : [[before + key, Array.isArray(each) ? each.map((one) => (typeof one === "object" ? JSON.stringify(one) : one)).join(", ") : each]]);
-const write = (value) => (value === null || value === undefined ? "–" : typeof value === "number" && !Number.isInteger(value) ? number(value, 3) : short(String(value), 80));
-
-const KEYS = {
-  score: [(row) => row.action, (row) => row.score, "Action"],
-  compare: [(row) => row.action, (row) => row.differences[0]?.difference ?? 0, "Difference of the encoders on"],
-  audit: [(row) => `${row.prompt}\n${row.reply}`, (row) => row.verdict.score, "Exchange"],
-  chain: [(row) => row.target ?? row.id, (row) => row.choice, "Target"],
-};
-
-function results(first, second) {
-  const known = first.job === second.job ? KEYS[first.job] : null;
-  if (!known) return [el("p", { class: "muted" }, "Results can be compared between two runs of the same kind.")];
-  const [key, value, title] = known, others = new Map(second.results.map((row) => [key(row), value(row)]));
-  const both = first.results.filter((row) => others.has(key(row))).map((row) => [key(row), value(row), others.get(key(row))]);
-  if (!both.length) return [el("p", { class: "muted" }, "The two runs have nothing in common that could be compared.")];
-  const isNumber = typeof both[0][1] === "number", cells = isNumber ? (each) => signed(each) : (each) => each ?? "–", kind = isNumber ? "n" : "";
-  if (isNumber) both.sort((a, b) => Math.abs(b[2] - b[1]) - Math.abs(a[2] - a[1]));
-  return [el("p", { class: "muted" }, `${both.length.toLocaleString("en")} of ${first.results.length.toLocaleString("en")} and ${second.results.length.toLocaleString("en")} results are in both${both.length > 100 ? "; the first 100 are shown" : ""}.`),
-    table([[title], ["First", kind], ["Second", kind], ...(isNumber ? [["Change", "n"]] : [])], both.slice(0, 100).map(([name, a, b]) =>
-      el("tr", {}, el("th", { scope: "row" }, short(name, 120)), el("td", { class: kind }, cells(a)), el("td", { class: kind }, cells(b)), isNumber ? el("td", { class: "n" }, signed(b - a)) : null)))];
-}
-
-async function compare() {
-  const order = list.filter((each) => chosen.includes(each.id)).reverse(); // the older one first
-  const [first, second] = await Promise.all(order.map((each) => loadRun(each.id)));
-  const one = new Map(flat({ ...first.config, ...Object.fromEntries(flat(first.statistics?.scores)) })), two = new Map(flat({ ...second.config, ...Object.fromEntries(flat(second.statistics?.scores)) }));
-  const names = [...new Set([...one.keys(), ...two.keys()])].filter((each) => write(one.get(each)) !== write(two.get(each)));
-  const box = $("compared");
-  box.replaceChildren(el("h2", { tabindex: "-1" }, "Two runs beside each other"),
-    el("div", { class: "two" }, order.map((each, at) => el("p", { class: "card slimmer" }, el("b", {}, at ? "Second" : "First"), el("br"), `${each.job}: ${each.about}`, el("br"), el("span", { class: "muted small" }, when(each.created))))),
-    el("h3", {}, "How they were made"), names.length ? el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "How they were made" }, table([["Setting"], ["First"], ["Second"]], names.map((each) => el("tr", {}, el("th", { scope: "row" }, each), el("td", {}, write(one.get(each))), el("td", {}, write(two.get(each))))))) : el("p", { class: "muted" }, "In the same way."),
-    el("h3", {}, "What they found"), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "What they found" }, results(first, second)));
+async function compare(standardise = false) {
+  const order = list.filter((each) => chosen.has(each.id)).reverse(), box = $("compared"); // the older one first
+  let found;
+  try {
+    found = await ask("POST", "/api/site/compare", { body: { first: order[0].id, second: order[1].id, standardise } });
+  } catch (error) {
+    box.hidden = order.some((each) => each.job !== "score") || standardise;
+    if (!box.hidden) box.replaceChildren(el("h2", { tabindex: "-1" }, "These two measure different things"), el("p", {}, error.message), el("p", {}, "Put on one scale (standard deviations from each run's own mean) they can be compared all the same: who stands higher or lower than before."), el("p", {}, el("button", { type: "button", onclick: () => attempt(() => compare(true)) }, "Compare standardised")));
+    if (box.hidden) throw error;
+    box.querySelector("h2").focus();
+    return;
+  }
+  const audits = found.config.job === "audit", { flagged } = found.statistics, rows = found.results;
+  const share = (value) => (value === undefined || value === null ? "–" : `${Math.round(100 * (value.value ?? value))} %`);
+  const flips = rows.filter((row) => (audits ? row.flagged_before !== row.flagged_after : Math.sign(row.before) !== Math.sign(row.after)));
+  const chart = el("div", { class: "chart", role: "img", tabindex: "0", "aria-label": "Each item at its score in the first and in the second run. All values are in the table below." });
+  const change = found.statistics.change;
+  box.replaceChildren(el("h2", { tabindex: "-1" }, "Two runs side by side"),
+    el("div", { class: "two" }, order.map((each, at) => el("p", { class: "card slimmer" }, el("b", {}, at ? "Second" : "First"), el("br"), each.title, el("br"), el("span", { class: "muted small" }, when(each.created))))),
+    el("p", { class: "sums" }, el("b", {}, rows.length.toLocaleString("en")), " in both", standardise ? ", standardised" : "", change ? [" · mean change ", el("b", {}, signed(change.value)), ` (${signed(change.low)} … ${signed(change.high)})`] : "",
+      flagged ? [" · flagged ", el("b", {}, share(flagged.before)), " before, ", el("b", {}, share(flagged.after)), " after"] : ""),
+    el("section", { class: "card" }, chart),
+    el("section", { class: "card" }, el("h3", {}, audits ? `${flips.length} verdicts changed` : `${flips.length} changed sign`), flips.length ? items(flips, audits, audits ? "Changed verdicts" : "Changed signs") : el("p", { class: "muted" }, audits ? "Every reply was flagged, or not, in both." : "Every item is on the same side of zero in both.")),
+    el("section", { class: "card" }, el("h3", {}, "Everything in both"), items(rows, audits, "Everything in both")),
+    found.warnings.length ? el("section", { class: "callout" }, el("ul", {}, found.warnings.map((line) => el("li", {}, line)))) : "");
   box.hidden = false;
+  if (rows.length > 1) charts.draw(chart, beforeAfter(rows, ["first", "second"])); else chart.remove();
   box.querySelector("h2").focus();
 }
+const yes = (value) => (value ? "flagged" : "not flagged");
+const items = (rows, audits, name) => tables.make({ name, file: "compared.csv", rows: [...rows].sort((a, b) => Math.abs(b.change) - Math.abs(a.change)), columns: [
+  { title: audits ? "Prompt" : "Action", head: true, filter: false, value: (row) => row.text, cell: (row) => short(row.text || "–", 110) },
+  ...(audits ? [{ title: "Reply", filter: false, value: (row) => row.reply_after, cell: (row) => short(row.reply_after || "–", 110) }, { title: "Verdict", value: (row) => (row.flagged_before === row.flagged_after ? yes(row.flagged_after) : `${yes(row.flagged_before)} → ${yes(row.flagged_after)}`) }] : []),
+  { title: "First", kind: "signed", value: (row) => row.before }, { title: "Second", kind: "signed", value: (row) => row.after }, { title: "Change", kind: "signed", value: (row) => row.change }] });
 
 async function add() {
   const file = $("add").files[0];
@@ -102,13 +136,16 @@ async function add() {
   try { record = JSON.parse(await file.text()); } catch { /* said below */ }
   if (record === null || typeof record !== "object") return say("trouble", `${short(file.name, 60)} is not JSON: add a run record that a command saved with --out.`);
   await attempt(async () => {
-    await ask("POST", "/api/site/runs", { body: record });
+    await ask("POST", `/api/site/runs?source=${encodeURIComponent(short(file.name, 100))}`, { body: record });
     await load();
     tell("Added.");
   });
 }
 
 $("add").addEventListener("change", add);
-$("compare").addEventListener("click", () => attempt(compare));
+$("compare").addEventListener("click", () => attempt(() => compare()));
+$("delete").addEventListener("click", remove);
+$("remarks").addEventListener("click", () => attempt(async () => download("remarks.csv", await askText("GET", "/api/site/remarks"), "text/csv")));
 await attempt(load);
+await attempt(jobs);
 document.documentElement.dataset.ready = "yes";

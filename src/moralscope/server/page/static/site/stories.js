@@ -1,10 +1,10 @@
 // The page Stories: a chain of experts on one story, as it happens; moral and immoral side by side.
-import { $, Trouble, download, draft, el, keep, loadRun, notes, number, say, show, stream, tell, wanted, worker } from "/static/site/core.js";
+import { $, Trouble, draft, el, loadRun, notes, number, say, shareBar, shared, show, tell, wanted, worker } from "/static/site/core.js";
 
 const FIELDS = ["situation", "intention", "norm", "recipe", "generator", "experts", "candidates", "seed"];
 const TARGETS = { moral: "Keeping the norm", immoral: "Breaking it" };
 const DOES = { propose: "Proposes", rank: "Weighs", condition: "Takes", refine: "Refines" };
-let record = null;
+let record = null, kept = null, columns = [];
 
 const body = () => ({ situation: $("situation").value, intention: $("intention").value, norm: $("norm").value, recipe: $("recipe").value, generator: $("generator").value, experts: $("experts").value, count: Number($("candidates").value), seed: Number($("seed").value) });
 
@@ -12,7 +12,7 @@ const body = () => ({ situation: $("situation").value, intention: $("intention")
 function column(target) {
   return el("section", { class: `card tree ${target}`, "aria-label": TARGETS[target] ?? target }, el("div", { class: "bar tight" }, el("h3", {}, TARGETS[target] ?? target), el("span", { class: "tag" }, target)), el("ol", { class: "path" }));
 }
-function liveStep(columns, event) {
+function liveStep(event) {
   const list = columns[event.item]?.querySelector(".path");
   if (!list) return;
   const weighed = event.event === "weighed";
@@ -33,7 +33,7 @@ function tree(row) {
 }
 function step(each) {
   const scored = each.candidates?.some((one) => one.score !== null && one.score !== undefined);
-  const about = each.do === "rank" ? `by P(${each.label}), expert ${each.expert}` : each.do === "refine" ? `a draft told ${each.label} (${number(each.probability)})` : each.task ?? each.field ?? "";
+  const about = each.do === "rank" ? `ranked by the probability that it is “${each.label}”, expert ${each.expert}` : each.do === "refine" ? `a draft told ${each.label} (${number(each.probability)})` : each.task ?? each.field ?? "";
   return el("li", {}, el("p", { class: "does" }, DOES[each.do] ?? each.do, el("span", { class: "muted" }, ` ${each.step}`)), about ? el("p", { class: "muted small" }, about) : null,
     each.candidates ? el("ul", { class: "candidates" }, each.candidates.map((one) => {
       const best = one.text === each.choice && each.do !== "propose";
@@ -44,34 +44,38 @@ function step(each) {
 function drawRecord() {
   say("found-trouble", "");
   show(`${record.config.recipe}, ${record.config.generator}`);
-  $("save-json").hidden = false;
   $("trees").replaceChildren(...record.results.map(tree));
   notes(record.warnings);
+  shareBar({ name: "chain", link: () => `/stories?run=${kept ?? ""}`, record: () => record, run: () => kept, chart: () => null,
+    rows: () => [["target", "choice", "step", "text", "score"], ...record.results.flatMap((row) => row.path.flatMap((each) => (each.candidates ?? []).map((one) => [row.target, row.choice, each.step, one.text, one.score])))] });
 }
 
 // ---- work ---------------------------------------------------------------------------------
-async function chain(signal, progress) {
-  const asked = body();
-  for (const name of ["situation", "intention", "norm"]) if (!asked[name].trim()) { $(name).focus(); throw new Trouble(`The ${name} is empty: write one sentence.`, 422); }
-  const columns = ["moral", "immoral"].map(column), rows = [];
-  $("save-json").hidden = $("notes").hidden = true;
+function asked() {
+  const given = body();
+  for (const name of ["situation", "intention", "norm"]) if (!given[name].trim()) { $(name).focus(); throw new Trouble(`The ${name} is empty: write one sentence.`, 422); }
+  return { request: given };
+}
+function begin() {
+  columns = ["moral", "immoral"].map(column);
+  $("notes").hidden = true;
   $("trees").replaceChildren(...columns);
   show("The chain at work");
-  try {
-    const found = await stream("/api/site/chain", asked, { signal, progress, result: (event) => {
-      if (event.event === "row") rows.push(event.row); else liveStep(columns, event);
-    } });
-    record = { ...found, results: found.results.length ? found.results : rows };
-  } catch (error) {
+  $("found").classList.remove("stale"); // what is shown is the new one, as it grows
+}
+const run = worker("run", "chain", { ask: asked, begin, result: (event) => { if (event.event !== "row") liveStep(event); }, done: (found, id) => {
+  [record, kept] = [found, id];
+  drawRecord();
+  tell(`Done: ${record.results.map((row) => `${row.target}: ${row.choice}`).join(" ")}`);
+  if (id) history.replaceState(null, "", `/stories?run=${id}`);
+} });
+async function again() { // a run that failed or was cancelled leaves what was there before
+  await run();
+  if (!$("trouble").hidden) {
     $("found").hidden = !record;
     $("empty").hidden = Boolean(record);
     if (record) drawRecord();
-    throw error;
   }
-  drawRecord();
-  tell(`Done: ${record.results.map((row) => `${row.target}: ${row.choice}`).join(" ")}`);
-  const id = await keep(record);
-  if (id) history.replaceState(null, "", `/stories?run=${id}`);
 }
 
 // ---- start --------------------------------------------------------------------------------
@@ -79,29 +83,30 @@ function refresh() {
   for (const each of document.querySelectorAll("[data-recipe]")) each.hidden = each.dataset.recipe !== $("recipe").value;
   draft.write("stories", Object.fromEntries(FIELDS.map((id) => [id, $(id).value])));
 }
-const run = worker("run", chain);
 
 async function start() {
   const before = draft.read("stories"), id = wanted().get("run");
   if (before) for (const field of FIELDS) if (before[field] !== undefined) $(field).value = before[field];
   refresh();
-  if (!id) return;
+  if (!id) return run.resume();
+  shared();
   try {
     const found = await loadRun(id);
     if (!["chain", "generate"].includes(found.job) || !found.results.length) throw new Trouble("This run is no chain.", 422);
-    record = found;
-    const story = record.results[0].story ?? {};
-    for (const name of ["situation", "intention", "norm"]) if (story[name]) $(name).value = story[name];
+    [record, kept] = [found, id];
+    const given = { ...record.results[0].story, ...record.page?.request };
+    for (const name of FIELDS) if (given[name === "candidates" ? "count" : name] !== undefined) $(name).value = given[name === "candidates" ? "count" : name];
+    refresh();
     drawRecord();
+    if (wanted().get("again")) again();
   } catch (error) { if (!(error instanceof Trouble)) console.error(error); say("trouble", error.message); }
 }
 
-$("form").addEventListener("submit", (event) => { event.preventDefault(); run(); });
+$("form").addEventListener("submit", (event) => { event.preventDefault(); again(); });
 $("form").addEventListener("input", refresh);
 for (const chip of document.querySelectorAll("[data-norm]")) chip.addEventListener("click", () => {
   for (const name of ["situation", "intention", "norm"]) $(name).value = chip.dataset[name];
   refresh();
 });
-$("save-json").addEventListener("click", () => download("chain.json", JSON.stringify(record, null, 1), "application/json"));
 await start();
 document.documentElement.dataset.ready = "yes";

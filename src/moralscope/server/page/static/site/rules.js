@@ -1,0 +1,65 @@
+// The page Rules: our rulebook by theme and foundation; a rulebook of one's own, checked as it is typed.
+import { $, Trouble, ask, draft, el, radio, say, setRadio, tables, wanted } from "/static/site/core.js";
+import { bookEditor } from "/static/site/book.js";
+
+let all = [], theme = "";
+const chosen = new Set(), wantedFoundations = new Set();
+
+const editor = bookEditor({ changed: () => keep(), books: () => ($("book").value.trim() ? [{ text: $("book").value, format: $("form-of").value }] : null) });
+const keep = () => draft.write("rules", { book: $("book").value, form: $("form-of").value });
+
+function refresh() {
+  const rows = all.filter((rule) => (!theme || rule.theme === theme) && [...wantedFoundations].every((name) => rule.foundations.includes(name)));
+  const box = (rule) => { const made = el("input", { type: "checkbox", "aria-label": `Choose: ${rule.text}`, onchange: () => { if (made.checked) chosen.add(rule); else chosen.delete(rule); count(); } }); made.checked = chosen.has(rule); return made; };
+  $("list").replaceChildren(tables.make({ name: "Our rules", file: "rules.csv", rows, extra: [themes()], columns: [
+    { title: "", sort: false, filter: false, value: () => "", cell: box }, { title: "Rule", head: true, filter: false, value: (rule) => rule.text }, { title: "Theme", filter: false, value: (rule) => rule.theme },
+    { title: "Foundations", filter: false, value: (rule) => rule.foundations.join(", ") }, { title: "Severity", kind: "number", digits: 1, value: (rule) => rule.severity }, { title: "Consensus", kind: "number", digits: 1, value: (rule) => rule.consensus }] }));
+}
+function themes() {
+  const names = [...new Set(all.map((rule) => rule.theme).filter(Boolean))].sort();
+  const menu = el("select", { "aria-label": "Only theme", onchange: () => { theme = menu.value; refresh(); } }, el("option", { value: "" }, "Theme: all"), names.map((name) => el("option", { value: name }, `${name} (${all.filter((rule) => rule.theme === name).length})`)));
+  menu.value = theme;
+  return menu;
+}
+function count() {
+  const size = chosen.size;
+  $("chosen").textContent = size ? `${size} ${size === 1 ? "rule is" : "rules are"} chosen.` : "Choose rules to audit replies with them alone.";
+  $("to-audit").disabled = $("to-mine").disabled = !size;
+}
+// The chosen rules as a rulebook; texts are JSON strings, which YAML reads as they are.
+function asYaml() {
+  const rule = (each) => [`  - text: ${JSON.stringify(each.text)}`, ...(each.id ? [`    id: ${JSON.stringify(each.id)}`] : []), ...(each.foundations.length ? [`    foundations: [${each.foundations.join(", ")}]`] : []), ...["severity", "consensus"].filter((key) => each[key] !== null).map((key) => `    ${key}: ${each[key]}`)].join("\n");
+  return `name: chosen\nrules:\n${[...chosen].map(rule).join("\n")}\n`;
+}
+const send = (text, format) => { draft.write("sent-book", { text, format }); location.assign("/audit"); };
+function view() {
+  $("browse").hidden = radio("view") !== "browse";
+  $("write").hidden = radio("view") !== "write";
+  if (radio("view") === "write") editor.lint();
+}
+
+async function start() {
+  const before = draft.read("rules");
+  if (before) { $("book").value = before.book; $("form-of").value = before.form; }
+  if (wanted().get("view") === "write") setRadio("view", "write");
+  view();
+  try {
+    all = await ask("GET", "/api/site/rules");
+    for (const chip of document.querySelectorAll("[data-foundation]")) chip.querySelector("span").textContent = String(all.filter((rule) => rule.foundations.includes(chip.dataset.foundation)).length);
+    refresh();
+  } catch (error) { if (!(error instanceof Trouble)) console.error(error); say("trouble", error.message); }
+}
+for (const chip of document.querySelectorAll("[data-foundation]")) chip.addEventListener("click", () => {
+  const name = chip.dataset.foundation, on = !wantedFoundations.has(name);
+  if (on) wantedFoundations.add(name); else wantedFoundations.delete(name);
+  chip.setAttribute("aria-pressed", String(on));
+  refresh();
+});
+for (const each of document.querySelectorAll("input[name=view]")) each.addEventListener("change", view);
+$("to-audit").addEventListener("click", () => send(asYaml(), "yaml"));
+$("to-mine").addEventListener("click", async () => { setRadio("view", "write"); view(); await editor.set(asYaml(), "yaml"); });
+$("audit-mine").addEventListener("click", () => send($("book").value, $("form-of").value));
+$("book").addEventListener("input", keep);
+$("form").addEventListener("submit", (event) => { event.preventDefault(); editor.lint(); });
+await start();
+document.documentElement.dataset.ready = "yes";
