@@ -57,7 +57,7 @@ def score_job(service: Service, body: s.ScoreRequest) -> Job:
 
 def compare_job(service: Service, body: s.CompareRequest) -> Job:
     """Return what compares models on the actions of a request."""
-    options = options_in(body, CompareOptions)
+    options = options_in(body, CompareOptions, human=None)
     return lambda report, tell: service.compare(body.actions, options, report)
 
 

@@ -22,7 +22,7 @@ from moralscope.server.service import RulebookText
 from moralscope.version import __version__
 
 MAX_ACTIONS = 2000
-MAX_ENCODERS = 4  # compared in one request
+MAX_ENCODERS = 5  # compared in one request
 MAX_EXCHANGES = 1000
 MAX_TEXT = 100_000  # characters of a prompt or a reply
 MAX_BOOK = 500_000

@@ -20,18 +20,20 @@ from moralscope.axes.options import AXES, FITS, AxisKind, AxisOptions
 from moralscope.core.errors import InputError
 from moralscope.core.options import option_fields
 from moralscope.io.tables import Layout, Limits, Table
-from moralscope.models.options import ENCODERS, EXPERTS
+from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS
 from moralscope.models.store.data_cards import list_data
 from moralscope.rules.options import SHIPPED, AuditOptions
 from moralscope.rules.records import FOUNDATIONS
 from moralscope.rules.rulebook import shipped_rulebook
-from moralscope.rules.verdict import Thresholds
+from moralscope.rules.thresholds import Thresholds
 from moralscope.server.api.schemas import MAX_ACTIONS, MAX_ENCODERS, MAX_EXCHANGES
 from moralscope.server.app import FOLDER, page
-from moralscope.server.site.chains import GENERATORS, recipe_lines
+from moralscope.server.site.chains import GENERATORS as STORY_GENERATORS
+from moralscope.server.site.chains import recipe_lines
 from moralscope.version import __version__
 
 router = APIRouter(include_in_schema=False)
+SPEAKERS = tuple(name for name in GENERATORS if name not in ENCODERS)  # language models
 _READ = ".csv, .jsonl, .ndjson, .parquet or .txt"
 
 
@@ -42,6 +44,7 @@ class AxisOffer:
     name: str
     about: str
     models: tuple[str, ...]
+    speakers: tuple[str, ...]  # language models among them
     fits: tuple[str, ...]
     has_norm: bool
     interval: str
@@ -58,8 +61,10 @@ def axis_offers() -> list[AxisOffer]:
 
     def offer(name: str, kind: AxisKind) -> AxisOffer:
         models = EXPERTS if "experts" in kind.reads else ENCODERS
-        fits = FITS if "fit" in kind.reads else ()
-        return AxisOffer(name, kind.question, models, fits, "norm" in kind.reads, kind.interval)
+        speak = SPEAKERS if kind.language else ()
+        fits, has_norm = FITS if "fit" in kind.reads else (), "norm" in kind.reads
+        every = (*models, *speak)
+        return AxisOffer(name, kind.question, every, speak, fits, has_norm, kind.interval)
 
     return [offer(name, kind) for name, kind in AXES.items()]
 
@@ -113,7 +118,7 @@ def actions(request: Request) -> Response:
         axes=axis_offers(),
         usual=AxisOptions().axis,
         samples=_samples("actions"),
-        encoders=ENCODERS,
+        models=(*ENCODERS, *SPEAKERS),
         states=_states(request),
         most=MAX_ACTIONS,
     )
@@ -127,7 +132,7 @@ def models(request: Request) -> Response:
         axes=axis_offers(),
         usual=AxisOptions().axis,
         samples=_samples("actions"),
-        encoders=ENCODERS,
+        models=(*ENCODERS, *SPEAKERS),
         states=_states(request),
         most=MAX_ACTIONS,
         most_models=MAX_ENCODERS,
@@ -162,7 +167,7 @@ def stories(request: Request) -> Response:
         "stories",
         samples=_samples("stories"),
         recipes=recipe_lines(),
-        generators=GENERATORS,
+        generators=STORY_GENERATORS,
         experts=EXPERTS,
         states=_states(request),
     )

@@ -1,5 +1,5 @@
 // The page Actions: score, look, share; the link holds everything that was asked.
-import { $, Trouble, agreementWords, axisOptions, charts, draft, el, followAxis, humanFile, loadRun, notes, number, peopleYes, restoreAxis, say, shareBar, shared, short, show, signed, tables, upload, wanted, worker } from "/static/site/core.js";
+import { $, Trouble, agreementWords, axisOffer, axisOptions, charts, draft, el, followAxis, humanFile, loadRun, notes, number, peopleYes, restoreAxis, say, shareBar, shared, short, show, signed, tables, upload, wanted, worker } from "/static/site/core.js";
 import { ENDS, moralMap, peopleChart, ranked } from "/static/site/specs.js";
 
 const LONGEST = 6000; // characters of a link that every browser and proxy takes
@@ -29,7 +29,8 @@ function restore(given) {
 function asked() {
   const actions = lines();
   if (!actions.length) throw new Trouble("There are no actions: type at least one, one a line.", 422);
-  return { request: { actions, ...axisOptions(), encoder: $("encoder").value, ...(human.text ? { human: human.text } : {}) }, source };
+  const named = $("encoder").value, subject = axisOffer().speakers.includes(named) ? { model: named } : { encoder: named };
+  return { request: { actions, ...axisOptions(), ...subject, ...(human.text ? { human: human.text } : {}) }, source };
 }
 
 function address() {
@@ -124,7 +125,7 @@ async function open(id) {
   const found = await loadRun(id);
   if (found.job !== "score" || !found.results.length) throw new Trouble("This run has no scores to show here.", 422);
   const given = { ...found.config.options, ...found.page?.request };
-  restore({ axis: found.config.axis, encoder: found.config.encoder, ...given, text: found.results.map((row) => row.action).join("\n") });
+  restore({ axis: found.config.axis, ...given, encoder: given.model ?? given.encoder ?? found.config.encoder, text: found.results.map((row) => row.action).join("\n") });
   if (typeof given.human === "string" && found.page) human.set(given.human, "ratings of this run");
   source = found.page?.source ?? "";
   record = found;

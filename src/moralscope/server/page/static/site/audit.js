@@ -19,8 +19,8 @@ const limitInputs = () => [...document.querySelectorAll("[data-limit]")];
 function thresholds() {
   const found = {};
   for (const each of limitInputs()) {
-    if (each.value === each.dataset.usual) continue;
-    if (each.value === "" || !each.checkValidity()) { $("more").open = true; each.focus(); throw new Trouble(`“${each.labels[0].textContent}” must be a number from ${each.min} to ${each.max}.`, 422); }
+    if (each.value === "" && each.validity.valid) continue;
+    if (!each.checkValidity()) { $("more").open = true; each.focus(); throw new Trouble(`“${each.labels[0].textContent}” must be a number from ${each.min} to ${each.max}.`, 422); }
     found[each.dataset.limit] = Number(each.value);
   }
   return found;
@@ -29,7 +29,7 @@ function asked() {
   const exchanges = given ?? [{ prompt: $("prompt").value, reply: $("reply").value }];
   if (!given && !$("reply").value.trim()) { $("reply").focus(); throw new Trouble("There is no reply: paste what the chatbot said.", 422); }
   const scripted = $("experts").value === "scripted" ? { generator: "scripted" } : {};
-  return { request: { exchanges, rulebooks: rulebooks(), experts: $("experts").value, top: Number($("top").value), revise: $("revise").checked, thresholds: thresholds(), ...scripted }, source };
+  return { request: { exchanges, rulebooks: rulebooks(), experts: $("experts").value, top: Number($("top").value), revise: $("revise").checked, ...($("explain").checked ? { explain: "all" } : {}), thresholds: thresholds(), ...scripted }, source };
 }
 function useFile(rows, name) {
   given = rows ? rows.map(([prompt, reply], at) => ({ prompt, reply, id: String(at + 1) })) : null;
@@ -65,6 +65,7 @@ function drawAll() {
   if (many) list(rows);
   one();
   notes(record.warnings);
+  for (const each of limitInputs()) each.placeholder = record.config.thresholds?.[each.dataset.limit] ?? each.placeholder;
   shareBar({ name: "audit", link: () => `/audit?run=${kept ?? ""}`, record: () => record, run: () => kept, chart: () => (many ? $("chart") : null),
     rows: () => [["id", "prompt", "reply", "flag", "score", "basis", "concern", "reason", "revised_reply"], ...rows.map((row) => [row.id, row.prompt, row.reply, row.verdict.flag, row.verdict.score, row.verdict.basis, row.verdict.concern, row.verdict.reason, row.revised_reply])] });
 }
@@ -179,7 +180,8 @@ function restore(asked) {
   if (asked.experts) $("experts").value = asked.experts;
   if (asked.top) $("top").value = String(asked.top);
   $("revise").checked = Boolean(asked.revise);
-  for (const each of limitInputs()) each.value = asked.thresholds?.[each.dataset.limit] ?? each.dataset.usual;
+  $("explain").checked = asked.explain === "all";
+  for (const each of limitInputs()) each.value = asked.thresholds?.[each.dataset.limit] ?? "";
   const books = asked.rulebooks ?? ["moralscope"], mine = books.find((each) => typeof each === "object");
   setRadio("book", mine ? (books.includes("moralscope") ? "both" : "mine") : "ours");
   if (mine) { $("book").value = mine.text; $("form-of").value = mine.format ?? "yaml"; }
@@ -213,6 +215,6 @@ upload({ input: $("upload"), chooser: $("chooser"), wants: [["Prompts are in", [
 $("file-clear").addEventListener("click", () => useFile(null));
 for (const each of document.querySelectorAll("input[name=book]")) each.addEventListener("change", bookChosen);
 for (const chip of document.querySelectorAll("[data-reply]")) chip.addEventListener("click", () => { useFile(null); $("prompt").value = chip.dataset.prompt; $("reply").value = chip.dataset.reply; saveDraft(); });
-$("reset").addEventListener("click", () => { for (const each of limitInputs()) each.value = each.dataset.usual; });
+$("reset").addEventListener("click", () => { for (const each of limitInputs()) each.value = ""; });
 await start();
 document.documentElement.dataset.ready = "yes";

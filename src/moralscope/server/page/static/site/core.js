@@ -298,7 +298,7 @@ export function humanFile(changed) {
 
 // ---- axes -----------------------------------------------------------------------------------
 // What an axis offers stands on its button (the server says it): models, fits, whether a norm is read.
-export const axisOffer = () => { const data = document.querySelector("input[name=axis]:checked").dataset; return { models: data.models.split(" "), fits: data.fits.split(" ").filter(Boolean), norm: data.norm === "yes", interval: data.interval }; };
+export const axisOffer = () => { const data = document.querySelector("input[name=axis]:checked").dataset; return { models: data.models.split(" "), speakers: data.speakers.split(" ").filter(Boolean), fits: data.fits.split(" ").filter(Boolean), norm: data.norm === "yes", interval: data.interval }; };
 export function followAxis() {
   const axis = radio("axis"), offer = axisOffer();
   for (const each of document.querySelectorAll("[data-axis]")) each.hidden = each.dataset.axis !== axis;

@@ -1,5 +1,5 @@
 // The page Models: two models or more on the same actions; where they agree and where they do not.
-import { $, Trouble, axisOptions, charts, draft, el, followAxis, humanFile, loadRun, notes, number, radio, restoreAxis, say, shareBar, shared, show, signed, tables, upload, wanted, worker } from "/static/site/core.js";
+import { $, Trouble, axisOffer, axisOptions, charts, draft, el, followAxis, humanFile, loadRun, notes, number, radio, restoreAxis, say, shareBar, shared, show, signed, tables, upload, wanted, worker } from "/static/site/core.js";
 import { dots, slopes } from "/static/site/specs.js";
 
 const SHOWN = 24; // actions of the chart, the most disputed
@@ -28,7 +28,8 @@ function asked() {
   if (actions.length < 3) throw new Trouble("A comparison needs three actions or more, one a line.", 422);
   if (encoders.length < 2) throw new Trouble("Tick two models or more.", 422);
   if (encoders.length > most) throw new Trouble(`Tick at most ${most} models.`, 422);
-  return { request: { actions, encoders, ...axisOptions(), ...(human.text ? { human: human.text } : {}) }, source };
+  const { speakers } = axisOffer(), subjects = encoders.some((name) => speakers.includes(name)) ? { models: encoders, encoders: ["minilm", "mpnet"] } : { encoders };
+  return { request: { actions, ...subjects, ...axisOptions(), ...(human.text ? { human: human.text } : {}) }, source };
 }
 
 // ---- what is seen -------------------------------------------------------------------------
@@ -87,7 +88,7 @@ async function open(id) {
   const found = await loadRun(id);
   if (found.job !== "compare" || !found.results.length) throw new Trouble("This run is no comparison of models.", 422);
   const given = { axis: found.config.axis, encoders: found.config.models ?? found.config.encoders, ...found.config.options, ...found.page?.request };
-  restore({ ...given, text: found.results.map((row) => row.action).join("\n") });
+  restore({ ...given, encoders: given.models?.length ? given.models : given.encoders, text: found.results.map((row) => row.action).join("\n") });
   if (typeof given.human === "string" && found.page) human.set(given.human, "ratings of this run");
   [record, kept, source] = [found, id, found.page?.source ?? ""];
   refresh();
