@@ -164,6 +164,15 @@ def test_what_a_server_refuses_with_is_said_without_the_key(run, prompts, status
     assert leaks(out, err, folder=prompts) == []
 
 
+def test_a_key_in_jsons_escapes_is_taken_out_too(run, prompts):
+    hidden = "".join(f"\\u{ord(letter):04x}" for letter in KEY[:12]) + KEY[12:]
+    with served(refuse(400, f'{{"error": "Bearer {hidden} is wrong"}}')) as (url, _):
+        code, out, err = run(*COLLECT, "--endpoint", url, "--to", "x.jsonl")
+    assert code == 1
+    assert "Bearer … is wrong" in err
+    assert KEY[12:] not in out + err
+
+
 def test_a_traceback_holds_no_key(prompts):
     with served(refuse(400, f"Incorrect key {KEY}")) as (url, _):
         words = [*COLLECT, "--endpoint", url, "--to", "x.jsonl", "--debug"]

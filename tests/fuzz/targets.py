@@ -261,13 +261,9 @@ def _guarded_answer(path: Path) -> Any:
     import json
     from functools import partial
 
+    from moralscope.models.language.http_client import without_secret
     from moralscope.server.guard import Guarded
-    from moralscope.server.guard.upstream import (
-        UpstreamError,
-        read_answer,
-        read_stream,
-        without_secret,
-    )
+    from moralscope.server.guard.upstream import UpstreamError, read_answer, read_stream
     from moralscope.server.guard.writing import events, whole
 
     data, clean = path.read_bytes(), partial(without_secret, GUARDED_KEY)

@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.records import Candidate, Decoding, ModelRef, Usage
 from moralscope.models.language.decoding import check_request, sentence_end
-from moralscope.models.language.http_client import client_settings, is_local
+from moralscope.models.language.http_client import client_settings, is_local, without_secret
 
 Result = TypeVar("Result")
 _AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}
@@ -248,7 +248,7 @@ class EndpointGenerator:
     def _unsaid(self, text: str) -> str:
         """Take the key out of what the server says: it ends up in records and logs."""
         key = self._key()
-        return text.replace(key, "…") if len(key) >= _SHORTEST_KEY else text
+        return without_secret(key if len(key) >= _SHORTEST_KEY else "", text, "…")
 
     def _key(self) -> str:
         key = os.environ.get(self._options.key_variable, "").strip()

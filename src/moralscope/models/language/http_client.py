@@ -2,12 +2,16 @@
 
 No cookies are kept (one client's would go out with another's request), nothing is redirected (the
 key would go along), and what is on this machine is asked without a proxy, whatever HTTP_PROXY says.
+What comes back is said without the key.
 """
 
 import ipaddress
+import re
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 from urllib.parse import urlsplit
+
+_ESCAPE = re.compile(r"\\(?:u00([0-9a-fA-F]{2})|(/))")
 
 
 def is_local(host: str | None) -> bool:
@@ -42,3 +46,24 @@ def client_settings(url: str, timeout: float) -> dict[str, Any]:
         "trust_env": not is_local(urlsplit(url).hostname),  # offline, only these are asked
         "cookies": CookieJar(DefaultCookiePolicy(allowed_domains=())),
     }
+
+
+def without_secret(secret: str, text: str, mark: str = "[key]") -> str:
+    r"""Return a text without a secret, written out or in JSON's escapes, and with whole letters.
+
+    Examples
+    --------
+    >>> without_secret("sk-1", "a sk-1 b"), without_secret("sk-1", r'{"k": "\u0073k-1"}')
+    ('a [key] b', '{"k": "[key]"}')
+    >>> without_secret("", "\ud83d\ude00 \ud800")
+    '😀 \ufffd'
+    """
+    if not text.isascii():  # halves of a letter may have come in two chunks
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if not secret:
+        return text
+    text = text.replace(secret, mark)
+    if "\\" in text:
+        plain = _ESCAPE.sub(lambda m: m[2] or chr(int(m[1], 16)), text)
+        text = plain.replace(secret, mark) if secret in plain else text
+    return text

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from moralscope.core.errors import InputError
-from moralscope.models.language.http_client import client_settings, is_local
+from moralscope.models.language.http_client import client_settings, is_local, without_secret
 from moralscope.models.store import Store
 from moralscope.server.guard.completion import (
     Clean,
@@ -39,7 +39,6 @@ _PASSED_ON = {
     "openai-processing-ms": re.compile(r"\d{1,9}(\.\d{1,6})?"),
 }
 _DONE = "[DONE]"
-_ESCAPE = re.compile(r"\\(?:u00([0-9a-fA-F]{2})|(/))")
 
 
 class UpstreamError(Exception):
@@ -72,27 +71,6 @@ class Answer:
     completion: Completion
     is_stream: bool
     headers: Mapping[str, str]
-
-
-def without_secret(secret: str, text: str) -> str:
-    r"""Return a text without a secret, written out or in JSON's escapes, and with whole letters.
-
-    Examples
-    --------
-    >>> without_secret("sk-1", "a sk-1 b"), without_secret("sk-1", r'{"k": "\u0073k-1"}')
-    ('a [key] b', '{"k": "[key]"}')
-    >>> without_secret("", "\ud83d\ude00 \ud800")
-    '😀 \ufffd'
-    """
-    if not text.isascii():  # halves of a letter may have come in two chunks
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if not secret:
-        return text
-    text = text.replace(secret, "[key]")
-    if "\\" in text:
-        plain = _ESCAPE.sub(lambda m: m[2] or chr(int(m[1], 16)), text)
-        text = plain.replace(secret, "[key]") if secret in plain else text
-    return text
 
 
 class Upstream:
