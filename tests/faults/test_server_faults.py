@@ -12,7 +12,7 @@ import pytest
 
 from moralscope.server import service as serving
 
-from ..unit.server.api_site import ACTIONS, AUDIT, SCORE, process, site
+from ..unit.server.api_site import ACTIONS, AUDIT, SCORE, SOURCE, process, site
 
 PATHS = ["/v1/score", "/v1/compare", "/v1/rank", "/v1/audit", "/v1/rules/lint"]
 HOSTILE = [
@@ -117,6 +117,13 @@ def test_another_hosts_name_is_refused(client):
     assert answer.headers["content-type"] == "application/problem+json"
     assert "another name" in answer.json()["detail"]
     assert "evil" not in answer.text
+
+
+def test_no_request_makes_the_server_draw_a_figure(client):
+    """A figure takes seconds of the processor: browsers draw them, or the command line."""
+    assert client.post("/api/site/figure", json={}).status_code in (404, 405)
+    for path in (SOURCE / "moralscope" / "server").rglob("*.py"):
+        assert not {"write_figure", "matplotlib"} & set(re.findall(r"\w+", path.read_text("utf-8")))
 
 
 def test_a_bug_of_ours_is_no_traceback(client, monkeypatch):
