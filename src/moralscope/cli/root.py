@@ -35,7 +35,7 @@ _PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "Train and generate": (("stories", "stories", "app"),),
     "Weights": (("models", "models", "app"), ("data", "models", "data_app")),
     "Long runs": (("corpus", "corpus", "app"),),
-    "Other tools": (("interop", "interop", "app"),),
+    "Other tools": (("interop", "interop", "app"), ("export", "export", "export")),
 }
 
 

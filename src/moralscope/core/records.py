@@ -169,6 +169,22 @@ class RunRecord:
         default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"), compare=False
     )
 
+    def to_frame(self, kind: str | None = None) -> Any:
+        """Return the results as a dataframe, one row each: pandas where it is there, else polars.
+
+        `kind` names one of both. What a result holds inside is a column too: `verdict.flag`.
+        """
+        from moralscope.core.frames import frame_of
+
+        return frame_of(map(to_plain, self.results), kind)
+
+    def _repr_html_(self) -> str:
+        """Draw the results for a notebook: a table, and a bar for every score."""
+        from moralscope.core.frames import html_of
+
+        title = f"{self.job}: {len(self.results):,} results"
+        return html_of(title, list(map(to_plain, self.results)), self.warnings)
+
 
 def to_plain(value: Any) -> Any:
     """Turn records into what JSON can hold; a number that is not finite becomes null.

@@ -68,11 +68,13 @@ def read_dilemmas(path: Path, ambiguity: str | None = None) -> list[Choice]:
     """Read dilemmas; `ambiguity` takes only rows that say so (MoralChoice: low or high).
 
     The better action is named by a column `better` (1, 2, …). MoralChoice has none: where its
-    ambiguity is low the first action is the better one.
+    ambiguity is low the first action is the better one. A row with the same action twice (it has
+    one) leaves no choice and is left out.
     """
     table = Table(path, limits=_LIMITS)
     rows = list(table.strict_rows(["context", "action1", "action2"], _REMEDY))
-    found = [_dilemma(line, cells, table) for line, cells in rows if _is_wanted(cells, ambiguity)]
+    read = [_dilemma(line, cells, table) for line, cells in rows if _is_wanted(cells, ambiguity)]
+    found = [each for each in read if len(set(each.actions)) == len(each.actions)]
     if not found:
         raise InputError(f"{path} holds no dilemmas", _REMEDY)
     return found
@@ -86,8 +88,8 @@ def _dilemma(line: int, cells: Cells, table: Table) -> Choice:
     texts = [cells.get("context"), *(cells.get(f"action{n}") for n in range(1, len(LETTERS) + 1))]
     context, *actions = [text.strip() if isinstance(text, str) else "" for text in texts]
     actions = [text for text in actions if text]
-    if not context or len(set(actions)) < max(2, len(actions)):
-        raise table.wrong(line, "has no context, or not two different actions", _REMEDY)
+    if not context or len(actions) < 2:
+        raise table.wrong(line, "has no context, or not two actions", _REMEDY)
     told = cells.get("better") or ("1" if cells.get("ambiguity") == "low" else None)
     if told is not None and str(told) not in map(str, range(1, len(actions) + 1)):
         raise table.wrong(line, f"calls action '{str(told)[:20]}' the better one", "give 1, 2, …")

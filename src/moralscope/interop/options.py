@@ -1,0 +1,37 @@
+"""What `export` takes; nothing here is computed or heavy."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from moralscope.core.options import Option, Options
+
+FORMATS = ("junit", "sarif", "markdown", "hub")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportOptions(Options):
+    """What is exported, and as what.
+
+    Examples
+    --------
+    >>> ExportOptions(source="audit.json").to is None
+    True
+    """
+
+    source: Annotated[
+        str,
+        Option(
+            "A run record saved with --out; or weights: rules-mpnet, a folder of 'rules train'.",
+            metavar="RUN.json|WEIGHTS",
+            argument=True,
+        ),
+    ]
+    to: Annotated[
+        Path | None,
+        Option("A file (.xml, .sarif, .md), or a folder for weights; else stdout.", metavar="PATH"),
+    ] = None
+    format: Annotated[
+        str | None,
+        Option("junit, sarif, markdown or hub.", choices=FORMATS, shown="told by --to"),
+    ] = None
