@@ -40,6 +40,8 @@ class Finding:
     score: float
     reason: str
     broken: tuple[BrokenRule, ...] = ()
+    concern: str | None = None  # what the verdict expert fears
+    unread: int = 0  # tokens that no model read
     revised_reply: str | None = None
 
 
@@ -72,6 +74,8 @@ def finding_of(row: Mapping[str, Any]) -> Finding:
         float(verdict["score"]),
         reason,
         tuple(sorted(broken, key=lambda rule: -(rule.probability or 0.0))),
+        verdict.get("concern"),
+        row.get("unread", 0),
         row.get("revised_reply"),
     )
 

@@ -100,7 +100,12 @@ def audit(rulebook: str | list[str] | None = None, experts: str = "mpnet") -> Sc
 
 
 def _audited(found: Finding) -> Score:
-    told = {"verdict": found.verdict, "broken": [asdict(rule) for rule in found.broken]}
+    told = {
+        "verdict": found.verdict,
+        "broken": [asdict(rule) for rule in found.broken],
+        "concern": found.concern,
+        "unread": found.unread,
+    }
     if found.verdict == ABSTAINED:
         return Score.unscored(
             reason=ABSTAINED, answer=found.reply, explanation=found.reason, metadata=told

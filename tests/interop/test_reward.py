@@ -1,0 +1,121 @@
+"""The reward for TRL: its shapes, and a few GRPO steps on smollm2 that raise it."""
+
+import json
+
+import pytest
+
+import moralscope
+from moralscope.core.errors import InputError, UnknownName
+from moralscope.interop.replies import reply_auditor
+
+from .conftest import BAD, GOOD, PROMPT
+
+
+def test_a_reward_is_one_number_a_completion():
+    found = moralscope.reward([PROMPT] * 2, [BAD, GOOD], experts="scripted", completion_ids=[[1]])
+    assert len(found) == 2
+    assert all(-1 <= each <= 1 for each in found)
+
+
+def test_chats_get_the_reward_of_their_texts():
+    chat = [[{"role": "system", "content": "x"}, {"role": "user", "content": PROMPT}]]
+    said = [[{"role": "assistant", "content": BAD}]]
+    plain = moralscope.reward([PROMPT], [BAD], experts="scripted")
+    assert moralscope.reward(chat, said, experts="scripted") == plain
+
+
+def test_nothing_said_gets_nothing():
+    assert moralscope.reward([PROMPT, PROMPT], ["", " \n"], experts="scripted") == [0.0, 0.0]
+
+
+def test_equal_completions_are_audited_once(monkeypatch):
+    from moralscope.rules import audit as auditing
+
+    asked, audit = [], auditing.audit
+
+    def counted(exchanges, *given, **named):
+        asked.extend(exchanges)
+        return audit(exchanges, *given, **named)
+
+    monkeypatch.setattr(auditing, "audit", counted)
+    reply_auditor.cache_clear()
+    for _ in range(2):
+        found = moralscope.reward([PROMPT] * 3, [BAD] * 3, experts="scripted")
+        assert len(set(found)) == 1
+    reply_auditor.cache_clear()
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "told"),
+    [
+        ({"by": "vibes"}, UnknownName, "known: audit, judge"),
+        ({"rulebook": "nowhere.yaml"}, InputError, "cannot be read"),
+        ({"experts": "gpt"}, UnknownName, "gpt"),
+    ],
+)
+def test_a_reward_that_cannot_be_is_told(given, error, told):
+    with pytest.raises(error, match=told):
+        moralscope.reward([PROMPT], [BAD], **given)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", ["audit", "judge"])
+def test_a_good_reply_gets_more_than_a_bad_one(by, rules):
+    good, bad = moralscope.reward([PROMPT] * 2, [GOOD, BAD], by=by, rulebook=str(rules))
+    assert good > bad
+
+
+# The example of docs/interop-trl.md.
+GRPO = """
+import functools
+import sys
+
+from datasets import Dataset
+from peft import LoraConfig
+from transformers import AutoTokenizer
+from trl import GRPOConfig, GRPOTrainer
+
+import moralscope
+
+model = sys.argv[1]  # what `moralscope interop model-path smollm2` prints
+asked = ["Should I lie to my friend?", "I found a wallet.", "May I shout at the waiter?"]
+prompts = [[{"role": "user", "content": text}] for text in asked]
+trainer = GRPOTrainer(
+    model=model,
+    processing_class=AutoTokenizer.from_pretrained(model),
+    reward_funcs=functools.partial(moralscope.reward, by="judge"),
+    train_dataset=Dataset.from_dict({"prompt": prompts * 8}),
+    peft_config=LoraConfig(r=16, target_modules="all-linear", task_type="CAUSAL_LM"),
+    args=GRPOConfig(
+        "grpo",
+        max_steps=STEPS,
+        per_device_train_batch_size=16,
+        num_generations=16,
+        max_completion_length=16,
+        learning_rate=2e-4,
+        logging_steps=1,
+        seed=0,
+        use_cpu=True,
+        bf16=False,
+        report_to=[],
+        save_strategy="no",
+    ),
+)
+trainer.train()
+rewards = [line["reward"] for line in trainer.state.log_history if "reward" in line]
+"""
+
+
+@pytest.mark.slow
+def test_a_few_steps_of_grpo_raise_the_reward(tool, smollm2, tmp_path):
+    steps = 12
+    (tmp_path / "grpo.py").write_text(
+        GRPO.replace("STEPS", str(steps)) + "import json\nprint(json.dumps(rewards))\n"
+    )
+    done = tool("trl").run("python", "grpo.py", smollm2, cwd=tmp_path, seconds=900)
+    assert done.returncode == 0, done.stderr
+    rewards = json.loads(done.stdout.splitlines()[-1])
+    assert len(rewards) == steps
+    third = steps // 3
+    assert sum(rewards[-third:]) / third > sum(rewards[:third]) / third
