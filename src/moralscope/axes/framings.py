@@ -64,6 +64,11 @@ def framing_names() -> tuple[str, ...]:
     return tuple(name for name in _tables() if name != "verbs")
 
 
+def turns_meaning(framing: str) -> bool:
+    """Say whether a framing turns the meaning round, as a negation does."""
+    return bool(_tables()[framing].get("turns"))
+
+
 def gate_figures() -> tuple[str, ...]:
     """Return what a gate may ask for."""
     return ("flips", "worst_flips", *(f"flips_{name}" for name in framing_names()))
@@ -166,7 +171,7 @@ def _summed(framed: Sequence[FramedAction]) -> Framings:
         own = [row for row in framed if row.framing == name]
         changed = wilson(sum(row.changed for row in own), len(own))
         mean = sum(row.change for row in own) / len(own)
-        figures[name] = FramingFigures(changed, mean, bool(_tables()[name].get("turns")))
+        figures[name] = FramingFigures(changed, mean, turns_meaning(name))
     same = {name: each for name, each in figures.items() if not each.turns}
     kept = [row for row in framed if row.framing in same]
     worst = max(same, key=lambda name: same[name].changed.value)
