@@ -1,7 +1,12 @@
 """What nobody should send to the page's own routes: huge, deep, broken and hostile bodies."""
 
+import re
+
 import pytest
 
+from moralscope.server.service import Service
+
+from ..unit.server.api_site import SCORE
 from ..unit.server.site_pages import whole_site
 
 JSON = {"Content-Type": "application/json"}
@@ -76,3 +81,18 @@ def test_a_name_that_is_missing_or_endless_is_refused(client):
     assert client.post("/api/site/table", content=b"x").status_code == 422
     long = "a" * 400
     assert client.post(f"/api/site/table?name={long}", content=b"x").status_code == 422
+
+
+def test_a_bug_behind_a_job_of_the_page_is_told_by_its_id(tmp_path, monkeypatch, caplog):
+    def broken(*_, **__):
+        raise ZeroDivisionError("secret detail")
+
+    monkeypatch.setattr(Service, "score", broken)
+    with whole_site(tmp_path) as client:
+        body = {"kind": "score", "request": SCORE}
+        name = client.post("/api/site/jobs", json=body).json()["id"]
+        told = client.get(f"/api/site/jobs/{name}").text
+    (known,) = set(re.findall(r"error ([0-9a-f]{8})", told))
+    assert "secret" not in told
+    assert known in caplog.text
+    assert "secret detail" in caplog.text, "the traceback is in the log"

@@ -8,7 +8,6 @@ listed beside.
 
 import asyncio
 import json
-import logging
 import math
 import secrets
 import time
@@ -22,12 +21,12 @@ from moralscope.io.job_notes import list_notes
 from moralscope.models.batching import Cancelled, Patience
 from moralscope.models.store import home_folder
 from moralscope.server.api.work import Job, Work
+from moralscope.server.errors import failure_text, log_failure
 from moralscope.server.models import loading
 from moralscope.server.site.runs import NoSuchRun, PageNotes, Runs
 
 _KEPT = 30  # jobs that ended and are still told
 _STEP = 0.05  # seconds between two looks at a job that is followed
-_log = logging.getLogger("moralscope.server")
 RUNNING = ("waiting", "running")
 
 
@@ -162,10 +161,9 @@ class Jobs:
         if isinstance(error, Cancelled) or future.cancelled():
             made.state = "cancelled"
         elif error is not None:
-            known = error if isinstance(error, MoralscopeError) else None
-            if known is None:
-                _log.error("a job of the page failed", exc_info=error)
-            made.problem = str(known or "the server could not do this; try again")
+            is_ours = not isinstance(error, MoralscopeError)
+            name = log_failure(error, "a job of the page") if is_ours else ""
+            made.problem = "; ".join(failure_text(name)) if is_ours else str(error)
             made.state = "failed"
         else:
             made.state = "done"
