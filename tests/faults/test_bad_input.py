@@ -150,7 +150,7 @@ def test_ctrl_c_is_one_line_and_the_cache_stays_sound(tmp_path, use_lite_folder)
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 1
     assert stderr.decode().strip().splitlines() == [
-        "error: interrupted; run the same command again, finished work is kept"
+        "error: interrupted; run the same command again"
     ]
     assert stdout == b""
     again = run("score", "kill 1 hours of my time", "-e", "use-lite", "--json", env=env)
@@ -183,3 +183,20 @@ def test_a_hundred_thousand_actions_stay_under_two_gigabytes(tmp_path, minilm_fo
     assert done.returncode == 0, done.stderr
     assert int(done.stderr.decode().split()[-1]) < 2_000_000  # kilobytes
     assert out.stat().st_size > 10_000_000
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("stories", "chain", "action-sample", "--split", "norms"), "'norms'"),
+        (("stories", "chain", "action-sample", "--part", "tset"), "did you mean 'test'"),
+        (("stories", "reverse", ""), "a norm is empty"),
+        (("stories", "reverse", "It's rude to lie.", "  "), "a norm is empty"),
+        (("serve", "--queue", "0"), "queue is 0; give 1 to 10,000"),
+    ],
+)
+def test_values_that_mean_nothing_are_refused_before_any_work(words, said):
+    done = run(*words)
+    (line,) = done.stderr.decode().splitlines()
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert said in line

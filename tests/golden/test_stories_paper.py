@@ -2,7 +2,8 @@
 
 import pytest
 
-from moralscope.stories.paper import SPLITS, load_paper
+from moralscope.stories.options import SPLITS
+from moralscope.stories.paper import load_paper
 from moralscope.stories.story import SENTENCES
 from moralscope.stories.tasks import classification_tasks
 

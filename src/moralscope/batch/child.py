@@ -3,14 +3,21 @@
 The child computes on one thread, as the workers of a corpus run do, so that what it fits has the
 same bits on every run. Errors of ours come back as they are; progress is handed on. The child ends
 with its parent.
+
+`start_child` starts one that is given work over a pipe for as long as there is some.
 """
 
 import contextlib
 import multiprocessing
 import os
+import queue
 import signal
+import sys
 from collections.abc import Callable, Iterator
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from types import ModuleType
 from typing import Any, TypeVar
 
 from moralscope.core.errors import MoralscopeError
@@ -108,3 +115,54 @@ def _call(pipe: Connection, function: Callable[..., Any], arguments: tuple[Any, 
         pipe.send(("error", told))
     finally:
         pipe.close()
+
+
+def start_child(
+    target: Callable[..., None], *arguments: Any
+) -> tuple[BaseProcess, "Connection[Any, Any]"]:
+    """Start a process that gets its end of a pipe and the arguments; return it and our end.
+
+    It computes on one thread, does not hear Ctrl-C and does not run the user's script again.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=target, args=(theirs, *arguments), daemon=True)
+    with one_thread(), _no_interrupts(), _no_main():
+        process.start()
+    theirs.close()  # so that the death of the child is the end of the pipe
+    return process, ours
+
+
+@contextlib.contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C from the child started now: the parent decides what it means."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # started with the first process, it lets interrupts in again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _no_main() -> Iterator[None]:
+    """Keep the child started now from running the user's script again: it needs nothing of it."""
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = before
+
+
+def listen(connection: "Connection[Any, Any]", work: "queue.SimpleQueue[Any]") -> None:
+    """Take work in at once, so that the parent never waits; end with the parent."""
+    with contextlib.suppress(EOFError, OSError):
+        while (one := connection.recv()) is not None:
+            work.put(one)
+        work.put(None)
+        return
+    os._exit(0)

@@ -1,16 +1,24 @@
 """The command line. `main` turns every failure into one line and the right exit code."""
 
+import codecs
+import errno
+import io
 import logging
 import os
 import sys
 import traceback
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 from moralscope.core.errors import MoralscopeError, without_passwords
 
 _DEBUG = "--debug"
 _TYPER_INTERRUPTED = 130
+_ASCII = str.maketrans(
+    "\u2500\u2501\u2502\u2578\u257a\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588\u25cf\u2013\u2014\u2212\u00b7",
+    "-=|--__.:+*##*----",
+) | {0x2026: "...", 0x2192: "->"}
+_CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EBADF, errno.EIO, errno.EFBIG)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -18,6 +26,7 @@ def main(arguments: list[str] | None = None) -> None:
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = _DEBUG in words
     words = [word for word in words if word != _DEBUG]
+    _set_up_streams()
     _set_up_logging(debug)
     if debug:
         sys.excepthook = _print_traceback
@@ -30,22 +39,20 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         if debug:
             raise
-        code = _fail("interrupted; run the same command again, finished work is kept", 1)
-    except BrokenPipeError:
-        # The reader went away (| head). Nothing more can be said on stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = _fail("interrupted; run the same command again", 1)
+    except BrokenPipeError:  # the reader went away (| head)
+        _leave_stdout()
         code = 1
+    except OSError as error:
+        if debug:
+            raise
+        code = _fail_of_system(error)
     except MemoryError:
         code = _fail("out of memory; score fewer actions at once", 1)
     except Exception as error:  # a bug of ours: one line for the user, a traceback on request
         if debug:
             raise
-        what = str(error).strip().splitlines()
-        code = _fail(
-            f"unexpected {type(error).__name__} ({what[0][:200] if what else 'no message'}); "
-            "run again with --debug and report what it prints",
-            1,
-        )
+        code = _fail_unexpectedly(error)
     sys.exit(code)
 
 
@@ -73,7 +80,62 @@ def _run(words: list[str]) -> int:
         return _fail(f"{message}; see '{path} --help'", 2)
     if code == _TYPER_INTERRUPTED:
         raise KeyboardInterrupt
+    sys.stdout.flush()  # a full disk must be told here, not by the interpreter as it ends
     return int(code or 0)
+
+
+def _fail_of_system(error: OSError) -> int:
+    """Tell output that could not be written from what is wrong with us."""
+    if error.errno not in _CANNOT_WRITE or error.filename is not None:
+        return _fail_unexpectedly(error)
+    _leave_stdout()
+    why = f"the output could not be written ({error.strerror})"
+    return _fail(f"{why}; free some space, or send it to another place", 1)
+
+
+def _fail_unexpectedly(error: Exception) -> int:
+    what = str(error).strip().splitlines()
+    return _fail(
+        f"unexpected {type(error).__name__} ({what[0][:200] if what else 'no message'}); "
+        "run again with --debug and report what it prints",
+        1,
+    )
+
+
+def _leave_stdout() -> None:
+    """Let what is still in the buffer go nowhere: nothing more can be said on stdout."""
+    if not isinstance(sys.stdout, _ClosedStream):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class _ClosedStream(io.TextIOBase):
+    """A stdout that the caller closed: whoever writes to it is told as of a full disk."""
+
+    def write(self, text: str) -> NoReturn:
+        raise OSError(errno.EBADF, "stdout is closed")
+
+
+def _set_up_streams() -> None:
+    """Make the streams safe: closed ones take no file's place, no letter is an error."""
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass  # 0, 1 or 2 was closed: the next file would be written as if it were the stream
+    os.close(opened)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the end
+    if sys.stdout is None:
+        sys.stdout = _ClosedStream()
+    elif isinstance(sys.stdout, io.TextIOWrapper):  # a terminal may know ASCII only
+        codecs.register_error("moralscope", _plain_letters)
+        sys.stdout.reconfigure(errors="moralscope")
+
+
+def _plain_letters(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Write our bars and dashes in ASCII, any other letter as its number."""
+    if isinstance(error, UnicodeEncodeError):
+        plain = error.object[error.start : error.end].translate(_ASCII)
+        if plain.isascii():
+            return plain, error.end
+    return codecs.backslashreplace_errors(error)
 
 
 def _fail(line: str, code: int) -> int:

@@ -9,7 +9,8 @@ import json
 import os
 import tempfile
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, overload
 
@@ -67,6 +68,19 @@ class Journal(Sequence[dict[str, Any]]):
         plain = to_plain(block)
         offset = self._write(json.dumps(plain, allow_nan=False))
         self._note(plain, offset)
+
+    @contextmanager
+    def told_on_interrupt(self, what: str) -> Iterator[None]:
+        """Say of Ctrl-C what is kept; a journal without a file keeps nothing."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            if self.path is None or not len(self):
+                raise
+            raise MoralscopeError(
+                f"interrupted; {len(self):,} {what} are kept in {self.path}",
+                "run the same command again to go on",
+            ) from None
 
     def close(self, *, remove: bool = False) -> None:
         """Let go of the file; remove it when the run record has been written."""

@@ -17,8 +17,8 @@ from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
 from moralscope.papers import PaperRow, PaperTable, paper_row
 from moralscope.stories.evaluate import Evaluated, evaluate
 from moralscope.stories.experts import ExpertSet
-from moralscope.stories.options import EvaluateOptions
-from moralscope.stories.paper import SPLITS, PaperText, load_generation_paper, load_paper
+from moralscope.stories.options import SPLITS, EvaluateOptions
+from moralscope.stories.paper import PaperText, load_generation_paper, load_paper
 from moralscope.stories.reading import StoryFile
 from moralscope.stories.saved_texts import read_texts
 from moralscope.stories.split import SAMPLES, stories_split

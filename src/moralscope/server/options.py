@@ -108,7 +108,7 @@ class ServeOptions(Options):
         ),
     ] = None
     timeout: Annotated[float, Option("Seconds of one request.", least=1, most=3600)] = 120
-    queue: Annotated[int, Option("Requests that may wait.", least=0, most=10_000)] = 64
+    queue: Annotated[int, Option("Requests that may wait.", least=1, most=10_000)] = 64
     guard: Annotated[
         str | None,
         Option(

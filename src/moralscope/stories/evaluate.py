@@ -33,8 +33,8 @@ from moralscope.stories.evaluation import (
 )
 from moralscope.stories.experts import ExpertSet
 from moralscope.stories.norms.reversal import swap_norms
-from moralscope.stories.options import ALL, EvaluateOptions
-from moralscope.stories.paper import SPLITS, load_paper
+from moralscope.stories.options import ALL, SPLITS, EvaluateOptions
+from moralscope.stories.paper import load_paper
 from moralscope.stories.sensitivity import (
     Reversed,
     Shortcut,

@@ -16,6 +16,8 @@ from moralscope.models.training.options import TrainOptions
 
 MAX_COUNT = 1000
 ALL = "all"
+SPLITS = ("norm_distance", "lexical_bias", "minimal_pairs")
+PARTS = ("train", "dev", "test")
 
 StoriesFile = Annotated[
     Path | None,
@@ -212,10 +214,12 @@ class TextsInput(Options):
         ),
     ] = "stories"
     split: Annotated[
-        str, Option("norm_distance, lexical_bias or minimal_pairs.", group="Input")
+        str,
+        Option("norm_distance, lexical_bias or minimal_pairs.", choices=SPLITS, group="Input"),
     ] = "norm_distance"
     part: Annotated[
-        str | None, Option("Only the split's train, dev or test stories.", group="Input")
+        str | None,
+        Option("Only the split's train, dev or test stories.", choices=PARTS, group="Input"),
     ] = None
     beside: Annotated[
         tuple[Path, ...],

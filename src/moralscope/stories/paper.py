@@ -11,6 +11,8 @@ from functools import cache
 from importlib import resources
 from typing import TypeVar
 
+from moralscope.stories.options import PARTS, SPLITS
+
 
 @dataclass(frozen=True, slots=True)
 class PaperText:
@@ -89,8 +91,6 @@ def _row(row: dict[str, object]) -> PaperText:
 
 
 T = TypeVar("T")
-SPLITS = ("norm_distance", "lexical_bias", "minimal_pairs")
-PARTS = ("train", "dev", "test")
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from moralscope.io.tables import (
     name_problems,
 )
 from moralscope.models.store import data_file
+from moralscope.stories.options import PARTS, SPLITS
 from moralscope.stories.story import SENTENCES, MoralStory
 
 STORIES_FILE = "moral_stories/stories.jsonl"
@@ -30,8 +31,6 @@ MAX_CHARACTERS = 10_000
 MAX_STORIES = 200_000
 MAX_PROBLEMS = 10_000
 KINDS = ("action", "consequence")
-SPLITS = ("norm_distance", "lexical_bias", "minimal_pairs")
-PARTS = ("train", "dev", "test")
 # Digit at the end of a sample's ID, and the label that goes with it: 0 and 1 are immoral and moral
 # actions; 1 to 4 pair the moral action with both consequences, then the immoral action.
 _LABELS = {"0": "0", "1": "1", "2": "0", "3": "1", "4": "0"}

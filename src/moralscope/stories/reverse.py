@@ -54,6 +54,8 @@ def reverse_norms(
         norms = [story.norm for story in load_stories(file).stories if story.norm]
     if not norms:
         raise InputError(f"there is no norm in {source}", "give stories that have a norm")
+    if not all(norm.strip() for norm in norms):
+        raise InputError("a norm is empty", "give each as a sentence, e.g. 'It is rude to lie.'")
     rows = [_reverse(norm, chosen.variants) for norm in norms]
     unread = [row.norm for row in rows if row.pattern == UNREAD]
     more = len(unread) - _LISTED

@@ -22,9 +22,9 @@ from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import RunRecord
 from moralscope.io.files import check_writable, model_refs, write_whole
-from moralscope.stories.options import SplitOptions
+from moralscope.stories.options import PARTS, SPLITS, SplitOptions
 from moralscope.stories.paper import load_paper
-from moralscope.stories.reading import KINDS, PARTS, SPLITS, StoryFile
+from moralscope.stories.reading import KINDS, StoryFile
 from moralscope.stories.splits import Split, build_split, official_parts, overlap
 from moralscope.stories.stats import plain, source_warnings
 from moralscope.stories.story import MoralStory

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
 from moralscope.core.registry import did_you_mean
-from moralscope.stories.reading import KINDS, PARTS, SPLITS
+from moralscope.stories.options import PARTS, SPLITS
+from moralscope.stories.reading import KINDS
 from moralscope.stories.stats import split_lemmas, tokens
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 

@@ -13,13 +13,13 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from moralscope.core.errors import InputError
+from moralscope.core.errors import InputError, MissingExtra
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import RunRecord
 from moralscope.stats.text.words import function_words, lemma
-from moralscope.stories.options import StatsOptions
+from moralscope.stories.options import PARTS, SPLITS, StatsOptions
 from moralscope.stories.paper import load_paper, paper_topics
-from moralscope.stories.reading import KINDS, PARTS, SPLITS, StoryFile
+from moralscope.stories.reading import KINDS, StoryFile
 from moralscope.stories.story import SENTENCES, MoralStory
 
 _WORD = re.compile("[a-z]+(?:['\u2019][a-z]+)?")
@@ -98,9 +98,14 @@ def find_topics(
 ) -> list[Topic]:
     """Return the topics, most frequent first; the same stories and seed give the same topics."""
     import numpy as np
-    from gensim.corpora import Dictionary
-    from gensim.models import LdaModel
 
+    try:
+        from gensim.corpora import Dictionary
+        from gensim.models import LdaModel
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            "topics need gensim", "pip install 'moralscope[words]', or leave them out: --topics 0"
+        ) from error
     names = _names(stories)
     texts = [[word for word in story_lemmas(story) if word not in names] for story in stories]
     dictionary = Dictionary(texts)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.core.errors import MoralscopeError
+from moralscope.core.errors import MissingExtra, MoralscopeError
 from moralscope.core.protocols import Matrix
 from moralscope.stats.summary import unit_rows
 from moralscope.words.corpora import Corpus
@@ -104,8 +104,12 @@ def train_space(corpus: Corpus, settings: TrainingSettings, seed: int) -> WordSp
     (['alms', 'give', 'thanks'], (3, 4))
     """
     logging.getLogger("gensim").setLevel(logging.ERROR)
-    from gensim.models import Word2Vec
-
+    try:
+        from gensim.models import Word2Vec
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            "vectors of a corpus are trained by gensim", "pip install 'moralscope[words]'"
+        ) from error
     counts = dict(zip(corpus.words, corpus.counts.tolist(), strict=True))
     if not any(count >= settings.min_count for count in counts.values()):
         raise MoralscopeError(

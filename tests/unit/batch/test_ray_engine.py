@@ -1,6 +1,10 @@
 """The Ray engine on a small cluster of this machine; started once for all tests here."""
 
 import os
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -137,3 +141,51 @@ def test_no_cluster_there_is_told_in_one_line_and_at_once():
     with pytest.raises(InputError, match="HOST:PORT"):
         ray_engine._reach("the cluster")
     ray_engine._reach("auto")
+
+
+SCRIPT = """
+import sys
+from corpus_works import opened, spec_of
+from moralscope.batch.options import BatchOptions
+from moralscope.batch.run import run_corpus
+options = BatchOptions(engine="ray", workers=2, block_rows=10, call_rows=5)
+spec = spec_of("Plain", seconds=0.05)
+run_corpus(opened(sys.argv[1]), spec, __import__("pathlib").Path(sys.argv[2]), options, settings={})
+"""
+
+
+def below(pid):
+    """Return the processes below one, with what they are called."""
+    found = {}
+    listed = subprocess.run(
+        ["ps", "-o", "pid=,args=", "--ppid", str(pid)], check=False, capture_output=True, text=True
+    )
+    for line in listed.stdout.splitlines():
+        child, _, name = line.strip().partition(" ")
+        found |= {int(child): name, **below(child)}
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lost", ["ray::_Attempts", "ray::DashboardAgent", "ray::RuntimeEnvAgent"])
+def test_the_loss_of_a_helper_of_ray_is_survived_and_told(tmp_path, lost):
+    pytest.importorskip("ray")
+    texts = make_texts(200, 200)
+    path = write_corpus(tmp_path / "a.jsonl", texts)
+    here = [str(HERE), str(HERE.parents[2] / "src")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(here)}
+    command = [sys.executable, "-c", SCRIPT, str(path), str(tmp_path / "out")]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as run:
+        for _ in range(600):
+            if run.poll() is not None or len(list((tmp_path / "out").glob("part-*"))) > 2:
+                break
+            time.sleep(0.2)
+        victims = [pid for pid, name in below(run.pid).items() if name.startswith(lost)]
+        for pid in victims:
+            os.kill(pid, signal.SIGKILL)
+        said = run.stderr.read()
+        assert run.wait(300) == 0, said
+    assert len(victims) == 1
+    assert content(tmp_path / "out").column("length").to_pylist() == results(texts)["length"]
+    if lost == "ray::DashboardAgent":
+        assert "it is started again for the" in said

@@ -9,22 +9,18 @@ import contextlib
 import ctypes
 import logging
 import math
-import multiprocessing
 import os
 import queue
 import signal
-import sys
 import threading
 import traceback
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from moralscope.batch.block_worker import (
@@ -35,7 +31,7 @@ from moralscope.batch.block_worker import (
     WorkSpec,
     fixed_pieces,
 )
-from moralscope.batch.child import one_thread
+from moralscope.batch.child import listen, start_child
 from moralscope.batch.sources import Corpus
 from moralscope.batch.types import Task
 from moralscope.core.errors import MoralscopeError
@@ -176,15 +172,7 @@ class _Supervisor:
         self._slots.clear()
 
     def _start_worker(self) -> WorkerSlot:
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
-        process = context.Process(
-            target=_serve, args=(theirs, self._corpus, self._spec), daemon=True
-        )
-        with one_thread(), _no_interrupts(), _no_main():
-            process.start()
-        theirs.close()  # so that the death of the worker is the end of the pipe
-        return WorkerSlot(process, ours)
+        return WorkerSlot(*start_child(_serve, self._corpus, self._spec))
 
     def _assign(self, slot: WorkerSlot) -> None:
         while len(slot.assignments) < _AHEAD:
@@ -265,36 +253,11 @@ class _Supervisor:
             self._strained.clear()
 
 
-@contextlib.contextmanager
-def _no_interrupts() -> Iterator[None]:
-    """Keep Ctrl-C from the worker started now: the parent decides what it means."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # started with the first process, it lets interrupts in again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextlib.contextmanager
-def _no_main() -> Iterator[None]:
-    """Keep the worker started now from running the user's script again: it needs nothing of it."""
-    before = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = before
-
-
 def _serve(connection: "Connection[Any, Any]", corpus: Corpus, spec: WorkSpec) -> None:
     """Be a worker: load once, then do what comes until there is no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and ends the run
     assignments: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(connection, assignments), daemon=True).start()
+    threading.Thread(target=listen, args=(connection, assignments), daemon=True).start()
     try:
         worker = BlockWorker(corpus, spec, lambda piece: connection.send(("at", piece)))
         connection.send(("ready", None))
@@ -317,13 +280,3 @@ def _give_memory_back() -> None:
     """Return what is free to the system: batches of every length leave gaps between them."""
     with contextlib.suppress(AttributeError, OSError):  # not every C library can
         ctypes.CDLL(None).malloc_trim(0)
-
-
-def _listen(connection: "Connection[Any, Any]", assignments: "queue.SimpleQueue[Any]") -> None:
-    """Take assignments in at once, so that the parent never waits; end with the parent."""
-    with contextlib.suppress(EOFError, OSError):
-        while (assignment := connection.recv()) is not None:
-            assignments.put(assignment)
-        assignments.put(None)
-        return
-    os._exit(0)

@@ -3,7 +3,11 @@
 The worker is the one of the local engine and takes the same pieces, so the same bytes come out. A
 process that dies is replaced by Ray and its task given again; a block on which it dies again and
 again is computed by the local engine, which finds the row that kills. Tasks go out in waves, so
-that the driver holds few of them. Needs the extra `ray`.
+that the driver holds few of them.
+
+Who talks to Ray ends without a word when Ray's own processes on its machine die (a dashboard agent
+takes its node with it, and the node its drivers). So that is a child process: the run outlives it,
+tells, and goes on with another. Needs the extra `ray`.
 """
 
 import contextlib
@@ -12,15 +16,20 @@ import importlib.util
 import json
 import logging
 import os
+import queue
+import signal
 import socket
+import sys
+import threading
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING, Any, Self
 
 from moralscope.batch.block_worker import BlockResult, BlockWorker, WorkSpec
-from moralscope.batch.child import ONE_THREAD
+from moralscope.batch.child import ONE_THREAD, listen, start_child
 from moralscope.batch.sources import Corpus
 from moralscope.batch.types import Block, FailedRow, Task
 from moralscope.batch.workers.local import LocalEngine, useful_cores
@@ -35,6 +44,8 @@ _WAVE = 256  # tasks a worker gets in one wave: minutes of work against seconds 
 _AHEAD = 2  # tasks in flight on an actor
 _TRIES = 3  # times that a block is begun on an actor; Ray itself would try for ever
 _DEADLY = "deadly"  # what a block that killed its actors says in place of results
+_DEATHS = 3  # of the driver without a finished block between them until the run gives up
+_PATIENCE = 15.0  # seconds for Ray to leave when asked
 _REACH = 10.0  # seconds for a cluster to answer
 _PORTS = 65_535
 _QUIET = {
@@ -68,46 +79,153 @@ class RayEngine:
         self, tasks: Iterable[Task], corpus: Corpus, spec: WorkSpec
     ) -> Generator[BlockResult, None, None]:
         """Yield results as they come; closing it ends the actors."""
-        ours = _connect(self._options)
-        workers = self._options.workers or max(
-            1, int(_module("ray").cluster_resources().get("CPU", 1))
-        )
         stream = iter(tasks)
-        try:
+        with _Driver(_settled(self._options), corpus, spec) as driver:
             # Ray Data wants all its items before it starts: a wave bounds what the driver holds.
-            while wave := list(islice(stream, workers * _WAVE)):
-                yield from self._wave(wave, corpus, spec, min(workers, len(wave)))
-        finally:
-            if ours:
-                _module("ray").shutdown()
+            while wave := list(islice(stream, driver.workers * _WAVE)):
+                missing = {task.block.number: task for task in wave}
+                for done in driver.through(missing):
+                    if missing.pop(done.number, None) is not None:
+                        yield done
+                if missing:
+                    count = len(missing)
+                    log.warning("%d blocks killed their actors; they are computed here", count)
+                    local = LocalEngine(replace(self._options, workers=1))
+                    yield from local.run(iter(missing.values()), corpus, spec)
 
-    def _wave(
-        self, wave: Sequence[Task], corpus: Corpus, spec: WorkSpec, workers: int
-    ) -> Iterator[BlockResult]:
-        missing = {task.block.number: task for task in wave}
-        for done in self._mapped(wave, corpus, spec, workers):
-            if missing.pop(done.number, None) is not None:
-                yield done
-        if missing:
-            log.warning("%d blocks killed their actors; they are computed here", len(missing))
-            local = LocalEngine(replace(self._options, workers=1))
-            yield from local.run(iter(missing.values()), corpus, spec)
 
-    def _mapped(
-        self, wave: Sequence[Task], corpus: Corpus, spec: WorkSpec, workers: int
-    ) -> Iterator[BlockResult]:
+class _Driver:
+    """The process that talks to Ray, started again when it dies."""
+
+    def __init__(self, options: "BatchOptions", corpus: Corpus, spec: WorkSpec) -> None:
+        self._given = (options, corpus, spec)
+        self._said = ""  # what Ray said when it gave up
+
+    def __enter__(self) -> Self:
+        self._start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if error[0] is None:
+            with contextlib.suppress(OSError):
+                self._connection.send(None)
+            self._process.join(_PATIENCE)
+        # Ray's own processes end with the driver that started them.
+        self._process.kill()
+        self._process.join()
+        self._connection.close()
+
+    def through(self, tasks: Mapping[int, Task]) -> Iterator[BlockResult]:
+        """Map what is left in `tasks`; blocks that killed their actors too often stay there."""
+        deaths = 0
+        while True:
+            try:
+                self._connection.send(list(tasks.values()))
+                while (done := self._receive()) is not None:
+                    deaths = 0
+                    yield done
+                return
+            except (EOFError, OSError):
+                deaths += 1
+                self._replace(len(tasks), deaths)
+
+    def _start(self) -> None:
+        self._process, self._connection = start_child(_drive, *self._given)
+        try:
+            self.workers: int = self._receive()
+        except (EOFError, OSError):
+            self._replace(0, _DEATHS)
+        except BaseException:
+            self._process.kill()
+            raise
+
+    def _replace(self, left: int, deaths: int) -> None:
+        """Start anew after a death, unless nothing was finished since the last few."""
+        self._process.join(_PATIENCE)
+        self._process.kill()
+        self._process.join()
+        self._connection.close()
+        died = f"Ray died on this machine (exit code {self._process.exitcode}; its dashboard agent "
+        what = self._said or f"{died}or node manager)"
+        self._said = ""
+        if deaths >= _DEATHS:
+            raise MoralscopeError(what, "see to Ray, then go on with --resume, or --engine local")
+        log.warning("%s; it is started again for the %d blocks that are left", what, left)
+        self._start()
+
+    def _receive(self) -> Any:
+        kind, content = self._connection.recv()
+        if kind == "broken":
+            raise content
+        if kind == "lost":
+            self._said = content
+            raise EOFError
+        return content
+
+
+def _settled(options: "BatchOptions") -> "BatchOptions":
+    """Return the options with the cluster that this process is connected to, if it is to one."""
+    ray = sys.modules.get("ray")
+    if ray is None or options.ray_address is not None or not ray.is_initialized():
+        return options
+    return replace(options, ray_address=ray.get_runtime_context().gcs_address)
+
+
+def _drive(
+    connection: "Connection[Any, Any]", options: "BatchOptions", corpus: Corpus, spec: WorkSpec
+) -> None:
+    """Be the driver: connect, then map every wave that comes until there is no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and ends the run
+    waves: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=listen, args=(connection, waves), daemon=True).start()
+    try:
+        _connect(options)
+        ray = _module("ray")
+        workers = options.workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+        connection.send(("ready", workers))
+        while (wave := waves.get()) is not None:
+            pool = _Pool(options, corpus, spec, min(workers, len(wave)))
+            for done in pool.mapped(wave):
+                connection.send(("done", done))
+            connection.send(("end", None))
+        ray.shutdown()
+    except BrokenPipeError:
+        os._exit(0)  # the parent is gone
+    except _RayLost as error:
+        connection.send(("lost", str(error)))
+    except Exception as error:
+        ours = isinstance(error, MoralscopeError)
+        first = (str(error).splitlines() or [""])[0]
+        told = error if ours else RuntimeError(f"{type(error).__name__} in the driver: {first}")
+        connection.send(("broken", told))
+
+
+class _Pool:
+    """The actors that a wave is mapped over."""
+
+    def __init__(
+        self, options: "BatchOptions", corpus: Corpus, spec: WorkSpec, workers: int
+    ) -> None:
+        self._options, self._corpus, self._spec = options, corpus, spec
+        self._workers = workers
+
+    def mapped(self, wave: Sequence[Task]) -> Iterator[BlockResult]:
         """Map a wave over actors. Blocks that killed theirs too often do not come back."""
         ray, data = _module("ray"), _module("ray.data")
         _settle(data.DataContext.get_current())
         # Ray would start an actor anew for ever: the count must outlive the actors that die.
-        attempts = ray.remote(num_cpus=0)(_Attempts).remote()
+        # Should it die itself, it is started anew and asked again: a count lost is a try more.
+        helper = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)
+        attempts = helper(_Attempts).remote()
         rows = [{**asdict(task.block), "own": task.own, "texts": task.texts} for task in wave]
         found = data.from_items(rows, override_num_blocks=len(rows)).map_batches(
             _Actor,
-            fn_constructor_args=(corpus, spec, self._options.call_rows, attempts),
+            fn_constructor_args=(self._corpus, self._spec, self._options.call_rows, attempts),
             batch_size=1,
             batch_format="numpy",
-            compute=data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=_AHEAD),
+            compute=data.ActorPoolStrategy(
+                size=self._workers, max_tasks_in_flight_per_actor=_AHEAD
+            ),
             num_cpus=1,
             num_gpus=self._options.gpus or None,
         )
@@ -118,10 +236,11 @@ class RayEngine:
                         yield _done(row)
         except ray.exceptions.RayError as error:
             said = (str(error).splitlines() or [""])[0][:200]
-            problem = f"Ray gave up ({type(error).__name__}: {said})"
-            raise MoralscopeError(
-                problem, "see to the cluster, then go on with --resume"
-            ) from error
+            raise _RayLost(f"Ray gave up ({type(error).__name__}: {said})") from error
+
+
+class _RayLost(Exception):
+    """Ray could not go on, and said why: part of it died."""
 
 
 class _Attempts:
@@ -200,13 +319,11 @@ def _raised(told: Sequence[str]) -> Exception:
     return (InputError if kind == "input" else MoralscopeError)(problem, remedy)
 
 
-def _connect(options: "BatchOptions") -> bool:
-    """Connect to a cluster, or start one here; say whether it is ours to leave."""
+def _connect(options: "BatchOptions") -> None:
+    """Connect to a cluster, or start one here."""
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     ray = _module("ray")
-    if ray.is_initialized():
-        return False
     logging.getLogger("ray").setLevel(logging.ERROR)
     given: dict[str, Any] = {"address": options.ray_address}
     if options.ray_address is None and not os.environ.get("RAY_ADDRESS"):
@@ -224,7 +341,6 @@ def _connect(options: "BatchOptions") -> bool:
             )
     except Exception as error:
         raise _no_cluster(options.ray_address, error) from error
-    return True
 
 
 @contextlib.contextmanager

@@ -172,15 +172,16 @@ def _ask_all(
     heard: list[_Heard] = []
     total = len(options.bots) * len(prompts)
     try:
-        for name in options.bots:
-            bot = load(name, options)
-            step = _step(report, len(heard) * len(prompts), total)
-            replies = _replies(bot, prompts, options, journal, step)
-            rows += [row for block in blocks(replies, _SIFTED) for row in sieve.sift(block)]
-            model = bot.generator
-            notes = tuple(f"{bot.name}: {line}" for line in model.warnings)
-            heard.append(_Heard(bot.name, bot.form, generator_refs(model), notes, model.usage))
-            del bot, model, replies
+        with journal.told_on_interrupt("replies"):
+            for name in options.bots:
+                bot = load(name, options)
+                step = _step(report, len(heard) * len(prompts), total)
+                replies = _replies(bot, prompts, options, journal, step)
+                rows += [row for block in blocks(replies, _SIFTED) for row in sieve.sift(block)]
+                model = bot.generator
+                notes = tuple(f"{bot.name}: {line}" for line in model.warnings)
+                heard.append(_Heard(bot.name, bot.form, generator_refs(model), notes, model.usage))
+                del bot, model, replies
     finally:
         journal.close()
     return rows, heard

@@ -117,7 +117,8 @@ def run_recipe(
     place = journal_path(options.out) if options.out else None
     journal = Journal(place, settings, fresh=not options.resume)
     try:
-        _work(plan, items, journal, options.block or BLOCK, report)
+        with journal.told_on_interrupt("stories"):
+            _work(plan, items, journal, options.block or BLOCK, report)
     except BaseException:
         journal.close()
         raise
