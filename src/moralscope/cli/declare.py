@@ -15,6 +15,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
+from moralscope.core.errors import MoralscopeError
 from moralscope.core.options import OptionField, Options, option_fields
 
 
@@ -45,7 +46,12 @@ def takes(command: Callable[..., None]) -> Callable[..., None]:
             fields = option_fields(kind)
             filled[name] = kind(**{each.name: _value(each, given[each.name]) for each in fields})
         own = {name: value for name, value in given.items() if name in hints}
-        command(**filled, **own)
+        try:
+            command(**filled, **own)
+        except KeyboardInterrupt as error:
+            if error.args:  # what is kept of the work, which typer would drop
+                raise MoralscopeError(*error.args) from None
+            raise
 
     called.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]

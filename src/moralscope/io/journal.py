@@ -77,10 +77,8 @@ class Journal(Sequence[dict[str, Any]]):
         except KeyboardInterrupt:
             if self.path is None or not len(self):
                 raise
-            raise MoralscopeError(
-                f"interrupted; {len(self):,} {what} are kept in {self.path}",
-                "run the same command again to go on",
-            ) from None
+            problem = f"interrupted; {len(self):,} {what} are kept in {self.path}"
+            raise KeyboardInterrupt(problem, "run the same command again to go on") from None
 
     def close(self, *, remove: bool = False) -> None:
         """Let go of the file; remove it when the run record has been written."""

@@ -177,3 +177,36 @@ def test_wrong_usage_is_one_line_and_exit_code_two(words, message, tmp_path):
 def test_debug_shows_the_traceback(tmp_path):
     done = moralscope("score", "", "--debug")
     assert b"Traceback" in done.stderr
+
+
+def test_an_interrupted_chain_says_what_is_kept_and_where(tmp_path):
+    stories = [
+        {
+            "ID": f"{n:02d}0", "norm": "It's rude to lie.", "situation": f"Jo meets {n} friends.",
+            "intention": "Jo wants to talk.", "moral_action": "Jo tells the truth.",
+            "moral_consequence": "They trust Jo.", "immoral_action": "Jo lies to them.",
+            "immoral_consequence": "They leave.",
+        }
+        for n in range(40)
+    ]  # fmt: skip
+    path, record = tmp_path / "stories.jsonl", tmp_path / "run.json"
+    path.write_text("\n".join(map(json.dumps, stories)) + "\n")
+    words = ["stories", "chain", "action-sample", "--stories", path, "--generator", "scripted"]
+    words += ["--experts", "scripted", "--out", record]
+    script = (
+        "import sys, moralscope.stories.chains.run as run\n"
+        "from moralscope.cli import main\n"
+        "before = run.Journal.append\n"
+        "def append(self, block):\n"
+        "    before(self, block)\n"
+        "    raise KeyboardInterrupt\n"
+        "run.Journal.append = append\n"
+        "main(sys.argv[1:])\n"
+    )
+    asked = [sys.executable, "-c", script, *map(str, words)]
+    done = subprocess.run(asked, capture_output=True, timeout=120, check=False)
+    line = one_error_line(done, 1)
+    assert "stories are kept in" in line
+    assert "run.json.journal; run the same command again to go on" in line
+    assert moralscope(*words).returncode == 0
+    assert record.exists()

@@ -106,3 +106,18 @@ def test_refused_journals_can_be_opened_again_in_the_same_process(tmp_path):
     with pytest.raises(InputError, match="other settings"):
         Journal(path, {"seed": 1})
     Journal(path, {"seed": 0}).close()
+
+
+def test_ctrl_c_promises_only_what_is_kept(tmp_path):
+    journal = Journal(tmp_path / "run.json.journal", {"seed": 0})
+    with pytest.raises(KeyboardInterrupt), journal.told_on_interrupt("stories"):
+        raise KeyboardInterrupt
+    journal.append({"results": [{"id": "1"}]})
+    said = r"interrupted; 1 stories are kept in .*run.json.journal', 'run the same command again"
+    with pytest.raises(KeyboardInterrupt, match=said), journal.told_on_interrupt("stories"):
+        raise KeyboardInterrupt
+    journal.close()
+    passing = Journal(None, {"seed": 0})
+    passing.append({"results": [{"id": "1"}]})
+    with pytest.raises(KeyboardInterrupt), passing.told_on_interrupt("stories"):
+        raise KeyboardInterrupt
