@@ -106,7 +106,8 @@ def story_choices(
     cannot be turned are left out.
     """
     from moralscope.stories.norms.reversal import reverse_norm
-    from moralscope.stories.reading import SPLITS, load_stories
+    from moralscope.stories.options import SPLITS
+    from moralscope.stories.reading import load_stories
 
     if split not in SPLITS:
         raise InputError(f"there is no split '{split}'", f"known: {', '.join(SPLITS)}")
