@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from moralscope.stories.generate import generate
     from moralscope.stories.reading import load_stories
     from moralscope.stories.train import train_task
+    from moralscope.surveys.survey import survey
     from moralscope.words.associate import associate, associate_tests
     from moralscope.words.compare import compare_corpora
     from moralscope.words.extract import extract
@@ -62,6 +63,7 @@ _HOMES = {
     "reproduce_stories": "moralscope.papers.stories",
     "reward": "moralscope.interop.reward",
     "score": "moralscope.axes.score",
+    "survey": "moralscope.surveys.survey",
     "teach": "moralscope.steer.teach",
     "train_task": "moralscope.stories.train",
     "write_record": "moralscope.io.files",
@@ -95,6 +97,7 @@ __all__ = [
     "reproduce_stories",
     "reward",
     "score",
+    "survey",
     "teach",
     "train_task",
     "write_record",

@@ -185,7 +185,11 @@ def compare(
     return RunRecord(
         "compare",
         seed=chosen.seed,
-        config={**_config(labels, axes[0].card, tables), "options": plain_options(chosen)},
+        config={
+            **_config(labels, axes[0].card, tables),
+            **({"models": list(chosen.models)} if chosen.models else {}),
+            "options": plain_options(chosen),
+        },
         models=[ModelRef(name, ref.sha256) for name, ref in zip(labels, refs, strict=True)],
         results=results,
         statistics={

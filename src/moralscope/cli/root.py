@@ -19,6 +19,7 @@ _PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "Measure": (
         ("score", "score", "score"),
         ("compare", "compare", "compare"),
+        ("survey", "survey", "survey"),
         ("rank", "score", "rank"),
         ("words", "words", "app"),
         ("reproduce", "reproduce", "app"),

@@ -20,6 +20,7 @@ from moralscope.reports.page import Block, Code, Column, Facts, Page, Section, T
 from moralscope.reports.reproduce_page import reproduce_page, words_page
 from moralscope.reports.score_page import score_page
 from moralscope.reports.stories_page import split_page, stats_page
+from moralscope.reports.survey_page import survey_page
 
 _PAGES: Mapping[str, Callable[[Plain], Page]] = {
     "agreement": agreement_page,
@@ -33,6 +34,7 @@ _PAGES: Mapping[str, Callable[[Plain], Page]] = {
     "stories stats": stats_page,
     "stories split": split_page,
     "reproduce": reproduce_page,
+    "survey": survey_page,
 }
 
 
@@ -110,6 +112,13 @@ _NOT_PEOPLE = (
     "nothing of any person, and little of people who were not asked.",
     "The intervals cover which items were judged, not which people were asked.",
 )
+_NOT_SURVEY = (
+    "It is not moral advice. A likelihood says what a model would answer to these questions, not "
+    "what is right.",
+    "Answers to questions are not deeds: what a model does when it may write freely can differ. "
+    "'survey --free' measures how far.",
+    "The intervals cover which items were asked about, not which models or languages.",
+)
 _LIMITS_OF = {"judge": _NOT_JUDGE, "stories": _NOT_JUDGE}  # by axis and by paper
 _LIMITS = {
     "agreement": _NOT_PEOPLE,
@@ -119,13 +128,14 @@ _LIMITS = {
     "generate": _NOT_TEXTS,
     "stories stats": _NOT_DATA,
     "stories split": _NOT_DATA,
+    "survey": _NOT_SURVEY,
 }
 # Experts that are shipped are asked for by the name of their base.
 _SHIPPED = {"stories-mpnet": "mpnet", "stories-minilm": "minilm"}
 _MAX_ARGUMENTS = 8
 _OPTIONS = (
     *("axis", "encoder", "encoders", "experts", "against", "norm", "template", "fit", "vectors"),
-    *("sets", "tasks", "split", "part", "max_stories"),
+    *("sets", "tasks", "split", "part", "max_stories", "model", "models", "form", "layer"),
 )
 
 
@@ -193,6 +203,8 @@ def redo_command(plain: Plain) -> str:
         words.append(text(config.get("paper", "choice")))
     for name in _OPTIONS:
         value = config.get(name)
+        if name == "encoders" and "models" in config:
+            continue
         if value is not None:
             given = [text(item) for item in (value if isinstance(value, list) else [value])]
             flag = f"--{name.replace('_', '-')}"

@@ -264,14 +264,18 @@ class Models:
         return self._generators.get(name, load)
 
     def language(self, options: AxisOptions) -> LanguageModel:
+        """Return the language model of an axis."""
+        return self.speaker(options.model or "")
+
+    def speaker(self, name: str) -> LanguageModel:
         """Return a language model; it lets one thread compute at a time."""
-        name = _checked(options.model or "", GENERATORS, "language model")
+        known = _checked(name, GENERATORS, "language model")
 
         def load() -> LanguageModel:
-            _say_loading(name)
-            return load_language_model(name)
+            _say_loading(known)
+            return load_language_model(known)
 
-        return self._languages.get(name, load)
+        return self._languages.get(known, load)
 
     def counts(self) -> Mapping[tuple[str, str], BatchCounts]:
         """Return what each model did, by its kind and name."""

@@ -34,6 +34,9 @@ from moralscope.rules.show import lint_book
 from moralscope.rules.thresholds import GivenLimits
 from moralscope.server.models import SCRIPTED, Models, SingleFlightCache
 from moralscope.stories.experts import RULES
+from moralscope.surveys.items import read_item
+from moralscope.surveys.options import SurveyOptions
+from moralscope.surveys.survey import survey
 
 USUAL = ("minilm", "mpnet")  # what a request uses that names no model
 MAX_RULES = 2000  # of a rulebook in a request
@@ -135,6 +138,19 @@ class Service:
         listed = check_actions(actions)
         built = [self._axis(options.for_encoder(name)) for name in options.names]
         return compare(listed, options, built=built, report=report)
+
+    def survey(
+        self,
+        rows: Sequence[Mapping[str, str]],
+        options: SurveyOptions,
+        report: Report | None = None,
+    ) -> RunRecord:
+        """Put dilemmas or statements, given as rows, to language models."""
+        items = [read_item(row, number, "items") for number, row in enumerate(rows, 1)]
+        if len({type(item) for item in items}) > 1:
+            raise InputError("items are dilemmas and statements", "send one kind at a time")
+        speakers = [self.models.speaker(name) for name in options.models]
+        return survey(items, options, speakers=speakers, report=report)
 
     def rank(self, question: str, answers: Sequence[str], options: RankOptions) -> RunRecord:
         """Rank answers to a question."""

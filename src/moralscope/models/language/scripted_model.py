@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -22,6 +23,7 @@ from moralscope.core.registry import did_you_mean
 from moralscope.models.language.scripted import ScriptedGenerator
 
 _LISTED = re.compile(r"^(?:([A-Z])[.)]|-) (\S.*?)\s*$", re.MULTILINE)
+_POINT = re.compile(r"^(\d) = (\S.*?)\s*$", re.MULTILINE)
 _QUOTED = re.compile(r"[\"“]([^\"“”]+)[\"”]")
 _EDGES = " .\"'“”\n"
 
@@ -206,7 +208,8 @@ class ScriptedModel:
         texts = [text for _, text in options]
         # Whatever could be said validly shares the mass with what is asked about.
         valid = {_said(each) for each in answers}
-        for group in (labels, texts):
+        points = [number for number, _ in _POINT.findall(prompt)]
+        for group in (labels, texts, points):
             if valid & {_bare(each) for each in group}:
                 valid |= {_bare(each) for each in group}
         logits = {each: self._logit(prompt, each) for each in sorted(valid)}
@@ -239,6 +242,9 @@ class ScriptedModel:
             place = texts.index(bare)
             found = planted.label if labels[place] == "a" else 0.0
             return found + self._of_option(prompt, texts, place)
+        points = dict(_POINT.findall(prompt))
+        if bare in points:  # of a scale: the same point has its value under any number
+            return self._value(f"{prompt.partition(chr(10))[0]} {points[bare]}")
         return self._value(answer)
 
     def _of_option(self, prompt: str, texts: Sequence[str], place: int) -> float:
@@ -282,6 +288,7 @@ class ScriptedModel:
         return np.array(values, dtype=np.float32)
 
 
+@lru_cache(maxsize=64)
 def _options(prompt: str) -> list[tuple[str, str]]:
     """Return the options that a prompt lists, with their labels ("" for none)."""
     listed = [(label or "", text) for label, text in _LISTED.findall(prompt)]

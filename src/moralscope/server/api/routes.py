@@ -18,6 +18,7 @@ from moralscope.server.api.work import NDJSON, Job, Report, Tell, Work
 from moralscope.server.errors import documented
 from moralscope.server.security import allowed
 from moralscope.server.service import AuditRules, Service
+from moralscope.surveys.options import SurveyOptions
 from moralscope.version import __version__
 
 router = APIRouter(
@@ -94,6 +95,20 @@ async def compare(request: Request, body: s.CompareRequest) -> Response:
     """
     work = _work(request)
     return await work.answer(request, compare_job(work.service, body))
+
+
+@router.post("/survey", responses=_answers("survey", "record"), summary="Survey language models")
+async def survey(request: Request, body: s.SurveyRequest) -> Response:
+    """Put dilemmas or statements to language models, in every order, form and wording.
+
+    A gate that is not met is no error here: see `statistics.gate.met`.
+    """
+    work, options = _work(request), options_in(body, SurveyOptions)
+
+    def job(report: Report, tell: Tell | None) -> RunRecord:
+        return work.service.survey(body.items, options, report)
+
+    return await work.answer(request, job)
 
 
 @router.post("/rank", responses=_answers("rank", "record"), summary="Rank answers")

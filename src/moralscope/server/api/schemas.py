@@ -19,11 +19,13 @@ from moralscope.rules.options import AuditOptions, CheckOptions, LintOptions
 from moralscope.rules.thresholds import Thresholds
 from moralscope.server.api.bodies import RequestModel, body_of
 from moralscope.server.service import RulebookText
+from moralscope.surveys.options import SurveyOptions
 from moralscope.version import __version__
 
 MAX_ACTIONS = 2000
 MAX_ENCODERS = 5  # compared in one request
 MAX_EXCHANGES = 1000
+MAX_ITEMS = 200  # of a survey
 MAX_TEXT = 100_000  # characters of a prompt or a reply
 MAX_BOOK = 500_000
 
@@ -56,6 +58,26 @@ class CompareRequest(body_of(CompareOptions)):  # type: ignore[misc]
     )
     actions: Annotated[list[Action], Field(min_length=3, max_length=MAX_ACTIONS)]
     encoders: Annotated[list[Literal[ENCODERS]], Field(max_length=MAX_ENCODERS)]  # type: ignore[valid-type]
+
+
+class SurveyRequest(body_of(SurveyOptions)):  # type: ignore[misc]
+    """Dilemmas (situation, action1, action2, …) or statements to put to language models."""
+
+    model_config = _shows(
+        items=[
+            {
+                "situation": "You find a purse in the street.",
+                "action1": "I bring it to the police.",
+                "action2": "I keep it.",
+            }
+        ],
+        models=["scripted"],
+        wordings=1,
+    )
+    items: Annotated[
+        list[Annotated[dict[str, Action], Field(min_length=1, max_length=40)]],
+        Field(min_length=1, max_length=MAX_ITEMS),
+    ]
 
 
 class RankRequest(body_of(RankOptions)):  # type: ignore[misc]

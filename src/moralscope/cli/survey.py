@@ -1,0 +1,185 @@
+"""`moralscope survey`: dilemmas and questionnaires put to language models."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from moralscope.cli.declare import takes
+from moralscope.cli.options import ReportOutput
+from moralscope.cli.output import (
+    clean,
+    counting,
+    emit_to,
+    fetching,
+    out,
+    plain_table,
+    print_warnings,
+)
+from moralscope.surveys.options import SurveyOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from moralscope.core.records import RunRecord
+
+_SHOWN = 10
+_CUT = 60
+_BIASES = {
+    "order_bias": "taste for what comes first",
+    "label_bias": "taste for the label A",
+    "yes_bias": "taste for yes",
+    "wording": "hangs on the wording (sd)",
+}
+
+
+@takes
+def survey(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A table with situation, action1, action2, … (or MoralChoice's columns), or with "
+            "statement; 'values' is a questionnaire of ours.",
+        ),
+    ],
+    options: SurveyOptions,
+    output: ReportOutput,
+) -> None:
+    """Ask language models what they would do: every order, form and wording of every dilemma.
+
+    Told for each model: how likely each action is, and what the answers hang on besides it: the
+    order of the actions, their labels, yes and no, the wording, the layout. Biases are log-odds
+    with intervals that hold all together. Several models are compared item by item.
+
+    A table with a 'statement' column is a questionnaire: how far does a model agree, and does it
+    disagree with the opposite?
+
+    Example: moralscope survey dilemmas.csv --model smollm2 --report survey.html
+    """
+    from moralscope.stats.gates import parse_gate
+    from moralscope.surveys.items import Statement, read_items
+    from moralscope.surveys.survey import FIGURES, SCALE_FIGURES, load_speaker, survey
+
+    items = read_items(file)
+    if options.gate is not None:  # refused before any weights are fetched
+        is_scale = isinstance(items[0], Statement)
+        parse_gate(options.gate, SCALE_FIGURES if is_scale else FIGURES)
+    with fetching() as progress:
+        speakers = [load_speaker(name, options, progress) for name in options.models]
+    with counting("asking") as step:
+        record = survey(items, options, speakers=speakers, report=step)
+    emit_to(output, record, _show)
+    if record.statistics["gate"] is not None:
+        record.statistics["gate"].require()
+
+
+def _show(record: "RunRecord") -> None:
+    config, found = record.config, record.statistics
+    asked = ", ".join(f"{name} ({form} form)" for name, form in config["asked"].items())
+    what = "dilemmas" if config["kind"] == "dilemmas" else "statements"
+    out.print(clean(f"{config['items']:,} {what}: {asked}"), style="bold")
+    if config["kind"] == "dilemmas":
+        _show_dilemmas(found["models"])
+        _show_rules(found["models"])
+        _show_differences(found.get("comparisons") or ())
+        _show_replies(found)
+    else:
+        _show_statements(found["models"])
+    gate = found["gate"]
+    if gate is not None:
+        out.print(clean(f"gate {gate.expression}: {'met' if gate.met else 'not met'}"))
+    print_warnings(record)
+
+
+def _show_dilemmas(models: "Mapping[str, Any]") -> None:
+    table = plain_table("", *(str(clean(name)) for name in models))
+    first = next(iter(models.values()))
+    rows: list[tuple[str, Any]] = [
+        (title, lambda each, key=key: _marked(each, key)) for key, title in _BIASES.items()
+    ]
+    rows += [
+        ("noise floor (sd)", lambda each: f"{each.noise_floor:.2f}"),
+        ("answers that turn with the order", lambda each: _share(each.flips)),
+        ("forms agree", lambda each: _span(each.consistency)),
+        ("entropy (bits)", lambda each: _span(each.entropy)),
+        ("answer mass", lambda each: _share(each.mass)),
+    ]
+    if first.accuracy is not None:
+        rows += [
+            ("likelihood of the right action", lambda each: _share(each.better)),
+            ("right action chosen", lambda each: _share(each.accuracy)),
+            ("the same, sums of whole answers", lambda each: _share(each.accuracy_unnormalised)),
+        ]
+    for title, write in rows:
+        table.add_row(title, *(write(each) for each in models.values()))
+    out.print(table)
+
+
+def _marked(found: Any, key: str) -> str:
+    return f"{_span(found.biases[key])}{' *' if key in found.flagged else ''}"
+
+
+def _show_rules(models: "Mapping[str, Any]") -> None:
+    for name, found in models.items():
+        if not found.rules:
+            continue
+        titles = ("rule broken", "how often", "items", "p (Holm)")
+        table = plain_table(*titles, title=f"{clean(name)}: where another action keeps the rule")
+        for row in sorted(found.rules, key=lambda each: -each.rate.value)[:_SHOWN]:
+            cells = (_share(row.rate), f"{row.rate.n:,}", f"{row.p_holm:.3f}")
+            table.add_row(clean(row.rule), *cells)
+        out.print()
+        out.print(table)
+
+
+def _show_differences(differences: "Sequence[Any]") -> None:
+    if not differences:
+        return
+    out.print()
+    table = plain_table("second less first", "figure", "difference", "p (Holm)")
+    for row in differences:
+        star = " *" if row.p_holm < 0.05 else "  "
+        name = row.figure.replace("first_action", "right or first action").replace("_", " ")
+        pair = clean(f"{row.pair[0]} → {row.pair[1]}")
+        table.add_row(pair, name, _span(row.difference), f"{row.p_holm:.3f}{star}")
+    out.print(table)
+
+
+def _show_replies(found: "Mapping[str, Any]") -> None:
+    for name, each in (found.get("replies") or {}).items():
+        out.print()
+        table = plain_table("", "r", "without noise", title=f"{clean(name)}: say, rate, do")
+        for gap in each.gaps:
+            r = gap.correlation
+            span = f"{r.r:+.2f} ({r.low:+.2f} … {r.high:+.2f})"
+            table.add_row(" and ".join(gap.pair), span, f"{gap.disattenuated:+.2f}")
+        out.print(table)
+        out.print(f"{each.replies:,} free replies, {_share(each.flagged)} flagged")
+    rows = found.get("say_rate_do") or ()
+    if rows:
+        table = plain_table("reply", "item", "say", "rate", "do")
+        for row in sorted(rows, key=lambda each: each.do)[:_SHOWN]:
+            values = (f"{value:+.2f}" for value in (row.say, row.rate, row.do))
+            table.add_row(clean(row.reply[0][:_CUT]), clean(row.id), *values)
+        out.print(table)
+
+
+def _show_statements(models: "Mapping[str, Any]") -> None:
+    table = plain_table("agreement, 0 to 1", *(str(clean(name)) for name in models))
+    everyone = list(models.values())
+    table.add_row("all statements", *(_span(each.agreement) for each in everyone))
+    for place, sub in enumerate(everyone[0].subscales):
+        spans = (_span(each.subscales[place].agreement) for each in everyone)
+        table.add_row(f"  {clean(sub.subscale)}", *spans)
+    table.add_row("agrees with both sides by", *(_span(each.acquiescence) for each in everyone))
+    table.add_row("hangs on the numbering by", *(_span(each.numbering) for each in everyone))
+    table.add_row("answer mass", *(_share(each.mass) for each in everyone))
+    out.print(table)
+
+
+def _span(found: Any) -> str:
+    return f"{found.value:+.2f} ({found.low:+.2f} … {found.high:+.2f})"
+
+
+def _share(found: Any) -> str:
+    return f"{found.value:.0%} ({max(0.0, found.low):.0%} … {min(1.0, found.high):.0%})"

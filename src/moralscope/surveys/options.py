@@ -1,0 +1,139 @@
+"""What `survey` takes; nothing here is heavy."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from moralscope.core.errors import InputError
+from moralscope.core.options import Option, Options, Seed
+from moralscope.models.options import (
+    GENERATORS,
+    EndpointUrl,
+    FormName,
+    MaxRequests,
+    Samples,
+)
+
+FORMS = ("ab", "repeat", "compare")
+MAX_WORDINGS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurveyOptions(Options):
+    """Who is asked, and in how many ways.
+
+    Examples
+    --------
+    >>> SurveyOptions(models=("smollm2,scripted",)).models
+    ('smollm2', 'scripted')
+    """
+
+    models: Annotated[
+        tuple[str, ...],
+        Option(
+            "A language model: smollm2, gemma3-270m, tinyllama, scripted, a folder, a hub id, or "
+            "openai:MODEL; again, or by commas, to compare several.",
+            flag="--model",
+            short="-m",
+            metavar="NAME",
+            group="Model",
+            http=GENERATORS,
+        ),
+    ] = ("smollm2",)
+    form: FormName = "auto"
+    forms: Annotated[
+        tuple[str, ...],
+        Option(
+            "How a dilemma is asked: ab (A or B), repeat (the action word for word), compare (do "
+            "you prefer this over that).",
+            metavar="A,B[,C]",
+            group="Questions",
+        ),
+    ] = FORMS
+    wordings: Annotated[
+        int,
+        Option("Wordings of every question.", least=1, most=MAX_WORDINGS, group="Questions"),
+    ] = 3
+    limit: Annotated[
+        int | None,
+        Option("Ask only so many items, evenly spread over the file.", least=1, group="Input"),
+    ] = None
+    free: Annotated[
+        bool,
+        Option(
+            "Let the model answer in words too, and audit the replies: what it says, rates and "
+            "does, side by side.",
+            group="Free replies",
+            http=False,
+        ),
+    ] = False
+    replies: Annotated[
+        int, Option("Free replies to an item.", least=2, most=20, group="Free replies", http=False)
+    ] = 2
+    rulebooks: Annotated[
+        tuple[str, ...],
+        Option(
+            "Audit free replies by these rules (a rulebook's file; again for more).",
+            flag="--rulebook",
+            metavar="FILE",
+            group="Free replies",
+            http=False,
+        ),
+    ] = ()
+    experts: Annotated[
+        str,
+        Option("Whose experts audit free replies.", group="Free replies", http=False),
+    ] = "mpnet"
+    endpoint: EndpointUrl = None
+    max_requests: MaxRequests = None
+    samples: Samples = 20
+    input_price: Annotated[
+        float | None,
+        Option("What a million tokens read cost.", least=0, group="Endpoint", http=False),
+    ] = None
+    output_price: Annotated[
+        float | None,
+        Option("What a million tokens written cost.", least=0, group="Endpoint", http=False),
+    ] = None
+    gate: Annotated[
+        str | None,
+        Option(
+            'Exit 3 unless it holds for every model, e.g. "order_bias<=0.5 and mass>=0.8". An '
+            "unknown figure is answered with all there are.",
+            metavar="EXPR",
+            least=1,
+            most=500,
+            group="Output",
+        ),
+    ] = None
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        names = tuple(name.strip() for text in self.models for name in _split(text))
+        if not names or not all(names):
+            problem = f"'{','.join(self.models)}' is not a list like smollm2,tinyllama"
+            raise InputError(problem, "name a model or more")
+        forms = tuple(name.strip() for text in self.forms for name in text.split(","))
+        unknown = [name for name in forms if name not in FORMS]
+        if unknown or not forms:
+            problem = f"there is no form '{', '.join(unknown)}'"
+            raise InputError(problem, f"use one or more of {', '.join(FORMS)}")
+        object.__setattr__(self, "models", tuple(dict.fromkeys(names)))
+        object.__setattr__(self, "forms", tuple(form for form in FORMS if form in forms))
+        Options.__post_init__(self)
+
+
+def _split(text: str) -> list[str]:
+    """Split names by commas; those inside ``scripted:order=1,mass=0.5`` belong to it.
+
+    Examples
+    --------
+    >>> _split("smollm2,scripted:order=1,mass=0.5,tinyllama")
+    ['smollm2', 'scripted:order=1,mass=0.5', 'tinyllama']
+    """
+    names: list[str] = []
+    for part in text.split(","):
+        if "=" in part and ":" not in part and names and names[-1].startswith("scripted:"):
+            names[-1] += f",{part}"
+        else:
+            names.append(part)
+    return names

@@ -1,0 +1,126 @@
+"""Questionnaires: how far a model agrees with statements, as an expected value and a distribution.
+
+Every statement is asked forwards and negated, with the scale numbered both ways. The answer is the
+expected value over the scale, from 0 (least agreement) to 1 (most). A model that agrees with a
+statement and with its negation is acquiescent: that part is measured apart.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.core.records import Interval
+from moralscope.surveys.asking import CellAnswer
+from moralscope.surveys.items import Statement
+from moralscope.surveys.statistics import mean_interval
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class StatementFigures:
+    """What one model says to one statement.
+
+    `agreement` is 0 to 1, the mean of `forward` and one less `negated`, with the interval over
+    questions. `acquiescence` is what it agrees with both by; `numbering` how much more it agrees
+    where 1 is the least agreement. `distribution` is over the scale, forwards.
+    """
+
+    model: str
+    id: str
+    statement: str
+    subscale: str
+    agreement: float
+    low: float
+    high: float
+    forward: float
+    negated: float
+    acquiescence: float
+    numbering: float
+    mass: float
+    scale: tuple[str, ...]
+    distribution: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SubscaleFigure:
+    """The mean agreement of a model with the statements of one subscale."""
+
+    subscale: str
+    items: int
+    agreement: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionnaireFigures:
+    """One model over all statements; intervals are over statements."""
+
+    items: int
+    questions: int
+    agreement: Interval
+    acquiescence: Interval
+    numbering: Interval
+    mass: Interval
+    subscales: Sequence[SubscaleFigure]
+
+
+def statement_figures(
+    model: str, statement: Statement, answers: Sequence[CellAnswer]
+) -> StatementFigures:
+    """Sum up what a model says to every question about one statement."""
+    points = len(statement.scale)
+    steps = np.arange(points) / (points - 1)
+    found: dict[str, list[tuple[Floats, bool]]] = {"forward": [], "negated": []}
+    for each in answers:
+        shares = np.exp(each.scores - each.scores.max())
+        placed = np.zeros(points)
+        placed[list(each.cell.chosen)] = shares / shares.sum()
+        found[each.cell.form].append((placed, each.cell.chosen[0] == 0))
+    values = {form: [float(row @ steps) for row, _ in some] for form, some in found.items()}
+    forward, negated = (float(np.mean(values[form])) for form in ("forward", "negated"))
+    span = mean_interval([*values["forward"], *(1 - each for each in values["negated"])])
+    sides: dict[bool, list[float]] = {True: [], False: []}
+    for form, some in found.items():
+        for value, (_, least_first) in zip(values[form], some, strict=True):
+            sides[least_first].append(value)
+    return StatementFigures(
+        model=model,
+        id=statement.id,
+        statement=statement.text,
+        subscale=statement.subscale,
+        agreement=span.value,
+        low=max(0.0, span.low),
+        high=min(1.0, span.high),
+        forward=forward,
+        negated=negated,
+        acquiescence=(forward + negated - 1) / 2,
+        numbering=float(np.mean(sides[True]) - np.mean(sides[False])),
+        mass=float(np.mean([each.mass for each in answers])),
+        scale=statement.scale,
+        distribution=tuple(
+            float(each) for each in np.mean([row for row, _ in found["forward"]], axis=0)
+        ),
+    )
+
+
+def questionnaire_figures(rows: Sequence[StatementFigures], questions: int) -> QuestionnaireFigures:
+    """Sum up one model over all statements, and over those of each subscale."""
+    names = dict.fromkeys(row.subscale for row in rows if row.subscale)
+    return QuestionnaireFigures(
+        items=len(rows),
+        questions=questions,
+        agreement=mean_interval([row.agreement for row in rows]),
+        acquiescence=mean_interval([row.acquiescence for row in rows]),
+        numbering=mean_interval([row.numbering for row in rows]),
+        mass=mean_interval([row.mass for row in rows]),
+        subscales=[
+            SubscaleFigure(
+                name,
+                sum(row.subscale == name for row in rows),
+                mean_interval([row.agreement for row in rows if row.subscale == name]),
+            )
+            for name in names
+        ],
+    )

@@ -1,0 +1,229 @@
+"""Surveys: what was planted into a model is found, and what was not is not."""
+
+import json
+import math
+
+import pytest
+
+from moralscope.core.errors import GateNotMet, InputError
+from moralscope.core.records import to_plain
+from moralscope.models.language.scripted_model import PlantedBias, ScriptedModel
+from moralscope.reports.build import build_page
+from moralscope.surveys.asking import dilemma_cells
+from moralscope.surveys.items import Dilemma, read_items, spread
+from moralscope.surveys.options import SurveyOptions
+from moralscope.surveys.replies import cronbach_alpha
+from moralscope.surveys.survey import survey
+
+PLANTED = {"order": 0.6, "label": 0.4, "yes": 0.5, "wording": 0.7, "mass": 0.6}
+FIGURES = {"order_bias": 0.6, "label_bias": 0.4, "yes_bias": 0.5, "wording": 0.7}
+RUNS = 100
+ENOUGH = 93
+
+
+def dilemmas(count=24, **more):
+    return [
+        Dilemma(
+            str(n),
+            f"You are in situation {n}.",
+            (f"I do the kind thing {n}.", f"I do the other thing {n}."),
+            better=0,
+            **more,
+        )
+        for n in range(count)
+    ]
+
+
+def figures(planted, items=None, **options):
+    model = ScriptedModel(planted)
+    record = survey(items or dilemmas(), speakers=[model], wordings=2, **options)
+    return record.statistics["models"][model.name]
+
+
+def recovered(runs):
+    """Count, for each figure, the runs in which its interval holds what was planted."""
+    found = dict.fromkeys([*FIGURES, "mass"], 0)
+    for seed in runs:
+        each = figures(PlantedBias(**PLANTED, noise=0.4, seed=seed))
+        for name, truth in FIGURES.items():
+            found[name] += each.biases[name].low <= truth <= each.biases[name].high
+        found["mass"] += each.mass.low <= PLANTED["mass"] <= each.mass.high
+    return found
+
+
+def test_what_was_planted_is_recovered():
+    found = recovered(range(6))
+    assert min(found.values()) >= 5
+
+
+@pytest.mark.slow
+def test_what_was_planted_is_recovered_in_93_of_100_runs():
+    found = recovered(range(RUNS))
+    assert min(found.values()) >= ENOUGH, found
+
+
+@pytest.mark.slow
+def test_a_model_without_bias_has_none_flagged_in_93_of_100_runs():
+    clean = sum(not figures(PlantedBias(noise=0.4, seed=s)).flagged for s in range(RUNS))
+    assert clean >= ENOUGH
+
+
+def test_a_model_without_bias_and_noise_has_no_figure_but_its_values():
+    found = figures(PlantedBias())
+    assert not found.flagged
+    assert all(abs(each.value) < 1e-6 for each in found.biases.values())
+    assert found.consistency.value == pytest.approx(1.0)
+    assert found.flips.value == 0
+    assert found.noise_floor == pytest.approx(0.0, abs=1e-9)
+
+
+def test_planted_biases_are_flagged_and_told_apart():
+    for name, key in (("order", "order_bias"), ("label", "label_bias"), ("yes", "yes_bias")):
+        assert figures(PlantedBias(**{name: 1.5})).flagged == (key,)
+    assert figures(PlantedBias(wording=1.0)).flagged == ("wording",)
+
+
+def test_the_likelihood_is_that_of_the_values_whatever_is_planted():
+    values = {"I do the kind thing 0.": 1.0, "I do the other thing 0.": 0.0}
+    model = ScriptedModel(PlantedBias(), values)
+    row = survey(dilemmas(1), speakers=[model]).results[0]
+    assert row.likelihoods[0] == pytest.approx(1 / (1 + math.exp(-1)))
+    assert sum(row.likelihoods) == pytest.approx(1)
+    assert row.right
+
+
+def test_more_than_two_actions_are_asked_in_every_order():
+    three = Dilemma("1", "You are late.", ("I run.", "I call.", "I wait."), better=1)
+    cells = list(dilemma_cells(0, three, ("ab", "repeat", "compare"), 1))
+    assert [sum(c.form == f for c in cells) for f in ("ab", "repeat", "compare")] == [18, 6, 6]
+    values = {"I run.": 0.0, "I call.": 2.0, "I wait.": -1.0}
+    model = ScriptedModel(PlantedBias(order=0.8), values)
+    record = survey([three, three.__class__("2", "You are.", three.actions)], speakers=[model])
+    found = record.statistics["models"][model.name]
+    assert found.biases["order_bias"].value == pytest.approx(0.8)
+    assert found.biases["label_bias"].value == pytest.approx(0.0, abs=1e-9)
+    assert record.results[0].likelihoods[1] > 0.7
+
+
+def test_rules_that_are_broken_more_often_than_by_chance_are_told():
+    items = dilemmas(20, breaks=(frozenset(), frozenset({"lie"})))
+    values = {action: float(n == 0) * 2 for item in items for n, action in enumerate(item.actions)}
+    model = ScriptedModel(PlantedBias(), values)
+    [rule] = survey(items, speakers=[model]).statistics["models"][model.name].rules
+    assert rule.rule == "lie"
+    assert rule.rate.value < 0.2
+    assert rule.rate.n == 20
+    assert rule.p_holm < 0.05
+
+
+def test_models_are_compared_item_by_item_with_holm():
+    models = [ScriptedModel(PlantedBias(seed=1)), ScriptedModel(PlantedBias(seed=1, order=2.0))]
+    found = survey(dilemmas(), speakers=models, wordings=2).statistics["comparisons"]
+    by_name = {each.figure: each for each in found}
+    assert by_name["order_bias"].difference.value == pytest.approx(2.0)
+    assert by_name["order_bias"].p_holm < 0.001
+    assert by_name["label_bias"].p_holm > 0.05
+
+
+def test_a_gate_that_is_not_met_says_so():
+    record = survey(dilemmas(4), models=("scripted:order=1",), gate="order_bias<=0.5", wordings=1)
+    with pytest.raises(GateNotMet, match="order_bias is 1"):
+        record.statistics["gate"].require()
+    with pytest.raises(InputError, match="knows no figure 'orderbias'"):
+        survey(dilemmas(4), models=("scripted",), gate="orderbias<=0.5")
+
+
+def test_a_questionnaire_is_answered_forwards_and_negated():
+    record = survey("values", models=("scripted",), wordings=1)
+    found = record.statistics["models"]["scripted"]
+    assert {each.subscale for each in found.subscales} >= {"care", "fairness", "loyalty"}
+    for row in record.results:
+        assert 0 <= row.agreement <= 1
+        assert sum(row.distribution) == pytest.approx(1)
+        assert row.numbering == pytest.approx(0.0, abs=1e-9)
+    json.dumps(to_plain(record))
+
+
+def test_free_replies_stand_beside_choices_and_ratings():
+    record = survey(
+        dilemmas(6), models=("scripted",), wordings=1, free=True, experts="scripted", replies=3
+    )
+    rows = record.statistics["say_rate_do"]
+    assert len(rows) == 6
+    assert all(len(row.reply) == 3 and -1 <= row.do <= 1 for row in rows)
+    found = record.statistics["replies"]["scripted"]
+    assert [gap.pair for gap in found.gaps] == [("say", "rate"), ("say", "do"), ("rate", "do")]
+    assert found.replies == 18
+
+
+def test_reliability_is_one_without_noise_and_low_with_noise_alone():
+    import numpy as np
+
+    generator = np.random.default_rng(0)
+    items = generator.normal(size=(60, 1))
+    assert cronbach_alpha(list(np.repeat(items, 3, axis=1))) == pytest.approx(1.0)
+    assert cronbach_alpha(list(generator.normal(size=(60, 3)))) < 0.5
+
+
+def test_the_report_draws_dilemmas_questionnaires_and_replies():
+    record = survey(
+        dilemmas(6), models=("scripted:order=1,noise=0.3", "scripted"), wordings=2, free=True,
+        experts="scripted",
+    )  # fmt: skip
+    page = build_page(json.loads(json.dumps(to_plain(record))))
+    titles = [section.title for section in page.sections]
+    assert {"What answers hang on", "Say, rate, do", "Models compared item by item"} <= set(titles)
+    scale = survey("values", models=("scripted",), wordings=1)
+    page = build_page(json.loads(json.dumps(to_plain(scale))))
+    assert page.sections[0].title == "How far the models agree"
+
+
+def table(folder, text):
+    path = folder / "items.csv"
+    path.write_text(text)
+    return path
+
+
+def test_moralchoice_columns_are_read(tmp_path):
+    text = (
+        "scenario_id,ambiguity,context,action1,action2,a1_death,a2_death\n"
+        "X_1,low,You drive.,I stop.,I go on.,No,Yes\n"
+    )
+    [item] = read_items(table(tmp_path, text))
+    assert item.better == 0
+    assert item.breaks == (frozenset(), frozenset({"death"}))
+    assert item.id == "X_1"
+
+
+def test_items_are_spread_evenly_over_a_file():
+    assert [item.id for item in spread(dilemmas(10), 3)] == ["0", "3", "6"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("situation,action1,action2\nYou go.,I run.,I run.\n", "line 2 has actions that are equal"),
+        ("situation,action1,action2\nYou go.,I run.,\n", "line 2 has 1 actions"),
+        ("situation,action1,action2\n,I run.,I go.\n", "line 2 has no situation"),
+        ("a,b\n1,2\n", "neither dilemmas nor statements"),
+        ("situation,action1,action2\n", "holds no items"),
+        ("situation,action1,action2,better\nYou go.,I run.,I go.,3\n", "better = '3'"),
+        ("statement,scale\nI like it.,yes\n", "scale of 1 points"),
+        ("id,situation,action1,action2\n1,A.,I b.,I c.\n1,A.,I b.,I c.\n", "the id '1' of line 2"),
+        ("situation,action1,action2,a1_lie\nYou go.,I run.,I go.,maybe\n", "a1_lie = 'maybe'"),
+    ],
+)
+def test_bad_tables_are_refused_with_their_line(tmp_path, text, told):
+    with pytest.raises(InputError) as error:
+        read_items(table(tmp_path, text))
+    assert told in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_senseless_options_are_refused():
+    with pytest.raises(InputError, match="there is no form 'abc'"):
+        SurveyOptions(forms=("abc",))
+    with pytest.raises(InputError, match="wordings is 9"):
+        SurveyOptions(wordings=9)
+    with pytest.raises(InputError, match="free replies answer dilemmas"):
+        survey("values", models=("scripted",), free=True)
