@@ -5,7 +5,10 @@ what is said in them is ours.
 """
 
 import json
+import socket
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -238,3 +241,34 @@ def test_chunks_of_another_shape_are_refused(chunk):
     with pytest.raises(UpstreamError) as caught:
         read_stream(f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode(), str, 1)
     assert caught.value.body["error"]["code"] == "upstream_invalid"
+
+
+def chunked(data):
+    return f"{len(data):x}\r\n".encode() + data + b"\r\n"
+
+
+@pytest.mark.parametrize("way", ["chunked", "length", "until closed"])
+def test_a_connection_that_breaks_in_the_middle_is_an_error(texts, way):
+    """The server behind dies: HTTP itself says so, or only the stream can."""
+    data = recorded("openai").partition(b" water")[0]
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+    said = {
+        "chunked": head + b"Transfer-Encoding: chunked\r\n\r\n" + chunked(data),
+        "length": head + b"Content-Length: 100000\r\n\r\n" + data,
+        "until closed": head + b"Connection: close\r\n\r\n" + data,
+    }[way]
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer():
+            with listening.accept()[0] as accepted:
+                accepted.recv(65_536)
+                accepted.sendall(said)
+
+        dying = threading.Thread(target=answer)
+        dying.start()
+        behind = SimpleNamespace(url=f"http://127.0.0.1:{listening.getsockname()[1]}/v1")
+        with guarded(behind) as client:
+            found = ask(client, stream=True)
+        dying.join()
+    assert (found.status_code, found.json()["error"]["code"]) == (502, "upstream_cut")
+    assert "morning" not in found.text
