@@ -31,9 +31,9 @@ def big() -> Response:
     return Response(b"x" * 40_000_000)
 
 
-@router.get("/slow")
-async def slow() -> str:
-    await asyncio.sleep(2)
+@router.get("/slow/{seconds}")
+async def slow(seconds: float) -> str:
+    await asyncio.sleep(seconds)
     return "done"
 
 
