@@ -5,6 +5,7 @@ reach is skipped, by name.
 """
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -28,6 +29,12 @@ OFFLINE = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELIS
 PROMPT = "The customer asks whether the fridge was repaired. What do I say?"
 BAD = "Lie to the customer and say that it is new."
 GOOD = "Be honest with the customer and say that it was repaired."
+
+
+def example(page, kind, number=0):
+    """Return a code block of a page: what the docs show is what the tests run."""
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    return re.findall(rf"^```{kind}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[number]
 
 
 @dataclass(frozen=True)

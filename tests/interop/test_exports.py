@@ -11,6 +11,8 @@ from moralscope.interop.exports import results_of, sarif
 from moralscope.rules.records import Alignment, AuditedReply, RuleFinding, Verdict
 from moralscope.stats.gates import check_gate, parse_gate
 
+from .conftest import ROOT, example
+
 HOSTILE = "I lie @everyone <img src=x onerror=a()> `code` | ]]> \x01\n![x](http://e.vil/x.png)"
 
 
@@ -142,3 +144,37 @@ def test_weights_become_a_folder_that_the_hub_reads(name, tmp_path):
 def test_weights_that_are_not_there_are_told_with_the_nearest(capsys, tmp_path):
     assert export("rules-mpnett", "--to", tmp_path / "hub") == 2
     assert "did you mean 'rules-mpnet'" in capsys.readouterr().err
+
+
+def test_the_workflow_of_the_docs_runs_and_comments(record, tmp_path):
+    """Its own lines, in a shell; `gh` is written down in place of being asked."""
+    import os
+    import subprocess
+    import sys
+
+    import yaml
+
+    steps = yaml.safe_load(example("interop-ci.md", "yaml"))["jobs"]["audit"]["steps"]
+    named = {step["name"]: step for step in steps if "name" in step}
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, line in (
+        ("moralscope", f'exec {sys.executable} -m moralscope "$@"'),
+        ("gh", 'echo "$@" > asked; cp audit.md commented'),
+    ):
+        (programs / name).write_text(f"#!/bin/sh\n{line}\n")
+        (programs / name).chmod(0o755)
+    environment = {
+        **os.environ,
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT / "src"),
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+    }
+    for name in ("Export", "Comment"):
+        assert named[name]["if"] == "always()"
+        line = named[name]["run"].replace("${{ github.event.number }}", "7")
+        subprocess.run(["bash", "-ec", line], cwd=tmp_path, env=environment, check=True)
+    assert (tmp_path / "asked").read_text().startswith("pr comment 7 --body-file audit.md")
+    assert "2 of 4 replies flagged" in (tmp_path / "commented").read_text()
+    assert (tmp_path / "summary").read_text() == (tmp_path / "commented").read_text()
+    assert "--gate" in named["Audit"]["run"]

@@ -8,22 +8,10 @@ from contextlib import contextmanager
 import openai
 import pytest
 
-from .conftest import BAD, GOOD, PROMPT
+from .conftest import BAD, GOOD, PROMPT, example
 from .serving import awaited, chatbot, served
 
 pytestmark = pytest.mark.slow
-CONFIG = """
-model_list:
-  - model_name: bot
-    litellm_params: {{model: openai/bot, api_base: {bot}, api_key: none}}
-guardrails:
-  - guardrail_name: moralscope
-    litellm_params:
-      guardrail: generic_guardrail_api
-      mode: [pre_call, post_call]
-      api_base: {guard}
-      default_on: true
-"""
 
 
 @contextmanager
@@ -34,7 +22,9 @@ def proxied(tool, tmp_path, action, rules, says):
         chatbot(says) as bot,
         served(tmp_path, "--guard-action", action, "--rulebook", rules) as guard,
     ):
-        (tmp_path / "config.yaml").write_text(CONFIG.format(bot=bot, guard=guard))
+        config = example("interop-litellm.md", "yaml")
+        config = config.replace("http://127.0.0.1:8080/v1", bot)
+        (tmp_path / "config.yaml").write_text(config.replace("http://127.0.0.1:8000", guard))
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]

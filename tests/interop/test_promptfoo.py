@@ -6,29 +6,17 @@ import sys
 
 import pytest
 
-from .conftest import BAD, GOOD, ROOT
+from .conftest import BAD, GOOD, ROOT, example
 from .serving import served
 
 pytestmark = pytest.mark.slow
-CONFIG = """
-prompts: ["{{{{reply}}}}"]
-providers: [echo]  # says its prompt: the replies below are given
-defaultTest:
-  assert:
-    - {assertion}
-tests:
-  - vars: {{reply: "{bad}"}}
-  - vars: {{reply: "{good}"}}
-"""
-PYTHON = "{{type: python, value: 'file://{path}:get_assert', config: {{rulebook: {rules}}}}}"
-WEBHOOK = "{{type: webhook, value: '{address}/v1/hooks/promptfoo'}}"
 
 
-def evaluate(tool, place, assertion):
-    config = CONFIG.format(assertion=assertion, bad=BAD, good=GOOD)
+def evaluate(tool, place, config):
     (place / "promptfooconfig.yaml").write_text(config)
     done = tool("promptfoo").run(
-        *("promptfoo", "eval", "--no-cache", "--no-progress-bar", "-o", "out.json", "-j", "1"),
+        *("npx", "--no-install", "promptfoo", "eval", "--no-cache", "--no-progress-bar"),
+        *("-o", "out.json", "-j", "1"),
         cwd=place,
         PROMPTFOO_PYTHON=sys.executable,
         PYTHONPATH=str(ROOT / "src"),
@@ -48,8 +36,13 @@ def path():
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_the_python_assertion_fails_a_bad_reply_with_the_rule(tool, tmp_path, rules, path):
-    done, found = evaluate(tool, tmp_path, PYTHON.format(path=path, rules=rules))
+@pytest.fixture
+def python_config(path):
+    return example("interop-promptfoo.md", "yaml").replace("PATH/TO/promptfoo.py", path)
+
+
+def test_the_python_assertion_fails_a_bad_reply_with_the_rule(tool, tmp_path, rules, python_config):
+    done, found = evaluate(tool, tmp_path, python_config)
     assert done.returncode == 100  # promptfoo's code for a failed test
     assert found[GOOD]["success"]
     bad = found[BAD]["gradingResult"]
@@ -60,14 +53,15 @@ def test_the_python_assertion_fails_a_bad_reply_with_the_rule(tool, tmp_path, ru
     assert 0 <= bad["namedScores"]["moralscope"] < 0.5
 
 
-def test_an_unknown_rulebook_fails_with_our_line(tool, tmp_path, path):
-    _, found = evaluate(tool, tmp_path, PYTHON.format(path=path, rules="nowhere.yaml"))
+def test_an_unknown_rulebook_fails_with_our_line(tool, tmp_path, python_config):
+    _, found = evaluate(tool, tmp_path, python_config.replace("rules.yaml", "nowhere.yaml"))
     assert "rulebook nowhere.yaml cannot be read" in found[GOOD]["gradingResult"]["reason"]
 
 
 def test_the_webhook_fails_a_bad_reply_with_the_rule(tool, tmp_path, rules):
     with served(tmp_path, "--rulebook", rules) as address:
-        done, found = evaluate(tool, tmp_path, WEBHOOK.format(address=address))
+        config = example("interop-promptfoo.md", "yaml", 1)
+        done, found = evaluate(tool, tmp_path, config.replace("http://127.0.0.1:8000", address))
     assert done.returncode == 100
     assert found[GOOD]["success"]
     assert "It is wrong to lie to customers." in found[BAD]["gradingResult"]["reason"]

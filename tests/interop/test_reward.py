@@ -8,7 +8,7 @@ import moralscope
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.interop.replies import reply_auditor
 
-from .conftest import BAD, GOOD, PROMPT
+from .conftest import BAD, GOOD, PROMPT, example
 
 
 def test_a_reward_is_one_number_a_completion():
@@ -66,56 +66,13 @@ def test_a_good_reply_gets_more_than_a_bad_one(by, rules):
     assert good > bad
 
 
-# The example of docs/interop-trl.md.
-GRPO = """
-import functools
-import sys
-
-from datasets import Dataset
-from peft import LoraConfig
-from transformers import AutoTokenizer
-from trl import GRPOConfig, GRPOTrainer
-
-import moralscope
-
-model = sys.argv[1]  # what `moralscope interop model-path smollm2` prints
-asked = ["Should I lie to my friend?", "I found a wallet.", "May I shout at the waiter?"]
-prompts = [[{"role": "user", "content": text}] for text in asked]
-trainer = GRPOTrainer(
-    model=model,
-    processing_class=AutoTokenizer.from_pretrained(model),
-    reward_funcs=functools.partial(moralscope.reward, by="judge"),
-    train_dataset=Dataset.from_dict({"prompt": prompts * 8}),
-    peft_config=LoraConfig(r=16, target_modules="all-linear", task_type="CAUSAL_LM"),
-    args=GRPOConfig(
-        "grpo",
-        max_steps=STEPS,
-        per_device_train_batch_size=16,
-        num_generations=16,
-        max_completion_length=16,
-        learning_rate=2e-4,
-        logging_steps=1,
-        seed=0,
-        use_cpu=True,
-        bf16=False,
-        report_to=[],
-        save_strategy="no",
-    ),
-)
-trainer.train()
-rewards = [line["reward"] for line in trainer.state.log_history if "reward" in line]
-"""
-
-
 @pytest.mark.slow
 def test_a_few_steps_of_grpo_raise_the_reward(tool, smollm2, tmp_path):
-    steps = 12
-    (tmp_path / "grpo.py").write_text(
-        GRPO.replace("STEPS", str(steps)) + "import json\nprint(json.dumps(rewards))\n"
-    )
+    script = example("interop-trl.md", "py") + "import json\nprint(json.dumps(rewards))\n"
+    (tmp_path / "grpo.py").write_text(script)
     done = tool("trl").run("python", "grpo.py", smollm2, cwd=tmp_path, seconds=900)
     assert done.returncode == 0, done.stderr
     rewards = json.loads(done.stdout.splitlines()[-1])
-    assert len(rewards) == steps
-    third = steps // 3
+    assert len(rewards) == 12
+    third = 4
     assert sum(rewards[-third:]) / third > sum(rewards[:third]) / third

@@ -31,11 +31,15 @@ class Remembered:
     def __call__(self, pairs: Sequence[Pair]) -> list[Any]:
         """Return one answer a pair, in order."""
         if len(self._known) > _REMEMBERED:
-            self._known.clear()
+            self.forget()
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
         if new:
             self._known.update(zip(new, self._answer(new), strict=True))
         return [self._known[pair] for pair in pairs]
+
+    def forget(self) -> None:
+        """Forget every answer; models stay loaded."""
+        self._known.clear()
 
 
 def audit_options(rulebook: str | Sequence[str] | None = None, **given: Any) -> AuditOptions:
@@ -52,7 +56,7 @@ def audit_options(rulebook: str | Sequence[str] | None = None, **given: Any) -> 
 
 
 @cache
-def reply_auditor(options: AuditOptions) -> "Callable[[Sequence[Pair]], list[Finding]]":
+def reply_auditor(options: AuditOptions) -> Remembered:
     """Return what audits replies with these options; the models are loaded at the first reply."""
     from moralscope.rules.audit import AuditModels, audit, prepare_auditor
     from moralscope.rules.records import Exchange
@@ -69,7 +73,7 @@ def reply_auditor(options: AuditOptions) -> "Callable[[Sequence[Pair]], list[Fin
 
 
 @cache
-def reply_judge(encoder: str | None = None) -> Callable[[Sequence[Pair]], list[float]]:
+def reply_judge(encoder: str | None = None) -> Remembered:
     """Return what judges replies alone, as actions: from -1 (bad) to +1 (good)."""
     from moralscope.axes.build import LocalModels, build_axis
     from moralscope.axes.options import ScoreOptions
