@@ -21,7 +21,8 @@ def export(options: ExportOptions) -> None:
 
     source, place = Path(options.source).expanduser(), options.to
     told = SUFFIXES.get(place.suffix) if place is not None else None
-    form = options.format or told or ("markdown" if source.is_file() else "hub")
+    is_run = source.is_file() or source.suffix == ".json"
+    form = options.format or told or ("markdown" if is_run else "hub")
     if form == "hub":
         from moralscope.interop.hub import write_hub_folder
 
