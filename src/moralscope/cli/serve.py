@@ -41,7 +41,7 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
     place = Place(options.host, options.port, options.public_url)
     token = read_token(options.token_from)
     check_place(place, token)
-    work = Work(Service(), Bounds(queue=options.queue, seconds=options.timeout))
+    work = Work(Service(options.keep_minutes), Bounds(queue=options.queue, seconds=options.timeout))
     proxy = Proxy(Guard(work.service, policy), _upstream(work, options))
     writers = ["smollm2"] if policy.action == "revise" else []
     # Whoever sets the guard up without a server behind it means a hook of another tool.

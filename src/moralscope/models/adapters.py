@@ -6,7 +6,8 @@ checked against their base and merged into it. Trains nothing.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError, StoreError
 from moralscope.io.documents import read_document
+from moralscope.models.hugging_face import check_names
 from moralscope.models.store import sha256_of
 
 _WEIGHTS = "adapter_model.safetensors"
@@ -71,13 +73,27 @@ def load_adapter(body: Any, folder: Path, *, trainable: bool = False) -> Any:
     """Put a saved adapter on a model: merged into its weights, or still trainable."""
     from peft import PeftModel
 
-    found = PeftModel.from_pretrained(
-        body, str(folder), is_trainable=trainable, local_files_only=True
-    )
+    with warnings.catch_warnings():  # what is missing is refused below
+        warnings.simplefilter("ignore")
+        found = PeftModel.from_pretrained(
+            body, str(folder), is_trainable=trainable, local_files_only=True
+        )
+    _check_adapter(found, folder)
     return found if trainable else found.merge_and_unload(safe_merge=True)
 
 
-def merge_tensors(tensors: Mapping[str, Any], folder: Path) -> dict[str, Any] | None:
+def _check_adapter(model: Any, folder: Path) -> None:
+    """Refuse an adapter of which peft left a tensor out, or made one up."""
+    from peft import get_peft_model_state_dict
+    from safetensors import safe_open
+
+    state = get_peft_model_state_dict(model, save_embedding_layers=False)
+    with safe_open(folder / _WEIGHTS, framework="pt") as file:
+        given = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+    check_names({name: tuple(tensor.shape) for name, tensor in state.items()}, given)
+
+
+def merge_tensors(tensors: Mapping[str, Any], folder: Path) -> Mapping[str, Any] | None:
     """Return named tensors with a saved adapter added, W + (alpha / r) B A, without peft.
 
     None for an adapter that is more than plain LoRA: peft knows what to do with it.
@@ -85,28 +101,61 @@ def merge_tensors(tensors: Mapping[str, Any], folder: Path) -> dict[str, Any] | 
     Raises
     ------
     ValueError
-        The adapter does not fit the tensors.
+        The adapter does not fit the tensors: some are missing, unexpected or of another shape.
     """
-    from safetensors.torch import load_file
-
     config = json.loads((folder / _CONFIG).read_text("utf-8"))
     more = {name for name, value in config.items() if value} - _PLAIN_LORA
     if more or config.get("bias", "none") != "none" or config["init_lora_weights"] is not True:
         return None
-    scale = config["lora_alpha"] / config["r"]
+    if not isinstance(config["target_modules"], list):  # a pattern
+        return None
+    from safetensors.torch import load_file
+
     given = load_file(folder / _WEIGHTS)
-    merged = dict(tensors)
-    for name, first in given.items():
-        if name.endswith(_SECOND):
-            continue
-        layer = name.removeprefix(_INSIDE).removesuffix(_FIRST)
-        second = given.get(name.removesuffix(_FIRST) + _SECOND)
-        weight = tensors.get(f"{layer}.weight")
-        if second is None or weight is None or weight.shape != (len(second), first.shape[1]):
-            raise ValueError(f"the adapter's {name} fits no layer")
+    shapes = {}
+    for layer in _adapted_layers(tensors, config):
+        out, into = tensors[f"{layer}.weight"].shape
+        shapes[f"{_INSIDE}{layer}{_FIRST}"] = (config["r"], into)
+        shapes[f"{_INSIDE}{layer}{_SECOND}"] = (out, config["r"])
+    check_names(shapes, {name: tuple(tensor.shape) for name, tensor in given.items()})
+    return _Merged(tensors, given, config["lora_alpha"] / config["r"])
+
+
+def _adapted_layers(tensors: Mapping[str, Any], config: Mapping[str, Any]) -> list[str]:
+    """Return the linear layers that an adapter's settings name."""
+    wanted, out = config["target_modules"], tuple(config.get("exclude_modules") or ())
+    numbers = config.get("layers_to_transform")
+    numbers = [numbers] if isinstance(numbers, int) else numbers
+    layers = [name.removesuffix(".weight") for name in tensors if name.endswith(".weight")]
+    return [
+        layer
+        for layer in layers
+        if layer.endswith(tuple(f".{name}" for name in wanted))
+        and not layer.endswith(out)
+        and (not numbers or any(f".{number}." in layer for number in numbers))
+    ]
+
+
+class _Merged(Mapping[str, Any]):
+    """Tensors of which some have an adapter; each is added when it is asked for, and not kept."""
+
+    def __init__(self, base: Mapping[str, Any], adapter: Mapping[str, Any], scale: float) -> None:
+        self._base, self._adapter, self._scale = base, adapter, scale
+
+    def __getitem__(self, name: str) -> Any:
+        weight, layer = self._base[name], f"{_INSIDE}{name.removesuffix('.weight')}"
+        first = self._adapter.get(f"{layer}{_FIRST}")
+        if first is None or not name.endswith(".weight"):
+            return weight
         # In place: for mpnet a copy more of every matrix is half a second.
-        merged[f"{layer}.weight"] = (second.float() @ first.float()).mul_(scale).add_(weight)
-    return merged
+        second = self._adapter[f"{layer}{_SECOND}"]
+        return (second.float() @ first.float()).mul_(self._scale).add_(weight)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._base)
+
+    def __len__(self) -> int:
+        return len(self._base)
 
 
 def _has(body: Any, name: str) -> bool:

@@ -6,6 +6,8 @@ their own checksums. Safetensors only, no code from a folder.
 
 import logging
 import os
+import re
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,8 @@ from typing import Any
 from moralscope.core.errors import InputError, StoreError
 from moralscope.models.store import Store, sha256_of
 
+# What a body's file may have or lack: heads of other trainings, positions counted anew.
+_HEAD = re.compile(r"(^|\.)(pooler|lm_head|cls|classifier|score|qa_outputs|position_ids)(\.|$)")
 NEEDED = ("*.json", "*.txt", "*.model", "*.safetensors")
 
 
@@ -61,6 +65,56 @@ def set_up_transformers() -> None:
     transformers_logging.disable_progress_bar()
     transformers_logging.set_verbosity_error()
     logging.getLogger("transformers").setLevel(logging.ERROR)
+
+
+def check_names(
+    expected: Mapping[str, tuple[int, ...]], given: Mapping[str, tuple[int, ...]]
+) -> None:
+    """Refuse weights whose tensors are not those that are expected, by name and shape.
+
+    Examples
+    --------
+    >>> check_names({"a": (2,), "b": (3,)}, {"a": (4,), "c": (1,)})
+    Traceback (most recent call last):
+    ValueError: missing tensors: b; unexpected tensors: c; tensors of another shape: a
+    """
+    shaped = [name for name in expected if name in given and given[name] != expected[name]]
+    _refuse_tensors(expected.keys() - given.keys(), given.keys() - expected.keys(), shaped)
+
+
+def _refuse_tensors(*wrong: Iterable[str]) -> None:
+    kinds = ("missing tensors", "unexpected tensors", "tensors of another shape")
+    parts = []
+    for kind, names in zip(kinds, map(sorted, wrong), strict=True):
+        if names:
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            parts.append(f"{kind}: {', '.join(names[:3])}{more}")
+    if parts:
+        raise ValueError("; ".join(parts))
+
+
+def load_model(kind: Any, folder: Path, **options: Any) -> Any:
+    """Load weights with a class of transformers: no network, no code, and no tensor made up.
+
+    transformers fills tensors that are missing, or of another shape, with random numbers, and
+    drops those it does not know. Left out may be only heads, which nobody here reads.
+
+    Raises
+    ------
+    ValueError
+        Tensors are missing, unexpected or of another shape; they are named.
+    """
+    safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
+    model, told = kind.from_pretrained(
+        folder, output_loading_info=True, ignore_mismatched_sizes=True, **safe, **options
+    )
+    missing, unexpected = (
+        [name for name in told[key] if not _HEAD.search(name)]
+        for key in ("missing_keys", "unexpected_keys")
+    )
+    shaped = [each if isinstance(each, str) else each[0] for each in told["mismatched_keys"]]
+    _refuse_tensors(set(missing) - set(shaped), unexpected, shaped)
+    return model
 
 
 def load_tokenizer(folder: Path) -> Any:

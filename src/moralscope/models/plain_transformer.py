@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from moralscope.models.fastcpu import BodyWeights, can_unpad
 
@@ -98,15 +99,34 @@ def _is_bert(file: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
     return kinds == ("WordPiece", "BertPreTokenizer", wanted)
 
 
+_held: WeakValueDictionary[tuple[str, int, int, str], Any] = WeakValueDictionary()
+
+
+def shared_tensors(path: Path) -> dict[str, Any]:
+    """Return a file's tensors; one that a model of this process still holds is not read again.
+
+    So an encoder and the experts on it have one matrix of word vectors between them.
+    """
+    from safetensors import safe_open
+
+    state = path.stat()
+    found = {}
+    with safe_open(path, framework="pt") as file:
+        for name in file.keys():  # noqa: SIM118
+            key = (str(path.resolve()), state.st_mtime_ns, state.st_size, name)
+            tensor = _held.get(key)
+            found[name] = _held[key] = file.get_tensor(name) if tensor is None else tensor
+    return found
+
+
 def read_body(folder: Path) -> BodyWeights | None:
     """Return a folder's configuration and tensors; None unless `can_unpad` knows all of it."""
     from safetensors import SafetensorError
-    from safetensors.torch import load_file
 
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, SafetensorError):
         config = json.loads((folder / "config.json").read_text("utf-8"))
         prefix = f"{config['model_type'].removeprefix('xlm-')}."  # where a head was trained on it
-        tensors = load_file(folder / "model.safetensors")
+        tensors = shared_tensors(folder / "model.safetensors")
         named = {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
         weights = BodyWeights(config, named)
         if can_unpad(weights):

@@ -1,4 +1,4 @@
-"""Models that live as long as a server: loaded once, shared by all requests, one thread each.
+"""Models of a server: shared by all requests, one thread each, in memory while they are used.
 
 Each wrapper has the seam of what it wraps and hands everything to a `Batcher`, so a job gets the
 numbers that it gets alone. Only names of the catalogue are known here: what a request names must
@@ -19,15 +19,16 @@ import numpy as np
 from moralscope.axes.options import AxisOptions
 from moralscope.core.errors import StoreError, UnknownName
 from moralscope.core.protocols import Classifier, Encoder, Generator, LanguageModel, Matrix
-from moralscope.core.records import Candidate, Decoding
+from moralscope.core.records import Candidate, Continuation, Decoding, Usage
 from moralscope.core.registry import did_you_mean
 from moralscope.models.batching import BatchCounts, Batcher, Cancelled, OutOfTime, check_patience
-from moralscope.models.encoders import load_encoder
+from moralscope.models.encoders import TextEncoder, load_encoder
 from moralscope.models.language import generator_refs, load_generator, load_language_model
 from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS
 from moralscope.models.store import Store
-from moralscope.models.windows import unread_tokens
+from moralscope.models.windows import Pair, Windows, unread_tokens
 from moralscope.rules.experts import prepare_rule_experts
+from moralscope.server.memory import Memory, Resident
 from moralscope.stories.experts import RULES, STORIES, ExpertSet, prepare_experts
 
 SCRIPTED = "scripted"
@@ -125,45 +126,80 @@ def _result(slot: "Future[V]") -> V:
 class SharedEncoder:
     """An `Encoder` that many threads share."""
 
-    def __init__(self, encoder: Encoder) -> None:
-        self.name, self.checksum, self.dimension = encoder.name, encoder.checksum, encoder.dimension
-        self.arithmetic = encoder.arithmetic
-        self.unread = partial(unread_tokens, encoder)
-        self.batcher = Batcher(encoder.name, lambda _, texts: encoder.encode(texts))
+    def __init__(self, held: Resident[Encoder], memory: Memory) -> None:
+        self.held = held
+        with held.use() as encoder:
+            self.name, self.checksum = encoder.name, encoder.checksum
+            self.dimension, self.arithmetic = encoder.dimension, encoder.arithmetic
+
+        def work(_: None, texts: list[str]) -> Matrix:
+            with held.use() as encoder:
+                if isinstance(encoder, TextEncoder) and not encoder.is_loaded:
+                    memory.make_room()
+                return encoder.encode(texts)
+
+        self.batcher = Batcher(self.name, work)
 
     def encode(self, texts: Sequence[str]) -> Matrix:
         """Return one row a text, in order."""
         parts = self.batcher.submit(list(texts))
         return np.concatenate(parts) if parts else np.empty((0, self.dimension), np.float32)
 
+    def unread(self, texts: Sequence[str]) -> list[int]:
+        """Return how many tokens of each text no row reads."""
+        with self.held.use() as encoder:
+            return unread_tokens(encoder, texts)
+
 
 class SharedExperts:
     """A set of experts that many threads share."""
 
-    def __init__(self, experts: ExpertSet) -> None:
-        self.ref, self.card, self.tasks = experts.ref, experts.card, experts.tasks
-        self.bits, self.retrieval = experts.bits, experts.retrieval
-        self.windows, self.told = experts.windows, experts.told
-        self.labels, self.thresholds = experts.labels, experts.thresholds
-        self.operating_points = experts.operating_points
-        self._experts = experts
+    def __init__(self, held: Resident[ExpertSet]) -> None:
+        self.held = held
+        with held.use() as experts:
+            self.ref, self.card, self.tasks = experts.ref, experts.card, experts.tasks
+            self.bits, self.retrieval = experts.bits, experts.retrieval
+            self.operating_points = experts.operating_points
 
-        def work(task: str | None, pairs: list[tuple[str, str]]) -> Any:
-            if task is None:
-                return list(zip(*experts.read(pairs), strict=True))
-            return experts.expert(task).probabilities(pairs)
+        def work(task: str | None, pairs: list[Pair]) -> Any:
+            with held.use() as experts:
+                if task is None:
+                    return list(zip(*experts.read(pairs), strict=True))
+                return experts.expert(task).probabilities(pairs)
 
-        self.batcher = Batcher(experts.ref.name, work)
+        self.batcher = Batcher(self.ref.name, work)
 
     def expert(self, task: str) -> Classifier:
         """Return the expert for one task."""
-        return _SharedClassifier(self._experts.expert(task), task, self.batcher)
+        with self.held.use() as experts:
+            return _SharedClassifier(experts.expert(task), task, self.batcher)
 
-    def read(self, pairs: Sequence[tuple[str, str]]) -> tuple[Matrix, Matrix]:
+    def labels(self, task: str) -> tuple[str, ...]:
+        """Return the labels of a task, in the order of its values."""
+        with self.held.use() as experts:
+            return experts.labels(task)
+
+    def thresholds(self, task: str) -> tuple[float, ...]:
+        """Return the least probability at which each label of a task is taken."""
+        with self.held.use() as experts:
+            return experts.thresholds(task)
+
+    def told(self, task: str, columns: Matrix) -> Matrix:
+        """Return what a task tells by the columns of `read`."""
+        with self.held.use() as experts:
+            return experts.told(task, columns)
+
+    def windows(self, pairs: Sequence[Pair], spare: int = 0) -> list[Windows]:
+        """Return the pairs to ask about instead of each pair."""
+        with self.held.use() as experts:
+            return experts.windows(pairs, spare)
+
+    def read(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix]:
         """Return the columns of every task, and vectors of length one."""
         parts = self.batcher.submit(list(pairs))
         if not parts:
-            return self._experts.read([])
+            with self.held.use() as experts:
+                return experts.read([])
         columns, vectors = zip(*(row for part in parts for row in part), strict=True)
         return np.stack(columns), np.stack(vectors)
 
@@ -180,7 +216,7 @@ class _SharedClassifier:
         self.labels = classifier.labels
         self._task, self._batcher = task, batcher
 
-    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Matrix:
+    def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
         """Return one row a pair, columns as `labels`."""
         parts = self._batcher.submit(list(pairs), self._task)
         return np.concatenate(parts) if parts else np.empty((0, len(self.labels)), np.float32)
@@ -189,16 +225,19 @@ class _SharedClassifier:
 class SharedGenerator:
     """A `Generator` that many threads share; only requests with the same decoding meet."""
 
-    def __init__(self, generator: Generator) -> None:
-        self.name, self.checksum = generator.name, generator.checksum
-        self.refs, self.usage = generator_refs(generator), None
+    def __init__(self, held: Resident[Generator]) -> None:
+        self.held = held
+        with held.use() as generator:
+            self.name, self.checksum = generator.name, generator.checksum
+            self.refs, self.usage = generator_refs(generator), None
         self.warnings: Sequence[str] = ()  # many share it: nobody knows whose they would be
 
         def write(decoding: Decoding, asked: list[tuple[str, int]]) -> Any:
             prompts, seeds = [prompt for prompt, _ in asked], [seed for _, seed in asked]
-            return generator.generate(prompts, decoding, seeds)
+            with held.use() as generator:
+                return generator.generate(prompts, decoding, seeds)
 
-        self.batcher = Batcher(generator.name, write, most=32, share=12)
+        self.batcher = Batcher(self.name, write, most=32, share=12)
 
     def generate(
         self, prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]
@@ -206,6 +245,53 @@ class SharedGenerator:
         """Return `decoding.count` candidates for each prompt."""
         parts = self.batcher.submit(list(zip(prompts, seeds, strict=True)), decoding)
         return [candidates for part in parts for candidates in part]
+
+
+class SharedLanguageModel:
+    """A `LanguageModel` that is released when it is idle; one thread computes at a time."""
+
+    def __init__(self, held: Resident[LanguageModel]) -> None:
+        self.held = held
+        with held.use() as model:
+            self.name, self.checksum, self.refs = model.name, model.checksum, model.refs
+            self.has_chat, self.layers = model.has_chat, model.layers
+            self.dimension = model.dimension
+        self.warnings: Sequence[str] = ()
+        self.usage: Usage | None = None
+
+    def generate(
+        self, prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]
+    ) -> Sequence[Sequence[Candidate]]:
+        """Return `decoding.count` candidates for each prompt."""
+        with self.held.use() as model:
+            return model.generate(prompts, decoding, seeds)
+
+    def prompt(self, text: str, *, chat: bool) -> str:
+        """Return a person's turn as the model reads it."""
+        with self.held.use() as model:
+            return model.prompt(text, chat=chat)
+
+    def log_probabilities(
+        self, prompts: Sequence[str], continuations: Sequence[Sequence[str]]
+    ) -> Sequence[Sequence[Continuation]]:
+        """Return how likely each prompt's continuations are."""
+        with self.held.use() as model:
+            return model.log_probabilities(prompts, continuations)
+
+    def hidden_states(self, texts: Sequence[str], layers: Sequence[int]) -> Matrix:
+        """Return the residual stream at the last token of each text."""
+        with self.held.use() as model:
+            return model.hidden_states(texts, layers)
+
+    def distributions(self, texts: Sequence[str]) -> Iterator[Matrix]:
+        """Yield log-probabilities of what follows each token, text by text."""
+        with self.held.use() as model:
+            yield from model.distributions(texts)
+
+    def steered(self, vectors: Mapping[int, Matrix]) -> LanguageModel:
+        """Return this model with vectors added; it stays in memory as long as somebody has it."""
+        with self.held.use() as model:
+            return model.steered(vectors)
 
 
 class Models:
@@ -222,12 +308,13 @@ class Models:
     >>> models.close()
     """
 
-    def __init__(self) -> None:
+    def __init__(self, memory: Memory | None = None) -> None:
+        self.memory = memory or Memory()
         # Large enough that nothing is ever dropped: who holds a model may still use it.
         self._encoders = SingleFlightCache[tuple[str, bool], SharedEncoder](2 * len(ENCODERS))
         self._experts = SingleFlightCache[tuple[str, str, bool], SharedExperts](4 * len(EXPERTS))
         self._generators = SingleFlightCache[str, SharedGenerator](len(GENERATORS))
-        self._languages = SingleFlightCache[str, LanguageModel](len(GENERATORS))
+        self._languages = SingleFlightCache[str, SharedLanguageModel](len(GENERATORS))
 
     def encoder(self, name: str, *, eight_bits: bool = False) -> SharedEncoder:
         """Return an encoder."""
@@ -235,7 +322,8 @@ class Models:
         def load() -> SharedEncoder:
             known = _checked(name, ENCODERS, "encoder")
             _say_loading(known)
-            return SharedEncoder(load_encoder(known, eight_bits=eight_bits))
+            held = self.memory.hold(partial(load_encoder, known, eight_bits=eight_bits))
+            return SharedEncoder(held, self.memory)
 
         return self._encoders.get((name, eight_bits), load)
 
@@ -248,8 +336,10 @@ class Models:
             known = _checked(name, EXPERTS, "set of experts")
             _say_loading(f"{known}'s experts")
             if family == RULES:
-                return SharedExperts(prepare_rule_experts(known, eight_bits=eight_bits))
-            return SharedExperts(prepare_experts(known, family=family, eight_bits=eight_bits))
+                rules = partial(prepare_rule_experts, known, eight_bits=eight_bits)
+                return SharedExperts(self.memory.hold(rules))
+            made = partial(prepare_experts, known, family=family, eight_bits=eight_bits)
+            return SharedExperts(self.memory.hold(made))
 
         return self._experts.get((name, family, eight_bits), load)
 
@@ -258,10 +348,23 @@ class Models:
 
         def load() -> SharedGenerator:
             known = _checked(name, GENERATORS, "generator")
-            _say_loading(known)
-            return SharedGenerator(load_generator(known))
+            if known == SCRIPTED:
+                return self.held_generator(known)
+            return SharedGenerator(self._language(known).held)  # the same weights
 
         return self._generators.get(name, load)
+
+    def held_generator(self, name: str) -> SharedGenerator:
+        """Return any generator, which the caller keeps."""
+        _say_loading(name)
+        return SharedGenerator(self.memory.hold(partial(load_generator, name)))
+
+    def loaded(self) -> set[str]:
+        """Return the names of the models that are in memory now."""
+        found = {each.name for each in self._encoders.values() if each.held.is_loaded}
+        found |= {each.ref.name for each in self._experts.values() if each.held.is_loaded}
+        found |= {each.name for each in self._languages.values() if each.held.is_loaded}
+        return found | {each.name for each in self._generators.values() if each.held.is_loaded}
 
     def language(self, options: AxisOptions) -> LanguageModel:
         """Return the language model of an axis."""
@@ -269,13 +372,14 @@ class Models:
 
     def speaker(self, name: str) -> LanguageModel:
         """Return a language model; it lets one thread compute at a time."""
-        known = _checked(name, GENERATORS, "language model")
+        return self._language(_checked(name, GENERATORS, "language model"))
 
-        def load() -> LanguageModel:
-            _say_loading(known)
-            return load_language_model(known)
+    def _language(self, name: str) -> SharedLanguageModel:
+        def load() -> SharedLanguageModel:
+            _say_loading(name)
+            return SharedLanguageModel(self.memory.hold(partial(load_language_model, name)))
 
-        return self._languages.get(known, load)
+        return self._languages.get(name, load)
 
     def counts(self) -> Mapping[tuple[str, str], BatchCounts]:
         """Return what each model did, by its kind and name."""
@@ -285,6 +389,7 @@ class Models:
         """Finish what was handed in and end the threads."""
         for batcher in self._batchers().values():
             batcher.close()
+        self.memory.close()
 
     def _batchers(self) -> dict[tuple[str, str], Batcher]:
         return {

@@ -109,6 +109,9 @@ class ServeOptions(Options):
     ] = None
     timeout: Annotated[float, Option("Seconds of one request.", least=1, most=3600)] = 120
     queue: Annotated[int, Option("Requests that may wait.", least=1, most=10_000)] = 64
+    keep_minutes: Annotated[
+        float, Option("Minutes for which an unused model stays in memory.", least=0, most=10_000)
+    ] = 15
     guard: Annotated[
         str | None,
         Option(

@@ -32,6 +32,7 @@ from moralscope.rules.rulebook import (
 )
 from moralscope.rules.show import lint_book
 from moralscope.rules.thresholds import GivenLimits
+from moralscope.server.memory import KEEP_MINUTES, Memory
 from moralscope.server.models import SCRIPTED, Models, SingleFlightCache
 from moralscope.stories.experts import RULES
 from moralscope.surveys.items import read_item
@@ -104,8 +105,8 @@ class Service:
     >>> service.close()
     """
 
-    def __init__(self) -> None:
-        self.models = Models()
+    def __init__(self, keep_minutes: float = KEEP_MINUTES) -> None:
+        self.models = Models(Memory(keep_minutes))
         self._axes = SingleFlightCache[AxisOptions, Axis](_AXES)
         self._books = SingleFlightCache[Books, Rulebook](_BOOKS)
         self._indexes = SingleFlightCache[Hashable, RuleIndex](_BOOKS)
@@ -116,7 +117,7 @@ class Service:
 
     def listed(self) -> list[tuple[ModelStatus, bool]]:
         """Return every entry of the catalogue, and whether it is in memory."""
-        loaded = {name.removeprefix("stories-") for _, name in self.models.counts()}
+        loaded = {name.removeprefix("stories-") for name in self.models.loaded()}
         return [(status, status.name in loaded) for status in list_models()]
 
     def score(

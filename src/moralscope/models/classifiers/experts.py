@@ -45,7 +45,7 @@ from moralscope.models.fastcpu import (
     quantise,
     speed_up,
 )
-from moralscope.models.hugging_face import set_up_torch
+from moralscope.models.hugging_face import check_names, set_up_torch
 from moralscope.models.plain_transformer import read_body, read_tokenizer
 from moralscope.models.windows import (
     MOST_TOKENS,
@@ -204,13 +204,12 @@ class _PaddedNetwork:
 
     def __init__(self, folder: Path, base: Path, width: int, name: str) -> None:
         import torch
-        from safetensors.torch import load_file
 
         body, self.tokenizer = load_body(base, name)
         if (folder / ADAPTER).is_file():
             body = load_adapter(body, folder)
         self._network = build_network(body, width)
-        self._network.head.load_state_dict(load_file(folder / HEAD))
+        self._network.head.load_state_dict(_read_head(folder, width, body.config.hidden_size))
         self._network.to("cuda" if torch.cuda.is_available() else "cpu").eval()
         self._network.requires_grad_(False)
         speed_up(body, body.config.model_type)
@@ -236,7 +235,7 @@ class _UnpaddedNetwork:
 
     def __init__(self, weights: BodyWeights, tokenizer: Any, head: tuple[Any, Any]) -> None:
         self.tokenizer, self._head = tokenizer, head
-        self._weights: Any = weights  # kept while 8 bits may still be asked for
+        self._weights: Any = weights  # until they are laid out for products
         self._body: UnpaddedBody | None = None
         self._pool: SingleThreadPool | None = None
 
@@ -257,6 +256,7 @@ class _UnpaddedNetwork:
         import torch
 
         body = self._body = self._body or UnpaddedBody(self._weights)
+        self._weights = None
         threads = 1 if self._pool else min(int(torch.get_num_threads()), 16)
         lengths = [len(row) for row in rows]
         # A few pairs are shared out, too: whoever waits for one reply waits for all cores' work.
@@ -320,7 +320,7 @@ def _read_network(folder: Path, base: Path, width: int, name: str) -> _Network:
     try:
         return _read_plain(folder, base, width) or _PaddedNetwork(folder, base, width, name)
     except (SafetensorError, OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
-        line = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
+        line = (str(error).strip().splitlines() or [type(error).__name__])[0][:400]
         raise InputError(
             f"the experts in {folder} cannot be loaded ({line})", "train them again"
         ) from error
@@ -330,7 +330,6 @@ def _read_plain(folder: Path, base: Path, width: int) -> _UnpaddedNetwork | None
     """Read a body that `fastcpu` knows, its adapter and the last layer; None for others."""
     set_up_torch()
     import torch
-    from safetensors.torch import load_file
 
     if torch.cuda.is_available() or (weights := read_body(base)) is None:
         return None
@@ -340,8 +339,15 @@ def _read_plain(folder: Path, base: Path, width: int) -> _UnpaddedNetwork | None
     tokenizer = read_tokenizer(base)
     if tensors is None or tokenizer is None:
         return None
-    head = load_file(folder / HEAD)
-    if head["weight"].shape != (width, weights.config["hidden_size"]):
-        raise ValueError("the last layer does not fit the tasks and the base")
+    head = _read_head(folder, width, weights.config["hidden_size"])
     body = BodyWeights(weights.config, tensors)
     return _UnpaddedNetwork(body, tokenizer, (head["weight"].float(), head["bias"].float()))
+
+
+def _read_head(folder: Path, width: int, hidden: int) -> dict[str, Any]:
+    from safetensors.torch import load_file
+
+    head: dict[str, Any] = load_file(folder / HEAD)
+    shapes = {"weight": (width, hidden), "bias": (width,)}
+    check_names(shapes, {name: tuple(tensor.shape) for name, tensor in head.items()})
+    return head

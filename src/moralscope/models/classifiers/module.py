@@ -16,6 +16,7 @@ from moralscope.models.hugging_face import (
     folder_checksum,
     hub_folder,
     is_hub_id,
+    load_model,
     set_up_transformers,
 )
 from moralscope.models.store import Progress, Store
@@ -69,10 +70,8 @@ def load_body(folder: Path, name: str) -> tuple[Any, Any]:
     set_up_transformers()
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        body = AutoModel.from_pretrained(
-            folder, local_files_only=True, use_safetensors=True, trust_remote_code=False
-        )
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        body = load_model(AutoModel, folder)
+    except Exception as error:  # each kind means that the folder holds no such model
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
         raise StoreError(
             f"'{name}' in {folder} cannot be loaded as a transformer ({reason})",

@@ -160,6 +160,11 @@ class TextEncoder:
         self._lock = threading.Lock()
 
     @property
+    def is_loaded(self) -> bool:
+        """Whether the weights are in memory; cached rows need none."""
+        return not isinstance(self._source, LazyBackend)
+
+    @property
     def _backend(self) -> Backend:
         """The backend; loaded by the first thread that computes, which holds the lock."""
         if isinstance(self._source, LazyBackend):

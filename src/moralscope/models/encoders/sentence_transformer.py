@@ -6,6 +6,7 @@ length and sized to the machine. On a CPU the plain kind of folder is computed b
 """
 
 import contextlib
+import json
 import logging
 from collections.abc import Sequence
 from itertools import chain
@@ -19,7 +20,7 @@ from moralscope.core.protocols import Matrix
 from moralscope.models.encoders.mean_pooling import token_ids
 from moralscope.models.fastcpu.linear import can_quantise, quantise, speed_up
 from moralscope.models.fastcpu.threads import TOKENS_PER_CORE, ParallelBatches
-from moralscope.models.hugging_face import set_up_transformers
+from moralscope.models.hugging_face import load_model, set_up_transformers
 from moralscope.models.windows import Windows, token_windows
 
 _GPU_BATCH_TOKENS = 65536
@@ -142,20 +143,33 @@ def _load(folder: Path, name: str) -> Any:
 
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     try:
+        _check_body(folder)
         model = SentenceTransformer(
             str(folder),
             local_files_only=True,
             trust_remote_code=False,
             model_kwargs={"use_safetensors": True},
         )
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        reason = str(error).strip().splitlines()[0][:200]
+    except Exception as error:  # each kind means that the folder holds no such model
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
         raise StoreError(
             f"'{name}' in {folder} cannot be loaded as a sentence-transformers model ({reason})",
             "give a folder with config.json, tokenizer files and model.safetensors",
         ) from error
     model.eval()
     return model.requires_grad_(False)
+
+
+def _check_body(folder: Path) -> None:
+    """Load the transformer of a folder once for itself: the library does not tell what is wrong."""
+    from transformers import AutoModel
+
+    file = folder / "modules.json"
+    modules = json.loads(file.read_text("utf-8")) if file.is_file() else []
+    kinds = {each["type"].rsplit(".", 1)[-1]: each["path"] for each in modules}
+    body = folder / kinds.get("Transformer", "")
+    if (body / "config.json").is_file():
+        load_model(AutoModel, body)
 
 
 def _batch_tokens(model: Any) -> int:

@@ -24,6 +24,7 @@ _NAMES = {  # where query, key, value, the output and its norm lie in a layer's 
 }
 _RELATIVE = "encoder.relative_attention_bias.weight"  # of MPNet
 _TYPES = "embeddings.token_type_embeddings.weight"  # MPNet has none
+_HEADS = {"pooler", "lm_head", "cls", "classifier"}  # that were trained on a body
 _FARTHEST = 128  # tokens apart, from which on MPNet tells distances apart no more
 _Linear = Callable[..., Any]
 
@@ -46,13 +47,24 @@ def can_unpad(weights: BodyWeights) -> bool:
         and config.get("position_embedding_type", "absolute") == "absolute"
         and config.get("dtype", config.get("torch_dtype")) in (None, "float32")
     )
-    return known and all(
-        (tensor := weights.tensors.get(name)) is not None
-        and (*tensor.shape,) == shape
-        and str(tensor.dtype) == "torch.float32"
-        and tensor.device.type == "cpu"
-        for name, shape in _expected(config)
+    return (
+        known
+        and _holds_no_more(weights)
+        and all(
+            (tensor := weights.tensors.get(name)) is not None
+            and (*tensor.shape,) == shape
+            and str(tensor.dtype) == "torch.float32"
+            and tensor.device.type == "cpu"
+            for name, shape in _expected(config)
+        )
     )
+
+
+def _holds_no_more(weights: BodyWeights) -> bool:
+    """Tell whether every tensor is read here, or belongs to a head or a buffer."""
+    names = {name for name, _ in _expected(weights.config)}
+    more = (name for name in weights.tensors if name not in names)
+    return all(name.split(".")[0] in _HEADS or name.endswith("position_ids") for name in more)
 
 
 def _expected(config: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:

@@ -14,7 +14,7 @@ from typing import Any
 from moralscope.core.errors import InputError, StoreError
 from moralscope.core.records import Candidate, Decoding, ModelRef, Usage
 from moralscope.models.adapters import Adapter, add_markers, merge
-from moralscope.models.hugging_face import set_up_transformers
+from moralscope.models.hugging_face import load_model, set_up_transformers
 from moralscope.models.language.decoding import check_request
 
 log = logging.getLogger(__name__)
@@ -164,21 +164,16 @@ def _model(folder: Path, name: str, adapter: Adapter | None, vocabulary: int) ->
 
     set_up_transformers()
     on_gpu = torch.cuda.is_available()
-    options: dict[str, Any] = {
-        "local_files_only": True,
-        "trust_remote_code": False,
-        "use_safetensors": True,
-        "dtype": torch.float32,
-    }
+    options: dict[str, Any] = {"dtype": torch.float32}
     try:
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         if config.is_encoder_decoder:
             # torch's fused attention sums in another order in another batch
             options["attn_implementation"] = "eager"
-            model = AutoModelForSeq2SeqLM.from_pretrained(folder, **options)
+            model = load_model(AutoModelForSeq2SeqLM, folder, **options)
         else:
             options["attn_implementation"] = ATTENTION
-            model = AutoModelForCausalLM.from_pretrained(folder, **options)
+            model = load_model(AutoModelForCausalLM, folder, **options)
     except Exception as error:  # transformers raises many kinds; each means the same to a user
         raise _unusable(folder, error) from error
     if adapter:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from moralscope.core.options import Option, Options, Seed
 from moralscope.core.protocols import Classifier, Generator, Matrix, Report
 from moralscope.core.records import Candidate, Decoding, RunRecord
-from moralscope.models.language import generator_refs, load_generator
+from moralscope.models.language import generator_refs
 from moralscope.models.options import EXPERTS
 from moralscope.models.store import Store
 from moralscope.server.models import SCRIPTED, Models, NotHere, SharedGenerator, SingleFlightCache
@@ -121,7 +121,7 @@ class StoryChains:
                 f"the model '{_BASE}' is not on this machine",
                 f"run 'moralscope models pull {_BASE}'",
             )
-        return self._own.get(name, lambda: SharedGenerator(load_generator(name)))
+        return self._own.get(name, lambda: self._models.held_generator(name))
 
 
 def _nobody(event: Any) -> None:
