@@ -1,12 +1,18 @@
-"""How the server holds up: many clients at once against one request at a time.
+"""How the server holds up: many clients at once against one request at a time; and its memory.
 
     python bench/server.py [--seconds 60] [--clients 32] [--encoder minilm] [--actions 1]
+    python bench/server.py --memory [--rounds 3]
 
 Starts `moralscope serve`, asks for scores one request after the other, then with all clients at
 once, and ends the server with SIGTERM in the midst of the load. Wanted on two cores: at least twice
 the requests a second of one at a time, no error, flat memory, and no accepted request lost. No two
 actions are alike, so that no cache helps. Use `MORALSCOPE_HOME` of your own to keep them out of
 your cache.
+
+`--memory` uses everything there is instead, as somebody does who clicks through all pages: every
+encoder, the judge and the audit on both bases, revised replies, a chain, a
+language model.
+Wanted: at most 2,200 MB resident with everything loaded, and less after the idle models went.
 """
 
 import argparse
@@ -21,8 +27,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
 
 import numpy as np
 
@@ -43,10 +52,11 @@ class Tally:
     dropped: int = 0  # connections that ended before an answer began: not accepted
 
 
-def start(log: Path) -> tuple[subprocess.Popen[bytes], int]:
+def start(log: Path, *more: str) -> tuple[subprocess.Popen[bytes], int]:
     """Start a server on a free port; what it says goes into a file."""
+    command = [sys.executable, "-c", LAUNCH, "--port", "0", *more]
     with log.open("wb") as file:
-        server = subprocess.Popen([sys.executable, "-c", LAUNCH, "--port", "0"], stderr=file)
+        server = subprocess.Popen(command, stderr=file)
     while server.poll() is None:
         if found := re.search(r"127\.0\.0\.1:(\d+)", log.read_text("utf-8")):
             return server, int(found[1])
@@ -121,6 +131,57 @@ def megabytes(pid: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
+def requests(number: int) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield (name, path, body) of requests that use every model there is."""
+    actions = [
+        f"{VERBS[n % 10]} {THINGS[n // 10 % 6]} on day {number} of {SALT}" for n in range(12)
+    ]
+    for encoder in ("minilm", "mpnet", "use-lite"):
+        for axis in ("choice", "direction"):
+            asked = {"actions": actions, "axis": axis, "encoder": encoder}
+            yield f"{axis} {encoder}", "v1/score", asked
+    for base in ("minilm", "mpnet"):
+        yield f"judge {base}", "v1/score", {"actions": actions, "axis": "judge", "encoder": base}
+    text = "First I went home. " * 20
+    exchanges = [
+        {"prompt": f"How do I {action}?", "reply": f"{text} I would steal it and lie about it."}
+        for action in actions[:4]
+    ]
+    for base in ("minilm", "mpnet"):
+        yield f"audit {base}", "v1/audit", {"exchanges": exchanges, "experts": base}
+    revised = {"exchanges": exchanges[:1], "experts": "mpnet", "revise": True}
+    yield "audit mpnet, revised", "v1/audit", revised
+    story = {
+        "norm": "It's rude to be late.",
+        "situation": "Sam has to meet Jo at noon.",
+        "intention": "Sam wants to finish a game first.",
+    }
+    yield "chain", "api/site/chain", story
+    asked = {"actions": actions[:4], "axis": "choice", "model": "smollm2"}
+    yield "choice smollm2", "v1/score", asked
+
+
+def memory(rounds: int) -> None:
+    """Use everything, print what is held, wait until idle models went, print again."""
+    log = Path(tempfile.mkdtemp(), "server.log")
+    server, port = start(log, "--keep-minutes", "0.5")
+    most = 0.0
+    for number in range(rounds):
+        for name, path, asked in requests(number):
+            data = json.dumps(asked).encode()
+            head = {"Content-Type": "application/json"}
+            request = Request(f"http://127.0.0.1:{port}/{path}", data, head)
+            with urlopen(request, timeout=300) as answer:
+                answer.read()
+            held = megabytes(server.pid)
+            most = max(most, held)
+            print(f"round {number + 1}  {name:<24} {held:7,.0f} MB", flush=True)
+    time.sleep(45)
+    print(f"most {most:,.0f} MB; {megabytes(server.pid):,.0f} MB after idle models were released")
+    server.send_signal(signal.SIGTERM)
+    server.wait()
+
+
 def told(name: str, tally: Tally, seconds: float) -> float:
     """Print one phase; return its requests a second."""
     rate = len(tally.seconds) / seconds
@@ -151,7 +212,12 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--encoder", default="minilm")
     parser.add_argument("--actions", type=int, default=1)
+    parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
+    if given.memory:
+        memory(given.rounds)
+        return
     make = (given.encoder, given.actions)
     log = Path(tempfile.mkdtemp(), "server.log")
     server, port = start(log)

@@ -105,17 +105,22 @@ _held: WeakValueDictionary[tuple[str, int, int, str], Any] = WeakValueDictionary
 def shared_tensors(path: Path) -> dict[str, Any]:
     """Return a file's tensors; one that a model of this process still holds is not read again.
 
-    So an encoder and the experts on it have one matrix of word vectors between them.
+    So an encoder and the experts on it have one matrix of word vectors between them. Tensors are
+    parts of the file as the system maps it, and a mapping goes with the last of its tensors:
+    matrices, which are laid out anew for products, have one of their own and so leave memory.
     """
     from safetensors import safe_open
 
     state = path.stat()
     found = {}
-    with safe_open(path, framework="pt") as file:
-        for name in file.keys():  # noqa: SIM118
+    with safe_open(path, framework="pt") as stay, safe_open(path, framework="pt") as leave:
+        for name in stay.keys():  # noqa: SIM118
+            if ".layer." in name and len(leave.get_slice(name).get_shape()) > 1:
+                found[name] = leave.get_tensor(name)
+                continue
             key = (str(path.resolve()), state.st_mtime_ns, state.st_size, name)
             tensor = _held.get(key)
-            found[name] = _held[key] = file.get_tensor(name) if tensor is None else tensor
+            found[name] = _held[key] = stay.get_tensor(name) if tensor is None else tensor
     return found
 
 
