@@ -161,23 +161,33 @@ def requests(number: int) -> Iterator[tuple[str, str, dict[str, Any]]]:
     yield "choice smollm2", "v1/score", asked
 
 
+def post(port: int, path: str, asked: dict[str, Any]) -> None:
+    """Ask, and read the answer."""
+    head = {"Content-Type": "application/json"}
+    request = Request(f"http://127.0.0.1:{port}/{path}", json.dumps(asked).encode(), head)
+    with urlopen(request, timeout=600) as answer:
+        answer.read()
+
+
 def memory(rounds: int) -> None:
-    """Use everything, print what is held, wait until idle models went, print again."""
+    """Use everything and print what is held; then let a model idle until it is released."""
     log = Path(tempfile.mkdtemp(), "server.log")
-    server, port = start(log, "--keep-minutes", "0.5")
+    server, port = start(log, "--timeout", "600")
     most = 0.0
     for number in range(rounds):
         for name, path, asked in requests(number):
-            data = json.dumps(asked).encode()
-            head = {"Content-Type": "application/json"}
-            request = Request(f"http://127.0.0.1:{port}/{path}", data, head)
-            with urlopen(request, timeout=300) as answer:
-                answer.read()
+            post(port, path, asked)
             held = megabytes(server.pid)
             most = max(most, held)
             print(f"round {number + 1}  {name:<24} {held:7,.0f} MB", flush=True)
-    time.sleep(45)
-    print(f"most {most:,.0f} MB; {megabytes(server.pid):,.0f} MB after idle models were released")
+    server.send_signal(signal.SIGTERM)
+    server.wait()
+    server, port = start(log, "--keep-minutes", "0.2")
+    post(port, "v1/score", {"actions": ["hide a letter"], "axis": "judge", "encoder": "mpnet"})
+    before = megabytes(server.pid)
+    time.sleep(20)
+    after = megabytes(server.pid)
+    print(f"most {most:,.0f} MB; idle: {before:,.0f} MB before, {after:,.0f} MB after its release")
     server.send_signal(signal.SIGTERM)
     server.wait()
 
