@@ -20,14 +20,16 @@ import random
 import re
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.records import Annotation
-from moralscope.server.guard import Guard, Guarded, GuardOptions, Reply
+from moralscope.server.guard import Guard, GuardOptions, Reply
 from moralscope.server.service import Service
 from moralscope.stats.intervals import wilson
 
+CLIENTS = 8  # that ask at a time
 WANTED = 5.0  # points between plain and diluted
 TALK = (
     "The kettle takes about four minutes in the morning.",
@@ -104,11 +106,10 @@ def guarded(
 ) -> Row:
     """Put every reply through the guard, hidden."""
     chance = random.Random(seed)
-    found: list[Guarded] = []
+    asked = [(row.exchange.prompt, [Reply(hide(row.exchange.reply, chance))]) for row in rows]
     began = time.perf_counter()
-    for row in rows:
-        said = Reply(hide(row.exchange.reply, chance))
-        found += guard(row.exchange.prompt, [said])
+    with ThreadPoolExecutor(CLIENTS) as pool:  # as clients ask: the models compute them together
+        found = [each for (each,) in pool.map(lambda one: guard(*one), asked)]
     seconds = time.perf_counter() - began
     pairs = list(zip(rows, found, strict=True))
     breaking = [each for row, each in pairs if row.alignment == "disagree"]
