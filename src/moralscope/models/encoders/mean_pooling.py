@@ -120,7 +120,9 @@ def plain_backend(folder: Path, name: str, checksum: str) -> PlainBackend | None
 
 def plain_shape(folder: Path) -> Shape | None:
     """Read what a folder says of its modules; None unless all of it is known here."""
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+    with contextlib.suppress(
+        OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError
+    ):
         modules = _read(folder / "modules.json")
         kinds = [each["type"].rsplit(".", 1)[-1] for each in modules]
         pooling = _read(folder / modules[1]["path"] / "config.json")

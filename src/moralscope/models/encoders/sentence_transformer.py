@@ -20,6 +20,7 @@ from moralscope.core.protocols import Matrix
 from moralscope.models.encoders.mean_pooling import token_ids
 from moralscope.models.fastcpu.linear import can_quantise, quantise, speed_up
 from moralscope.models.fastcpu.threads import TOKENS_PER_CORE, ParallelBatches
+from moralscope.models.folder_check import check_modules, check_safetensors
 from moralscope.models.hugging_face import load_model, set_up_transformers
 from moralscope.models.windows import Windows, token_windows
 
@@ -138,6 +139,8 @@ def _kind(model: Any) -> str:
 
 def _load(folder: Path, name: str) -> Any:
     """Load the folder quietly, without network, pickle or remote code."""
+    check_modules(folder)
+    check_safetensors(folder)
     set_up_transformers()
     from sentence_transformers import SentenceTransformer
 
