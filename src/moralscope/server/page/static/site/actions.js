@@ -41,8 +41,8 @@ function address() {
 }
 
 // ---- what is seen -------------------------------------------------------------------------
-const model = () => record.config.model ?? record.config.encoder ?? record.config.experts ?? "model";
-const interval = () => document.querySelector(`input[name=axis][value="${CSS.escape(record.config.axis ?? "")}"]`)?.dataset.interval ?? "interval";
+const model = () => (record.config.model ?? record.config.encoder ?? record.config.experts ?? "model").replace(/^stories-/, "");
+const interval = () => (document.querySelector(`input[name=axis][value="${CSS.escape(record.config.axis ?? "")}"]`)?.dataset.interval ?? "interval").replace(/^over /, "range over ");
 
 function drawAll() {
   say("found-trouble", "");
@@ -106,7 +106,7 @@ function people() {
 function values() {
   const rows = [...record.results].sort((a, b) => b.score - a.score), has = (key) => rows.some((row) => row[key] !== undefined && row[key] !== null);
   const columns = [{ title: "Action", head: true, value: (row) => row.action, cell: (row) => el("button", { type: "button", class: "as-link", onclick: () => detail(row.action) }, row.action) },
-    { title: "Score", kind: "signed", value: (row) => row.score }, { title: interval(), kind: "signed", sort: false, value: (row) => row.low, cell: (row) => `${signed(row.low)} … ${signed(row.high)}` }];
+    { title: "Score", kind: "signed", value: (row) => row.score }, { title: interval().replace(/^r/, "R"), kind: "signed", sort: false, value: (row) => row.low, cell: (row) => `${signed(row.low)} … ${signed(row.high)}` }];
   if (has("verdict")) columns.push({ title: "Verdict", value: (row) => row.verdict });
   if (has("people_yes")) columns.push({ title: "People who would say yes", filter: false, value: (row) => peopleYes(row) });
   $("table").replaceChildren(tables.make({ name: "Table of all actions", file: "scores.csv", rows, columns, csv: false }));

@@ -91,7 +91,7 @@ function pick(at) {
 function one() {
   const row = record.results[chosen], [word, kind] = stateOf(row), rules = order(row.rules);
   for (const line of document.querySelectorAll("#replies tr[data-at]")) line.classList.toggle("chosen", Number(line.dataset.at) === chosen);
-  const said = row.verdict.reason.replace(/^abstained: /, "");
+  const said = row.verdict.reason.replace(/^abstained: /, "").replace(/ \(probability [^()]*\)(?=$|[;.])/g, ""); // the figures stand below
   $("one-found").replaceChildren(el("div", { class: `card verdict ${kind}` },
     el("div", { class: "bar tight" }, el("h3", {}, said[0].toUpperCase() + said.slice(1)), el("span", { class: `tag ${kind}` }, word)),
     evidence(row, rules),
@@ -142,10 +142,13 @@ function opinion(row, rules) {
   const before = record.page?.remarks?.find((each) => each.result === chosen), at = chosen;
   const rule = rules[0], menu = el("select", { "aria-label": "What the reply does with the rule" }, Object.entries(STANDS).map(([label, [, , does]]) => el("option", { value: label }, `the reply ${does} it`)));
   const comment = el("input", { type: "text", maxlength: "2000", placeholder: "Comment (optional)", "aria-label": "Comment" }), state = el("span", { class: "muted small", role: "status" });
-  if (rule) menu.value = before?.alignment ?? labelOf(rule);
+  // Where no rule was found, its reader may name one: without a rule there is nothing to learn from.
+  const named = rule ? null : el("input", { type: "text", maxlength: "600", placeholder: "The rule that it breaks or keeps", "aria-label": "Rule" });
+  menu.value = before?.alignment ?? (rule ? labelOf(rule) : row.verdict.flag ? "neither" : "disagree");
+  if (named) named.value = before?.rule ?? "";
   comment.value = before?.comment ?? "";
   const save = async (verdict) => {
-    const remark = { result: at, verdict, rule: rule?.text ?? "", alignment: rule ? (verdict === "agree" ? labelOf(rule) : menu.value) : "neither", comment: comment.value };
+    const remark = { result: at, verdict, rule: rule?.text ?? named.value.trim(), alignment: rule && verdict === "agree" ? labelOf(rule) : menu.value, comment: comment.value };
     try {
       await ask("POST", `/api/site/runs/${kept}/remarks`, { body: remark });
       record.page = { ...record.page, remarks: [...(record.page?.remarks ?? []).filter((each) => each.result !== at), ...(verdict ? [remark] : [])] };
@@ -154,13 +157,13 @@ function opinion(row, rules) {
     } catch (error) { state.textContent = error.message; }
   };
   const agree = el("button", { type: "button", class: "small", onclick: () => save("agree") }, "Agree"), disagree = el("button", { type: "button", class: "small", onclick: () => { if (rule && menu.value === labelOf(rule)) menu.value = labelOf(rule) === "disagree" ? "neither" : "disagree"; save("disagree"); } }, "Disagree");
-  const more = el("div", { class: "row tight", hidden: true }, rule ? menu : null, comment, el("button", { type: "button", class: "small", onclick: () => save(disagree.getAttribute("aria-pressed") === "true" ? "disagree" : "agree") }, "Save"), el("button", { type: "button", class: "small quiet", onclick: () => save("") }, "Take back"));
+  const more = el("div", { class: "row tight", hidden: true }, named, menu, comment, el("button", { type: "button", class: "small", onclick: () => save(disagree.getAttribute("aria-pressed") === "true" ? "disagree" : "agree") }, "Save"), el("button", { type: "button", class: "small quiet", onclick: () => save("") }, "Take back"));
   const draw = (verdict) => {
     agree.setAttribute("aria-pressed", String(verdict === "agree"));
     disagree.setAttribute("aria-pressed", String(verdict === "disagree"));
     more.hidden = !verdict;
-    menu.hidden = verdict !== "disagree";
-    const all = record.page?.remarks?.length ?? 0;
+    menu.hidden = rule && verdict !== "disagree";
+    const all = record.page?.remarks?.filter((each) => each.rule).length ?? 0;
     state.replaceChildren(verdict ? "Saved. " : "", all ? el("button", { type: "button", class: "as-link", onclick: async () => download("remarks.csv", await askText("GET", `/api/site/remarks?run=${kept}`), "text/csv") }, `${all} ${all === 1 ? "remark" : "remarks"} as training data`) : "");
   };
   draw(before?.verdict ?? "");

@@ -50,7 +50,7 @@ function drawAll() {
 
 function pairs() {
   const found = record.statistics.pairs ?? [];
-  $("pairs").replaceChildren(el("h3", {}, "How alike they order the actions"), tables.make({ name: "Agreement by pair", file: "pairs.csv", rows: found, columns: [
+  $("pairs").replaceChildren(el("h3", {}, "How alike they order the actions"), tables.make({ name: "Agreement by pair", csv: false, rows: found, columns: [
     { title: "Models", head: true, value: (row) => row.pair.join(" and ") }, { title: "Pearson r", kind: "number", digits: 2, value: (row) => row.pearson.r, cell: (row) => `${number(row.pearson.r)} (${number(row.pearson.low)} … ${number(row.pearson.high)})` },
     { title: "Spearman", kind: "number", digits: 2, value: (row) => row.spearman.r }, { title: "Differ surely", kind: "whole", value: (row) => row.significant }] }),
     el("p", { class: "muted small" }, `Differ surely: actions on which the two differ significantly, p corrected by Holm, of ${record.results.length.toLocaleString("en")}.`));
@@ -67,7 +67,7 @@ function people() {
   const box = $("people"), found = record.statistics.human;
   box.hidden = !found;
   if (!found) return;
-  box.replaceChildren(el("h3", {}, "Beside what people say"), tables.make({ name: "Agreement with people", file: "people.csv", rows: Object.entries(found).flatMap(([name, each]) => Object.entries(each.populations).map(([who, told]) => ({ name, who, ...told }))), columns: [
+  box.replaceChildren(el("h3", {}, "Beside what people say"), tables.make({ name: "Agreement with people", csv: false, rows: Object.entries(found).flatMap(([name, each]) => Object.entries(each.populations).map(([who, told]) => ({ name, who, ...told }))), columns: [
     { title: "Model", head: true, value: (row) => row.name }, { title: "People", value: (row) => row.who }, { title: "Pearson r", kind: "number", digits: 2, value: (row) => row.pearson.r, cell: (row) => `${number(row.pearson.r)} (${number(row.pearson.low)} … ${number(row.pearson.high)})` },
     { title: "Spearman", kind: "number", digits: 2, value: (row) => row.spearman.r }, { title: "Actions", kind: "whole", value: (row) => row.n }] }));
 }
