@@ -19,6 +19,7 @@ from moralscope.cli.output import (
     print_warnings,
 )
 from moralscope.papers.options import NONE, EncodersOptions, IntegrityOptions, StoriesOptions
+from moralscope.stats.summary import reproduced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
     from moralscope.papers import PaperTable
     from moralscope.papers.choice import ChoiceReproduction, WordRow, WordsReproduction
-    from moralscope.papers.direction import BiasTable, FitReproduction
+    from moralscope.papers.direction import BiasTable, DirectionReproduction, FitReproduction
+
+# Behind a printed figure: whether it came out again.
+_AGAIN = {"": "", "inside the interval": "=", "same sign": "~", "other sign": "x"}
 
 app = typer.Typer(help="The papers' tables beside ours.", no_args_is_help=True)
 
@@ -49,9 +53,10 @@ def choice(options: EncodersOptions, output: OutputOptions) -> None:
     """
     from moralscope.papers.choice import reproduce_choice
 
+    tell = None if output.json else _show_choice
     with fetching() as progress:
-        record = reproduce_choice(options=options, progress=progress)
-    emit_to(output, record, _show_choice)
+        record = reproduce_choice(options=options, progress=progress, tell=tell)
+    emit_to(output, record, _show_choice_end)
 
 
 @app.command()
@@ -65,9 +70,10 @@ def direction(options: EncodersOptions, output: OutputOptions) -> None:
     """
     from moralscope.papers.direction import reproduce_direction
 
+    tell = None if output.json else _show_direction
     with fetching() as progress:
-        record = reproduce_direction(options=options, progress=progress)
-    emit_to(output, record, _show_directions)
+        record = reproduce_direction(options=options, progress=progress, tell=tell)
+    emit_to(output, record, print_warnings)
 
 
 @app.command()
@@ -140,10 +146,11 @@ def _show_table(found: "PaperTable", digits: int, *, repeat: bool) -> None:
             clean(row.column),
             _shown(row.ours, digits),
             f"{low} … {high}" if low else "",
-            _shown(row.paper, digits),
+            _shown(row.paper, digits) + _AGAIN[reproduced(row.ours, row.paper, row.low, row.high)],
         )
         named = row.row
     out.print(table)
+    _print_tally([reproduced(row.ours, row.paper, row.low, row.high) for row in found.rows])
     out.print()
 
 
@@ -151,16 +158,36 @@ def _shown(value: float | None, digits: int) -> str:
     return "" if value is None or isnan(value) else f"{value:,.{digits}f}"
 
 
-def _show_choice(record: "RunRecord") -> None:
-    for result in record.results:
-        out.print(f"\n{result.encoder}", style="bold underline")
-        out.print(_figures(result, record.statistics["paper"]))
-        out.print(_words("Table 2: ten dos and don'ts by bias", result.top_dos, result.top_donts))
-        out.print(_words("Table 1: gender bias of occupations", result.female, result.male))
-        for row in result.rankings:
-            out.print(f"Table 3: {row.question}", style="bold")
-            for answer, ours, printed in zip(row.answers, row.ours, row.paper, strict=True):
-                out.print(f"  {answer:<22}{ours:+.2f}   paper {printed:+.2f}")
+def _show_choice(result: "ChoiceReproduction") -> None:
+    """Print one encoder's tables, in the paper's order."""
+    from moralscope.words.paper import load_paper
+
+    paper = load_paper()
+    printed = {"dos": paper.dos_summary, "donts": paper.donts_summary, "t": paper.t, "r": paper.r}
+    out.print(f"\n{result.encoder}", style="bold underline")
+    out.print(_figures(result, printed))
+    out.print(_words("Table 2: ten dos and don'ts by bias", result.top_dos, result.top_donts))
+    out.print(_words("Table 1: gender bias of occupations", result.female, result.male))
+    for row in result.rankings:
+        out.print(f"Table 3: {row.question}", style="bold")
+        for answer, ours, there in zip(row.answers, row.ours, row.paper, strict=True):
+            out.print(f"  {answer:<22}{ours:+.2f}   paper {there:+.2f}")
+    lists = (*result.top_dos, *result.top_donts, *result.female, *result.male)
+    _print_tally([reproduced(row.ours, row.paper, row.low, row.high) for row in lists])
+
+
+def _print_tally(told: "Sequence[str]") -> None:
+    """Say how many printed figures came out again."""
+    known = [word for word in told if word]
+    if known:
+        inside, other = (known.count(word) for word in ("inside the interval", "other sign"))
+        out.print(
+            f"reproduced: {len(known) - other} of {len(known)} printed figures with the same sign, "
+            f"{inside} inside our interval (behind each: = inside, ~ same sign, x other sign)"
+        )
+
+
+def _show_choice_end(record: "RunRecord") -> None:
     words = record.statistics["words"]
     if words is not None:
         _show_vocabulary(words)
@@ -225,29 +252,34 @@ def _words(title: str, left: "Sequence[WordRow]", right: "Sequence[WordRow]") ->
     for pair in zip(left, right, strict=True):
         cells: list[str] = []
         for row in pair:
-            values = [row.ours, row.paper, *([row.weat_ours, row.weat_paper] if weat else [])]
-            cells += [row.word, *map(_number, values)]
+            again = _AGAIN[reproduced(row.ours, row.paper, row.low, row.high)]
+            more = [row.weat_ours, row.weat_paper] if weat else []
+            paper = f"{_number(row.paper, 2)}{again}"
+            cells += [row.word, _number(row.ours, 2), paper, *(_number(each, 2) for each in more)]
         table.add_row(*cells)
     return table
 
 
-def _show_directions(record: "RunRecord") -> None:
-    for result in record.results:
-        out.print(f"\n{result.encoder}", style="bold underline")
-        out.print(_biases("Table 7: mean bias, our top ten of the dos and don'ts", result.table7))
-        out.print(_biases("Table 8: mean bias, our top ten with context", result.table8))
-        found = starmap(correlation_rows, result.bias_weat.items())
-        out.print(plain_table("Figure 2: bias against WEAT", "r", rows=chain.from_iterable(found)))
-        for fit in result.fits:
-            _show_fit(fit)
-        for part in (result.fits[0].atomic, result.fits[0].contextual):
-            titles = ("action", "ours", "raw", "BERT m", "USE m")
-            table = plain_table(*titles, title="Table 9, ours by pca (m < 0 is good)")
-            for row in sorted(part, key=lambda row: -row.ours):
-                values = (row.ours, row.raw, row.bert, row.use)
-                table.add_row(row.action, *map(_number, values))
-            out.print(table)
-    print_warnings(record)
+def _show_direction(result: "DirectionReproduction") -> None:
+    """Print one encoder's tables, in the paper's order."""
+    out.print(f"\n{result.encoder}", style="bold underline")
+    out.print(_biases("Table 7: mean bias, our top ten of the dos and don'ts", result.table7))
+    out.print(_biases("Table 8: mean bias, our top ten with context", result.table8))
+    found = starmap(correlation_rows, result.bias_weat.items())
+    out.print(plain_table("Figure 2: bias against WEAT", "r", rows=chain.from_iterable(found)))
+    for fit in result.fits:
+        _show_fit(fit)
+    told = []
+    for part in (result.fits[0].atomic, result.fits[0].contextual):
+        titles = ("action", "ours", "raw", "BERT m", "USE m")
+        table = plain_table(*titles, title="Table 9, ours by pca (m < 0 is good)")
+        for row in sorted(part, key=lambda row: -row.ours):
+            turned = None if row.bert is None else -row.bert
+            told.append(reproduced(row.ours, turned, row.low, row.high))
+            bert = f"{_number(row.bert)}{_AGAIN[told[-1]]}"
+            table.add_row(row.action, _number(row.ours), _number(row.raw), bert, _number(row.use))
+        out.print(table)
+    _print_tally(told)
 
 
 def _show_fit(fit: "FitReproduction") -> None:
@@ -275,5 +307,5 @@ def _biases(title: str, found: "BiasTable") -> "Table":
     return table
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:+.3f}"
+def _number(value: float | None, digits: int = 3) -> str:
+    return "" if value is None else f"{value:+.{digits}f}"

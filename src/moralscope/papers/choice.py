@@ -9,7 +9,7 @@ out and said.
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 from typing import Any
@@ -91,11 +91,13 @@ def reproduce_choice(
     options: EncodersOptions | None = None,
     *,
     progress: Progress | None = None,
+    tell: Callable[[ChoiceReproduction], None] | None = None,
     **given: Any,
 ) -> RunRecord:
     """Compute the paper's tables for each encoder; one that cannot be fetched is reported.
 
-    `encoders` are those that the options name, if none is given.
+    `encoders` are those that the options name, if none is given; `tell` gets each encoder's tables
+    as soon as they are there.
 
     Examples
     --------
@@ -110,12 +112,17 @@ def reproduce_choice(
     models = load_encoders(names, progress, problems)
     words, word_problems = reproduce_words(seed=seed, progress=progress)
     weat = words.weat if words else {}
+    results = []
+    for model in models:
+        results.append(_reproduce(model, paper, weat, seed))
+        if tell:
+            tell(results[-1])
     return RunRecord(
         "reproduce",
         seed=seed,
         config={"paper": "choice", "encoders": list(names), "options": plain_options(asked)},
         models=model_refs(models),
-        results=[_reproduce(model, paper, weat, seed) for model in models],
+        results=results,
         statistics={
             "paper": {
                 "dos": paper.dos_summary,

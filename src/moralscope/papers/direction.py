@@ -6,7 +6,7 @@ Schramowski et al. 2019: mean biases of dos and don'ts (Table 7) and of actions 
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,11 +115,13 @@ def reproduce_direction(
     options: EncodersOptions | None = None,
     *,
     progress: Progress | None = None,
+    tell: Callable[[DirectionReproduction], None] | None = None,
     **given: Any,
 ) -> RunRecord:
     """Compute the paper's tables for each encoder; one that cannot be fetched is reported.
 
-    `encoders` are those that the options name, if none is given.
+    `encoders` are those that the options name, if none is given; `tell` gets each encoder's tables
+    as soon as they are there.
 
     Examples
     --------
@@ -132,7 +134,11 @@ def reproduce_direction(
     problems: list[str] = []
     models = load_encoders(names, progress, problems)
     weat = _weat_values(progress, problems)
-    found = [_reproduce(model, weat, seed) for model in models]
+    found = []
+    for model in models:
+        found.append(_reproduce(model, weat, seed))
+        if tell:
+            tell(found[-1][0])
     results = [result for result, _ in found]
     paper = load_paper()
     return RunRecord(

@@ -13,6 +13,7 @@ from moralscope.reports.agreement_page import agreement_page
 from moralscope.reports.audit_page import audit_page
 from moralscope.reports.chain_page import chain_page
 from moralscope.reports.compare_page import compare_page, runs_page
+from moralscope.reports.corpora_page import corpora_page
 from moralscope.reports.corpus_page import corpus_page
 from moralscope.reports.evaluate_page import evaluate_page
 from moralscope.reports.generic_page import generic_page
@@ -27,6 +28,7 @@ _PAGES: Mapping[str, Callable[[Plain], Page]] = {
     "audit": audit_page,
     "compare": compare_page,
     "compare runs": runs_page,
+    "words compare": corpora_page,
     "words correlate": words_page,
     "chain": chain_page,
     "generate": chain_page,

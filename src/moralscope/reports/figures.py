@@ -11,7 +11,8 @@ from typing import Any
 from moralscope.core.errors import InputError
 from moralscope.io.record_view import Plain, check_plain, label_key, rows_of, text
 from moralscope.reports.charts import outermost, pairs_of, sign_class
-from moralscope.reports.compare_page import SHOWN, colour, compared
+from moralscope.reports.compare_page import SHOWN, compared
+from moralscope.reports.corpora_page import LINES, pairs_of_corpora, percentiles, points_of
 from moralscope.reports.page import correlation_text
 from moralscope.reports.reproduce_page import correlate_rows
 from moralscope.reports.score_page import best_first, ends_of, map_points
@@ -19,6 +20,7 @@ from moralscope.reports.theme import palette
 
 _GOOD, _BAD, _MUTED, _INK = (palette()[name] for name in ("good", "bad", "muted", "ink"))
 _STYLES = ((_GOOD, "o", "full"), (_BAD, "D", "full"), (_MUTED, "o", "none"))
+_LINES = ("good", "bad", "third", "fourth", "fifth")
 _MOST = 50
 _SIDES = {(5, 0): "left", (-5, 0): "right", (0, 7): "center", (0, -8): "center"}  # of a name
 
@@ -46,6 +48,8 @@ def _choose(plain: Plain) -> Any:
         return _scatter
     if plain["job"] == "compare":
         return _slopes
+    if plain["job"] == "words compare" and plain["results"]:
+        return _periods if plain["config"].get("periods") else _corpora
     if plain["job"] == "reproduce" and plain["results"]:
         return _reproduced
     if isinstance(plain["statistics"].get("direction"), dict) and plain["statistics"].get("map"):
@@ -54,7 +58,8 @@ def _choose(plain: Plain) -> Any:
         return _ranked
     raise InputError(
         f"there is no figure for a run of '{plain['job']}'",
-        "draw score, compare, rank, reproduce or words correlate; --report works for every run",
+        "draw score, compare, rank, reproduce, words compare or words correlate; --report works "
+        "for every run",
     )
 
 
@@ -125,25 +130,55 @@ def _slopes(figure: Any, axes: Any, plain: Plain) -> None:
     models, rows = compared(plain)
     if len(models) < 2 or not rows:
         raise InputError("there is nothing to compare in this run", "compare two encoders or more")
-    shown = rows[:SHOWN]
-    figure.set_size_inches(7.0, max(3.5, 1.0 + 0.2 * len(shown)))
-    values = [value for row in shown for value in row.scores]
+    lines = [(row.action, row.scores) for row in rows[:SHOWN]]
+    _sloping(figure, axes, models, lines, "score on the common scale")
+
+
+def _corpora(figure: Any, axes: Any, plain: Plain) -> None:
+    """Draw the actions that moved most between the first two corpora."""
+    pair, rows = next(iter(pairs_of_corpora(rows_of(plain["results"], "'results'")).items()))
+    lines = [(text(row.get("action")), percentiles(row)) for row in rows[:SHOWN]]
+    _sloping(figure, axes, pair, lines, "percentile of value")
+
+
+def _periods(figure: Any, axes: Any, plain: Plain) -> None:
+    """Draw the actions that moved most over the periods of a corpus."""
+    periods = [text(name) for name in plain["config"]["periods"]]
+    for place, row in enumerate(rows_of(plain["results"], "'results'")[:LINES]):
+        points = points_of(row, periods)
+        colour = palette()[_LINES[place % len(_LINES)]]
+        dash = "-" if place < len(_LINES) else "--"
+        x, y = ([point[axis] for point in points] for axis in (0, 1))
+        axes.plot(x, y, dash, color=colour, marker="o", label=_short(text(row.get("action"))))
+    axes.set_xticks(range(len(periods)), periods)
+    axes.set_ylabel("percentile of value")
+    axes.legend(frameon=False, fontsize=8)
+
+
+def _sloping(
+    figure: Any,
+    axes: Any,
+    models: Sequence[str],
+    lines: Sequence[tuple[str, Sequence[float]]],
+    label: str,
+) -> None:
+    figure.set_size_inches(7.0, max(3.5, 1.0 + 0.2 * len(lines)))
+    values = [value for _, scores in lines for value in scores]
     gap = (max(values) - min(values)) / (5.5 * figure.get_size_inches()[1])
     ends = ((0, 0, "right", -6), (len(models) - 1, -1, "left", 6))
     taken: dict[str, list[float]] = {"left": [], "right": []}
-    for row in shown:
-        paint = _GOOD if colour(row) == "good" else _BAD
-        line = "-" if colour(row) == "good" else "--"
-        axes.plot(row.scores, color=paint, linestyle=line, marker="o", markersize=3, linewidth=1)
+    for name, scores in lines:
+        paint, dash = (_GOOD, "-") if scores[-1] >= scores[0] else (_BAD, "--")
+        axes.plot(scores, color=paint, linestyle=dash, marker="o", markersize=3, linewidth=1)
         for x, end, side, shift in ends:
-            at = row.scores[end]
+            at = scores[end]
             if all(abs(at - other) > gap for other in taken[side]):
                 taken[side].append(at)
                 style = {"ha": side, "va": "center", "fontsize": 7, "textcoords": "offset points"}
-                axes.annotate(_short(row.action, 34), (x, at), (shift, 0), **style)
+                axes.annotate(_short(name, 34), (x, at), (shift, 0), **style)
     axes.set_xticks(range(len(models)), models)
     axes.set_xlim(-0.9, len(models) - 0.1)
-    axes.set_ylabel("score on the common scale")
+    axes.set_ylabel(label)
 
 
 def _reproduced(figure: Any, axes: Any, plain: Plain) -> None:

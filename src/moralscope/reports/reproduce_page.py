@@ -19,6 +19,7 @@ from moralscope.reports.page import (
     correlation_text,
 )
 from moralscope.reports.score_page import variance_chart
+from moralscope.stats.summary import reproduced
 
 _CHOICE_FIGURES = (
     ("dos", "dos, mean (sd)", "dos"),
@@ -91,8 +92,30 @@ def _beside(tables: Sequence[Plain]) -> list[Section]:
             {"action": f"{text(row.get('row'))}, {text(row.get('column'))}", **row} for row in rows
         ]
         chart = cloud(name, {"each": named}, ("paper", "ours"), fits=False)
-        sections.append(_section(name, "", [table_of(name, rows), chart]))
+        told = [_told(row, "paper") for row in rows]
+        sections.append(_section(name, _tally(told), [table_of(name, told), chart]))
     return sections
+
+
+def _told(row: Plain, printed: str, sign: int = 1) -> dict[str, Any]:
+    """Add whether a row reproduced: the sign, and inside our interval."""
+    ours, paper, low, high = (
+        number(row.get(key), f"'{key}'") for key in ("ours", printed, "low", "high")
+    )
+    paper = None if paper is None else sign * paper
+    return {**row, "reproduced": reproduced(ours, paper, low, high)}
+
+
+def _tally(rows: Sequence[Plain]) -> str:
+    """Count the rows that reproduced."""
+    known = [row["reproduced"] for row in rows if row.get("reproduced")]
+    if not known:
+        return ""
+    inside, other = (known.count(word) for word in ("inside the interval", "other sign"))
+    return (
+        f"Of {len(known)} printed figures, {len(known) - other} have the same sign here and "
+        f"{inside} lie inside our interval."
+    )
 
 
 def _choice(encoder: str, result: Plain, paper: Plain) -> list[Section]:
@@ -104,7 +127,7 @@ def _choice(encoder: str, result: Plain, paper: Plain) -> list[Section]:
     columns = [Column("figure"), Column("ours"), Column("paper")]
     blocks: list[Block | None] = [Table("Figures beside the paper's", columns, rows)]
     for title, parts in _CHOICE_TABLES:
-        groups = {name: _rows(result, key) for name, key in parts}
+        groups = {name: [_told(row, "paper") for row in _rows(result, key)] for name, key in parts}
         blocks.append(cloud(title, groups, ("paper", "ours")))
         blocks += [table_of(f"{title}, {name}", rows) for name, rows in groups.items()]
     blocks.append(table_of("Table 3: rankings", _rows(result, "rankings")))
@@ -118,7 +141,8 @@ def _direction(encoder: str, result: Plain) -> list[Section]:
         table = found if isinstance(found, dict) else {}
         blocks.append(_agreement(f"{title}, rank correlation with", table.get("agreement")))
         for side, name in (("dos", "dos"), ("donts", "don'ts")):
-            blocks.append(table_of(f"{title}, top {name} by bias", _rows(table, side)))
+            told = [_told(row, "bert") for row in _rows(table, side)]
+            blocks.append(table_of(f"{title}, top {name} by bias", told))
     fits = [_fit(encoder, fit) for fit in _rows(result, "fits")]
     return [*fits, _weat(encoder, result), _section(f"{encoder}: question/answer bias", "", blocks)]
 
@@ -135,9 +159,16 @@ def _fit(encoder: str, fit: Plain) -> Section:
         _agreement("rank correlation with the paper's", fit.get("agreement")),
         _agreement("r with WEAT,", fit.get("weat")),
         variance_chart(found if isinstance(found, dict) else {}),
-        *(table_of(f"Table 9: {name}", rows) for name, rows in groups.items()),
+        *(
+            table_of(f"Table 9: {name}", [_told(row, "bert", -1) for row in rows])
+            for name, rows in groups.items()
+        ),
     ]
-    note = "In the tables, bert and use are the printed m: below zero is good there."
+    everything = [_told(row, "bert", -1) for rows in groups.values() for row in rows]
+    note = (
+        "In the tables, bert and use are the printed m: below zero is good there. "
+        f"{_tally(everything)}"
+    )
     return _section(f"{encoder}: direction, fit {text(fit.get('fit'))}", note, blocks)
 
 

@@ -77,3 +77,20 @@ def unit_rows(rows: Floats) -> Floats:
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     units: Floats = rows / np.where(norms == 0, 1.0, norms)
     return units
+
+
+def reproduced(
+    ours: float | None, paper: float | None, low: float | None = None, high: float | None = None
+) -> str:
+    """Say how far a figure of ours is what was printed: inside our interval, or its sign alone.
+
+    Examples
+    --------
+    >>> reproduced(0.5, 0.6, 0.4, 0.7), reproduced(0.5, 0.9, 0.4, 0.7), reproduced(0.5, -0.1)
+    ('inside the interval', 'same sign', 'other sign')
+    """
+    if ours is None or paper is None or np.isnan([ours, paper]).any():
+        return ""
+    if low is not None and high is not None and low <= paper <= high:
+        return "inside the interval"
+    return "same sign" if (ours >= 0) == (paper >= 0) else "other sign"
