@@ -156,17 +156,19 @@ def requests(number: int) -> Iterator[tuple[str, str, dict[str, Any]]]:
         "situation": "Sam has to meet Jo at noon.",
         "intention": "Sam wants to finish a game first.",
     }
-    yield "chain", "api/site/chain", story
+    yield "chain", "api/site/jobs", {"kind": "chain", "request": story}
     asked = {"actions": actions[:4], "axis": "choice", "model": "smollm2"}
     yield "choice smollm2", "v1/score", asked
 
 
 def post(port: int, path: str, asked: dict[str, Any]) -> None:
-    """Ask, and read the answer."""
-    head = {"Content-Type": "application/json"}
-    request = Request(f"http://127.0.0.1:{port}/{path}", json.dumps(asked).encode(), head)
-    with urlopen(request, timeout=600) as answer:
-        answer.read()
+    """Ask, and read the answer; a job of the page is followed to its end."""
+    head, address = {"Content-Type": "application/json"}, f"http://127.0.0.1:{port}/{path}"
+    with urlopen(Request(address, json.dumps(asked).encode(), head), timeout=600) as answer:
+        told = json.load(answer)
+    if path.endswith("/jobs"):
+        with urlopen(f"{address}/{told['id']}", timeout=600) as lines:
+            lines.read()
 
 
 def memory(rounds: int) -> None:

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 KEEP_MINUTES = 15.0
-ROOM_MB = 1_300  # resident: above it idle models make room before another is loaded
+ROOM_MB = 1_100  # resident: above it idle models make room before another is loaded, which may
+# take 1,000 more while it is read (smollm2)
 _LOOK = 30.0  # seconds between two looks for idle models, at most
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -126,6 +127,7 @@ class Resident(Generic[T_co]):
                 if value is None:
                     self._memory.make_room()
                     value = self._value = self._load()
+                    give_back()
             yield value
         finally:
             with self._lock:

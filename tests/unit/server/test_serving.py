@@ -174,7 +174,7 @@ def test_a_rulebook_of_a_request_is_bounded(service):
 
 def test_options_of_another_axis_are_refused(service):
     with pytest.raises(InputError, match="judge axis"):
-        service.score(ACTIONS, ScoreOptions(norm="Be kind.", encoder="scripted"))
+        service.score(ACTIONS, ScoreOptions(axis="choice", norm="Be kind."))
     with pytest.raises(UnknownName):
         build_options(Thresholds, {"flagg": 0.5})
 
