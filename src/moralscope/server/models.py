@@ -312,7 +312,7 @@ class Models:
         self.memory = memory or Memory()
         # Large enough that nothing is ever dropped: who holds a model may still use it.
         self._encoders = SingleFlightCache[tuple[str, bool], SharedEncoder](2 * len(ENCODERS))
-        self._experts = SingleFlightCache[tuple[str, str, bool], SharedExperts](4 * len(EXPERTS))
+        self._experts = SingleFlightCache[tuple[str, str, float], SharedExperts](4 * len(EXPERTS))
         self._generators = SingleFlightCache[str, SharedGenerator](len(GENERATORS))
         self._languages = SingleFlightCache[str, SharedLanguageModel](len(GENERATORS))
 
@@ -328,7 +328,7 @@ class Models:
         return self._encoders.get((name, eight_bits), load)
 
     def experts(
-        self, name: str, *, family: str = STORIES, eight_bits: bool = False
+        self, name: str, *, family: str = STORIES, eight_bits: float = 0.0
     ) -> SharedExperts:
         """Return the experts on a base."""
 
@@ -336,7 +336,7 @@ class Models:
             known = _checked(name, EXPERTS, "set of experts")
             _say_loading(f"{known}'s experts")
             if family == RULES:
-                rules = partial(prepare_rule_experts, known, eight_bits=eight_bits)
+                rules = partial(prepare_rule_experts, known, eight_bits=bool(eight_bits))
                 return SharedExperts(self.memory.hold(rules))
             made = partial(prepare_experts, known, family=family, eight_bits=eight_bits)
             return SharedExperts(self.memory.hold(made))

@@ -56,13 +56,14 @@ def prepare_experts(
     name: str,
     *,
     family: str = STORIES,
-    eight_bits: bool = False,
+    eight_bits: float = 0.0,
     progress: Progress | None = None,
 ) -> ExpertSet:
     """Load the experts that `name` means: `mpnet`, `minilm`, `scripted`, or a folder.
 
     A base's name means the shipped experts of the `family`; `rules-mpnet` names them in full.
-    `eight_bits` lets them compute in 8 bits where the CPU can.
+    `eight_bits` lets them compute in 8 bits where the CPU can: all layers of the body (True), or a
+    share of them from the last one down.
 
     Examples
     --------
@@ -92,5 +93,5 @@ def prepare_experts(
         base, checksum = resolve_base(settings.base, Store(), progress)
     found = Experts(path, base, checksum, label)
     if eight_bits:
-        found.quantise()
+        found.quantise(eight_bits)
     return found

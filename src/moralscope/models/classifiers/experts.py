@@ -65,7 +65,7 @@ class _Network(Protocol):
 
     def run(self, rows: Sequence[Sequence[int]]) -> tuple[Matrix, Matrix]: ...
 
-    def quantise(self) -> bool: ...
+    def quantise(self, share: float) -> bool: ...
 
 
 class Experts:
@@ -149,9 +149,12 @@ class Experts:
         self._check(task)
         return self.settings.tasks[task]
 
-    def quantise(self) -> bool:
-        """Compute in 8 bits from now on, all but the last layer; False where this cannot be."""
-        if self.bits != 8 and self._network.quantise():
+    def quantise(self, share: float = 1.0) -> bool:
+        """Compute in 8 bits from now on, all but the head; False where this cannot be.
+
+        `share` is how many of the body's layers do, from the last one down.
+        """
+        if self.bits != 8 and self._network.quantise(share):
             self.bits = 8
         return self.bits == 8
 
@@ -225,9 +228,9 @@ class _PaddedNetwork:
             columns = head(torch.from_numpy(pooled).to(head.weight.device)).cpu().numpy()
         return columns, pooled
 
-    def quantise(self) -> bool:
-        """Compute in 8 bits from now on, all but the last layer; False where this cannot be."""
-        return can_quantise(self._network) and quantise(self._network.body) > 0
+    def quantise(self, share: float) -> bool:
+        """Compute in 8 bits from now on, whole or not at all; False where this cannot be."""
+        return share == 1 and can_quantise(self._network) and quantise(self._network.body) > 0
 
 
 class _UnpaddedNetwork:
@@ -239,13 +242,13 @@ class _UnpaddedNetwork:
         self._body: UnpaddedBody | None = None
         self._pool: SingleThreadPool | None = None
 
-    def quantise(self) -> bool:
+    def quantise(self, share: float) -> bool:
         """Compute in 8 bits from now on, all but the last layer; False where this cannot be."""
         import torch
 
         if self._weights is None or not has_int8():
             return False
-        self._body = UnpaddedBody(self._weights, eight_bits=True)
+        self._body = UnpaddedBody(self._weights, eight_bits=share)
         self._weights = None  # the same numbers in 32 bits
         threads = int(torch.get_num_threads())
         self._pool = SingleThreadPool(threads) if threads > 1 else None

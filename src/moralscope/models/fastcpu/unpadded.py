@@ -116,6 +116,9 @@ class _Layer:
 class UnpaddedBody:
     """Token ids of a batch → hidden states, one block for each run of texts of one length.
 
+    `eight_bits` is the share of layers, from the last one down, whose products are of 8 bits: what
+    they round off goes through few layers more. 1 or True: all of them.
+
     Examples
     --------
     >>> from transformers import BertConfig, BertModel
@@ -127,7 +130,7 @@ class UnpaddedBody:
     [(2, 3, 8), (1, 2, 8)]
     """
 
-    def __init__(self, weights: BodyWeights, *, eight_bits: bool = False) -> None:
+    def __init__(self, weights: BodyWeights, *, eight_bits: float = 0.0) -> None:
         config, tensors = weights.config, weights.tensors
         self._heads = int(config["num_attention_heads"])
         self._words = tensors["embeddings.word_embeddings.weight"]
@@ -137,10 +140,14 @@ class UnpaddedBody:
         # All but BERT count positions from behind the padding's id, which MPNet fixes at 1.
         kind = config["model_type"]
         self._padding = {"bert": None, "mpnet": 1}.get(kind, config.get("pad_token_id"))
-        make = _Maker(weights, light_linear if eight_bits else exact_linear)
-        self._norm = make.norm("embeddings.LayerNorm")
+        exact, light = _Maker(weights, exact_linear), _Maker(weights, light_linear)
+        self._norm = exact.norm("embeddings.LayerNorm")
         count = int(config["num_hidden_layers"])
-        self._layers = [make.layer(f"encoder.layer.{number}") for number in range(count)]
+        kept = count - round(count * eight_bits)
+        self._layers = [
+            (exact if number < kept else light).layer(f"encoder.layer.{number}")
+            for number in range(count)
+        ]
 
     def __call__(self, batch: Sequence[Sequence[int]]) -> list[Any]:
         """Return (texts, length, width) for each run of texts of one length, in order."""
