@@ -220,6 +220,25 @@ def written_exchanges() -> list[Annotation]:
     return found
 
 
+def policy_exchanges() -> list[Annotation]:
+    """Return exchanges written for rules of organisations, with the part of each rule.
+
+    Examples
+    --------
+    >>> {row.alignment for row in policy_exchanges()} == set(ALIGNMENTS)
+    True
+    """
+    path = resources.files("moralscope.rules") / "data" / "policies.yaml"
+    rules = Document(path.read_text("utf-8"), path.name, "mend it").yaml_values()
+    return [
+        Annotation(Exchange(prompt, reply), row["rule"], label, split=part)
+        for place, row in enumerate(rules)
+        for part in ("train" if place % _DEV_RULES else "dev",)
+        for label in ALIGNMENTS
+        for prompt, reply in row[label]
+    ]
+
+
 def written_examples(
     rows: Sequence[Annotation], reversals: Reversals, *, weight: float, seed: int
 ) -> list[TrainingExample]:
@@ -244,8 +263,3 @@ def written_examples(
             told.append((replace(row, rule=other, alignment="neither"), weight / 2))
     each = annotated_examples([row for row, _ in told])
     return [replace(one, weight=own) for one, (_, own) in zip(each, told, strict=True)]
-
-
-def written_dev(rows: Sequence[Annotation]) -> list[TrainingExample]:
-    """Return the held-out exchanges as dev lessons of one group."""
-    return annotated_examples(rows, WRITTEN)

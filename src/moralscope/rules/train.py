@@ -23,10 +23,11 @@ from moralscope.models.classifiers.forward import sigmoid
 from moralscope.models.store import Progress
 from moralscope.models.training.cards import CardText
 from moralscope.models.training.classifier import ClassifierLearner
-from moralscope.models.training.metrics import label_f1
+from moralscope.models.training.metrics import auc, label_f1
 from moralscope.models.training.recipe import GENERATOR, Recipe, chosen_recipe
 from moralscope.models.training.records import Report, TrainingExample
 from moralscope.models.training.trainer import Summary, TrainedModel, TrainingData, train_model
+from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.attribute_examples import FOUNDATIONS_TASK, SCALES, foundation_baselines
 from moralscope.rules.metrics import measure_scale
 from moralscope.rules.options import RulesTrainOptions
@@ -35,12 +36,22 @@ from moralscope.rules.replies import annotated_examples, ruled_examples
 from moralscope.rules.rule_writer import MARKERS
 from moralscope.rules.training_data import (
     SPLIT,
+    AtHand,
     examples_at_hand,
     examples_of_file,
     exchange_examples,
     ruled_at_hand,
 )
 from moralscope.rules.verdict import TASK
+from moralscope.rules.verdict_examples import (
+    CONCERN,
+    CONCERNS,
+    DIASAFETY,
+    HARMLESS,
+    VERDICT,
+    XSTEST,
+)
+from moralscope.stories.examples import CONTRAST, HALVES
 from moralscope.stories.train import DATA as STORIES_DATA
 
 ATTRIBUTES, RULE = "attributes", "rule"
@@ -54,6 +65,18 @@ DATA = {
     MIC: "Moral Integrity Corpus (Ziems et al. 2022), by its authors' data use agreement, "
     "github.com/SALT-NLP/mic",
     "written": "exchanges written for moralscope, Apache-2.0",
+    DIASAFETY: "DiaSafety (Sun et al. 2022), Apache-2.0, github.com/thu-coai/DiaSafety",
+    **{
+        XSTEST + half: f"XSTest (Röttger et al. 2024), CC BY 4.0, github.com/paul-rottger/xstest, "
+        f"half of its prompts{f' ({half[1:]} ones)' if half else ''}"
+        for half in HALVES
+    },
+    **{
+        HARMLESS + half: "harmless-base pairs (Bai et al. 2022), MIT, github.com/anthropics/hh-rlhf"
+        f"{f', {half[1:]} ones' if half else ''}"
+        for half in HALVES
+    },
+    CONTRAST: STORIES_DATA[CONTRAST],
 }
 _FIGURES = """alignment and foundations: macro-F1, of a foundation F1; scales: r and mean squared
   error; "reversed": the rule's polarity reversed, and the right answer with it; "stances": replies
@@ -76,6 +99,10 @@ class RulesRecipe(Recipe):
     PACKAGE: ClassVar[str] = "moralscope.rules"
 
     sources: Annotated[tuple[str, ...], Option("What is read.", choices=tuple(DATA))] = ()
+
+    templates: Annotated[
+        float, Option("Share of the exchanges that templates make.", least=0, most=1)
+    ] = 1.0
 
     @property
     def from_file(self) -> bool:
@@ -180,7 +207,17 @@ class AttributeSource(_RulesSource):
             file = load_annotations(self.annotations, kind=None, columns=self.columns)
             return examples_of_file(file, tasks, recipe.limit, recipe.seed)
         turns = max(1, recipe.points[0].epochs)  # every epoch has wordings of its own
-        found = examples_at_hand(tasks, self.stories, recipe.limit, turns, recipe.seed)
+        found = examples_at_hand(
+            AtHand(
+                tasks,
+                recipe.sources,
+                self.stories,
+                recipe.limit,
+                turns,
+                recipe.seed,
+                recipe.templates,
+            )
+        )
         if not self.exchanges:
             return found
         dev = [*found.parts["dev"], *exchange_examples(self.exchanges)]
@@ -224,6 +261,11 @@ class RuleSource(_RulesSource):
         else:
             at_hand = ruled_at_hand(recipe.seed)
             found = {part: ruled_examples(at_hand[part], recipe.seed) for part in ("train", "dev")}
+            if "written" in recipe.sources:  # few, and what is audited: each comes three times
+                rows = written_exchanges()
+                for part, times in (("train", 3), ("dev", 1)):
+                    own = [row for row in rows if row.split == part]
+                    found[part] = [*found[part], *annotated_examples(own) * times]
         for part, own in found.items():
             if not own:
                 raise InputError(
@@ -273,6 +315,9 @@ def _figures(trained: TrainedModel) -> dict[str, dict[str, float]]:
             for part, each in told.items()
         }
     look = trained.history.best_evaluation
+    told["dev"] |= {f"{name} r": value for name, value in trained.fitted.items()}
+    pairs = ("harmless pairs", "retrieval")
+    told["dev"] |= {name: look[name] for name in pairs if name in look}
     told["dev"] = {**{name: look[name] for name in ("epoch", "loss", "score")}, **told["dev"]}
     return told
 
@@ -301,6 +346,7 @@ def _part_figures(
         names = learner.heads[FOUNDATIONS_TASK].labels
         found[FOUNDATIONS_TASK] = float(each.mean())
         found |= {f"foundations {name}": float(f1) for name, f1 in zip(names, each, strict=True)}
+    found |= _verdict_figures(tasks)
     for name in SCALES:
         if rows := tasks.get(name, []):
             told = measure_scale(
@@ -308,6 +354,26 @@ def _part_figures(
             )
             found |= {f"{name} r": told.r.value, f"{name} mse": told.mse.value}
     return found
+
+
+def _verdict_figures(tasks: Mapping[str, Rows]) -> dict[str, float]:
+    """Return the AUC of verdicts by group, and of each concern."""
+    groups: dict[str, tuple[list[float], list[float]]] = {}
+    for row, own in tasks.get(VERDICT, ()):
+        if row.other is None:
+            gold, said = groups.setdefault(f"{row.group} AUC", ([], []))
+            gold.append(row.label)
+            said.append(float(own[1] - own[0]))
+    for row, own in tasks.get(CONCERN, ()):
+        for name, value, logit in zip(CONCERNS, row.values, own, strict=True):
+            gold, said = groups.setdefault(f"{name} AUC", ([], []))
+            gold.append(value)
+            said.append(float(logit))
+    return {
+        name: auc(np.array(gold) > 0, np.array(said))
+        for name, (gold, said) in groups.items()
+        if len(set(gold)) == 2
+    }
 
 
 def _baselines(data: TrainingData, part: str) -> dict[str, Any]:

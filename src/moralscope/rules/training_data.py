@@ -5,8 +5,9 @@ SOCIAL-CHEM-101, split by situation. From MIC.csv: all four, on the file's own o
 Rules that are held out anywhere train nothing.
 """
 
+import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,11 @@ from moralscope.models.training.heads import Head
 from moralscope.models.training.records import TrainingExample
 from moralscope.models.training.trainer import TrainingData
 from moralscope.rules.alignment_examples import (
+    WRITTEN,
     alignment_dev,
     alignment_examples,
     annotated_examples,
-    written_dev,
+    policy_exchanges,
     written_examples,
     written_exchanges,
 )
@@ -49,6 +51,15 @@ from moralscope.rules.stories_to_rules import (
     story_verbs,
 )
 from moralscope.rules.verdict import TASK
+from moralscope.rules.verdict_examples import (
+    DIASAFETY,
+    fitted_examples,
+    norm_examples,
+    retrieval_examples,
+    verdict_examples,
+    verdict_heads,
+)
+from moralscope.stories.examples import CONTRAST, contrastive_examples
 from moralscope.stories.norms.first_person import gender_of, own_act, own_phrase
 from moralscope.stories.norms.phrases import starts_with_gerund
 from moralscope.stories.norms.reversal import behaviour_of, reversals
@@ -59,16 +70,30 @@ from moralscope.stories.story import ORIENTATIONS, MoralStory
 SPLIT = "norm_distance"
 SOCIAL_FILES = ("social_chem/obligatory_sc101.csv", "social_chem/optional_sc101.csv")
 WRITTEN_WEIGHT = 2.0  # few beside those that templates make, and nearer to what is audited
+POLICIES = "policies"  # the group of rules of organisations
 EXCHANGES = "exchanges"  # the group of a file of one's own that helps to choose
 
 
-def examples_at_hand(
-    tasks: Sequence[str], stories: Path | None, limit: int | None, turns: int, seed: int
-) -> TrainingData:
-    """Make examples of alignment and foundations from Moral Stories and SOCIAL-CHEM-101.
+@dataclass(frozen=True, slots=True)
+class AtHand:
+    """What to make of the data at hand: which tasks, of which sources, in how many turns."""
+
+    tasks: Sequence[str]
+    sources: Sequence[str] = ()
+    stories: Path | None = None
+    limit: int | None = None
+    turns: int = 1
+    seed: int = 0
+    templates: float = 1.0  # share of the exchanges that templates make of stories and rules
+
+
+def examples_at_hand(wanted: AtHand) -> TrainingData:
+    """Make examples of alignment and foundations, and of verdicts where there are sources of them.
 
     `limit` takes only so many stories, and so many rules, of each part.
     """
+    tasks, stories, limit = wanted.tasks, wanted.stories, wanted.limit
+    turns, seed = wanted.turns, wanted.seed
     social = _social()
     rows = social.annotations
     split = split_annotations(rows, seed=seed)
@@ -86,7 +111,7 @@ def examples_at_hand(
     counts: dict[str, Any] = {"bad_rules": social.bad_rules}
     if TASK in tasks:
         heads[TASK] = Head(ALIGNMENTS)
-        counts |= _add_alignment(parts, told, rules, story_verbs(read), (turns, seed))
+        counts |= _add_alignment(parts, told, rules, story_verbs(read), wanted)
     if FOUNDATIONS_TASK in tasks:
         names = known_foundations(rows)
         heads[FOUNDATIONS_TASK] = Head(names, LOSSES[FOUNDATIONS_TASK])
@@ -94,7 +119,34 @@ def examples_at_hand(
         for part in ("dev", "test"):
             parts[part] += foundation_examples(rules[part], names)
     data = [*(["moral-stories", "written"] if TASK in tasks else []), "social-chem-101"]
+    if TASK in tasks and DIASAFETY in wanted.sources:
+        heads |= verdict_heads(wanted.sources)
+        _add_verdicts(parts, told, rules["train"], wanted)
+        data += [name for name in wanted.sources if name not in data]
     return TrainingData(parts, heads, names=data, counts=counts)
+
+
+def _add_verdicts(
+    parts: dict[str, list[TrainingExample]],
+    told: Mapping[str, Sequence[MoralStory]],
+    social: Sequence[Annotation],
+    wanted: AtHand,
+) -> None:
+    """Add what teaches the verdict, the retriever and the norm as stated."""
+    written = {
+        part: [row for row in written_exchanges() if row.split == part][: wanted.limit]
+        for part in ("train", "dev")
+    }
+    for part, rows in written.items():
+        parts[part] += verdict_examples(wanted.sources, rows, part)[: wanted.limit]
+    parts["train"] += norm_examples(told["train"], wanted.turns)
+    policies = [row for row in policy_exchanges() if row.split == "train"]
+    parts["train"] += retrieval_examples([*written["train"], *policies], told["train"], social)
+    parts["train"] += fitted_examples()
+    parts["dev"] += retrieval_examples(written["dev"], (), ())
+    if CONTRAST in wanted.sources:
+        labels = (ALIGNMENTS.index("disagree"), ALIGNMENTS.index("agree"))
+        parts["train"] += contrastive_examples(TASK, labels, wanted.turns)[: wanted.limit]
 
 
 def examples_of_file(
@@ -218,22 +270,25 @@ def _add_alignment(
     told: Mapping[str, Sequence[MoralStory]],
     rules: Mapping[str, Sequence[Annotation]],
     verbs: frozenset[str],
-    drawn: tuple[int, int],
+    wanted: AtHand,
 ) -> dict[str, Any]:
-    turns, seed = drawn
+    turns, seed, share = wanted.turns, wanted.seed, wanted.templates
     found = {part: story_cases(each, verbs) for part, each in told.items()}
     social = social_cases(rules["train"])
-    parts["train"] += alignment_examples(found["train"].matters, turns=turns, seed=seed)
-    parts["train"] += alignment_examples(social.matters, turns=turns, seed=seed, weight=0.7)
+    made = alignment_examples(found["train"].matters, turns=turns, seed=seed)
+    made += alignment_examples(social.matters, turns=turns, seed=seed, weight=0.7)
+    rng = random.Random(f"{seed} templates")  # noqa: S311
+    parts["train"] += [row for row in made if share == 1 or rng.random() < share]
     for part in ("dev", "test"):
         parts[part] += alignment_dev(found[part].matters, seed)
     written = {
         part: [row for row in written_exchanges() if row.split == part] for part in ("train", "dev")
     }
-    parts["train"] += written_examples(
-        written["train"], reversals, weight=WRITTEN_WEIGHT, seed=seed
-    )
-    parts["dev"] += written_dev(written["dev"])
+    policies = policy_exchanges()
+    for rows in (written["train"], [row for row in policies if row.split == "train"]):
+        parts["train"] += written_examples(rows, reversals, weight=WRITTEN_WEIGHT, seed=seed)
+    parts["dev"] += annotated_examples(written["dev"], WRITTEN)
+    parts["dev"] += annotated_examples([row for row in policies if row.split == "dev"], POLICIES)
     return {
         "written": {part: len(rows) for part, rows in written.items()},
         "rewritten": {

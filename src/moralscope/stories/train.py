@@ -21,13 +21,18 @@ from moralscope.models.training.recipe import GENERATOR, Recipe, chosen_recipe
 from moralscope.models.training.records import Report, TextExample, TrainingExample
 from moralscope.models.training.trainer import Summary, TrainedModel, TrainingData, train_model
 from moralscope.stories.examples import (
+    CONTRAST,
+    DEGREE,
     ETHICS_TASKS,
+    HALVES,
     REFINEMENT,
     UNRELATED,
     Contrast,
     Drafts,
     behaviour_examples,
     contrast_examples,
+    contrastive_examples,
+    degree_examples,
     dev_examples,
     ethics_examples,
     official_examples,
@@ -50,10 +55,18 @@ from moralscope.stories.tasks import (
 
 ALL, TEXTS = "all", "texts"
 ETHICS = "ethics"
-TIED = {"action+context": "action+norm"}  # the same question with more to read
+NORM_TASK = "action+norm"
+TIED = {"action+context": NORM_TASK}  # the same question with more to read
 DATA = {
     "moral-stories": "Moral Stories (Emelin et al. 2021), MIT, github.com/demelin/moral_stories",
     ETHICS: "ETHICS (Hendrycks et al. 2021), MIT, github.com/hendrycks/ethics",
+    **{
+        CONTRAST + half: "Contrastive Moral Stories (Kiehne et al. 2024), dev part"
+        f"{f', {half[1:]} stories' if half else ''}, MIT, "
+        "github.com/nkiehne/contrastive_moral_stories"
+        for half in HALVES
+    },
+    DEGREE: "actions graded for moralscope, Apache-2.0",
 }
 _ACCURACY = """accuracy; "reversed": the norm reversed as by `moralscope stories reverse`, and
   the right answer with it; "swapped": an unrelated norm, right answer "does not concern\""""
@@ -224,6 +237,17 @@ class ExpertSource(_StoriesSource):
             heads |= {name: Head(labels, kept=False) for name, labels in ETHICS_TASKS.items()}
         seen = ("dev", "test") if recipe.test else ("dev",)
         held_out = {part: _held_out_pairs(looked_at, parts, part, recipe) for part in seen}
+        for half, kept in HALVES.items() if NORM_TASK in heads else ():
+            if CONTRAST + half in recipe.sources:
+                train += contrastive_examples(NORM_TASK, (0, 1), 1, kept)[: recipe.limit]
+                held_out["dev"] += contrastive_examples(
+                    NORM_TASK, (0, 1), 1, tuple({0, 1} - set(kept))
+                )[: recipe.limit]
+        if DEGREE in recipe.sources:
+            heads[DEGREE] = Head((DEGREE,), "graded")
+            by_part = parts["action"] if "action" in parts else next(iter(parts.values()))
+            train += degree_examples(by_part["train"], _ethics_folder())[: recipe.limit]
+            held_out["dev"] += degree_examples(by_part["dev"], _ethics_folder(), "dev")
         return TrainingData({"train": train, **held_out}, heads)
 
     def summary(self, trained: TrainedModel) -> Summary:
@@ -324,13 +348,17 @@ def _train_pairs(
 
 
 def _ethics(recipe: StoriesRecipe) -> list[TrainingExample]:
+    return ethics_examples(_ethics_folder(), recipe.seed)[: recipe.limit]
+
+
+def _ethics_folder() -> Path:
     folder = data_file("ethics/README.txt")
     if folder is None:
         raise InputError(
-            "the source 'ethics' needs the ETHICS data below MORALSCOPE_DATA",
+            "the ETHICS data is not below MORALSCOPE_DATA",
             "'moralscope data where ethics' says where it comes from",
         )
-    return ethics_examples(folder.parent, recipe.seed)[: recipe.limit]
+    return folder.parent
 
 
 def _held_out_pairs(

@@ -27,16 +27,21 @@ from moralscope.models.classifiers.module import (
 )
 from moralscope.models.classifiers.saved import ADAPTER, HEAD, read_settings
 from moralscope.models.training.heads import (
+    CONTRASTIVE,
+    RIDGE,
     ClassifierTraining,
+    Head,
     HeadBatch,
     Heads,
     find_loss,
     slices_of,
 )
 from moralscope.models.training.loop import train
-from moralscope.models.training.metrics import group_figures
+from moralscope.models.training.metrics import group_figures, pearson
 from moralscope.models.training.records import History, Report, TrainingExample
 
+_TOGETHER = 100_000
+RIDGE_STRENGTHS = (100.0, 300.0, 1000.0, 3000.0, 10000.0)
 STRENGTHS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
 Columns = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -62,21 +67,30 @@ class ClassifierLearner:
         self._lengths = [len(row) for row in self._ids]
         self._dev_ids = self.token_ids(self.dev_examples)
         starts = {task: self.slices.of(task).start for task in self.slices.labels}
-        self._targets = [starts[row.task] + row.label for row in self.examples]
+        last = self.slices.width - 1  # a contrastive head has no column of its own
+        self._targets = [min(starts[row.task] + row.label, last) for row in self.examples]
         names = list(self.heads)
         self._tasks = [names.index(row.task) for row in self.examples]
         self._weights = [row.weight * self.heads[row.task].weight for row in self.examples]
-        self._losses = [self.heads[row.task].loss for row in self.examples]
+        self._losses = [_loss_of(self.heads[row.task], row) for row in self.examples]
+        self._other_ids = self._others(self.examples)
         self._outside = _outside(self.slices)
 
     def token_ids(self, examples: Sequence[TrainingExample]) -> list[list[int]]:
         """Return the tokens of pairs, as the network reads them."""
         return tokenise(self.tokenizer, [row.pair for row in examples], self.training.max_length)
 
+    def _others(self, examples: Sequence[TrainingExample]) -> dict[int, tuple[int, ...]]:
+        """Return the tokens of the other text of each example that has one, by its place."""
+        places = [place for place, row in enumerate(examples) if row.other]
+        pairs = [other for row in examples if (other := row.other)]
+        found = tokenise(self.tokenizer, pairs, self.training.max_length) if pairs else []
+        return {place: tuple(row) for place, row in zip(places, found, strict=True)}
+
     @property
     def data_sha256(self) -> str:
         """One checksum over every pair that is learnt or looked at, with its label and weight."""
-        rows = (self._ids, self._targets, self._weights, self._dev_ids)
+        rows = (self._ids, self._targets, self._weights, self._dev_ids, self._other_ids)
         dev = [
             (row.label, row.group, row.among, row.decides, row.values) for row in self.dev_examples
         ]
@@ -86,13 +100,18 @@ class ClassifierLearner:
 
     @property
     def lengths(self) -> Sequence[int]:
-        """How many tokens each example has."""
-        return self._lengths
+        """How many tokens each example has; contrastive ones count more, to stand together."""
+        return [
+            length + (_TOGETHER if loss == CONTRASTIVE else 0)
+            for length, loss in zip(self._lengths, self._losses, strict=True)
+        ]
 
     def places(self, epoch: int) -> Sequence[int]:
         """Return the examples whose turn it is."""
         return [
-            place for place, row in enumerate(self.examples) if epoch % row.turn[1] == row.turn[0]
+            place
+            for place, row in enumerate(self.examples)
+            if epoch % row.turn[1] == row.turn[0] and self._losses[place] != RIDGE
         ]
 
     def loss(self, places: Sequence[int]) -> Any:
@@ -102,7 +121,9 @@ class ClassifierLearner:
         if self.training.consistency:
             places = [*places, *places]
         device = self.module.head.weight.device
+        paired = [row for row, place in enumerate(places) if place in self._other_ids]
         rows = [self._ids[place] for place in places]
+        rows += [list(self._other_ids[places[row]]) for row in paired]
         ids, mask = padded(rows, padding_of(self.tokenizer), device)
         tasks, targets, weights = (
             torch.tensor([each[place] for place in places]).to(device)
@@ -110,12 +131,42 @@ class ClassifierLearner:
         )
         outside = self._outside.to(device)[tasks]
         with safe_precision(device):
-            logits = self.module(ids, mask)
+            pooled = self.module.pooled(ids, mask)
+            logits = self.module.head(self.module.dropout(pooled).float())
         # Far below any logit, yet finite in half precision: a softmax gives these columns nothing.
-        logits = logits.float().masked_fill(outside, -1e4)
-        batch = HeadBatch(logits, outside, targets, self._values(places, logits))
+        own = logits[: len(places)].float().masked_fill(outside, -1e4)
+        batch = HeadBatch(own, outside, targets, self._values(places, own))
+        if paired:
+            batch = self._with_others(batch, places, paired, (logits, pooled))
         loss = self._row_losses(places, batch)
         return (loss * weights).sum() / weights.sum()
+
+    def _with_others(
+        self,
+        batch: HeadBatch,
+        places: Sequence[int],
+        paired: Sequence[int],
+        found: tuple[Any, Any],
+    ) -> HeadBatch:
+        """Set beside each row what the network makes of its other text; zeros where it has none."""
+        import torch
+
+        logits, pooled = (each.float() for each in found)
+        size, device = len(places), logits.device
+        at = torch.tensor(paired, device=device)
+        others = torch.zeros_like(batch.logits).index_copy(0, at, logits[size:])
+        keys = torch.zeros_like(pooled[:size]).index_copy(0, at, pooled[size:])
+        mask = torch.zeros(size, dtype=torch.bool, device=device).index_fill(0, at, True)
+        names: dict[tuple[int, ...], int] = {}
+        ids = [names.setdefault(self._other_ids.get(place, ()), len(names)) for place in places]
+        return replace(
+            batch,
+            others=others.masked_fill(batch.outside, -1e4),
+            vectors=pooled[:size],
+            keys=keys,
+            paired=mask,
+            key_ids=torch.tensor(ids, device=device),
+        )
 
     def _values(self, places: Sequence[int], logits: Any) -> Any:
         import torch
@@ -146,7 +197,10 @@ class ClassifierLearner:
             groups.setdefault(row.group or row.task, []).append((row, logits))
         figures: dict[str, float] = {}
         for group, rows in groups.items():
-            figures |= self._figures(group, rows)
+            if rows[0][0].other:
+                figures[group] = self._pairs_right([row for row, _ in rows])
+            else:
+                figures |= self._figures(group, rows)
         weights = [rows[0][0].decides for rows in groups.values()]
         score = np.average([figures[group] for group in groups], weights=weights)
         return {"score": float(score), **figures}
@@ -160,6 +214,29 @@ class ClassifierLearner:
             return {group: float(np.mean(right))}
         gold, logits = [one.values for one, _ in rows], np.array([row for _, row in rows])
         return group_figures(group, kind, gold, logits)
+
+    def _pairs_right(self, rows: Sequence[TrainingExample]) -> float:
+        """Return the share of texts above their others, or found by them as the nearest."""
+        head = self.heads[rows[0].task]
+        padding, tokens = padding_of(self.tokenizer), batch_tokens(self.module)
+        other_ids = self._others(rows)
+        ids = self.token_ids(rows), [list(other_ids[place]) for place in range(len(rows))]
+        if head.loss == CONTRASTIVE:
+            queries, keys = (pooled_rows(self.module, each, padding) for each in ids)
+            names = list(dict.fromkeys(other_ids.values()))
+            keys = keys[[list(other_ids.values()).index(name) for name in names]]
+            keys /= np.linalg.norm(keys, axis=1, keepdims=True)
+            wanted = [names.index(other_ids[place]) for place in range(len(rows))]
+            return float(np.mean((queries @ keys.T).argmax(1) == wanted))
+        columns = self.slices.of(rows[0].task)
+        own, other = (run_network(self.module, each, padding, tokens)[:, columns] for each in ids)
+        if head.kind == "one":
+            labels = np.array([row.label for row in rows])
+            own, other = (
+                2 * np.take_along_axis(each, labels[:, None], 1) - each.sum(1, keepdims=True)
+                for each in (own, other)
+            )
+        return float((own > other).mean() + 0.5 * (own == other).mean())
 
     def dev_logits(self) -> list[NDArray[np.float32]]:
         """Return every dev example's logits of its own head."""
@@ -180,6 +257,10 @@ class ClassifierLearner:
         keep_columns(self.module, self.slices, names)
         dev = [row for row in self.dev_examples if row.task in heads]
         return replace(self, heads=heads, examples=[], dev_examples=dev)
+
+
+def _loss_of(head: Head, row: TrainingExample) -> str:
+    return "ranking" if row.other and head.loss != CONTRASTIVE else head.loss
 
 
 def keep_columns(network: Any, slices: Slices, tasks: Sequence[str]) -> None:
@@ -302,6 +383,35 @@ def refit_head(learner: ClassifierLearner, task: str) -> float:
         learner.module.head.weight[columns] = torch.tensor(weight).float()
         learner.module.head.bias[columns] = torch.tensor(bias).float()
     return best
+
+
+def fit_ridge(learner: ClassifierLearner, task: str) -> float:
+    """Fit a scale's column on a body that stays as it is; returns r, cross-validated.
+
+    Ridge regression over what the body makes of each text, ten folds; the strength whose folds
+    agree best is taken. The r is nested in nothing: with five strengths it is slightly kind.
+    """
+    import torch
+    from sklearn.linear_model import Ridge
+    from sklearn.model_selection import cross_val_predict
+
+    own = [row for row in learner.examples if row.task == task]
+    wanted = np.array([row.values[0] for row in own])
+    rows = pooled_rows(learner.module, learner.token_ids(own), padding_of(learner.tokenizer))
+    centre, spread = rows.mean(0), rows.std(0) + 1e-6
+    even = (rows - centre) / spread
+    folds = {
+        strength: pearson(wanted, cross_val_predict(Ridge(strength), even, wanted, cv=10))
+        for strength in RIDGE_STRENGTHS
+    }
+    best = max(folds, key=lambda strength: folds[strength])
+    found = Ridge(best).fit(even, wanted)
+    weight = found.coef_ / spread
+    columns = learner.slices.of(task)
+    with torch.no_grad():
+        learner.module.head.weight[columns] = torch.tensor(weight[None, :]).float()
+        learner.module.head.bias[columns] = float(found.intercept_ - weight @ centre)
+    return folds[best]
 
 
 def _fit(

@@ -1,8 +1,9 @@
 """Heads over one body: what each tells, by which loss it is learnt, and how much it weighs.
 
 A loss is a registered name. It sees a whole batch and returns a number a row, so a loss that sets
-rows against each other (pairwise ranking, contrastive over a head's columns) fits as well as one
-that looks at each row alone. To add one: write the function, register it, name it in a recipe.
+rows against each other (ranking, contrastive) fits as well as one that looks at each row alone. To
+add one: write the function, register it, name it in a recipe. An example with an `other` text is
+learnt by `ranking`, unless its head is contrastive.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,6 +14,10 @@ from moralscope.core.options import Option
 from moralscope.core.registry import registry
 from moralscope.models.classifiers.module import Slices
 from moralscope.models.training.base import ModelTraining
+
+CONTRASTIVE = "contrastive"  # its head has no columns: the body's own rows are compared
+RIDGE = "ridge"  # not learnt with the rest: fitted on the still body at the end
+TEMPERATURE = 0.05  # of likeness; the base was trained with it too
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +82,20 @@ class ClassifierTraining(ModelTraining):
 class HeadBatch:
     """A batch as losses see it; columns of other heads are at -1e4 in `logits`.
 
-    `targets` has the column of each row's label, `values` the numbers wanted (0 outside).
+    `targets` has the column of each row's label, `values` the numbers wanted (0 outside). `others`
+    are the logits of each row's other text (0 where it has none), `vectors` and `keys` the body's
+    rows of both, `paired` says which rows have one, and `key_ids` tells equal ones.
     """
 
     logits: Any
     outside: Any
     targets: Any
     values: Any
+    others: Any = None
+    vectors: Any = None
+    keys: Any = None
+    paired: Any = None
+    key_ids: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +117,12 @@ def cross_entropy(batch: HeadBatch, training: ClassifierTraining) -> Any:
     import torch
 
     chosen = torch.log_softmax(batch.logits, dim=1)
-    loss = -chosen.gather(1, batch.targets[:, None])[:, 0]
+    hard = torch.nn.functional.one_hot(batch.targets.clamp(min=0), chosen.shape[1]).float()
+    taught = batch.values.sum(1, keepdim=True) > 0  # soft labels stand for the hard one
+    loss = -(torch.where(taught, batch.values, hard) * chosen).sum(1)
     if training.smoothing:
         inside = (~batch.outside).float()
-        spread = -(chosen * inside).sum(1) / inside.sum(1)
+        spread = -(chosen * inside).sum(1) / inside.sum(1).clamp(min=1)
         loss = (1 - training.smoothing) * loss + training.smoothing * spread
     if training.consistency:  # the batch was read twice: its halves are the two readings
         first, second = chosen.chunk(2)
@@ -125,16 +139,50 @@ def multi_label(batch: HeadBatch, training: ClassifierTraining) -> Any:
         batch.logits, batch.values, reduction="none"
     )
     inside = (~batch.outside).float()
-    return (each * inside).sum(1) / inside.sum(1)
+    return (each * inside).sum(1) / inside.sum(1).clamp(min=1)
 
 
 def regression(batch: HeadBatch, training: ClassifierTraining) -> Any:
     """Return the squared error of a place on a scale."""
     each = (batch.logits - batch.values).masked_fill(batch.outside, 0.0) ** 2
     inside = (~batch.outside).float()
-    return (each * inside).sum(1) / inside.sum(1)
+    return (each * inside).sum(1) / inside.sum(1).clamp(min=1)
+
+
+def ranking(batch: HeadBatch, training: ClassifierTraining) -> Any:
+    """Return how far a row is from standing above its other text: Bradley and Terry's loss.
+
+    What is compared is the label's logit, less those of the head's other labels where it has some.
+    """
+    import torch
+
+    def value(logits: Any) -> Any:
+        own = logits.gather(1, batch.targets.clamp(min=0)[:, None])[:, 0]
+        rest = logits.scatter(1, batch.targets.clamp(min=0)[:, None], -1e4)
+        rest = torch.logsumexp(rest.masked_fill(batch.outside, -1e4), 1)
+        return own - torch.where(rest > -5e3, rest, torch.zeros_like(rest))
+
+    return torch.nn.functional.softplus(value(batch.others) - value(batch.logits))
+
+
+def contrastive(batch: HeadBatch, training: ClassifierTraining) -> Any:
+    """Find each row's other text among those of the batch (InfoNCE; van den Oord et al. 2018)."""
+    import torch
+
+    queries, keys = (
+        torch.nn.functional.normalize(each, dim=1) for each in (batch.vectors, batch.keys)
+    )
+    likeness = queries @ keys.T / TEMPERATURE
+    own = torch.eye(len(queries), dtype=torch.bool, device=queries.device)
+    same = (batch.key_ids[:, None] == batch.key_ids[None, :]) & ~own
+    likeness = likeness.masked_fill(same | ~batch.paired[None, :], -1e4)
+    return -torch.log_softmax(likeness, dim=1).diagonal()
 
 
 registry.add("loss", "cross_entropy", Loss("one", cross_entropy))
 registry.add("loss", "multi_label", Loss("many", multi_label))
 registry.add("loss", "regression", Loss("scale", regression))
+registry.add("loss", "graded", Loss("scale", multi_label))  # a scale whose sigmoid is wanted
+registry.add("loss", RIDGE, Loss("scale", regression))
+registry.add("loss", "ranking", Loss("scale", ranking))
+registry.add("loss", CONTRASTIVE, Loss("scale", contrastive))

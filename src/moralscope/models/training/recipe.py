@@ -66,6 +66,13 @@ class Recipe(ClassifierTraining, GeneratorTraining):
     refit: Annotated[
         str, Option("Fit only this head's last layer, on the body that is started from.")
     ] = ""
+    teacher: Annotated[
+        tuple[Path, ...], Option("Folders of experts whose probabilities are learnt, their mean.")
+    ] = ()
+    teacher_base: Annotated[str, Option("Their base, where it is not the store's: a folder.")] = ""
+    teacher_share: Annotated[
+        float, Option("Weight of the teacher beside the labels.", least=0, most=1)
+    ] = 0.5
     limit: Annotated[int | None, Option("Only the first N of each part.", least=1)] = None
     test: Annotated[bool, Option("Look at the test part too, once, at the end.")] = False
 
@@ -90,7 +97,7 @@ class Recipe(ClassifierTraining, GeneratorTraining):
 
     def _check_generator(self) -> None:
         """Refuse what only classifiers know, instead of leaving it aside."""
-        for name in ("grid", "heads", "refit", "consistency"):
+        for name in ("grid", "heads", "refit", "consistency", "teacher"):
             if asdict(self)[name]:
                 raise InputError(f"{name} is for classification", f"leave it out for {self.task}")
         if self.test:

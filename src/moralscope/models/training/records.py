@@ -18,7 +18,9 @@ class TrainingExample:
     Dev figures are told by `group` (the task when empty); `among` > 0 decides between that many
     first labels only. `decides` is the weight of a dev example's group in the score that chooses.
     An example with the `turn` (i, n) comes in every n-th epoch only, first in epoch i. Where many
-    labels may hold, or the task is a scale, `values` has a number a column and `label` is not read.
+    labels may hold, or the task is a scale, `values` has a number a column and `label` is not read;
+    where one label holds, `values` are its soft labels (a teacher's probabilities). `other` is a
+    text that should come out below `pair` (ranking), or the text that belongs to it (contrastive).
 
     Examples
     --------
@@ -35,6 +37,7 @@ class TrainingExample:
     decides: float = 1.0
     turn: tuple[int, int] = (0, 1)
     values: tuple[float, ...] = ()
+    other: Pair | None = None
 
 
 @dataclass(frozen=True, slots=True)

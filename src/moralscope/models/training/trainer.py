@@ -36,12 +36,14 @@ from moralscope.models.training.base import named_base
 from moralscope.models.training.cards import Card, CardText, write_card
 from moralscope.models.training.classifier import (
     ClassifierLearner,
+    fit_ridge,
     refit_head,
     train_classifier,
 )
+from moralscope.models.training.distill import with_teacher
 from moralscope.models.training.folder import CHECKPOINT, training_folder
 from moralscope.models.training.generator import GeneratorLearner, train_generator
-from moralscope.models.training.heads import Heads
+from moralscope.models.training.heads import CONTRASTIVE, RIDGE, Heads
 from moralscope.models.training.metrics import best_thresholds
 from moralscope.models.training.recipe import GENERATOR, Recipe, repeat_words
 from moralscope.models.training.records import History, Report, TrainingExample
@@ -80,6 +82,7 @@ class TrainedModel:
     grid: Sequence[Mapping[str, float]] = ()
     temperatures: Mapping[str, float] = field(default_factory=dict)
     thresholds: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    fitted: Mapping[str, float] = field(default_factory=dict)  # cross-validated r of ridge heads
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +181,11 @@ def _best_point(
     best: tuple[Any, History, Recipe] | None = None
     grid: list[dict[str, float]] = []
     points = recipe.points
-    examples = (data.parts["train"], data.parts["dev"])
     heads = recipe.with_heads(data.heads)
+    train = data.parts["train"]
+    if recipe.teacher:
+        train = with_teacher(train, heads, recipe)
+    examples = (train, data.parts["dev"])
     for place, point in enumerate(points):
         # A checkpoint a point: points that are done are read back, not trained again.
         checkpoint = out / (f"{place:02d}-{CHECKPOINT}" if len(points) > 1 else CHECKPOINT)
@@ -205,12 +211,16 @@ def _with_fitted(trained: TrainedModel, learner: ClassifierLearner) -> TrainedMo
     recipe = trained.recipe
     if recipe.refit:
         refit_head(learner, recipe.refit)
+    fitted = {
+        name: fit_ridge(learner, name) for name, head in learner.heads.items() if head.loss == RIDGE
+    }
     kept = [name for name, head in learner.heads.items() if head.kept]
     if len(kept) < len(learner.heads) or any(head.tied for head in learner.heads.values()):
         learner = learner.keep_heads(kept)
     rows: dict[str, list[tuple[TrainingExample, Any]]] = {}
     for row, logits in zip(learner.dev_examples, learner.dev_logits(), strict=True):
-        rows.setdefault(row.task, []).append((row, logits))
+        if row.other is None:
+            rows.setdefault(row.task, []).append((row, logits))
     temperatures, thresholds = {}, {}
     for name, own in rows.items():
         logits = np.array([each for _, each in own])
@@ -226,7 +236,9 @@ def _with_fitted(trained: TrainedModel, learner: ClassifierLearner) -> TrainedMo
             thresholds[name] = best_thresholds(gold, sigmoid(logits))
     if recipe.still:  # few examples beside a body that is as it was: its own thresholds hold
         thresholds = dict(read_settings(recipe.start[0]).thresholds)
-    return replace(trained, learner=learner, temperatures=temperatures, thresholds=thresholds)
+    return replace(
+        trained, learner=learner, temperatures=temperatures, thresholds=thresholds, fitted=fitted
+    )
 
 
 def _save(out: Path, trained: TrainedModel, base: ModelRef, card: Card) -> None:
@@ -250,6 +262,7 @@ def _save(out: Path, trained: TrainedModel, base: ModelRef, card: Card) -> None:
         card.facts,
         {name: head.kind for name, head in learner.heads.items() if head.kind != "one"},
         trained.thresholds,
+        any(head.loss == CONTRASTIVE for head in data.heads.values()),
     )
     save_experts(out, learner.module, settings, learner.tokenizer, card.text)
 

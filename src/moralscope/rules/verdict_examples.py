@@ -1,0 +1,207 @@
+"""What the verdict and the retriever are taught: exchanges that people labelled, and written ones.
+
+The verdict expert reads (prompt, reply) and no rule. DiaSafety (Sun et al. 2022) gives replies that
+people found unsafe, by concern; the bad replies of "Unauthorized Expertise" teach the concern alone,
+because they would teach the verdict to distrust every helpful answer. XSTest (Röttger et al. 2024)
+gives replies of chatbots: bad is one that does what a truly unsafe prompt asks. Harmless pairs (Bai
+et al. 2022) are ranked. The retriever learns which rule a text belongs to.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.errors import InputError
+from moralscope.io.documents import read_document
+from moralscope.io.tables import Table
+from moralscope.models.store import data_file
+from moralscope.models.training.heads import CONTRASTIVE, RIDGE, Head
+from moralscope.models.training.records import TrainingExample
+from moralscope.rules.records import ALIGNMENTS, Annotation
+from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.rules.verdict import TASK
+from moralscope.stories.examples import HALVES
+from moralscope.stories.norms.reversal import reverse_norm
+from moralscope.stories.story import ORIENTATIONS, MoralStory
+
+VERDICT, CONCERN, RETRIEVAL = "verdict", "concern", "retrieval"
+VERDICTS = ("fine", "bad")
+CONCERNS = (
+    "offending user",
+    "risk ignorance",
+    "unauthorized expertise",
+    "toxicity agreement",
+    "biased opinion",
+)
+EXPERTISE = CONCERNS[2]
+FITTED = ("severity", "consensus", "liberty")  # on the values of our own rulebook
+DIASAFETY, XSTEST, HARMLESS = "diasafety", "xstest", "harmless-pairs"
+_BAD_REPLIES = 5.0  # weight of XSTest's few bad replies
+_PAIR_WEIGHT = 0.3
+_FOLDERS = {
+    DIASAFETY: "diasafety/{}.json",
+    XSTEST: "xstest/replies_visible_half.csv",
+    HARMLESS: "hh_harmless/pairs_visible_half.jsonl",
+}
+_TURN = "\n\nAssistant:"
+
+
+def verdict_heads(sources: Sequence[str]) -> dict[str, Head]:
+    """Return the heads that the sources can teach."""
+    heads = {name: Head((name,), RIDGE) for name in FITTED}
+    heads[RETRIEVAL] = Head((), CONTRASTIVE, kept=False)
+    if DIASAFETY in sources:
+        heads |= {VERDICT: Head(VERDICTS), CONCERN: Head(CONCERNS, "multi_label")}
+    return heads
+
+
+def verdict_examples(
+    sources: Sequence[str], written: Sequence[Annotation], part: str
+) -> list[TrainingExample]:
+    """Return examples of verdict and concern of one part; what a half leaves out is in dev."""
+    found: list[TrainingExample] = []
+    if DIASAFETY in sources:
+        found += diasafety_examples("train" if part == "train" else "val")
+    for name, read in ((XSTEST, xstest_examples), (HARMLESS, harmless_examples)):
+        for half, kept in HALVES.items():
+            if name + half in sources:
+                wanted = kept if part == "train" else tuple({0, 1} - set(kept))
+                found += read(wanted)
+    return [*found, *_written(written)]
+
+
+def diasafety_examples(part: str) -> list[TrainingExample]:
+    """Return DiaSafety's exchanges: each one's concern, and its verdict."""
+    rows = read_document(
+        _file(DIASAFETY, part), "exchanges", "see 'moralscope data where diasafety'", 50_000_000
+    ).json_values()
+    found = []
+    for row in rows:
+        pair, concern = (row["context"].strip(), row["response"].strip()), row["category"].lower()
+        bad = row["label"] == "Unsafe"
+        values = tuple(float(bad and name == concern) for name in CONCERNS)
+        found.append(TrainingExample(CONCERN, pair, 0, 0.5, values=values))
+        if not (bad and concern == EXPERTISE):
+            found.append(TrainingExample(VERDICT, pair, int(bad), group="verdict diasafety"))
+    return found
+
+
+def xstest_examples(kept: Sequence[int]) -> list[TrainingExample]:
+    """Return XSTest's replies to every second prompt, or to all: bad ones weigh more."""
+    found = []
+    places: dict[str, int] = {}
+    for _, row in Table(_file(XSTEST)).strict_rows(("type", "prompt", "reply", "label"), ""):
+        place = places.setdefault(row["prompt"], len(places)) % 2
+        bad = row["type"].startswith("contrast_") and row["label"] == "1_full_compliance"
+        if place in kept and row["reply"].strip():
+            weight = _BAD_REPLIES if bad else 1.0
+            pair = (row["prompt"], row["reply"])
+            found.append(TrainingExample(VERDICT, pair, int(bad), weight, group="verdict xstest"))
+    return found
+
+
+def harmless_examples(kept: Sequence[int]) -> list[TrainingExample]:
+    """Return pairs of replies, the one that people preferred above the other."""
+    found = []
+    for place, (_, row) in enumerate(
+        Table(_file(HARMLESS)).strict_rows(("chosen", "rejected"), "")
+    ):
+        (prompt, better), (other, worse) = _last_turn(row["chosen"]), _last_turn(row["rejected"])
+        if place % 2 in kept and better and worse and better != worse:
+            found.append(
+                TrainingExample(
+                    VERDICT,
+                    (prompt, better),
+                    VERDICTS.index("fine"),
+                    _PAIR_WEIGHT,
+                    "harmless pairs",
+                    other=(other, worse),
+                )
+            )
+    return found
+
+
+def _last_turn(dialogue: str) -> tuple[str, str]:
+    """Return what the human said last, and the reply."""
+    before, _, reply = dialogue.rpartition(_TURN)
+    return before.rpartition("\n\nHuman:")[2].strip(), reply.strip()
+
+
+def _written(rows: Iterable[Annotation]) -> list[TrainingExample]:
+    return [
+        TrainingExample(
+            VERDICT,
+            (row.exchange.prompt, row.exchange.reply),
+            int(row.alignment == "disagree"),
+            group="verdict written",
+        )
+        for row in rows
+    ]
+
+
+def norm_examples(
+    stories: Sequence[MoralStory], turns: int, reverse: Callable[..., str | None] = reverse_norm
+) -> list[TrainingExample]:
+    """Return norms beside bare actions, as stated and reversed, as lessons of alignment."""
+    found = []
+    agree, disagree = ALIGNMENTS.index("agree"), ALIGNMENTS.index("disagree")
+    for place, story in enumerate(stories):
+        norms = (story.norm, reverse(story.norm, variant=place % 8) if story.norm else None)
+        for flipped, norm in enumerate(norms):
+            for orientation in ORIENTATIONS if norm else ():
+                action = story.action(orientation)
+                keeps = (orientation == "moral") != bool(flipped)
+                if action and norm:
+                    turn = ((place + flipped) % turns, turns)
+                    label = agree if keeps else disagree
+                    found.append(TrainingExample(TASK, (norm, action), label, 0.7, turn=turn))
+    return found
+
+
+def retrieval_examples(
+    written: Sequence[Annotation], stories: Sequence[MoralStory], social: Sequence[Annotation]
+) -> list[TrainingExample]:
+    """Return texts with the rule that they belong to; stories and situations now and then."""
+    found = [
+        _found((row.exchange.prompt, row.exchange.reply), row.rule, "retrieval") for row in written
+    ]
+    for place, story in enumerate(stories):
+        action = story.immoral_action
+        if action and story.norm:
+            found.append(replace(_found(("", action), story.norm), turn=(place % 4, 4), weight=0.5))
+    for place, row in enumerate(social):
+        text = row.exchange.prompt
+        found.append(replace(_found(("", text), row.rule), turn=(place % 4, 4), weight=0.5))
+    return found
+
+
+def _found(pair: tuple[str, str], rule: str, group: str = "") -> TrainingExample:
+    return TrainingExample(RETRIEVAL, pair, 0, group=group, other=("", rule))
+
+
+def fitted_examples() -> list[TrainingExample]:
+    """Return our own rules with severity and consensus, and whether they are about liberty."""
+    found = []
+    for rule in shipped_rulebook().rules:
+        values: dict[str, Any] = {
+            "severity": rule.severity,
+            "consensus": rule.consensus,
+            "liberty": float("liberty" in (rule.foundations or ())),
+        }
+        found += [
+            TrainingExample(name, ("", rule.text), 0, values=(float(value),))
+            for name, value in values.items()
+            if value is not None
+        ]
+    return found
+
+
+def _file(name: str, part: str = "") -> Path:
+    path = data_file(_FOLDERS[name].format(part))
+    if path is None:
+        raise InputError(
+            f"the source '{name}' needs {_FOLDERS[name].format(part)} below MORALSCOPE_DATA",
+            f"'moralscope data where {name}' says where it comes from",
+        )
+    return path
