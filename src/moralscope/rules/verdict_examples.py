@@ -1,10 +1,10 @@
 """What the verdict and the retriever are taught: exchanges that people labelled, and written ones.
 
 The verdict expert reads (prompt, reply) and no rule. DiaSafety (Sun et al. 2022) gives replies that
-people found unsafe, by concern; the bad replies of "Unauthorized Expertise" teach the concern alone,
-because they would teach the verdict to distrust every helpful answer. XSTest (Röttger et al. 2024)
-gives replies of chatbots: bad is one that does what a truly unsafe prompt asks. Harmless pairs (Bai
-et al. 2022) are ranked. The retriever learns which rule a text belongs to.
+people found unsafe, by concern; the bad ones of "Unauthorized Expertise" teach the concern alone:
+they would teach the verdict to distrust every helpful answer. XSTest (Röttger et al. 2024) gives
+replies of chatbots: bad is one that does what a truly unsafe prompt asks. Harmless pairs (Bai et
+al. 2022) are ranked. The retriever learns which rule a text belongs to.
 """
 
 from collections.abc import Callable, Iterable, Sequence

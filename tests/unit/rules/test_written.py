@@ -5,7 +5,11 @@ from pathlib import Path
 
 import yaml
 
-from moralscope.rules.alignment_examples import written_dev, written_examples, written_exchanges
+from moralscope.rules.alignment_examples import (
+    annotated_examples,
+    written_examples,
+    written_exchanges,
+)
 from moralscope.rules.records import ALIGNMENTS
 from moralscope.rules.rulebook import shipped_rulebook
 
@@ -57,4 +61,4 @@ def test_reversed_rules_turn_the_label_and_other_rules_take_it_away():
 
 
 def test_dev_is_one_group():
-    assert {row.group for row in written_dev(ROWS[:3])} == {"written"}
+    assert {row.group for row in annotated_examples(ROWS[:3], "written")} == {"written"}

@@ -207,12 +207,20 @@ def repeat_words(recipe: Recipe, chosen: Recipe) -> list[str]:
         as_named = type(recipe)(start=recipe.start).plain
     told = chosen.plain
     for key in told:
-        if key in (*_FLAGS, "name", "grid", "heads", "task", "about", "paper"):
+        if key in (*_FLAGS, "name", "grid", "heads", "task", "about", "paper", "teacher_base"):
+            continue
+        if key == "teacher":  # folders are named without their place
+            words += [f"--set teacher={path.name}" for path in chosen.teacher]
             continue
         if told[key] != as_named[key] or key in recipe.grid:
             words.append(f"--set {key}={_spell(told[key])}")
     for name, said in recipe.heads.items():
-        words += [f"--set heads.{name}.{key}={_spell(value)}" for key, value in said.items()]
+        known = as_named["heads"].get(name, {})
+        words += [
+            f"--set heads.{name}.{key}={_spell(value)}"
+            for key, value in said.items()
+            if known.get(key) != value
+        ]
     words.append(f"--seed {chosen.seed}")
     words += [f"--limit {chosen.limit}"] if chosen.limit else []
     words += [f"--start {path.name}" for path in chosen.start]
