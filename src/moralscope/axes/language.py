@@ -3,11 +3,12 @@
     score(a) = mean over prompts p of  l_p(a) - mean over neutral actions n of l_p(n)
     l_p(a)   = log P(yes answer | question p about a) / its tokens - the same of the no answer
 
-Answers are the template's whole ones, length-normalised ("whole"). Beside it stand their bare sum
-("total") and the log-odds of their first words ("first"). Neutral actions take out what the model
-says whatever it is asked: contextual calibration (Zhao et al. 2021). The answer mass is how much
-probability lies on any valid answer; where it is small, a score says little about what the model
-would reply. An endpoint is asked for first words alone.
+The question names the valid answers ("Answer with yes or no."); without that, the answer mass of
+smollm2 was an eighth of what it is. Answers are the template's whole ones, length-normalised
+("whole"). Beside it stand their bare sum ("total") and the log-odds of their first words ("first").
+Neutral actions take out what the model says whatever it is asked: contextual calibration (Zhao et
+al. 2021). The answer mass is how much probability lies on any valid answer; where it is small, a
+score says little about what the model would reply. An endpoint is asked for first words alone.
 """
 
 import re
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from moralscope.axes.build import AxisModels
 from moralscope.axes.options import AxisOptions
 from moralscope.axes.prompts import Forms, PromptBootstrap, forms_of, in_blocks
-from moralscope.axes.templates import Template, load_template
+from moralscope.axes.templates import Prompt, Template, load_template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import AxisCard, AxisRun, LanguageModel, Report, Row
 from moralscope.core.records import ActionScore, Continuation, ModelRef
@@ -205,8 +206,13 @@ class LanguageChoice:
         questions = [text for action in actions for text in self._template.questions(action)]
         answers = [self._answers(prompt.positive, prompt.negative) for prompt in prompts]
         given = [answers[at % len(prompts)] for at in range(len(questions))]
+        # Told which answers are valid: a chat model would otherwise talk around the question.
+        told = [f" Answer with {' or '.join(_choices(prompt))}." for prompt in prompts]
         found = self._asking.model.log_probabilities(
-            [self._asking.text(question) for question in questions],
+            [
+                self._asking.text(question + told[at % len(prompts)])
+                for at, question in enumerate(questions)
+            ],
             [[self._asking.answer(text) for text in some] for some in given],
         )
         cells = np.array([self._cell(some) for some in found], dtype=np.float64)
@@ -249,6 +255,12 @@ def first_words(positive: str, negative: str) -> tuple[str, str]:
         if one[0].lower() != other[0].lower():
             return positive[: one.end()], negative[: other.end()]
     return positive, negative
+
+
+def _choices(prompt: Prompt) -> tuple[str, str]:
+    """Return the valid answers as a question names them: yes and no, in small letters."""
+    first, second = first_words(prompt.positive, prompt.negative)
+    return first[:1].lower() + first[1:], second[:1].lower() + second[1:]
 
 
 def _share(found: Continuation) -> float:

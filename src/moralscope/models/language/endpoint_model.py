@@ -77,8 +77,25 @@ class EndpointModel(EndpointGenerator):
         with self._lock:
             missing = [pair for pair in dict.fromkeys(pairs) if self._kept.get(*pair) is None]
             if missing:
+                log.warning("%s: %s", self.name, self.estimate(missing))
                 run_alone(self._ask(missing))
         return [list(self._kept.get(*pair) or ()) for pair in pairs]
+
+    def estimate(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> str:
+        """Say what asking these questions takes: requests, tokens (four letters each) and cost."""
+        options = self._options
+        drawn = sum(not (self._tells and _told_apart(answers)) for _, answers in pairs)
+        read = sum(len(prompt) // 4 + 10 for prompt, _ in pairs)
+        written = len(pairs) - drawn + drawn * options.samples * 20
+        line = (
+            f"{len(pairs):,} requests to come, about {read:,} tokens read and {written:,} written"
+        )
+        if drawn < len(pairs):
+            line += f"; up to {options.samples} times as many written without log-probabilities"
+        if (options.input_price, options.output_price) != (None, None):
+            cost = read * (options.input_price or 0) + written * (options.output_price or 0)
+            line += f"; about {cost / 1e6:.4g} in all"
+        return line
 
     def hidden_states(self, texts: Sequence[str], layers: Sequence[int]) -> Matrix:
         """Refuse: nothing inside an endpoint can be seen."""

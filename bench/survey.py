@@ -1,0 +1,159 @@
+"""Language models as subjects: likelihoods and time beside lm-eval, memory, and what models answer.
+
+    python bench/survey.py likelihoods [--limit 20] [--model smollm2] [--lm-eval /opt/tools/lm-eval]
+    python bench/survey.py memory [--limit 10000]
+    python bench/survey.py figures [--limit 40] [--model smollm2] [--layers]
+
+`likelihoods` asks both about the same dilemmas in all forms, one after the other in one run: only
+the ratio means anything, and the largest difference of a log-likelihood. lm-eval runs in an
+environment of its own. Data is found through MORALSCOPE_DATA (MoralChoice, people's yes rates).
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from moralscope.axes.language import Asking
+from moralscope.axes.ratings import read_ratings
+from moralscope.axes.score import score
+from moralscope.core.protocols import LanguageModel
+from moralscope.core.records import RunRecord
+from moralscope.models.language import base_folder, load_language_model
+from moralscope.models.language.hidden import HiddenStates
+from moralscope.surveys.items import read_items, spread
+from moralscope.surveys.options import SurveyOptions
+from moralscope.surveys.survey import cells_of, survey
+
+DATA = Path(os.environ.get("MORALSCOPE_DATA", "data"))
+LOW = DATA / "moralchoice" / "scenarios" / "moralchoice_low_ambiguity.csv"
+PEOPLE = DATA / "human" / "yes_no_visible_half.csv"
+THEIRS = """
+import json, sys, time
+from lm_eval.api.instance import Instance
+from lm_eval.models.huggingface import HFLM
+folder, place, size = sys.argv[1:]
+pairs = json.load(open(place))
+lm = HFLM(pretrained=folder, dtype="float32", batch_size=int(size), device="cpu")
+requests = [Instance("loglikelihood", {}, tuple(pair), n) for n, pair in enumerate(pairs)]
+lm.loglikelihood(requests[:4], disable_tqdm=True)
+started = time.perf_counter()
+found = lm.loglikelihood(requests, disable_tqdm=True)
+seconds = time.perf_counter() - started
+json.dump({"seconds": seconds, "values": [value for value, _ in found]}, open(place, "w"))
+"""
+
+
+def likelihoods(arguments: argparse.Namespace) -> None:
+    """Compare log-likelihoods and time with lm-eval."""
+    model = load_language_model(arguments.model)
+    asking = Asking.of(model, "auto")
+    items = spread(read_items(LOW), arguments.limit)
+    cells = cells_of(items, SurveyOptions(wordings=1))
+    prompts = [asking.text(cell.question) for cell in cells]
+    answers = [[asking.answer(t) for some in cell.answers for t in some] for cell in cells]
+    pairs = [(p, text) for p, some in zip(prompts, answers, strict=True) for text in some]
+    print(f"{len(items)} dilemmas, {len(cells)} questions, {len(pairs)} answers, {model.name}")
+    model.log_probabilities(prompts[:1], answers[:1])
+    started = time.perf_counter()
+    found = model.log_probabilities(prompts, answers)
+    ours = time.perf_counter() - started
+    values = np.array([each.total for some in found for each in some])
+    best = None
+    for size in arguments.batch:
+        with tempfile.NamedTemporaryFile("w+", suffix=".json") as file:
+            json.dump(pairs, file)
+            file.flush()
+            python = Path(arguments.lm_eval) / "bin" / "python"
+            folder = str(base_folder(arguments.model))
+            command = [str(python), "-c", THEIRS, folder, file.name, str(size)]
+            clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+            subprocess.run(command, check=True, env={**clean, "HF_HUB_OFFLINE": "1"})
+            theirs = json.loads(Path(file.name).read_text("utf-8"))
+        gap = float(np.abs(values - np.array(theirs["values"])).max())
+        best = min(theirs["seconds"], best or theirs["seconds"])
+        print(f"lm-eval, batch {size}: {theirs['seconds']:.1f} s; largest difference {gap:.2g}")
+    print(f"ours: {ours:.1f} s, {ours / (best or ours):.2f} x lm-eval's best")
+
+
+def memory(arguments: argparse.Namespace) -> None:
+    """Stream hidden states to disk and say what that took."""
+    model = load_language_model(arguments.model)
+    texts = [f"Should I give {n} apples to the neighbour of my friend?" for n in range(10_000)]
+    texts = texts[: arguments.limit]
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        table = HiddenStates(model, cached=False).write(texts, Path(folder) / "states.npy")
+        size = table.nbytes / 1e9
+    seconds = time.perf_counter() - started
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(f"{len(texts):,} texts, {size:.2f} GB on disk, {seconds:.0f} s, peak {peak:.2f} GB")
+
+
+def figures(arguments: argparse.Namespace) -> None:
+    """Print what a model answers: beside people, and to clear dilemmas."""
+    model = load_language_model(arguments.model)
+    if not arguments.no_choice:
+        told(_beside_people(model, "choice"), "choice")
+    if arguments.layers:
+        told(_beside_people(model, "direction"), "direction")
+    items = spread(read_items(LOW), arguments.limit)
+    found = survey(items, speakers=[model], wordings=arguments.wordings)
+    each = found.statistics["models"][model.name]
+    print(f"{model.name}: {each.items} clear dilemmas, {each.questions} questions")
+    for name, span in each.biases.items():
+        star = " *" if name in each.flagged else ""
+        print(f"  {name} {span.value:+.2f} ({span.low:+.2f} … {span.high:+.2f}){star}")
+    rows = ("accuracy", "accuracy_unnormalised", "better", "mass", "flips", "consistency")
+    for name in rows:
+        span = getattr(each, name)
+        print(f"  {name} {span.value:.3f} ({span.low:.3f} … {span.high:.3f})")
+    print(f"  noise floor {each.noise_floor:.2f}")
+
+
+def _beside_people(model: LanguageModel, axis: str) -> RunRecord:
+    actions = list(read_ratings(PEOPLE).counts)
+    return score(actions, model=model, human=PEOPLE, axis=axis)
+
+
+def told(record: RunRecord, axis: str) -> None:
+    """Print r with people."""
+    people = record.statistics["human"].populations
+    spans = [
+        f"{name} {r.r:+.2f} ({r.low:+.2f} … {r.high:+.2f})"
+        for name, each in people.items()
+        for r in [each.pearson]
+    ]
+    layer = f", layer {record.config['layer']}" if "layer" in record.config else ""
+    print(f"{axis}{layer}: r with people {', '.join(spans)}")
+    if "language" in record.statistics:
+        mass = record.statistics["language"]["answer_mass"]
+        print(f"  answer mass {mass['value']:.2f} ({mass['low']:.2f} … {mass['high']:.2f})")
+    if "layers" in record.statistics:
+        curve = record.statistics["layers"]
+        best = max(curve["people"], key=lambda each: each.r)
+        print(f"  best layer by people (told, not chosen): r {best.r:+.2f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=("likelihoods", "memory", "figures"))
+    parser.add_argument("--limit", type=int, default=20)
+    parser.add_argument("--model", default="smollm2")
+    parser.add_argument("--wordings", type=int, default=2)
+    parser.add_argument("--layers", action="store_true", help="fit a direction in every layer too")
+    parser.add_argument("--no-choice", action="store_true")
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 16])
+    parser.add_argument("--lm-eval", default="/opt/tools/lm-eval")
+    arguments = parser.parse_args()
+    {"likelihoods": likelihoods, "memory": memory, "figures": figures}[arguments.part](arguments)
+
+
+if __name__ == "__main__":
+    main()
