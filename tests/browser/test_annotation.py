@@ -392,8 +392,8 @@ def test_skip_and_pause(site, open_page):
 def test_the_lead_invites_pauses_and_revokes(site, open_page):
     lee, kim = open_page(), open_page()
     join(lee, site, site.invite("Lee", "lead"))
-    lee.get_by_label("Name, for you only").fill(f"Kim {HOSTILE}")
-    lee.get_by_role("button", name="Make a link").click()
+    lee.get_by_label("Names, for you only").fill(f"Kim {HOSTILE}")
+    lee.get_by_role("button", name="Make links").click()
     expect(lee.locator("#invited-link")).to_contain_text("/join#")
     link = lee.locator("#invited-link").inner_text()
     assert_accessible(lee)
@@ -412,6 +412,47 @@ def test_the_lead_invites_pauses_and_revokes(site, open_page):
     lee.heard.clear()
     kim.reload()
     expect(kim.get_by_role("heading", level=1)).to_have_text("You are not signed in")
+
+
+def test_keys_choose_say_yes_and_go_to_the_next_question(site, open_page):
+    page = open_page()
+    annotator(page, site)
+    page.get_by_label("Your rule of thumb").fill("Keep 1 promise, not 2.")
+    expect(page.locator("#work input:checked")).to_have_count(0)  # a text is left alone
+    page.locator("#item").focus()
+    fields = page.locator("#work fieldset").all()
+    asked = [each for each in fields if each.get_attribute("data-type") in ("one", "scale")]
+    for field in asked:
+        page.keyboard.press("2" if field.get_attribute("data-type") == "one" else "4")
+    for field in asked:
+        expect(field.locator("input:checked")).to_have_count(1)
+    scale = next(each for each in asked if each.get_attribute("data-type") == "scale")
+    expect(scale.locator("input:checked")).to_have_attribute("value", "4")
+
+
+def test_many_are_invited_at_once_and_counts_follow_the_work(site, open_page):
+    lee, kim = open_page(), open_page()
+    join(lee, site, site.invite("Lee", "lead"))
+    lee.get_by_label("Names, for you only").fill("Kim\n\nBo\nAda")
+    lee.get_by_role("button", name="Make links").click()
+    expect(lee.get_by_role("heading", name="A link for 3 people")).to_be_visible()
+    links = lee.locator("#invited-link code").all_inner_texts()
+    assert len(set(links)) == 3
+    assert_accessible(lee)
+    lee.get_by_role("button", name="Done").click()
+    lee.wait_for_load_state()
+    expect(lee.locator("tr[data-person]")).to_have_count(4)
+    kim.goto(links[0])
+    kim.wait_for_url("**/work")
+    kim.get_by_role("checkbox").check()
+    kim.get_by_role("button", name="Agree and go on").click()
+    kim.locator("#work").wait_for()
+    fill(kim)
+    submit(kim)
+    row = lee.locator("tr[data-person]", has_text="Kim")
+    expect(row.locator("[data-count=submitted]")).to_have_text("1")  # without a reload
+    lee.goto(f"{site.address}/lead/agreement")
+    expect(lee.get_by_text("Only one person has answered so far")).to_be_visible()
 
 
 def test_dark_pages_have_contrast_too(site, open_page):

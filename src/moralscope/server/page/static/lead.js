@@ -15,9 +15,17 @@ async function doing(work) {
 
 const dialog = document.getElementById("invited");
 
-function invited(answer) {
-  document.getElementById("invited-name").textContent = answer.person.name;
-  document.getElementById("invited-link").textContent = answer.link;
+function invited(...answers) {
+  const many = answers.length > 1;
+  document.getElementById("invited-name").textContent = many ? `${answers.length} people` : answers[0].person.name;
+  document.getElementById("invited-link").replaceChildren(...answers.map((answer) => {
+    const line = document.createElement("p"), link = document.createElement("code");
+    link.className = "link-box";
+    link.textContent = answer.link;
+    if (many) line.append(`${answer.person.name}\t`);
+    line.append(link);
+    return line;
+  }));
   dialog.showModal();
 }
 
@@ -25,9 +33,16 @@ document.getElementById("invite")?.addEventListener("submit", (event) => {
   event.preventDefault();
   const form = event.target;
   doing(async () => {
-    const { name, role } = form.elements;
-    invited(await send("POST", "/api/lead/people", { name: name.value.trim(), role: role.value }));
+    const { name, role } = form.elements, names = name.value.split("\n").map((line) => line.trim()).filter(Boolean), made = [];
+    const long = names.find((each) => each.length > 80);
+    if (!names.length || long) return trouble(long ? `“${long.slice(0, 40)}…” is longer than 80 characters.` : "Write a name, or one a line.");
+    try {
+      for (const each of names) made.push(await send("POST", "/api/lead/people", { name: each, role: role.value }));
+    } finally {
+      if (made.length) invited(...made); // links are shown this once, also where a later one failed
+    }
     form.reset();
+    return undefined;
   });
 });
 
@@ -37,18 +52,34 @@ document.addEventListener("click", (event) => {
 });
 
 dialog?.addEventListener("close", () => {
-  document.getElementById("invited-link").textContent = "";
+  document.getElementById("invited-link").replaceChildren();
   go("/lead");
 });
 document.getElementById("copy")?.addEventListener("click", () => doing(async () => {
   try {
-    await navigator.clipboard.writeText(document.getElementById("invited-link").textContent);
+    await navigator.clipboard.writeText([...document.querySelectorAll("#invited-link p")].map((each) => each.textContent).join("\n"));
     tell("Copied.");
     document.getElementById("copy").textContent = "Copied";
   } catch {
     getSelection().selectAllChildren(document.getElementById("invited-link"));
   }
 }));
+
+// The counts of the overview follow the work.
+const tiles = document.querySelector(".tiles [data-count]");
+async function count() {
+  if (document.hidden || dialog?.open) return;
+  try {
+    const seen = await send("GET", "/api/lead/overview");
+    const write = (cell, value) => { if (cell && cell.textContent !== String(value)) cell.textContent = String(value); };
+    for (const cell of document.querySelectorAll(".tiles [data-count]")) write(cell, seen[cell.dataset.count]);
+    for (const line of seen.people) {
+      const row = [...document.querySelectorAll("tr[data-person]")].find((each) => each.dataset.person === line.person.id);
+      for (const cell of row?.querySelectorAll("[data-count]") ?? []) write(cell, line[cell.dataset.count]);
+    }
+  } catch { /* shown at the next try, or when something is done */ }
+}
+if (tiles) setInterval(count, 5000);
 
 for (const form of document.querySelectorAll("[data-review]")) {
   form.addEventListener("submit", (event) => {

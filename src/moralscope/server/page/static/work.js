@@ -203,6 +203,34 @@ document.addEventListener("keydown", (event) => {
     focus(field);
   }
 });
+// 1 to 9 choose in the question at hand, y and n say yes and no; typing in a text is left alone.
+const chooses = (field) => field.querySelector("input[type=radio], input[type=checkbox]");
+const isOpen = (field) => chooses(field) && !field.querySelector("input:checked");
+function atHand() {
+  const here = document.activeElement?.closest("[data-field]");
+  if (here && form.contains(here) && chooses(here)) return here;
+  return [...form.querySelectorAll("[data-field]")].find(isOpen);
+}
+function pressed(key) {
+  const field = atHand();
+  if (!field) return false;
+  const inputs = [...field.querySelectorAll("input")], type = field.dataset.type;
+  const said = { y: "true", n: "false" }[key];
+  const input = said ? (type === "yes_no" ? inputs.find((each) => each.value === said) : null)
+    : type === "scale" ? inputs.find((each) => each.value === key) : inputs[Number(key) - 1];
+  if (!input) return false;
+  input.focus();
+  input.click();
+  if (type === "many" || type === "confirm") return true;
+  const next = [...form.querySelectorAll("[data-field]")].find(isOpen);
+  if (next) { focus(next); next.scrollIntoView({ block: "nearest" }); }
+  return true;
+}
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("textarea, input[type=text], input[type=search], dialog")) return;
+  if (/^[1-9yn]$/.test(event.key) && pressed(event.key)) event.preventDefault();
+});
+
 window.addEventListener("pagehide", () => {
   if (ended || editing || changes === saved) return;
   send("PUT", `${base}/draft`, { answer: readForm(form) }, { keepalive: true, signal: undefined }).catch(() => {});
