@@ -21,6 +21,7 @@ from moralscope.reports.theme import palette
 _GOOD, _BAD, _MUTED, _INK = (palette()[name] for name in ("good", "bad", "muted", "ink"))
 _STYLES = ((_GOOD, "o", "full"), (_BAD, "D", "full"), (_MUTED, "o", "none"))
 _LINES = ("good", "bad", "third", "fourth", "fifth")
+_TABLES = ("stories", "integrity")  # papers whose tables are numbers beside each other
 _MOST = 50
 _SIDES = {(5, 0): "left", (-5, 0): "right", (0, 7): "center", (0, -8): "center"}  # of a name
 
@@ -44,15 +45,17 @@ def draw(record: Any, suffix: str, name: str) -> bytes:
 
 
 def _choose(plain: Plain) -> Any:
-    if plain["job"] == "words correlate":
-        return _scatter
-    if plain["job"] == "compare":
-        return _slopes
-    if plain["job"] == "words compare" and plain["results"]:
-        return _periods if plain["config"].get("periods") else _corpora
-    if plain["job"] == "reproduce" and plain["results"]:
-        return _reproduced
-    if isinstance(plain["statistics"].get("direction"), dict) and plain["statistics"].get("map"):
+    config, statistics = plain["config"], plain["statistics"]
+    known = {
+        "words correlate": _scatter,
+        "compare": _slopes,
+        "words compare": _periods if config.get("periods") else _corpora,
+        "compare runs": _before_after,
+        "reproduce": _paper_tables if config.get("paper") in _TABLES else _reproduced,
+    }
+    if plain["job"] in known and (plain["results"] or plain["job"] == "compare"):
+        return known[plain["job"]]
+    if isinstance(statistics.get("direction"), dict) and statistics.get("map"):
         return _map
     if label_key(plain["results"]):
         return _ranked
@@ -199,6 +202,44 @@ def _reproduced(figure: Any, axes: Any, plain: Plain) -> None:
             pairs = _clouds(panel, result, parts, ("paper", "ours"))
             panel.set(xlabel="bias, the paper's", ylabel="bias, ours")
         _label(figure, panel, pairs)
+
+
+def _paper_tables(figure: Any, axes: Any, plain: Plain) -> None:
+    """Draw ours against the paper's, a sign a table."""
+    everything: list[tuple[str, tuple[float, float]]] = []
+    for place, table in enumerate(rows_of(plain["results"], "'results'")):
+        rows = [
+            {"name": f"{text(row.get('row'))}, {text(row.get('column'))}", **row}
+            for row in rows_of(table.get("rows") or [], "'rows'")
+        ]
+        pairs = [pair for pair in pairs_of(rows, ("paper", "ours")) if max(map(abs, pair[1])) <= 1]
+        if pairs:
+            colour = palette()[_LINES[place % len(_LINES)]]
+            x, y = ([point[axis] for _, point in pairs] for axis in (0, 1))
+            name = _short(text(table.get("name")), 36)
+            axes.scatter(x, y, s=14, color=colour, marker="oDs^v"[place % 5], label=name)
+            everything += pairs
+    if not everything:
+        raise InputError("this run has no share of ours beside one of the paper's", "give the data")
+    axes.axline((0, 0), slope=1, color=_MUTED, linewidth=0.8, linestyle=":")
+    axes.set(xlabel="the paper's", ylabel="ours")
+    axes.legend(frameon=False, fontsize=6)
+    _label(figure, axes, everything)
+
+
+def _before_after(figure: Any, axes: Any, plain: Plain) -> None:
+    """Draw every item at its score before and after."""
+    rows = rows_of(plain["results"], "'results'")
+    pairs = pairs_of(rows, ("before", "after"))
+    for (x, y), colour, marker in ((at, *_side(at)) for _, at in pairs):
+        axes.plot(x, y, color=colour, marker=marker, markersize=4, linestyle="")
+    axes.axline((0, 0), slope=1, color=_MUTED, linewidth=0.8, linestyle=":")
+    axes.set(xlabel="score before", ylabel="score after")
+    _label(figure, axes, pairs)
+
+
+def _side(at: tuple[float, float]) -> tuple[str, str]:
+    return (_GOOD, "o") if at[1] >= at[0] else (_BAD, "D")
 
 
 def _clouds(

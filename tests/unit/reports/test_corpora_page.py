@@ -2,6 +2,7 @@
 
 import pytest
 
+from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
 from moralscope.papers.choice import reproduce_choice
 from moralscope.reports import figure_bytes, report_html
@@ -66,3 +67,15 @@ def test_a_reproduction_says_of_every_row_whether_it_came_out_again():
     ).columns]  # fmt: skip
     assert "reproduced" in titles
     assert listed.title
+
+
+def test_runs_before_and_after_and_tables_of_papers_have_figures():
+    rows = [{"text": f"do {n}", "before": n / 9, "after": 1 - n / 9} for n in range(9)]
+    assert b"do 8" in figure_bytes(record("compare runs", rows), ".svg")
+    cells = [{"row": "BART", "column": f"c{n}", "ours": n / 9, "paper": n / 8} for n in range(8)]
+    tables = [{"name": "Table 3", "rows": cells}]
+    plain = record("reproduce", tables, config={"paper": "stories"})
+    assert b"Table 3" in figure_bytes(plain, ".svg")
+    empty = record("reproduce", [{"name": "T", "rows": []}], config={"paper": "integrity"})
+    with pytest.raises(InputError, match="no share of ours"):
+        figure_bytes(empty, ".svg")
