@@ -56,8 +56,8 @@ def test_a_megabyte_in_one_action_is_refused(tmp_path):
     path.write_text("kill time\n" + "x" * 1_000_000 + "\n")
     done = run("score", "-e", "scripted", "--file", path)
     assert "line 2 has 1,000,000 characters" in the_error(done, 2)
-    done = run("score", "-e", "scripted", "x" * 100_000)
-    assert "number 1 has 100,000 characters" in the_error(done, 2)
+    done = run("score", "-e", "scripted", "x" * 100_001)
+    assert "number 1 has 100,001 characters" in the_error(done, 2)
 
 
 def test_invalid_utf8_is_refused_by_line():

@@ -46,6 +46,11 @@ def results(texts):
     }
 
 
+def die(progress=None):
+    """End the process at once, as a kill would."""
+    os._exit(7)
+
+
 class Plain:
     """Does nothing but compute; may take its time, may write down what it computed."""
 

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import corpus_works
 import pytest
 
 from moralscope.axes.batch import ScoreBatch
@@ -149,14 +150,14 @@ def test_a_corpus_run_asks_one_chatbot(tmp_path):
 
 
 def test_bad_rows_are_dead_letters_and_the_run_goes_on(tmp_path):
-    rows = [{"action": "kill"}, {"action": "  "}, {"action": "x" * 10_001}, {"action": "a\x00b"}]
+    rows = [{"action": "kill"}, {"action": "  "}, {"action": "x" * 100_001}, {"action": "a\x00b"}]
     rows += [{"action": None}, {"action": "help"}]
     record = run(SCRIPTED_SCORES, rows, tmp_path)
     assert table_of(tmp_path / "out").column("_row").to_pylist() == [0, 5]
     assert record.statistics["failed"]["rows"] == 4
     reasons = {row["reason"] for row in record.statistics["failed"]["reasons"]}
     assert "no text under 'action'" in reasons
-    assert "'action' has 10,001 characters" in reasons
+    assert "'action' has 100,001 characters" in reasons
     assert any("4 of 6 rows failed" in line for line in record.warnings)
 
 
@@ -258,9 +259,8 @@ def test_what_a_child_raises_comes_back_as_it_is():
 
 
 def test_a_child_that_dies_is_told():
-    # It cannot even start: this module is not one that another process can import.
-    with pytest.raises(MoralscopeError, match="process that loads the models ended"):
-        in_child(test_a_child_that_dies_is_told)
+    with pytest.raises(MoralscopeError, match=r"that loads the models ended \(exit code 7\)"):
+        in_child(corpus_works.die)
 
 
 @pytest.mark.slow

@@ -45,6 +45,8 @@ _AHEAD = 2  # tasks in flight on an actor
 _TRIES = 3  # times that a block is begun on an actor; Ray itself would try for ever
 _DEADLY = "deadly"  # what a block that killed its actors says in place of results
 _DEATHS = 3  # of the driver without a finished block between them until the run gives up
+_STARTS = 4  # a busy machine may need longer than Ray waits for its own processes
+_SLOW = "timed out during startup"
 _PATIENCE = 15.0  # seconds for Ray to leave when asked
 _REACH = 10.0  # seconds for a cluster to answer
 _PORTS = 65_535
@@ -331,16 +333,20 @@ def _connect(options: "BatchOptions") -> None:
         given = {"num_cpus": cores, "include_dashboard": False}
     if options.ray_address is not None:
         _reach(options.ray_address)
-    try:
-        with _hushed():
-            ray.init(
-                **given,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                configure_logging=False,
-            )
-    except Exception as error:
-        raise _no_cluster(options.ray_address, error) from error
+    for left in reversed(range(_STARTS)):
+        try:
+            with _hushed():
+                ray.init(
+                    **given,
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                    configure_logging=False,
+                )
+            return
+        except Exception as error:
+            ray.shutdown()
+            if not left or _SLOW not in str(error):
+                raise _no_cluster(options.ray_address, error) from error
 
 
 @contextlib.contextmanager
