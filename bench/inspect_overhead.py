@@ -9,6 +9,7 @@ Each round scores a log of mocked replies with `moralscope/audit` and audits the
 import argparse
 import statistics
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -55,17 +56,22 @@ def main() -> None:
     options = audit_options()
     models = prepare_auditor(options)
     score(log, audit_scorer(), display="none")  # loads what it needs
-    ratios = []
+    rounds = []
     for _ in range(given.rounds):
-        started = time.perf_counter()
-        audit(same, options, models=models)
-        bare = time.perf_counter() - started
+        bare = seconds(lambda: audit(same, options, models=models))
         reply_auditor(options).forget()
-        started = time.perf_counter()
-        score(log, audit_scorer(), display="none")
-        ratios.append((time.perf_counter() - started) / bare)
-        print(f"bare audit {bare:.2f} s, scorer {ratios[-1] * bare:.2f} s: {ratios[-1]:.2f} times")
-    print(f"median of {given.rounds}: {statistics.median(ratios):.2f} times")
+        scored = seconds(lambda: score(log, audit_scorer(), display="none"))
+        rounds.append([after / before for before, after in zip(bare, scored, strict=True)])
+        print(f"bare {bare[0]:.2f} s, scorer {scored[0]:.2f} s: {rounds[-1][0]:.2f} times")
+    wall, cpu = (statistics.median(column) for column in zip(*rounds, strict=True))
+    print(f"median of {given.rounds}: {wall:.2f} times by the clock, {cpu:.2f} in processor time")
+
+
+def seconds(work: Callable[[], object]) -> tuple[float, float]:
+    """Return how long something takes, by the clock and in processor time."""
+    started = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - started[0], time.process_time() - started[1]
 
 
 if __name__ == "__main__":

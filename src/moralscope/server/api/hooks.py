@@ -28,6 +28,11 @@ router = APIRouter(
 )
 
 
+def _answer(**example: Any) -> dict[int | str, dict[str, Any]]:
+    """Document an answer by an example."""
+    return {200: {"content": {"application/json": {"example": example}}}}
+
+
 class _Given(BaseModel):
     """A body that another tool defines: what it says besides is not read."""
 
@@ -65,7 +70,11 @@ class PromptfooResult(BaseModel):
     reason: str
 
 
-@router.post("/v1/hooks/promptfoo", summary="An assertion of promptfoo (webhook)")
+@router.post(
+    "/v1/hooks/promptfoo",
+    summary="An assertion of promptfoo (webhook)",
+    responses=_answer(**{"pass": False, "score": 0.1, "reason": "flagged: breaks “…”"}),
+)
 async def promptfoo(request: Request, body: PromptfooRequest) -> PromptfooResult:
     """Audit one reply; it passes unless the guard flags it."""
     output = body.output if isinstance(body.output, str) else json.dumps(body.output)
@@ -147,7 +156,11 @@ class Prompts:
             return self._kept.pop(call or "", "")
 
 
-@router.post("/beta/litellm_basic_guardrail_api", summary="A guardrail of LiteLLM")
+@router.post(
+    "/beta/litellm_basic_guardrail_api",
+    summary="A guardrail of LiteLLM",
+    responses=_answer(action="NONE", blocked_reason=None, texts=None),
+)
 async def litellm(request: Request, body: LitellmRequest) -> LitellmAnswer:
     """Audit replies as `serve --guard-action` says: block, revise, or only look (annotate).
 
