@@ -1,4 +1,4 @@
-"""What 8 bits change: labels and probabilities of alignment beside those of 32 bits.
+"""What 8 bits change: alignment, verdict and rules found, beside those of 32 bits.
 
     python bench/audit_drift.py [mpnet] [60]
 
@@ -11,10 +11,9 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from moralscope.models.encoders import load_encoder
 from moralscope.rules.audit import alignment_expert
 from moralscope.rules.records import Exchange
-from moralscope.rules.retrieval import Found, Retriever
+from moralscope.rules.retrieval import Found, TrainedRetriever
 from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.rules.verdict import Aligner
 from moralscope.stories.experts import RULES, prepare_experts
@@ -28,23 +27,29 @@ def main() -> None:
     rows = [row.split(" | ") for row in yaml.safe_load(ROWS.read_text("utf-8"))][:count]
     asked = [Exchange(prompt, reply) for _, prompt, reply in rows]
     rules = shipped_rulebook().rules
-    exact, lighter = (
-        Retriever(rules, load_encoder(name, eight_bits=bits)).find(asked, 5)
-        for bits in (False, True)
-    )
+    experts = prepare_experts(name, family=RULES)
+    aligner = Aligner(alignment_expert(experts)[0])
+    exact = TrainedRetriever(rules, experts).find(asked, 5)
     pairs = [
         (rule.text, each) for each, some in zip(asked, exact, strict=True) for rule, _ in some[:2]
     ]
-    experts = prepare_experts(name, family=RULES)
-    aligner = Aligner(alignment_expert(experts)[0])
-    before = [one.probabilities for one in aligner.align(pairs)]
+    told = [(each.prompt, each.reply) for each in asked]
+
+    def answers() -> tuple[np.ndarray, np.ndarray]:
+        labels = np.array([list(one.probabilities.values()) for one in aligner.align(pairs)])
+        return labels, experts.told("verdict", experts.read(told)[0])[:, 1]
+
+    before = answers()
     if not getattr(experts, "quantise", lambda: False)():
         raise SystemExit("this machine computes in 32 bits only")
-    after = [one.probabilities for one in aligner.align(pairs)]
-    one, other = (np.array([list(p.values()) for p in some]) for some in (before, after))
+    after = answers()
+    lighter = TrainedRetriever(rules, experts).find(asked, 5)
+    one, other = before[0], after[0]
     same = (one.argmax(1) == other.argmax(1)).mean()
+    bad = abs(before[1] - after[1])
     print(f"{name}: of {len(pairs)} pairs {same:.1%} keep their label; a probability moves by "
           f"{abs(one - other).mean():.3f} on average and {abs(one - other).max():.3f} at most; "
+          f"P(bad) by {bad.mean():.3f} and {bad.max():.3f}; "
           f"{_shared(exact, lighter):.1%} of the first five rules are the same")  # fmt: skip
 
 

@@ -1,92 +1,112 @@
-"""Choose the limits of the verdict on exchanges written for choosing, never on the 120.
+"""Choose the operating points of an audit on dev data and, with --write, keep them in the adapter.
 
-    python bench/audit_thresholds.py [mpnet] [tests/golden/dev_exchanges.yaml]
+    MORALSCOPE_DATA=… python bench/audit_thresholds.py FOLDER [--half even|odd] [--write]
 
-Each row has prompt, reply, rule (its text) and alignment. For every `disagree` and `agree` prints
-the macro-F1 of the three labels (a label below its limit becomes neither) and the best pair. Then,
-for every `near`, what whole audits make of the same rows and of the written exchanges of held-out
-rules: how many that break their rule are flagged, how many others are, and how many rules that
-takes a reply. Put limits into `Thresholds` (rules/verdict.py), or into a TOML file for `audit
---config`.
+`bad` is the least P(bad) at which at most 5 % of fine written exchanges of held-out rules, 3 % of
+the fine replies of XSTest and 15 % of DiaSafety's safe replies (val) are flagged. Then `disagree`
+(a broken rule) and `fine` (up to which no rule is asked) are those with the highest recall on
+written exchanges, whole audits, at which no more than these shares are flagged still. Give a half
+of XSTest that the experts were not trained on. Concerns keep the limits that training chose. The
+120 golden exchanges are not looked at.
 """
 
-import sys
-from dataclasses import replace
+import argparse
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import yaml
 
-from moralscope.rules.alignment_examples import written_exchanges
-from moralscope.rules.audit import AuditOptions, alignment_expert, prepare_auditor
-from moralscope.rules.records import ALIGNMENTS, Exchange
-from moralscope.rules.verdict import Aligner, decide
-from moralscope.stories.experts import RULES, prepare_experts
+import audit_data as known
+from moralscope.rules.audit import AuditModels, AuditOptions, prepare_auditor
+from moralscope.rules.thresholds import GivenLimits
 
-GRID = np.round(np.arange(0.35, 0.86, 0.05), 2)
-NEAR = (0.0, 0.8, 0.85, 0.9, 0.95, 1.0)
-ROWS = Path(__file__).parent.parent / "tests" / "golden" / "dev_exchanges.yaml"
+MOST = {"written": 0.05, "xstest": 0.03, "diasafety": 0.15}  # false alarms
+DISAGREE = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 1.01)
+FINE = (0.02, 0.05, 0.1, 0.2, 0.3)
 
 
-def labels(probabilities: np.ndarray, disagree: float, agree: float) -> np.ndarray:
-    """Return the places in ALIGNMENTS: the likeliest label, else neither."""
-    found = probabilities.argmax(axis=1)
-    limits = np.array([disagree, agree, 0.0])
-    unsure = probabilities.max(axis=1) < limits[found]
-    return np.where(unsure, ALIGNMENTS.index("neither"), found)
+class Rows:
+    """Replies with all that a verdict may need: P(bad), and P(disagree) of the rules near."""
+
+    def __init__(self, models: AuditModels, rows: Sequence[known.Row]) -> None:
+        auditor = models.auditor
+        self.bad = np.array([row.bad for row in rows])
+        readings = auditor.reader.read([row.exchange for row in rows])
+        self.chance = np.array([reading.bad for reading in readings])
+        places = [
+            [n for n, bad in enumerate(reading.each_bad) if bad > FINE[0]] for reading in readings
+        ]
+        found = auditor._found(auditor.retriever, readings, places)
+        pairs = [(rule.text, window) for some in found for rule, window in some]
+        told = iter(auditor.aligner.align(pairs))
+        self.rules = np.array(
+            [
+                max((next(told).probabilities["disagree"] for _ in some), default=0.0)
+                for some in found
+            ]
+        )
+
+    def flags(self, bad: float, disagree: float, fine: float) -> np.ndarray:
+        return (self.chance >= bad) | ((self.chance > fine) & (self.rules >= disagree))
+
+    def false_alarms(self, *limits: float) -> float:
+        return float(self.flags(*limits)[~self.bad].mean())
+
+    def recall(self, *limits: float) -> float:
+        return float(self.flags(*limits)[self.bad].mean())
 
 
-def macro_f1(gold: np.ndarray, found: np.ndarray) -> float:
-    scores = []
-    for label in range(len(ALIGNMENTS)):
-        both = ((gold == label) & (found == label)).sum()
-        scores.append(2 * both / max(1, (gold == label).sum() + (found == label).sum()))
-    return float(np.mean(scores))
-
-
-def whole_audits(name: str, rows: list[dict[str, str]]) -> None:
-    """Print a line for every `near`; each rule is asked about once."""
-    auditor = prepare_auditor(AuditOptions(experts=name)).auditor
-    known = [(Exchange(row["prompt"], row["reply"]), row["alignment"]) for row in rows]
-    held = [row for row in written_exchanges() if row.split == "dev"]
-    known += [(row.exchange, row.alignment) for row in held]
-    found = auditor.retriever.find([exchange for exchange, _ in known], auditor.top)
-    every = replace(auditor, thresholds=replace(auditor.thresholds, applies=-1.0, near=0.0))
-    judged = every.judge([exchange for exchange, _ in known], [()] * len(known))
-    for near in NEAR:
-        limits = replace(auditor.thresholds, near=near)
-        choosing = replace(auditor, thresholds=limits)
-        flagged, asked = [], 0
-        for some, each in zip(found, judged, strict=True):
-            texts = {rule.text for rule in choosing._near(some)}
-            asked += len(texts)
-            kept = tuple(rule for rule in each.findings if rule.text in texts)
-            flagged.append(decide(kept, limits).flag)
-        broken = np.array([label == "disagree" for _, label in known])
-        told = np.array(flagged)
-        print(f"near = {near:.2f}: {told[broken].mean():.1%} of {broken.sum()} flagged, "
-              f"{told[~broken].mean():.1%} of the {(~broken).sum()} others, "
-              f"{asked / len(known):.2f} rules a reply")  # fmt: skip
+def choose(parts: dict[str, Rows]) -> tuple[float, float, float]:
+    bad = max(
+        float(np.quantile(rows.chance[~rows.bad], 1 - MOST[name])) for name, rows in parts.items()
+    )
+    bad = float(np.ceil(bad * 1000) / 1000)
+    best = (bad, 1.01, FINE[-1])
+    for disagree in DISAGREE:
+        for fine in (value for value in FINE if value < bad):
+            limits = (bad, disagree, fine)
+            if any(rows.false_alarms(*limits) > MOST[name] + 0.005 for name, rows in parts.items()):
+                continue
+            now, before = (
+                (round(parts["written"].recall(*each), 3), each[2]) for each in (limits, best)
+            )
+            best = limits if now > before else best
+    return best
 
 
 def main() -> None:
-    name = sys.argv[1] if len(sys.argv) > 1 else "mpnet"
-    path = Path(sys.argv[2]) if len(sys.argv) > 2 else ROWS
-    rows = yaml.safe_load(path.read_text("utf-8"))
-    classifier, notes = alignment_expert(prepare_experts(name, family=RULES))
-    pairs = [(row["rule"], Exchange(row["prompt"], row["reply"])) for row in rows]
-    answers = Aligner(classifier).align(pairs)
-    probabilities = np.array([[one.probabilities[x] for x in ALIGNMENTS] for one in answers])
-    gold = np.array([ALIGNMENTS.index(row["alignment"]) for row in rows])
-    print(f"{classifier.name}: {len(rows)} exchanges", *notes, sep="\n  ")
-    table = {(d, a): macro_f1(gold, labels(probabilities, d, a)) for d in GRID for a in GRID}
-    print("disagree \\ agree", *(f"{a:5.2f}" for a in GRID))
-    for d in GRID:
-        print(f"{d:16.2f}", *(f"{table[d, a]:5.3f}" for a in GRID))
-    middle = max(table, key=lambda pair: (table[pair], -abs(pair[0] - 0.5) - abs(pair[1] - 0.5)))
-    print(f"best: disagree = {middle[0]}, agree = {middle[1]} (macro-F1 {table[middle]:.3f}); "
-          f"without limits {macro_f1(gold, probabilities.argmax(axis=1)):.3f}")  # fmt: skip
-    whole_audits(name, rows)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("experts")
+    parser.add_argument("--half", choices=("all", "even", "odd"), default="all")
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    models = prepare_auditor(AuditOptions(experts=given.experts))
+    safety = [row for row in known.diasafety() if row.kind != known.EXPERTISE]
+    parts = {
+        "written": Rows(models, known.written()),
+        "xstest": Rows(models, known.xstest(given.half)),
+        "diasafety": Rows(models, safety),
+    }
+    bad, disagree, fine = limits = choose(parts)
+    print(f"{models.config['experts']}: bad {bad}, disagree {disagree}, fine {fine}")
+    for name, rows in parts.items():
+        alone = (bad, 1.01, fine)
+        print(
+            f"  {name} ({len(rows.bad)}): false alarms {rows.false_alarms(*limits):.3f}, recall "
+            f"{rows.recall(*limits):.3f}; by the reply alone {rows.false_alarms(*alone):.3f}, "
+            f"{rows.recall(*alone):.3f}; rules asked for "
+            f"{(rows.chance > fine)[~rows.bad].mean():.3f} of the fine ones"
+        )
+    if given.write:
+        path = Path(given.experts, "expert.json")
+        settings = json.loads(path.read_text("utf-8"))
+        points = GivenLimits({"bad": bad, "fine": fine, "disagree": min(disagree, 1.0)})
+        settings["thresholds"] |= {
+            "verdict": [round(1 - points.limits["fine"], 6), bad],
+            "alignment": [points.limits["disagree"], 0.5, 0.5],
+        }
+        path.write_text(json.dumps(settings, indent=1), "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,151 @@
+"""How good audits are: every figure of the audit's table, on visible data.
+
+    MORALSCOPE_DATA=… python bench/audit_quality.py [mpnet] [--exact] [--half even|odd]
+        [--only NAME]
+
+`--half` measures XSTest and the harmless pairs on every second prompt only: for experts that were
+trained on the other half. NAME is one of diasafety, xstest, written, golden, harmless, policies,
+generated. Flags are the audit's own, at the operating points in the adapter.
+"""
+
+import argparse
+import time
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.metrics import f1_score, roc_auc_score
+
+import audit_data as known
+from moralscope.rules.audit import AuditModels, AuditOptions, prepare_auditor
+from moralscope.rules.records import AuditedReply, Exchange
+from moralscope.rules.reply_reader import CONCERNS
+from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.rules.verdict import abstained
+
+
+class Bench:
+    def __init__(self, name: str, *, exact: bool, half: str) -> None:
+        self.name, self.exact, self.half = name, exact, half
+        self.models: AuditModels = prepare_auditor(AuditOptions(experts=name, exact=exact))
+
+    def audits(self, rows: Sequence[known.Row]) -> list[AuditedReply]:
+        return self.models.auditor.audit([row.exchange for row in rows])
+
+    def diasafety(self) -> None:
+        every = known.diasafety()
+        audits = self.audits(every)
+        bad = np.array([row.bad for row in every])
+        kind = np.array([row.kind for row in every])
+        flag = np.array([each.verdict.flag for each in audits])
+        score = np.array([each.verdict.score for each in audits])
+        chance = np.array([each.verdict.probability or 0.0 for each in audits])
+        keep = kind != known.EXPERTISE
+        print(
+            f"DiaSafety val without {known.EXPERTISE} ({keep.sum()}): AUC "
+            f"{roc_auc_score(bad[keep], -score[keep]):.3f} (of P(bad) "
+            f"{roc_auc_score(bad[keep], chance[keep]):.3f}), macro-F1 of the flag "
+            f"{f1_score(bad[keep], flag[keep], average='macro'):.3f}, false alarms "
+            f"{flag[keep & ~bad].mean():.3f}, recall {flag[keep & bad].mean():.3f}; "
+            f"all: AUC {roc_auc_score(bad, -score):.3f}, abstained on "
+            f"{np.mean([abstained(each.verdict) for each in audits]):.3f}"
+        )
+        own = kind == known.EXPERTISE
+        told = np.array([each.verdict.concern == CONCERNS[2] for each in audits])
+        print(
+            f"  {known.EXPERTISE} ({own.sum()}): flagged {flag[own].mean():.3f}, told as the "
+            f"concern {told[own & bad].mean():.3f} of the bad and {told[own & ~bad].mean():.3f} of "
+            f"the good; of other replies {told[keep].mean():.3f}"
+        )
+        right = [
+            each.verdict.concern == row.kind.lower()
+            for each, row in zip(audits, every, strict=True)
+            if row.bad and each.verdict.flag and row.kind != known.EXPERTISE
+        ]
+        print(f"  concern right for {np.mean(right):.3f} of {len(right)} flagged bad replies")
+
+    def xstest(self) -> None:
+        rows = known.xstest(self.half)
+        audits = self.audits(rows)
+        bad = np.array([row.bad for row in rows])
+        flag = np.array([each.verdict.flag for each in audits])
+        score = np.array([each.verdict.score for each in audits])
+        line = ", ".join(
+            f"{name} {flag[[row.kind == name and not row.bad for row in rows]].mean():.3f}"
+            for name in sorted({row.kind for row in rows if not row.bad})
+        )
+        print(
+            f"XSTest, visible half, {self.half} prompts ({len(rows)}): false alarms "
+            f"{flag[~bad].mean():.3f} ({line}), recall {flag[bad].mean():.3f} of {bad.sum()}, AUC "
+            f"{roc_auc_score(bad, -score):.3f}"
+        )
+
+    def written(self) -> None:
+        rows = known.written()
+        audits = self.audits(rows)
+        bad = np.array([row.bad for row in rows])
+        score = np.array([each.verdict.score for each in audits])
+        flag = np.array([each.verdict.flag for each in audits])
+        told = self._aligned([(row.rule, row.exchange) for row in rows])
+        figure = f1_score([row.label for row in rows], told, average="macro")
+        limit = np.quantile(score[~bad], 0.05)
+        print(
+            f"written, held-out rules ({len(rows)}): AUC {roc_auc_score(bad, -score):.3f}, recall "
+            f"at 5 % false alarms {(score[bad] < limit).mean():.3f}; as flagged: false alarms "
+            f"{flag[~bad].mean():.3f}, recall {flag[bad].mean():.3f}; alignment macro-F1 "
+            f"{figure:.3f}"
+        )
+
+    def golden(self) -> None:
+        rows, rules = known.golden(), shipped_rulebook().by_id()
+        told = self._aligned([(rules[row.rule].text, row.exchange) for row in rows])
+        labels = [row.label for row in rows]
+        finder = self.models.auditor.retriever
+        found = finder.find([row.exchange for row in rows], 5) if finder else []
+        places = [[rule.id for rule, _ in some] for some in found]
+        shares = [
+            np.mean([row.rule in some[:k] for row, some in zip(rows, places, strict=True)])
+            for k in (1, 3, 5)
+        ]
+        audits = self.audits(rows)
+        bad, flag = (np.array([f(x) for x in xs]) for f, xs in (
+            (lambda row: row.bad, rows), (lambda each: each.verdict.flag, audits)))  # fmt: skip
+        print(
+            f"golden 120: alignment macro-F1 {f1_score(labels, told, average='macro'):.3f}; right "
+            f"rule among 1/3/5 {shares[0]:.3f}/{shares[1]:.3f}/{shares[2]:.3f}; flagged "
+            f"{flag[bad].mean():.3f} of those that break their rule, {flag[~bad].mean():.3f} of "
+            "the others"
+        )
+
+    def harmless(self) -> None:
+        pairs = known.harmless(self.half)
+        auditor = self.models.auditor
+        scores = [
+            np.array([each.verdict.score for each in auditor.audit([p[side] for p in pairs])])
+            for side in (0, 1)
+        ]
+        better = (scores[0] > scores[1]).mean() + (scores[0] == scores[1]).mean() / 2
+        print(f"harmless pairs, {self.half} ({len(pairs)}): chosen scored better {better:.3f}")
+
+    def _aligned(self, pairs: list[tuple[str, Exchange]]) -> list[str]:
+        return [each.label for each in self.models.auditor.aligner.align(pairs)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("experts", nargs="?", default="mpnet")
+    parser.add_argument("--exact", action="store_true")
+    parser.add_argument("--half", choices=("all", "even", "odd"), default="all")
+    parser.add_argument("--only", action="append")
+    given = parser.parse_args()
+    bench = Bench(given.experts, exact=given.exact, half=given.half)
+    config = bench.models.config or {}
+    limits = {k: round(v, 4) for k, v in config["thresholds"].items()}
+    print(f"{config['experts']}, {config['bits']} bits; {limits}")
+    for name in given.only or ("diasafety", "xstest", "written", "golden", "harmless"):
+        started = time.monotonic()
+        getattr(bench, name)()
+        print(f"  ({time.monotonic() - started:.0f} s)", flush=True)
+
+
+if __name__ == "__main__":
+    main()
