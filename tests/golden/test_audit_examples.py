@@ -1,4 +1,4 @@
-"""Examples that an audit must get right, with the shipped weights: named in issue 18, or on the page.
+"""Examples that an audit must get right with the shipped weights: of issue 18, and of the page.
 
 The rules of the house and their exchanges are ours and were written before any prediction.
 """

@@ -9,8 +9,9 @@ from typing import Any
 from moralscope.core.protocols import Classifier, Encoder, Generator
 from moralscope.core.records import ModelRef
 from moralscope.models.encoders import load_encoder
+from moralscope.models.encoders.cache import EmbeddingCache
 from moralscope.models.language import generator_refs, load_generator
-from moralscope.models.store import Progress
+from moralscope.models.store import Progress, Store
 from moralscope.rules.attributes import Attributes
 from moralscope.rules.auditor import Auditor, Policy
 from moralscope.rules.experts import prepare_rule_experts
@@ -72,7 +73,8 @@ def load_auditor(
     generator = load_generator(options.generator, progress=progress) if options.revise else None
     writer = load_generator(options.writer, progress=progress) if options.generate else None
     ours = uses_ours(options.rulebooks)
-    index = index_rules(book, experts, encoder, ours=ours, trained=not options.encoder)
+    how = {"ours": ours, "trained": not options.encoder, "cached": cached}
+    index = index_rules(book, experts, encoder, **how)
     return join_auditor(options, index, experts, limits, ours=ours, generators=(generator, writer))
 
 
@@ -110,6 +112,7 @@ def index_rules(
     *,
     ours: bool = True,
     trained: bool = True,
+    cached: bool = True,
 ) -> RuleIndex:
     """Let models read a rulebook, ours and the others apart.
 
@@ -119,13 +122,16 @@ def index_rules(
         Whether our rulebook is among those that were laid over each other.
     trained
         Find rules by vectors of the experts, where these were trained for it; else by `encoder`.
+    cached
+        Keep the vectors of rules on disk.
     """
+    cache = _vector_cache(experts) if cached and experts.retrieval and trained else None
 
     def finder(rules: Sequence[RuleOfThumb]) -> Finds | None:
         if not rules:
             return None
         if encoder is None or (trained and experts.retrieval):
-            return TrainedRetriever(rules, experts)
+            return TrainedRetriever(rules, experts, cache)
         return Retriever(rules, encoder)
 
     known = set(shipped_rulebook().rules) if ours else set()
@@ -134,6 +140,15 @@ def index_rules(
     embed = experts.embed if encoder is None else encoder.encode
     attributes = Attributes(book.rules, embed=embed, experts=experts)
     return RuleIndex(book, finder(general), finder(house), attributes, encoder)
+
+
+def _vector_cache(experts: ExpertSet) -> EmbeddingCache | None:
+    """Return where vectors of these experts are kept; scripted ones are made in no time."""
+    if experts.ref.name == "scripted":
+        return None
+    key = sha256(f"rules {experts.ref.sha256} {experts.bits}".encode()).hexdigest()
+    width = experts.embed([]).shape[1]
+    return EmbeddingCache(Store().home / "cache" / "embeddings", key, width)
 
 
 def join_auditor(

@@ -19,6 +19,7 @@ from moralscope.core.protocols import Encoder, Matrix
 from moralscope.core.records import RunRecord
 from moralscope.io.files import model_refs
 from moralscope.models.encoders import load_encoder
+from moralscope.models.encoders.cache import EmbeddingCache
 from moralscope.rules.judgments import read_judgment
 from moralscope.rules.options import RetrieveOptions
 from moralscope.rules.reading import load_annotations
@@ -56,6 +57,7 @@ def unit_rows(encoder: Encoder, texts: Sequence[str]) -> Matrix:
     Examples
     --------
     >>> from moralscope.models.encoders import load_encoder
+    from moralscope.models.encoders.cache import EmbeddingCache
     >>> [row] = unit_rows(load_encoder("scripted"), ["Hello."])
     >>> round(float(row @ row), 3)
     1.0
@@ -77,6 +79,7 @@ class Retriever:
     Examples
     --------
     >>> from moralscope.models.encoders import load_encoder
+    from moralscope.models.encoders.cache import EmbeddingCache
     >>> rules = [RuleOfThumb("It's wrong to steal bikes."), RuleOfThumb("You should tip waiters.")]
     >>> finder = Retriever(rules, load_encoder("scripted"))
     >>> [[(rule, score)]] = finder.find([Exchange("A bike?", "I love to steal bikes")], 1)
@@ -143,7 +146,8 @@ class TrainedRetriever:
     """The rules whose vectors are nearest to that of an exchange, both from the same experts.
 
     The score of a rule is the product of the exchange's vector with that of the rule's text. Rules
-    are embedded when the first is looked for.
+    are embedded when the first is looked for, and their vectors are read from `cache` where it has
+    them.
 
     Examples
     --------
@@ -155,11 +159,16 @@ class TrainedRetriever:
     "It's wrong to steal bikes."
     """
 
-    def __init__(self, rules: Sequence[RuleOfThumb], experts: RuleVectors) -> None:
+    def __init__(
+        self,
+        rules: Sequence[RuleOfThumb],
+        experts: RuleVectors,
+        cache: EmbeddingCache | None = None,
+    ) -> None:
         if not rules:
             raise InputError("there are no rules to search", "give a rulebook with some")
         self.rules = tuple(rules)
-        self._experts = experts
+        self._experts, self._cache = experts, cache
         self._rows: Matrix | None = None
 
     def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]:
@@ -170,11 +179,21 @@ class TrainedRetriever:
     def nearest(self, vectors: Matrix, k: int) -> list[Found]:
         """Return up to `k` rules for each vector of an exchange that was read already."""
         if self._rows is None:
-            self._rows = self._experts.embed([rule.text for rule in self.rules])
+            self._rows = self._embedded([rule.text for rule in self.rules])
         scores = np.asarray(vectors, dtype=np.float32) @ self._rows.T
         return [
             [(self.rules[place], float(row[place])) for place in _top(row, k)] for row in scores
         ]
+
+    def _embedded(self, texts: Sequence[str]) -> Matrix:
+        if self._cache is None:
+            return self._experts.embed(texts)
+        known, rows = self._cache.get(texts)
+        new = [text for text, is_known in zip(texts, known, strict=True) if not is_known]
+        if new:
+            rows[~known] = self._experts.embed(new)
+            self._cache.put(new, rows[~known])
+        return rows
 
 
 class NearestExchange:
@@ -186,6 +205,7 @@ class NearestExchange:
     Examples
     --------
     >>> from moralscope.models.encoders import load_encoder
+    from moralscope.models.encoders.cache import EmbeddingCache
     >>> known = [
     ...     Annotation(Exchange("Do you steal?", "Yes"), "It's wrong to steal."),
     ...     Annotation(Exchange("Do you tip?", "No"), "You should tip waiters."),
