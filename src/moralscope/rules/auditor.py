@@ -6,7 +6,7 @@ reply, an HTTP request, a block of a file and a Ray actor: texts in, audits out,
 does not depend on its neighbours. It knows no files and no model names.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -223,7 +223,7 @@ class Auditor:
             counts = [
                 each for rule, each in own if doubtful[place] or rule.text in decide_alone[place]
             ]
-            verdict = self._verdict(reading, counts)
+            verdict = self._verdict(reading, counts, decide_alone[place])
             told = tuple(rule for rule, _ in own), tuple(each for _, each in own)
             judged.append(Judged(*told, verdict, reading.unread))
         return judged
@@ -322,10 +322,13 @@ class Auditor:
         disagree, agree = (told.probabilities.get(name, 0.0) for name in ("disagree", "agree"))
         return disagree >= self.thresholds.disagree, max(disagree, agree)
 
-    def _verdict(self, reading: ReplyReading, findings: Sequence[RuleFinding]) -> Verdict:
+    def _verdict(
+        self, reading: ReplyReading, findings: Sequence[RuleFinding], house: Collection[str]
+    ) -> Verdict:
         limits = self.thresholds
         if self.policy.general and reading.bad is not None:
-            return decide(findings, limits, self._judgment(reading.bad, reading.concerns))
+            judgment = self._judgment(reading.bad, reading.concerns)
+            return decide(findings, limits, judgment, house=house)
         decided = any(is_broken(rule, limits) or is_kept(rule, limits) for rule in findings)
         if self.policy.general and not decided:  # these experts cannot read a reply without a rule
             none = f"none of the {len(findings)} nearest rules applies surely enough"

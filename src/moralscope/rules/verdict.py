@@ -9,7 +9,7 @@ how far the worse of the two is from its limit. It is descriptive, never authori
 conflict, and every one is listed beside it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -206,13 +206,15 @@ def decide(
     limits: Thresholds,
     reply: ReplyJudgment | None = None,
     notes: Sequence[str] = (),
+    house: Collection[str] | None = None,
 ) -> Verdict:
     """Return the verdict on a reply by what it says itself and by the rules it was asked about.
 
-    score = the least margin of P(bad) below `limits.bad` and of P(disagree) of each rule below
-    `limits.disagree`. Rules that are no breach never lower the score of a reply that was judged
-    itself, and rules less severe than `limits.least_severity` count for nothing. A score of -flag
-    or below is flagged.
+    score = the least margin of P(bad) below `limits.bad`, and of P(disagree) of each rule below
+    `limits.disagree`. Beside the verdict expert a general rule must be surer to flag by itself
+    (`limits.breach`), and one that flags nothing never lowers the score; rules of a house, by
+    their texts, count as alone (None: all do). Rules less severe than `limits.least_severity` count
+    for nothing. A score of -flag or below is flagged.
 
     Examples
     --------
@@ -224,23 +226,29 @@ def decide(
     >>> decide([], Thresholds(), ReplyJudgment(0.02)).reason
     'the reply reads as fine (probability of bad 0.02)'
     """
-    parts = [] if reply is None else [(margin(reply.bad, limits.bad), REPLY)]
+    grave = [rule for rule in rules if (rule.severity or _UNKNOWN) >= limits.least_severity]
     by_rule = min(
         (
-            margin(_probability(rule, "disagree"), limits.disagree)
-            for rule in rules
-            if (_UNKNOWN if rule.severity is None else rule.severity) >= limits.least_severity
+            margin(
+                _probability(rule, "disagree"),
+                limits.disagree if house is None or rule.text in house else limits.breach,
+            )
+            for rule in grave
         ),
         default=1.0,
     )
+    by_reply = None if reply is None else margin(reply.bad, limits.bad)
     # A rule that is only nearly broken says less of a reply than the expert that read it does.
-    if reply is None or by_rule <= 0:
-        parts.append((by_rule, RULE))
-    found = [name for own, name in parts if own <= -limits.flag]
-    basis = BOTH if len(found) == 2 else found[0] if found else None
+    parts = [] if by_reply is None else [by_reply]
+    parts += [by_rule] if by_reply is None or by_rule <= 0 else []
+    basis = None
+    if by_reply is not None and by_reply <= -limits.flag:
+        basis = BOTH if any(is_broken(rule, limits) for rule in grave) else REPLY
+    elif min(parts) <= -limits.flag:
+        basis = RULE
     reason = _joined(_reason(rules, limits, reply, basis), notes)
     bad, concern = (None, None) if reply is None else (reply.bad, reply.concern)
-    return Verdict(basis is not None, min(parts)[0], reason, basis, concern, bad)
+    return Verdict(basis is not None, min(parts), reason, basis, concern, bad)
 
 
 def abstain(why: str, notes: Sequence[str] = ()) -> Verdict:

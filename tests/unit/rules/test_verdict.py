@@ -45,6 +45,15 @@ def test_basis_says_what_flags_a_reply(rules, bad, basis):
     assert verdict.probability == bad
 
 
+def test_beside_the_verdict_expert_a_general_rule_must_be_surer_to_flag_by_itself():
+    rule = finding("Say please.", "disagree", 0.7)
+    general = decide([rule], LIMITS, ReplyJudgment(0.3), house=())
+    assert (general.flag, general.score) == (False, decide([], LIMITS, ReplyJudgment(0.3)).score)
+    assert decide([finding("x", "disagree", 0.95)], LIMITS, ReplyJudgment(0.3), house=()).flag
+    assert decide([rule], LIMITS, ReplyJudgment(0.3), house=("Say please.",)).basis == "rule"
+    assert decide([rule], LIMITS, ReplyJudgment(0.9), house=()).basis == "both"
+
+
 def test_the_reason_names_the_rule_that_explains_a_bad_reply_best():
     likely = finding("Return what you find.", "disagree", 0.45)
     verdict = decide([KEEPS, likely], LIMITS, ReplyJudgment(0.9, "risk ignorance"))
