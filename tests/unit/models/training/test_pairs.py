@@ -1,0 +1,165 @@
+"""Texts beside other texts: rankings, contrastive retrieval, soft labels of a teacher, ridge heads."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from moralscope.models.classifiers.experts import Experts
+from moralscope.models.classifiers.module import build_network, load_body
+from moralscope.models.classifiers.saved import ExpertSettings, save_experts
+from moralscope.models.hugging_face import folder_checksum
+from moralscope.models.training.classifier import (
+    ClassifierLearner,
+    fit_ridge,
+    train_classifier,
+)
+from moralscope.models.training.distill import with_teacher
+from moralscope.models.training.heads import CONTRASTIVE, RIDGE, ClassifierTraining, Head, slices_of
+from moralscope.models.training.metrics import auc
+from moralscope.models.training.recipe import Recipe, repeat_words
+from moralscope.models.training.records import TrainingExample
+from moralscope.stories.train import StoriesRecipe
+
+from ....contracts.expert_makers import tiny_bert
+
+HEADS = {
+    "verdict": Head(("fine", "bad")),
+    "degree": Head(("degree",), "graded"),
+    "found": Head((), CONTRASTIVE, kept=False),
+    "severity": Head(("severity",), RIDGE),
+}
+RANKED = TrainingExample("degree", ("", "jo pays"), 0, values=(0.0,), other=("", "jo lies"))
+BETTER = TrainingExample("verdict", ("hi", "good"), 0, other=("hi", "bad"))
+FOUND = [
+    TrainingExample("found", ("", f"{word} friend"), 0, other=("", f"{word} help"))
+    for word in ("kind", "rude", "good", "bad")
+]
+SEVERE = [
+    TrainingExample("severity", ("", text), 0, values=(float(place % 5),))
+    for place, text in enumerate(f"{a} {b}" for a in ("help", "lies", "pays") for b in "abcdefgh")
+]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    return tiny_bert(tmp_path_factory.mktemp("base"))
+
+
+def learner_of(base, rows, dev=()):
+    torch.manual_seed(0)
+    body, tokenizer = load_body(base, "tiny")
+    network = build_network(body, slices_of(HEADS).width).eval()
+    return ClassifierLearner(network, tokenizer, HEADS, rows, dev)
+
+
+def trained(base, rows, dev, epochs=30):
+    schedule = ClassifierTraining(
+        weights="all", epochs=epochs, learning_rate=3e-3, batch_size=8, patience=epochs, max_length=32
+    )
+    return train_classifier(schedule, base, HEADS, (rows, dev))[0]
+
+
+@pytest.mark.parametrize("row", [RANKED, BETTER])
+def test_a_ranking_is_learnt_by_the_difference_of_two_texts(base, row):
+    learner = learner_of(base, [row])
+    columns = learner.slices.of(row.task)
+    ids = [learner.token_ids([replace(row, pair=pair)])[0] for pair in (row.pair, row.other)]
+    with torch.no_grad():
+        rows = [
+            learner.module(torch.tensor([one]), torch.ones(1, len(one)).long())[0, columns]
+            for one in ids
+        ]
+    values = [each[0] - each[1] if len(each) == 2 else each[0] for each in rows]
+    expected = float(torch.nn.functional.softplus(values[1] - values[0]))
+    assert float(learner.loss([0]).detach()) == pytest.approx(expected, rel=1e-4)
+
+
+def test_what_is_ranked_comes_out_above(base):
+    rows = [RANKED, replace(RANKED, pair=("", "help"), other=("", "rude"))]
+    learner = trained(base, rows, rows)
+    assert learner.dev()["degree"] == 1.0
+
+
+def test_a_text_finds_its_own_among_the_others_of_the_batch(base):
+    learner = trained(base, FOUND, FOUND, epochs=60)
+    assert learner.dev()["found"] == 1.0
+
+
+def test_equal_keys_are_no_negatives_of_each_other(base):
+    row = FOUND[0]
+    learner = learner_of(base, [row, replace(row, pair=("", "friend"))])
+    assert float(learner.loss([0, 1]).detach()) == pytest.approx(0.0, abs=1e-5)
+
+
+def test_contrastive_examples_stand_together_in_batches(base):
+    learner = learner_of(base, [*FOUND, RANKED, BETTER])
+    assert min(learner.lengths[:4]) > max(learner.lengths[4:])
+
+
+def test_rows_of_every_kind_in_one_batch_have_a_finite_loss_and_gradient(base):
+    learner = learner_of(base, [*FOUND, RANKED, BETTER, TrainingExample("verdict", ("a", "b"), 1)])
+    learner.module.train()
+    learner.loss(range(7)).backward()
+    gradients = [each.grad for each in learner.module.parameters() if each.grad is not None]
+    assert gradients
+    assert all(torch.isfinite(each).all() for each in gradients)
+
+
+def test_soft_labels_stand_for_the_hard_one(base):
+    hard = TrainingExample("verdict", ("a", "b"), 1)
+    soft = replace(hard, values=(0.0, 1.0))
+    half = replace(hard, values=(0.5, 0.5))
+    losses = [float(learner_of(base, [row]).loss([0]).detach()) for row in (hard, soft, half)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+    assert losses[0] != pytest.approx(losses[2], rel=1e-3)
+
+
+def test_a_ridge_head_is_fitted_on_the_still_body_and_not_learnt(base):
+    learner = learner_of(base, SEVERE)
+    assert list(learner.places(0)) == []
+    before = learner.module.head.weight.detach().clone()
+    r = fit_ridge(learner, "severity")
+    column = learner.slices.of("severity").start
+    changed = (learner.module.head.weight != before).any(dim=1)
+    assert -1.0 <= r <= 1.0
+    assert changed.nonzero().flatten().tolist() == [column]
+
+
+@pytest.fixture
+def teacher(base, tmp_path):
+    learner = learner_of(base, [])
+    tasks = {"verdict": ("fine", "bad"), "degree": ("degree",), "severity": ("severity",)}
+    kinds = {"degree": "scale", "severity": "scale"}
+    settings = ExpertSettings(
+        "tiny", folder_checksum(base), tasks, 32, kinds=kinds, card={"command": "x"}
+    )
+    save_experts(tmp_path / "teacher", learner.module, settings, learner.tokenizer, "card")
+    return tmp_path / "teacher"
+
+
+def test_a_student_learns_what_its_teacher_says_beside_the_label(base, teacher):
+    row = TrainingExample("verdict", ("hi", "good"), 1)
+    said = Experts(teacher, base, folder_checksum(base), "x").values("verdict", [row.pair])[0]
+    recipe = Recipe(teacher=(teacher,), teacher_base=str(base), teacher_share=0.25)
+    mixed, unlabelled, ranked = with_teacher([row, replace(row, label=-1), RANKED], HEADS, recipe)
+    assert mixed.values == pytest.approx(0.25 * said + 0.75 * np.array([0, 1]), rel=1e-4)
+    assert unlabelled.values == pytest.approx(said, rel=1e-4)
+    assert ranked == RANKED
+
+
+def test_a_card_names_the_teacher_without_its_place(teacher):
+    recipe = StoriesRecipe(teacher=(teacher,), teacher_base="/somewhere")
+    words = " ".join(repeat_words(recipe, recipe))
+    assert "--set teacher=teacher" in words
+    assert "/" not in words
+
+
+def test_a_trained_retriever_is_told_in_the_settings(teacher):
+    assert json.loads((teacher / "expert.json").read_text())["retrieval"] is False
+
+
+def test_auc_counts_ties_by_half():
+    assert auc(np.array([True, False]), np.array([1.0, 1.0])) == 0.5
