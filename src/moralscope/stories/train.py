@@ -70,6 +70,9 @@ DATA = {
 }
 _ACCURACY = """accuracy; "reversed": the norm reversed as by `moralscope stories reverse`, and
   the right answer with it; "swapped": an unrelated norm, right answer "does not concern\""""
+_SEEN = (
+    ". The contrastive norms are of dev stories: the dev figures of tasks with a norm are too kind"
+)
 _LOSS = "loss a token of what people wrote; lower is better"
 _LIMITS = (
     "Descriptive, never authoritative: Moral Stories holds the judgments of US crowd workers of "
@@ -196,7 +199,7 @@ class _StoriesSource:
             _PLURAL.get(self.task, self.task),
             [*([f"stories of {self.stories.name}"] if self.stories else []), *data],
             f"Trained on the *train* part of the `{recipe.split}` split only{limit}; "
-            "dev chose the epoch",
+            f"dev chose the epoch{_SEEN if CONTRAST in recipe.sources else ''}",
             figures,
             _LIMITS,
             facts={"trained_on": {"split": recipe.split, "part": "train", "limit": recipe.limit}},

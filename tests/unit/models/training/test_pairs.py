@@ -57,7 +57,12 @@ def learner_of(base, rows, dev=()):
 
 def trained(base, rows, dev, epochs=30):
     schedule = ClassifierTraining(
-        weights="all", epochs=epochs, learning_rate=3e-3, batch_size=8, patience=epochs, max_length=32
+        weights="all",
+        epochs=epochs,
+        learning_rate=3e-3,
+        batch_size=8,
+        patience=epochs,
+        max_length=32,
     )
     return train_classifier(schedule, base, HEADS, (rows, dev))[0]
 
