@@ -20,6 +20,9 @@ MAKERS = {
         ScoreOptions(axis="direction", encoder="scripted"), columns
     ),
     "judge": lambda columns: ScoreBatch(ScoreOptions(axis="judge", experts="scripted"), columns),
+    "choice-language": lambda columns: ScoreBatch(
+        ScoreOptions(axis="choice", model="scripted"), columns
+    ),
     "audit": lambda columns: AuditBatch(AuditOptions(experts="scripted"), columns),
     "collect": lambda columns: CollectBatch(
         CollectOptions(bots=("scripted",), filters="none", lexicons=()), columns

@@ -59,7 +59,7 @@ class ScoreBatch(BatchJob):
 
     @property
     def light(self) -> bool:
-        return (self.options.experts or self.options.encoder) == "scripted"
+        return (self.options.experts or self.options.encoder or self.options.model) == "scripted"
 
     def began(self, settings: Mapping[str, Any]) -> "ScoreBatch":
         """Return the job with the batches that the run began with."""

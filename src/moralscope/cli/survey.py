@@ -4,17 +4,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from moralscope.batch.options import BatchOptions, BatchPlace
+from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
-from moralscope.cli.options import ReportOutput
+from moralscope.cli.options import Json, Report
 from moralscope.cli.output import (
     clean,
     counting,
-    emit_to,
+    emit,
     fetching,
     out,
     plain_table,
     print_warnings,
 )
+from moralscope.core.errors import InputError
 from moralscope.surveys.options import SurveyOptions
 
 if TYPE_CHECKING:
@@ -43,7 +46,18 @@ def survey(
         ),
     ],
     options: SurveyOptions,
-    output: ReportOutput,
+    batch: BatchOptions,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            help="In a corpus, what they are called: situation=context.",
+            rich_help_panel="Input",
+        ),
+    ] = None,
+    json: Json = False,
+    out: OutPlace = None,
+    report: Report = None,
 ) -> None:
     """Ask language models what they would do: every order, form and wording of every dilemma.
 
@@ -54,12 +68,28 @@ def survey(
     A table with a 'statement' column is a questionnaire: how far does a model agree, and does it
     disagree with the opposite?
 
+    With --out DIR a file, folder, glob or URL of dilemmas is worked through as a corpus of any
+    size, and the figures go into Parquet parts beside all its columns.
+
     Example: moralscope survey dilemmas.csv --model smollm2 --report survey.html
     """
     from moralscope.stats.gates import parse_gate
     from moralscope.surveys.items import Statement, read_items
     from moralscope.surveys.survey import FIGURES, SCALE_FIGURES, load_speaker, survey
 
+    if wants_corpus([file], out, batch, parquet=False):
+        from moralscope.batch.job import job_columns
+        from moralscope.surveys.batch import SurveyBatch
+
+        job = SurveyBatch(options, job_columns(columns, SurveyBatch.reads))
+        place = BatchPlace.given([file], out, batch)
+        record = run_over_corpus(job, place, batch, json=json, report=report, show=_show_corpus)
+        if record.statistics.get("gate") is not None:
+            record.statistics["gate"].require()
+        return
+    if columns:
+        raise InputError("--columns belongs to a corpus run", "add --out DIR")
+    record_file = record_place(out)
     items = read_items(file)
     if options.gate is not None:  # refused before any weights are fetched
         is_scale = isinstance(items[0], Statement)
@@ -68,9 +98,18 @@ def survey(
         speakers = [load_speaker(name, options, progress) for name in options.models]
     with counting("asking") as step:
         record = survey(items, options, speakers=speakers, report=step)
-    emit_to(output, record, _show)
+    emit(record, json=json, path=record_file, show=_show, report=report)
     if record.statistics["gate"] is not None:
         record.statistics["gate"].require()
+
+
+def _show_corpus(record: "RunRecord") -> None:
+    table = plain_table("over all dilemmas", "mean", "n")
+    for name, found in record.statistics["figures"].items():
+        span = f"{found['value']:+.3f} ({found['low']:+.3f} … {found['high']:+.3f})"
+        table.add_row(name.replace("_", " "), span if found["n"] else "", f"{found['n']:,}")
+    out.print(table)
+    print_warnings(record)
 
 
 def _show(record: "RunRecord") -> None:

@@ -36,7 +36,7 @@ from moralscope.surveys.statistics import (
 )
 
 _LOW_MASS = 0.5
-_SAYS = (
+NOT_DEEDS = (
     "a survey says what a model would answer to these questions; what it does elsewhere may "
     "differ, and no answer is moral advice"
 )
@@ -132,7 +132,7 @@ def survey(
         models=[ref for each in speakers for ref in each.refs or (_ref(each),)],
         results=[row for run in runs for row in run.rows],
         statistics=statistics,
-        warnings=[_SAYS, *_warnings(figures, speakers)],
+        warnings=[NOT_DEEDS, *_warnings(figures, speakers)],
     )
 
 

@@ -165,6 +165,7 @@ def _write_model(source: Path, weights: str, folder: Path) -> None:
     save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
     model.config.dtype = torch.float16
     del model.config.quantization_config
+    model.config.architectures = [type(model).__name__]  # servers and lm-eval ask for it
     model.config.save_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=weights, local_files_only=True)
     _name_ends(tokenizer, header.values)

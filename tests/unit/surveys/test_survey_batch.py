@@ -1,0 +1,67 @@
+"""Surveys of a corpus have the figures of the one-file path."""
+
+import json
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+from moralscope.batch.block_worker import RowErrors
+from moralscope.core.errors import InputError
+from moralscope.surveys.batch import SurveyBatch
+from moralscope.surveys.items import Dilemma
+from moralscope.surveys.options import SurveyOptions
+from moralscope.surveys.survey import survey
+
+ROWS = {
+    "situation": ["You find a purse.", "You are late."],
+    "action1": ["I give it back.", "I call."],
+    "action2": ["I keep it.", "I run."],
+    "better": ["1", None],
+}
+
+
+def loaded(**options):
+    job = SurveyBatch(SurveyOptions(models=("scripted:order=1",), wordings=1, **options))
+    job.load(job.prepare().state)
+    return job
+
+
+def test_a_corpus_gives_the_numbers_of_one_file():
+    items = [
+        Dilemma("1", "You find a purse.", ("I give it back.", "I keep it."), better=0),
+        Dilemma("2", "You are late.", ("I call.", "I run.")),
+    ]
+    rows = survey(items, models=("scripted:order=1",), wordings=1).results
+    found = loaded()(ROWS)
+    assert found["likelihoods"] == [list(row.likelihoods) for row in rows]
+    assert found["order_bias"] == [row.order_bias for row in rows]
+    assert found["right"] == [rows[0].right, None]
+
+
+def test_rows_that_are_no_dilemmas_fail_alone():
+    with pytest.raises(RowErrors):
+        loaded()({**ROWS, "action2": ["I give it back.", "I run."]})
+
+
+def test_several_models_and_free_replies_are_refused_over_a_corpus():
+    with pytest.raises(InputError, match="one model"):
+        SurveyBatch(SurveyOptions(models=("scripted", "smollm2")))
+    with pytest.raises(InputError, match="one model"):
+        SurveyBatch(SurveyOptions(models=("scripted",), free=True))
+
+
+def test_the_command_writes_parts_and_a_record(tmp_path):
+    file = tmp_path / "dilemmas.csv"
+    lines = [f"You are in {n}.,I help {n}.,I leave {n}." for n in range(30)]
+    file.write_text("context,action1,action2\n" + "\n".join(lines) + "\n")
+    out = tmp_path / "run"
+    command = [sys.executable, "-m", "moralscope", "survey", str(file), "-m", "scripted:order=1"]
+    command += ["--wordings", "1", "--columns", "situation=context", "--out", f"{out}/"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    table = pq.read_table(sorted(out.glob("*.parquet"))[0])
+    assert table.num_rows == 30
+    record = json.loads((out / "_run" / "record.json").read_text())
+    assert record["statistics"]["figures"]["order_bias"]["value"] == pytest.approx(1.0)
