@@ -1,24 +1,23 @@
 """`moralscope reproduce`: the papers' tables beside ours."""
 
-from itertools import chain, starmap
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from moralscope.cli.declare import takes
-from moralscope.cli.options import OutputOptions
+from moralscope.cli.options import OutputOptions, ReportOutput
 from moralscope.cli.output import (
     clean,
     correlation_rows,
-    counting,
     emit_to,
     fetching,
+    noting,
     out,
     plain_table,
     print_warnings,
 )
-from moralscope.papers.options import NONE, EncodersOptions, IntegrityOptions, StoriesOptions
+from moralscope.papers.options import AllOptions, EncodersOptions, IntegrityOptions, StoriesOptions
 from moralscope.stats.summary import reproduced
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from moralscope.papers import PaperTable
     from moralscope.papers.choice import ChoiceReproduction, WordRow, WordsReproduction
     from moralscope.papers.direction import BiasTable, DirectionReproduction, FitReproduction
+    from moralscope.stats.significance import TTest
 
 # Behind a printed figure: whether it came out again.
 _AGAIN = {"": "", "inside the interval": "=", "same sign": "~", "other sign": "x"}
@@ -81,26 +81,15 @@ def direction(options: EncodersOptions, output: OutputOptions) -> None:
 def stories(options: StoriesOptions, output: OutputOptions) -> None:
     """Moral Stories (Emelin et al. 2021): data, classification and texts beside the paper's.
 
-    With mpnet on two cores all cells take about an hour; --max-stories 200 takes minutes.
+    Tables are printed as they are finished. With mpnet on two cores all cells take about an hour;
+    --quick takes minutes.
     """
-    from moralscope.models.encoders import load_encoder
-    from moralscope.papers.stories import reproduce_stories, text_tables
-    from moralscope.stories.experts import prepare_experts
-    from moralscope.stories.options import EvaluateOptions
-    from moralscope.stories.reading import load_stories
+    from moralscope.papers.everything import run_stories
 
-    listed = load_stories(options.stories)
-    with fetching() as progress:
-        sets = [prepare_experts(name, progress=progress) for name in options.experts]
-        model = None if options.encoder == NONE else load_encoder(options.encoder, progress)
-        grader = prepare_experts(options.judge, progress=progress) if options.runs else None
-    texts = text_tables(options.runs, listed.stories, judge=grader, seed=options.seed)
-    asked = EvaluateOptions(tasks=options.tasks, max_stories=options.max_stories, seed=options.seed)
-    with counting("evaluating") as progressed:
-        record = reproduce_stories(
-            listed, sets, asked, encoder=model, texts=texts, report=progressed
-        )
-    emit_to(output, record, _show_stories)
+    tell = None if output.json else _show_numbers
+    with fetching() as progress, noting("evaluating"):
+        record = run_stories(options, progress=progress, tell=tell)
+    emit_to(output, record, print_warnings)
 
 
 @app.command()
@@ -117,15 +106,37 @@ def integrity(options: IntegrityOptions, output: OutputOptions) -> None:
     emit_to(output, reproduce_integrity(sources, seed=options.seed), _show_integrity)
 
 
-def _show_stories(record: "RunRecord") -> None:
-    for found in record.results:
-        # No decimals for counts, three where all are shares.
-        values = [row.ours if row.paper is None else row.paper for row in found.rows]
-        known = [value for value in values if value is not None]
-        shares = all(abs(value) <= 1 for value in known)
-        digits = 0 if all(value > 100 for value in known) else 3 if shares else 2
-        _show_table(found, digits, repeat=False)
+@app.command("all")
+@takes
+def everything(options: AllOptions, output: ReportOutput) -> None:
+    """All four papers: of every printed figure the paper's value, ours, and whether it came out.
+
+    --report draws one page. A paper whose data or weights are not here is named, and left out.
+    """
+    from moralscope.papers.everything import reproduce_all
+
+    tell = None if output.json else _show_numbers
+    with fetching() as progress, noting("all papers"):
+        record = reproduce_all(options=options, progress=progress, tell=tell)
+    emit_to(output, record, _show_summary)
+
+
+def _show_summary(record: "RunRecord") -> None:
+    table = plain_table("paper", "printed figures", "same sign or inside", "other", "not measured")
+    for name, counts in record.statistics["papers"].items():
+        cells = (counts.printed, counts.came_out, counts.other, counts.not_measured)
+        table.add_row(name, *map(str, cells))
+    out.print(table)
     print_warnings(record)
+
+
+def _show_numbers(found: "PaperTable") -> None:
+    """Print a table: no decimals for counts, three where all are shares."""
+    values = [row.ours if row.paper is None else row.paper for row in found.rows]
+    known = [value for value in values if value is not None]
+    shares = all(abs(value) <= 1 for value in known)
+    digits = 0 if all(value > 100 for value in known) else 3 if shares else 2
+    _show_table(found, digits, repeat=False)
 
 
 def _show_integrity(record: "RunRecord") -> None:
@@ -136,8 +147,8 @@ def _show_integrity(record: "RunRecord") -> None:
 
 def _show_table(found: "PaperTable", digits: int, *, repeat: bool) -> None:
     """Print ours beside the paper's; a row's name stands once, or again for each column."""
-    table = plain_table("", "column", "ours", "interval", "paper", title=found.name)
-    table.columns[1].justify = "left"
+    table = plain_table("", "column", "ours", "interval", "paper", "again", title=found.name)
+    table.columns[1].justify = table.columns[5].justify = "left"
     named = ""
     for row in found.rows:
         low, high = _shown(row.low, 2), _shown(row.high, 2)
@@ -146,11 +157,13 @@ def _show_table(found: "PaperTable", digits: int, *, repeat: bool) -> None:
             clean(row.column),
             _shown(row.ours, digits),
             f"{low} … {high}" if low else "",
-            _shown(row.paper, digits) + _AGAIN[reproduced(row.ours, row.paper, row.low, row.high)],
+            _shown(row.paper, digits),
+            row.reproduced,
         )
         named = row.row
     out.print(table)
-    _print_tally([reproduced(row.ours, row.paper, row.low, row.high) for row in found.rows])
+    for why in dict.fromkeys(row.why for row in found.rows if row.why):
+        out.print(clean(f"why not all: {why}"), soft_wrap=True)
     out.print()
 
 
@@ -163,7 +176,14 @@ def _show_choice(result: "ChoiceReproduction") -> None:
     from moralscope.words.paper import load_paper
 
     paper = load_paper()
-    printed = {"dos": paper.dos_summary, "donts": paper.donts_summary, "t": paper.t, "r": paper.r}
+    printed = {
+        "dos": paper.dos_summary,
+        "donts": paper.donts_summary,
+        "all": paper.all_summary,
+        "t": paper.t,
+        "p_below": paper.p_below,
+        "r": paper.r,
+    }
     out.print(f"\n{result.encoder}", style="bold underline")
     out.print(_figures(result, printed))
     out.print(_words("Table 2: ten dos and don'ts by bias", result.top_dos, result.top_donts))
@@ -174,6 +194,7 @@ def _show_choice(result: "ChoiceReproduction") -> None:
             out.print(f"  {answer:<22}{ours:+.2f}   paper {there:+.2f}")
     lists = (*result.top_dos, *result.top_donts, *result.female, *result.male)
     _print_tally([reproduced(row.ours, row.paper, row.low, row.high) for row in lists])
+    out.print(f"why not all: other weights ({result.encoder}; the paper's are USE's)")
 
 
 def _print_tally(told: "Sequence[str]") -> None:
@@ -199,14 +220,13 @@ def _figures(result: "ChoiceReproduction", paper: Any) -> "Table":
     for label, ours, printed in (
         ("dos, mean (sd)", result.dos, paper["dos"]),
         ("don'ts, mean (sd)", result.donts, paper["donts"]),
+        ("all, mean (sd)", result.all, paper["all"]),
     ):
         table.add_row(
             label, f"{ours.mean:+.3f} ({ours.sd:.3f})", f"{printed.mean:+.3f} ({printed.sd:.2f})"
         )
-    table.add_row(
-        "t (Student)", f"{result.student.t:.2f}{result.student.stars}", f"{paper['t']}***"
-    )
-    table.add_row("t (Welch)", f"{result.welch.t:.2f}{result.welch.stars}", "")
+    table.add_row("t (Student)", _test(result.student), f"{paper['t']}***, p < {paper['p_below']}")
+    table.add_row("t (Welch)", _test(result.welch), "")
     for label, found in (
         ("r with WEAT as printed", result.weat_printed),
         ("r with WEAT as published, all words", result.weat_published),
@@ -222,6 +242,10 @@ def _figures(result: "ChoiceReproduction", paper: Any) -> "Table":
     table.add_row("female-biased occupations", f"{result.female_right} of 10", "10 of 10")
     table.add_row("male-biased occupations", f"{result.male_right} of 10", "10 of 10")
     return table
+
+
+def _test(found: "TTest") -> str:
+    return f"{found.t:.2f}{found.stars}, p = {found.p:.2g}"
 
 
 def _show_vocabulary(words: "WordsReproduction") -> None:
@@ -265,8 +289,7 @@ def _show_direction(result: "DirectionReproduction") -> None:
     out.print(f"\n{result.encoder}", style="bold underline")
     out.print(_biases("Table 7: mean bias, our top ten of the dos and don'ts", result.table7))
     out.print(_biases("Table 8: mean bias, our top ten with context", result.table8))
-    found = starmap(correlation_rows, result.bias_weat.items())
-    out.print(plain_table("Figure 2: bias against WEAT", "r", rows=chain.from_iterable(found)))
+    out.print(_figure2(result))
     for fit in result.fits:
         _show_fit(fit)
     told = []
@@ -280,6 +303,29 @@ def _show_direction(result: "DirectionReproduction") -> None:
             table.add_row(row.action, _number(row.ours), _number(row.raw), bert, _number(row.use))
         out.print(table)
     _print_tally(told)
+    out.print(f"why not all: other weights ({result.encoder}; the paper's are BERT's and USE's)")
+
+
+def _figure2(result: "DirectionReproduction") -> "Table":
+    """Mean biases and r with WEAT, ours beside what the paper prints for both its encoders."""
+    from moralscope.axes.direction.paper import load_paper
+
+    printed = [load_paper().figures[name] for name in ("bert", "use")]
+    table = plain_table("Figure 2: bias against WEAT", "ours", "BERT", "USE")
+    for label, name in (("dos", "dos"), ("don'ts", "donts"), ("all", "all")):
+        groups = [result.means[name], *(getattr(figure, name) for figure in printed)]
+        table.add_row(
+            f"{label}, mean (sd)", *(f"{each.mean:+.3f} ({each.sd:.3f})" for each in groups)
+        )
+    for name, found in result.bias_weat.items():
+        first, *inner = correlation_rows(f"r with WEAT, {name}", found)
+        again = (_AGAIN[reproduced(found.r, each.r, found.low, found.high)] for each in printed)
+        told = (f"{each.r:.2f}{sign}" for each, sign in zip(printed, again, strict=True))
+        table.add_row(*first, *told)
+        table.add_row("  p", f"{found.p:.2g}", *(f"{each.p:.2g}" for each in printed))
+        for row in inner:
+            table.add_row(*row)
+    return table
 
 
 def _show_fit(fit: "FitReproduction") -> None:

@@ -1,14 +1,18 @@
 """One module per paper: its printed tables beside ours (`reproduce`). Here: what tables are."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from moralscope.core.records import Interval
+from moralscope.stats.summary import reproduced
 
 
 @dataclass(frozen=True, slots=True)
 class PaperRow:
-    """One number of a table: ours with its interval, where it has one, beside the paper's."""
+    """One number of a table: ours with its interval, where it has one, beside the paper's.
+
+    `reproduced` says whether the paper's figure came out again, `why` why it did not.
+    """
 
     row: str
     column: str
@@ -16,6 +20,8 @@ class PaperRow:
     low: float | None
     high: float | None
     paper: float | None
+    reproduced: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +46,46 @@ def paper_row(
         return PaperRow(row, column, None, None, None, paper)
     ours, low, high = (value * scale for value in (found.value, found.low, found.high))
     return PaperRow(row, column, ours, low, high, paper)
+
+
+def told(table: PaperTable, *, other: str, missing: str, signed: bool = False) -> PaperTable:
+    """Say of every row whether the paper's figure came out again, and why not.
+
+    Parameters
+    ----------
+    table
+        The rows.
+    other
+        Why a figure may differ: other weights, less data.
+    missing
+        Why a figure is not there.
+    signed
+        The figures lie around zero, so that a sign that came out again says something.
+
+    Examples
+    --------
+    >>> rows = [PaperRow("r", "all", 0.6, 0.5, 0.7, 0.8), PaperRow("r", "dos", None, None, None, 1)]
+    >>> found = told(PaperTable("Figure 2", rows), other="another encoder", missing="no vectors")
+    >>> [(row.reproduced, row.why) for row in found.rows]
+    [('outside the interval', 'another encoder'), ('not measured', 'no vectors')]
+    """
+    rows = []
+    for row in table.rows:
+        outcome = _outcome(row, signed=signed)
+        same = outcome in ("", "equal", "inside the interval")
+        why = "" if same else missing if outcome == "not measured" else other
+        rows.append(replace(row, reproduced=outcome, why=why))
+    return replace(table, rows=rows)
+
+
+def _outcome(row: PaperRow, *, signed: bool) -> str:
+    if row.paper is None:
+        return ""
+    found = reproduced(row.ours, row.paper, row.low, row.high)
+    if not found:
+        return "not measured"
+    if row.ours == row.paper:
+        return "equal"
+    if signed or found == "inside the interval":
+        return found
+    return "differs" if row.low is None else "outside the interval"

@@ -72,6 +72,7 @@ class ChoiceReproduction:
     encoder: str
     dos: Summary
     donts: Summary
+    all: Summary
     student: TTest
     welch: TTest
     weat_printed: Correlation
@@ -127,6 +128,8 @@ def reproduce_choice(
             "paper": {
                 "dos": paper.dos_summary,
                 "donts": paper.donts_summary,
+                "all": paper.all_summary,
+                "p_below": paper.p_below,
                 "t": paper.t,
                 "r": paper.r,
             },
@@ -149,6 +152,7 @@ def _reproduce(
         encoder=encoder.name,
         dos=summarise(do_sums),
         donts=summarise(dont_sums),
+        all=summarise([*do_sums, *dont_sums]),
         student=t_test(do_sums, dont_sums, equal_variance=True),
         welch=t_test(do_sums, dont_sums, equal_variance=False),
         weat_printed=_weat_correlation(dos, donts, paper.weat, seed),

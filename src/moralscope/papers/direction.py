@@ -26,6 +26,7 @@ from moralscope.models.store import Progress
 from moralscope.papers.choice import VECTORS, our_weat, published_weat
 from moralscope.papers.options import EncodersOptions
 from moralscope.stats.correlation import Correlation, correlate, spearman
+from moralscope.stats.summary import Summary, summarise
 from moralscope.words.paper import load_paper as load_choice_paper
 from moralscope.words.vectors import load_vectors
 
@@ -54,7 +55,10 @@ class BiasRow:
 
 @dataclass(frozen=True, slots=True)
 class BiasTable:
-    """Our top ten dos and don'ts, and the rank correlation with all that the paper prints."""
+    """Our top ten dos and don'ts, and the rank correlation with all that the paper prints.
+
+    With lists of dos and don'ts (Table 7) a word stands on its list's side, whatever its bias.
+    """
 
     dos: Sequence[BiasRow]
     donts: Sequence[BiasRow]
@@ -108,6 +112,7 @@ class DirectionReproduction:
     fits: Sequence[FitReproduction]
     figure2: Sequence[WeatRow]
     bias_weat: Mapping[str, Correlation]
+    means: Mapping[str, Summary]
 
 
 def reproduce_direction(
@@ -210,12 +215,22 @@ def _reproduce(
     values = weat.get("published") or weat.get("ours") or weat["printed"]
     return DirectionReproduction(
         encoder=encoder.name,
-        table7=_bias_table(dos_donts, paper.table7, seed),
+        table7=_bias_table(dos_donts, paper.table7, seed, (words.dos, words.donts)),
         table8=_bias_table(contextual, paper.table8, seed),
         fits=fits,
         figure2=_figure2(dos_donts, projected[0], values),
         bias_weat=_with_weat(dos_donts, weat, seed),
+        means=_means(dos_donts, words.dos),
     ), warnings
+
+
+def _means(scores: Sequence[ActionScore], dos: Sequence[str]) -> dict[str, Summary]:
+    """Summarise the mean biases of dos, don'ts and both."""
+    return {
+        "dos": summarise([each.score for each in scores if each.action in dos]),
+        "donts": summarise([each.score for each in scores if each.action not in dos]),
+        "all": summarise([each.score for each in scores]),
+    }
 
 
 def _printed(table: PaperBias) -> dict[str, float]:
@@ -223,7 +238,10 @@ def _printed(table: PaperBias) -> dict[str, float]:
 
 
 def _bias_table(
-    scores: Sequence[ActionScore], printed: Mapping[str, PaperBias], seed: int
+    scores: Sequence[ActionScore],
+    printed: Mapping[str, PaperBias],
+    seed: int,
+    lists: tuple[Sequence[str], Sequence[str]] | None = None,
 ) -> BiasTable:
     columns = {name: _printed(printed[name]) for name in PRINTED}
     rows = [
@@ -234,7 +252,10 @@ def _bias_table(
     ]
     ours = {row.action: row.ours for row in rows}
     agreement = {name: _rank(ours, columns[name], seed) for name in PRINTED}
-    return BiasTable(rows[:_TOP], rows[: -_TOP - 1 : -1], agreement)
+    dos, donts = lists or (list(ours), list(ours))
+    top = [row for row in rows if row.action in dos][:_TOP]
+    bottom = [row for row in reversed(rows) if row.action in donts][:_TOP]
+    return BiasTable(top, bottom, agreement)
 
 
 def _projections(run: AxisRun, raw_scale: float, paper: CompassPaper) -> list[ProjectionRow]:

@@ -24,7 +24,7 @@ from moralscope.io.tables import Layout, Limits, Table, parse_columns
 from moralscope.models.bertscore import BertScorer, load_bert_scorer
 from moralscope.models.encoders import load_encoder
 from moralscope.models.store import Progress, data_file
-from moralscope.papers import PaperRow, PaperTable, paper_row
+from moralscope.papers import PaperRow, PaperTable, paper_row, told
 from moralscope.papers.options import NONE, IntegrityOptions
 from moralscope.rules.annotations import CONTENT, reliability
 from moralscope.rules.attributes import AttributeExperts, RuleQuery, attributes, prepare_attributes
@@ -49,6 +49,11 @@ _NO_TEXTS = "rows of trained generators are empty: hand their rules in (a file o
 _NO_FILTER = (
     "Table 4 is the paper's alone: it needs exchanges labelled as sufficient and as having moral "
     "content"
+)
+_OTHER = "other models than the paper's, or other annotations than its release"
+_MISSING = (
+    "not measured: no MIC.csv was given",
+    "not measured: name a file of generated rules (--generated), experts, or labelled exchanges",
 )
 _MAX_RULES = 1_000_000
 _GENERATED = ("model", "prompt", "reply", "rule")
@@ -163,7 +168,10 @@ def reproduce_integrity(sources: IntegritySources, *, seed: int = 0) -> RunRecor
             *(model_refs([sources.encoder]) if sources.encoder else []),
             *([sources.scorer.ref] if sources.scorer else []),
         ],
-        results=[*(_table(name, found[name]) for name in _TITLES), *extra],
+        results=[
+            told(table, other=_OTHER, missing=_MISSING[sources.file is not None])
+            for table in (*(_table(name, found[name]) for name in _TITLES), *extra)
+        ],
         warnings=warnings,
     )
 

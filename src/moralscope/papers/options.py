@@ -11,6 +11,7 @@ from moralscope.rules.options import AnnotationColumns, Malformed
 
 ENCODERS = ("use-lite", "minilm", "mpnet")
 NONE = "none"
+QUICK_STORIES = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +65,10 @@ class StoriesOptions(Options):
     max_stories: Annotated[
         int | None, Option("Measure on so many, drawn by the seed.", least=2, group="Input")
     ] = None
+    quick: Annotated[
+        bool,
+        Option("On 50 stories a part and without Table 1; minutes, wide intervals.", group="Input"),
+    ] = False
     runs: Annotated[
         tuple[Path, ...],
         Option(
@@ -84,6 +89,9 @@ class StoriesOptions(Options):
         object.__setattr__(self, "tasks", _names(self.tasks))
         if not self.experts:
             raise InputError("no experts were named", "name some, like mpnet")
+        if self.quick:
+            object.__setattr__(self, "max_stories", self.max_stories or QUICK_STORIES)
+            object.__setattr__(self, "encoder", NONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +125,29 @@ class IntegrityOptions(Options):
         int | None, Option("Measure on so many, drawn by the seed.", least=2, group="Input")
     ] = None
     seed: Seed = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllOptions(Options):
+    """What all four papers are computed with; the rest is what each command takes by itself."""
+
+    encoders: Annotated[
+        tuple[str, ...],
+        Option("For the first two papers, by commas.", metavar="A,B", group="Model"),
+    ] = ("minilm",)
+    experts: Annotated[
+        tuple[str, ...],
+        Option("For Moral Stories, by commas.", metavar="A,B", group="Model"),
+    ] = ("mpnet",)
+    quick: Annotated[
+        bool, Option("Moral Stories on 50 stories a part, without Table 1.", group="Input")
+    ] = False
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        object.__setattr__(self, "encoders", _names(self.encoders))
+        object.__setattr__(self, "experts", _names(self.experts))
 
 
 def _names(given: tuple[str, ...]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from moralscope.core.protocols import Encoder
 from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
-from moralscope.papers import PaperRow, PaperTable, paper_row
+from moralscope.papers import PaperRow, PaperTable, paper_row, told
 from moralscope.stories.evaluate import Evaluated, evaluate
 from moralscope.stories.experts import ExpertSet
 from moralscope.stories.options import SPLITS, EvaluateOptions
@@ -38,7 +38,11 @@ _OTHER_MODEL = (
     "the paper fine-tunes RoBERTa-large (355M) for each cell; these experts are small adapters on "
     "one base for all tasks"
 )
-Report = Callable[[int, int], None]
+_SMALLER = "other weights: small adapters on one base, the paper's RoBERTa-large per cell"
+_OTHER_DATA = "other encoder and tokeniser than the paper's, or other stories"
+_OTHER_TEXTS = "other generators than the paper's BART and T5, and a judge instead of people"
+_NOT_MEASURED = "not measured: name runs on the test part (--runs), or the data lacks it"
+Tell = Callable[[PaperTable], None]
 _WHO = "shares: a judge for ours, people for the paper's"
 _TABLES = {
     4: f"action generation ({_WHO})",
@@ -75,9 +79,9 @@ def reproduce_stories(
     *,
     encoder: Encoder | None = None,
     texts: TextTables | None = None,
-    report: Report | None = None,
+    tell: Tell | None = None,
 ) -> RunRecord:
-    """Compute the tables.
+    """Compute the tables; every row says whether the paper's figure came out again, and why not.
 
     Parameters
     ----------
@@ -92,22 +96,29 @@ def reproduce_stories(
         For the splits of Table 1; without one they are left out.
     texts
         Tables on generated texts, from `text_tables`; by default the paper's figures alone.
-    report
-        Called with (done, total) of the evaluation.
+    tell
+        Gets every table as soon as it is there; a table of accuracies split by split.
     """
+    show = tell or (lambda table: None)
     chosen = replace(options or EvaluateOptions(), reversed=False, calibrate=False)
     texts = texts or text_tables()
     warnings: list[str] = [*texts.warnings]
-    tables = [*_data_tables(file, encoder, chosen.seed, warnings), _sizes(file)]
+    tables = [*texts.tables]
+    for each in texts.tables:
+        show(each)
+    for each in (_sizes(file), *_data_tables(file, encoder, chosen.seed, warnings)):
+        tables.append(_told(each, _OTHER_DATA))
+        show(tables[-1])
     cells: list[Evaluated] = []
-    for place, (part, split) in enumerate(product(("test", "dev"), SPLITS)):
+    for part, split in product(("test", "dev"), SPLITS):
         found = evaluate(
             _for_split(experts, split), file.stories, replace(chosen, part=part, splits=(split,))
         )
         cells += found.results
         warnings += found.warnings
-        if report:
-            report(place + 1, 2 * len(SPLITS))
+        for key in _MEASURED:
+            if (new := _measured(*key, found.results)).rows:
+                show(new)
     tables += [table for key in _MEASURED if (table := _measured(*key, cells)).rows]
 
     def number(table: PaperTable) -> int:
@@ -127,7 +138,7 @@ def reproduce_stories(
             "judge": texts.judge.name if texts.judge else None,
         },
         models=[*(each.ref for each in experts), *([texts.judge] if texts.judge else [])],
-        results=sorted([*tables, *texts.tables], key=number),
+        results=sorted(tables, key=number),
         statistics={"cells": [replace(cell, mistakes=()) for cell in cells]},
         warnings=list(dict.fromkeys([NOT_ADVICE, _OTHER_MODEL, *warnings])),
     )
@@ -188,7 +199,11 @@ def _measured(part: str, kind: str, cells: Sequence[Evaluated]) -> PaperTable:
             ("F1", cell.measured.f1, cell.paper_f1),
         ):
             rows.append(paper_row(cell.task, f"{metric}, {cell.split}", found, printed))
-    return PaperTable(_MEASURED[part, kind], rows)
+    return _told(PaperTable(_MEASURED[part, kind], rows), _SMALLER)
+
+
+def _told(table: PaperTable, other: str) -> PaperTable:
+    return told(table, other=other, missing=_NOT_MEASURED)
 
 
 def text_tables(
@@ -230,7 +245,8 @@ def text_tables(
     else:
         notes.append("Tables 4-6 and 15-17 show the paper's figures alone: no --runs were given")
     tables = [
-        PaperTable(f"Table {n}: {told}", list(_rows(n, scores))) for n, told in _TABLES.items()
+        _told(PaperTable(f"Table {n}: {name}", list(_rows(n, scores))), _OTHER_TEXTS)
+        for n, name in _TABLES.items()
     ]
     return TextTables(tables, notes, [str(path) for path in runs], judge.ref if judge else None)
 

@@ -3,6 +3,7 @@
 Signs follow the house, positive is good: the printed m of the second paper is turned.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from moralscope.stats.summary import reproduced
 _CHOICE_FIGURES = (
     ("dos", "dos, mean (sd)", "dos"),
     ("donts", "don'ts, mean (sd)", "donts"),
+    ("all", "all, mean (sd)", "all"),
     ("student", "t (Student)", "t"),
     ("welch", "t (Welch)", "t"),
     ("weat_printed", "r with WEAT as printed", "r"),
@@ -31,6 +33,10 @@ _CHOICE_FIGURES = (
     ("weat_ours", "r with WEAT of our vectors", "r"),
     ("female_right", "female-biased occupations, of 10", ""),
     ("male_right", "male-biased occupations, of 10", ""),
+)
+_ALL = (
+    "Every figure that the four papers print and we carry: the paper's value, ours, whether it "
+    "came out again, and why not. Other weights than the papers' give other digits."
 )
 _CHOICE_TABLES = (
     ("Table 2: dos and don'ts by bias", (("dos", "top_dos"), ("don'ts", "top_donts"))),
@@ -42,6 +48,8 @@ def reproduce_page(plain: Plain) -> Page:
     """Lay out `reproduce choice`, `direction`, `stories` and `integrity`."""
     results = rows_of(plain["results"], "'results'")
     paper_name = plain["config"].get("paper")
+    if paper_name == "all":
+        return Page("Four papers, their figures beside ours", [_ALL], [], _beside(results))
     if paper_name in ("stories", "integrity"):
         told = _stories(plain) if paper_name == "stories" else _integrity(plain)
         title = f"The paper “{paper_name}”, its tables beside ours"
@@ -103,19 +111,16 @@ def _told(row: Plain, printed: str, sign: int = 1) -> dict[str, Any]:
         number(row.get(key), f"'{key}'") for key in ("ours", printed, "low", "high")
     )
     paper = None if paper is None else sign * paper
-    return {**row, "reproduced": reproduced(ours, paper, low, high)}
+    return {**row, "reproduced": row.get("reproduced") or reproduced(ours, paper, low, high)}
 
 
 def _tally(rows: Sequence[Plain]) -> str:
     """Count the rows that reproduced."""
-    known = [row["reproduced"] for row in rows if row.get("reproduced")]
+    known = Counter(text(row["reproduced"]) for row in rows if row.get("reproduced"))
     if not known:
         return ""
-    inside, other = (known.count(word) for word in ("inside the interval", "other sign"))
-    return (
-        f"Of {len(known)} printed figures, {len(known) - other} have the same sign here and "
-        f"{inside} lie inside our interval."
-    )
+    counts = ", ".join(f"{word} {count}" for word, count in known.most_common())
+    return f"Of {known.total()} printed figures: {counts}."
 
 
 def _choice(encoder: str, result: Plain, paper: Plain) -> list[Section]:

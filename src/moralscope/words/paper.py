@@ -34,7 +34,9 @@ class ChoicePaper:
     rankings: tuple[PaperRanking, ...]
     dos_summary: Summary
     donts_summary: Summary
+    all_summary: Summary
     t: float
+    p_below: float
     r: float
     positive_words: tuple[str, ...]
     negative_words: tuple[str, ...]
@@ -66,7 +68,9 @@ def load_paper() -> ChoicePaper:
         ),
         dos_summary=Summary(**figures["dos"]),
         donts_summary=Summary(**figures["donts"]),
+        all_summary=Summary(**figures["all"]),
         t=figures["t"],
+        p_below=figures["p_below"],
         r=figures["r"],
         positive_words=tuple(data["positive_words"].split(", ")),
         negative_words=tuple(data["negative_words"].split(", ")),

@@ -31,11 +31,13 @@ class PaperProjection:
 
 @dataclass(frozen=True, slots=True)
 class PaperFigure:
-    """Mean biases of dos and don'ts and their correlation with WEAT (Figure 2)."""
+    """Mean biases of dos, don'ts and both, and their correlation with WEAT (Figure 2)."""
 
     dos: Summary
     donts: Summary
+    all: Summary
     r: float
+    p: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,9 @@ def load_paper() -> CompassPaper:
         atomic=tuple(data["atomic"].split(", ")),
         contextual=tuple(data["contextual"]),
         figures={
-            name: PaperFigure(Summary(**row["dos"]), Summary(**row["donts"]), row["r"])
+            name: PaperFigure(
+                *(Summary(**row[group]) for group in ("dos", "donts", "all")), row["r"], row["p"]
+            )
             for name, row in data["figures"].items()
         },
         table7={name: PaperBias(**row) for name, row in data["table7"].items()},

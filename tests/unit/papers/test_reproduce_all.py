@@ -1,0 +1,88 @@
+"""Every printed figure says the paper's value, ours, whether it came out again, and why not."""
+
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from moralscope.axes.direction.paper import load_paper as load_compass
+from moralscope.cli.root import app
+from moralscope.papers import PaperRow, PaperTable, told
+from moralscope.papers.choice import reproduce_choice
+from moralscope.papers.direction import reproduce_direction
+from moralscope.papers.figures import choice_tables, direction_tables
+from moralscope.papers.options import StoriesOptions
+from moralscope.words.paper import load_paper
+
+
+@pytest.fixture(scope="module")
+def direction():
+    return reproduce_direction(["scripted"]).results[0]
+
+
+def test_the_papers_means_and_p_values_are_carried():
+    paper = load_paper()
+    assert (paper.all_summary.mean, paper.all_summary.sd, paper.p_below) == (-0.188, 0.25, 0.0001)
+    figures = load_compass().figures
+    assert (figures["use"].r, figures["use"].p) == (0.73, 2.3732e-16)
+    assert (figures["bert"].r, figures["bert"].p) == (0.88, 1.1054e-29)
+    assert (figures["use"].all.mean, figures["bert"].all.mean) == (-0.018, -0.054)
+
+
+def test_table_7_keeps_dos_and_donts_on_their_lists(direction):
+    paper = load_paper()
+    assert {row.action for row in direction.table7.dos} <= set(paper.dos)
+    assert {row.action for row in direction.table7.donts} <= set(paper.donts)
+
+
+def test_direction_prints_figure_2_with_its_r_p_and_means():
+    shown = CliRunner().invoke(app, ["reproduce", "direction", "--encoders", "scripted"]).output
+    for printed in ("0.88", "0.73", "1.1e-29", "2.4e-16", "-0.054 (0.110)", "-0.018 (0.025)"):
+        assert printed in shown
+    assert "why not all: other weights" in shown
+
+
+def test_choice_prints_the_overall_mean_and_the_p_value():
+    shown = CliRunner().invoke(app, ["reproduce", "choice", "--encoders", "scripted"]).output
+    assert re.search(r"all, mean \(sd\) +\S+ \(\S+\) +-0.188 \(0.25\)", shown)
+    assert "p < 0.0001" in shown
+
+
+def test_every_row_with_a_printed_figure_says_whether_it_came_out(direction):
+    tables = [
+        *choice_tables(reproduce_choice(["scripted"]).results[0]),
+        *direction_tables(direction),
+    ]
+    rows = [row for table in tables for row in table.rows if row.paper is not None]
+    assert len(rows) > 200
+    for row in rows:
+        came = row.reproduced in ("equal", "inside the interval")
+        assert row.reproduced
+        assert came == (row.why == "")
+
+
+def test_a_share_outside_our_interval_is_no_success_for_having_the_same_sign():
+    table = PaperTable("Table 2", [PaperRow("action", "accuracy", 0.5, 0.4, 0.6, 0.84)])
+    [row] = told(table, other="smaller", missing="none").rows
+    assert (row.reproduced, row.why) == ("outside the interval", "smaller")
+
+
+def test_quick_measures_few_stories_and_leaves_the_splits_out():
+    assert StoriesOptions().max_stories is None
+    quick = StoriesOptions(quick=True)
+    assert (quick.max_stories, quick.encoder) == (50, "none")
+
+
+def test_all_papers_are_one_record_and_one_page(tmp_path, monkeypatch):
+    monkeypatch.delenv("MORALSCOPE_DATA", raising=False)
+    monkeypatch.setenv("MORALSCOPE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MORALSCOPE_OFFLINE", "1")
+    page = tmp_path / "page.html"
+    command = ["reproduce", "all", "--encoders", "scripted", "--experts", "scripted"]
+    ran = CliRunner().invoke(app, [*command, "--report", str(page)])
+    assert ran.exit_code == 0, ran.output
+    assert "stories was left out" in ran.output
+    drawn = page.read_text("utf-8")
+    for paper in ("choice: Table 2", "direction: Table 9", "integrity: Table 1"):
+        assert paper in drawn
+    assert "no MIC.csv was given" in drawn
