@@ -69,7 +69,11 @@ def load_paper() -> CompassPaper:
         contextual=tuple(data["contextual"]),
         figures={
             name: PaperFigure(
-                *(Summary(**row[group]) for group in ("dos", "donts", "all")), row["r"], row["p"]
+                dos=Summary(**row["dos"]),
+                donts=Summary(**row["donts"]),
+                all=Summary(**row["all"]),
+                r=row["r"],
+                p=row["p"],
             )
             for name, row in data["figures"].items()
         },
