@@ -85,13 +85,11 @@ def reproduce_all(
 
 
 def _flat(name: str, record: RunRecord) -> Sequence[PaperTable]:
-    flat: Callable[[Any], list[PaperTable]] | None = {
-        "choice": choice_tables,
-        "direction": direction_tables,
-    }.get(name)
-    if flat is None:
-        return record.results
-    return [table for result in record.results for table in flat(result)]
+    if name == "choice":
+        return [table for result in record.results for table in choice_tables(result)]
+    if name == "direction":
+        return [table for result in record.results for table in direction_tables(result)]
+    return record.results
 
 
 def tally(tables: Sequence[PaperTable]) -> Tally:

@@ -118,7 +118,7 @@ def predictions(experts: AttributeExperts) -> dict[str, dict[str, Predict]]:
     --------
     >>> ours = predictions(prepare_attributes("scripted"))["scripted"]
     >>> sorted(ours)
-    ['alignment', 'foundations']
+    ['alignment', 'consensus', 'foundations', 'severity']
     """
 
     def of(name: str) -> Predict:
