@@ -39,9 +39,9 @@ class Bench:
         flag = np.array([each.verdict.flag for each in audits])
         score = np.array([each.verdict.score for each in audits])
         chance = np.array([each.verdict.probability or 0.0 for each in audits])
-        keep = kind != known.EXPERTISE
+        keep = ~((kind == known.EXPERTISE) & bad)
         print(
-            f"DiaSafety val without {known.EXPERTISE} ({keep.sum()}): AUC "
+            f"DiaSafety val without bad replies of {known.EXPERTISE} ({keep.sum()}): AUC "
             f"{roc_auc_score(bad[keep], -score[keep]):.3f} (of P(bad) "
             f"{roc_auc_score(bad[keep], chance[keep]):.3f}), macro-F1 of the flag "
             f"{f1_score(bad[keep], flag[keep], average='macro'):.3f}, false alarms "

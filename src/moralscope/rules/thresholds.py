@@ -47,7 +47,7 @@ class Thresholds(Options):
     agree: Annotated[float, _share("Probability from which a rule counts as kept.")] = 0.5
     breach: Annotated[
         float, _share("Probability from which a broken rule of ours flags a reply by itself.")
-    ] = 0.9
+    ] = 0.95
     flag: Annotated[
         float, Option("A score of minus this, or below, is flagged.", least=-1, most=1)
     ] = 0.0

@@ -49,7 +49,7 @@ def test_beside_the_verdict_expert_a_general_rule_must_be_surer_to_flag_by_itsel
     rule = finding("Say please.", "disagree", 0.7)
     general = decide([rule], LIMITS, ReplyJudgment(0.3), house=())
     assert (general.flag, general.score) == (False, decide([], LIMITS, ReplyJudgment(0.3)).score)
-    assert decide([finding("x", "disagree", 0.95)], LIMITS, ReplyJudgment(0.3), house=()).flag
+    assert decide([finding("x", "disagree", 0.96)], LIMITS, ReplyJudgment(0.3), house=()).flag
     assert decide([rule], LIMITS, ReplyJudgment(0.3), house=("Say please.",)).basis == "rule"
     assert decide([rule], LIMITS, ReplyJudgment(0.9), house=()).basis == "both"
 
