@@ -217,7 +217,9 @@ def _show_statements(models: "Mapping[str, Any]") -> None:
 
 
 def _span(found: Any) -> str:
-    return f"{found.value:+.2f} ({found.low:+.2f} … {found.high:+.2f})"
+    # Rounded first, and zero added: no minus before a zero.
+    value, low, high = (round(end, 2) + 0.0 for end in (found.value, found.low, found.high))
+    return f"{value:+.2f} ({low:+.2f} … {high:+.2f})"
 
 
 def _share(found: Any) -> str:

@@ -8,6 +8,7 @@ with its line.
 """
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -61,7 +62,7 @@ Items = Sequence[Dilemma | Statement]
 
 
 def read_items(source: str | Path | Table) -> Items:
-    """Read dilemmas or statements; `values` is the questionnaire that ships.
+    """Read dilemmas or statements; `values` is the questionnaire that ships, - is stdin (CSV).
 
     Examples
     --------
@@ -70,6 +71,8 @@ def read_items(source: str | Path | Table) -> Items:
     """
     if isinstance(source, Table):
         table = source
+    elif str(source) == "-":
+        table = Table(sys.stdin.buffer, name="stdin", kind=".csv", layout=_LAYOUT)
     elif str(source) == OURS:
         text = (resources.files(__package__) / "data" / "values.csv").read_text("utf-8")
         table = Table(text, name="values.csv", kind=".csv", layout=_LAYOUT)
