@@ -1,6 +1,7 @@
 """The reward for TRL: its shapes, and a few GRPO steps on smollm2 that raise it."""
 
 import json
+import math
 
 import pytest
 
@@ -44,6 +45,15 @@ def test_equal_completions_are_audited_once(monkeypatch):
         assert len(set(found)) == 1
     reply_auditor.cache_clear()
     assert len(asked) == 1
+
+
+def test_one_completion_that_is_too_long_does_not_spoil_the_others():
+    from moralscope.interop.replies import reply_judge
+    from moralscope.io.actions import MAX_CHARACTERS
+
+    said = ["I help.", "x" * (MAX_CHARACTERS + 1), "I rob."]
+    found = reply_judge("scripted")([("", each) for each in said])
+    assert [math.isnan(each) for each in found] == [False, True, False]
 
 
 @pytest.mark.parametrize(

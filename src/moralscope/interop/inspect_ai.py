@@ -60,9 +60,14 @@ class _Block:
             if not mine:
                 block, self._waiting = self._waiting, []
                 pairs = [each for each, _ in block]
-                answers = await anyio.to_thread.run_sync(self._answer, pairs)
+                try:
+                    answers = await anyio.to_thread.run_sync(self._answer, pairs)
+                except Exception as error:  # for everyone who waits, not for this one alone
+                    answers = [error] * len(block)
                 for (_, place), found in zip(block, answers, strict=True):
                     place.append(found)
+        if isinstance(mine[0], Exception):
+            raise mine[0]
         return mine[0]
 
 
@@ -76,7 +81,8 @@ def _or_fail(make: Callable[..., Any], *args: Any, **given: Any) -> Any:
 
 def _pair(state: TaskState) -> Pair | None:
     reply = state.output.completion if state.output else ""
-    return (state.user_prompt.text if state.messages else "", reply) if reply.strip() else None
+    asked = (each.text for each in reversed(state.messages) if each.role == "user")
+    return (next(asked, ""), reply) if reply.strip() else None
 
 
 @scorer(metrics={"flagged": [mean(), stderr()], "score": [mean(), stderr()]})
@@ -132,7 +138,11 @@ def judge(encoder: str | None = None) -> Scorer:
         pair = _pair(state)
         if pair is None:
             return Score.unscored(reason="no_response", explanation=_NO_REPLY)
-        return Score(value=await ask(("", pair[1])), answer=pair[1])
+        found = await ask(("", pair[1]))
+        if math.isnan(found):
+            told = "the reply is too long to be an action, or no text"
+            return Score.unscored(reason="scoring_failed", explanation=told)
+        return Score(value=found, answer=pair[1])
 
     return score
 

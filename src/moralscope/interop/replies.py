@@ -1,5 +1,6 @@
 """Replies audited or judged for another tool: models stay loaded, equal texts are read once."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -74,11 +75,15 @@ def reply_auditor(options: AuditOptions) -> Remembered:
 
 @cache
 def reply_judge(encoder: str | None = None) -> Remembered:
-    """Return what judges replies alone, as actions: from -1 (bad) to +1 (good)."""
+    """Return what judges replies alone, as actions: from -1 (bad) to +1 (good).
+
+    A reply that is no action (too long, no text) gets no number (nan): the others do not suffer.
+    """
     from moralscope.axes.build import LocalModels, build_axis
     from moralscope.axes.options import ScoreOptions
     from moralscope.axes.score import score
     from moralscope.core.protocols import Axis
+    from moralscope.io.actions import wrong_text
 
     named = {"encoder": encoder} if encoder else {}
     options = build_options(ScoreOptions, {"axis": "judge", **named})
@@ -87,7 +92,10 @@ def reply_judge(encoder: str | None = None) -> Remembered:
     def answer(pairs: list[Pair]) -> list[float]:
         if not built:
             built.append(build_axis(options, LocalModels(None)))
-        found = score([reply for _, reply in pairs], options, built=built[0])
-        return [row.score for row in found.results]
+        replies = [reply for _, reply in pairs]
+        sound = [reply for reply in replies if wrong_text(reply) is None and reply.strip()]
+        found = score(sound, options, built=built[0]).results if sound else []
+        scores = dict(zip(sound, (row.score for row in found), strict=True))
+        return [scores.get(reply, math.nan) for reply in replies]
 
     return Remembered(answer)
