@@ -123,8 +123,7 @@ def test_a_damaged_result_is_told_in_a_line(record, capsys):
 
 @pytest.mark.parametrize("name", ["rules-mpnet", "stories-minilm", "rules-smollm2"])
 def test_weights_become_a_folder_that_the_hub_reads(name, tmp_path):
-    import yaml
-    from huggingface_hub import ModelCard, parse_eval_result_entries
+    from huggingface_hub import ModelCard
 
     assert export(name, "--to", tmp_path / "hub") == 0
     card = ModelCard.load(tmp_path / "hub" / "README.md")
@@ -134,11 +133,27 @@ def test_weights_become_a_folder_that_the_hub_reads(name, tmp_path):
     assert card.data.eval_results
     config = json.loads((tmp_path / "hub" / "adapter_config.json").read_text())
     assert config["base_model_name_or_path"] == card.data.base_model
+    facts = json.loads((tmp_path / "hub" / "expert.json").read_text())
     results = tmp_path / "hub" / ".eval_results" / "moral_stories.yaml"
-    assert results.exists() == name.startswith("stories")
-    if results.exists():
-        entries = parse_eval_result_entries(yaml.safe_load(results.read_text()))
-        assert {"action", "action+norm"} <= {entry.task_id for entry in entries}
+    is_measured = name.startswith("stories") and "test" in facts["card"]["metrics"]
+    assert results.exists() == is_measured
+
+
+def test_test_figures_on_moral_stories_become_evaluation_results():
+    import yaml
+    from huggingface_hub import parse_eval_result_entries
+
+    from moralscope.interop.hub import eval_results
+
+    card = {"metrics": {"test": {"action+norm": 0.86, "loss": 0.3}}, "command": "stories train"}
+    text = eval_results({"tasks": {"action+norm": ["bad", "good"]}, "card": card})
+    (entry,) = parse_eval_result_entries(yaml.safe_load(text))
+    assert (entry.dataset_id, entry.task_id, entry.value) == (
+        "demelin/moral_stories",
+        "action+norm",
+        0.86,
+    )
+    assert eval_results({"tasks": {"alignment": []}, "card": card}) == ""
 
 
 def test_weights_that_are_not_there_are_told_with_the_nearest(capsys, tmp_path):

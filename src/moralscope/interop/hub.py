@@ -15,7 +15,6 @@ from moralscope.core.registry import did_you_mean
 from moralscope.io.files import write_whole
 from moralscope.models.store import Store, shipped_folder
 
-_COPIED = ("adapter_model.safetensors", "head.safetensors", "expert.json")
 _DATASET, _STORIES_TASK = "demelin/moral_stories", "action+norm"
 
 
@@ -25,7 +24,8 @@ def write_hub_folder(source: str, folder: Path) -> list[Path]:
     facts = json.loads((weights / "expert.json").read_text("utf-8"))
     base = _official(str(facts["base"]))
     folder.mkdir(parents=True, exist_ok=True)
-    written = [folder / name for name in _COPIED if (weights / name).is_file()]
+    copied = [*sorted(weights.glob("*.safetensors")), weights / "expert.json"]
+    written = [folder / path.name for path in copied]
     for path in written:
         shutil.copyfile(weights / path.name, path)
     config = json.loads((weights / "adapter_config.json").read_text("utf-8"))
@@ -33,8 +33,9 @@ def write_hub_folder(source: str, folder: Path) -> list[Path]:
         "adapter_config.json": json.dumps({**config, "base_model_name_or_path": base}, indent=1),
         "README.md": card(weights.name, base, facts, (weights / "README.md").read_text("utf-8")),
     }
-    if _STORIES_TASK in facts["tasks"]:  # the others are measured on no data set of the hub
-        texts[".eval_results/moral_stories.yaml"] = eval_results(facts)
+    measured = eval_results(facts)
+    if measured:
+        texts[".eval_results/moral_stories.yaml"] = measured
     for name, text in texts.items():
         path = folder / name
         path.parent.mkdir(exist_ok=True)
@@ -75,7 +76,10 @@ def card(name: str, base: str, facts: Mapping[str, Any], text: str) -> str:
 
 
 def eval_results(facts: Mapping[str, Any]) -> str:
-    """Return the test figures on Moral Stories as entries of the hub's evaluation results."""
+    """Return the test figures on Moral Stories as entries of the hub's evaluation results.
+
+    Empty for weights that were measured on no data set of the hub, or not on its test part.
+    """
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
     from huggingface_hub.utils._fixes import yaml_dump
 
@@ -83,8 +87,10 @@ def eval_results(facts: Mapping[str, Any]) -> str:
     entries = [
         EvalResultEntry(_DATASET, task, figure, notes=f"test part; {about['command']}"[:500])
         for task, figure in about["metrics"].get("test", {}).items()
-        if task in facts["tasks"]
+        if task in facts["tasks"] and _STORIES_TASK in facts["tasks"]
     ]
+    if not entries:
+        return ""
     return yaml_dump(eval_result_entries_to_yaml(entries))
 
 
