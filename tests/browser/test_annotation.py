@@ -92,6 +92,10 @@ def answer_test(page, *, right):
         question.locator(f"input[value='{value}']").check()
     page.get_by_role("button", name="Check my answers").click()
     page.locator("#result").wait_for()
+    for question in page.locator("[data-question]").all():
+        known = question_bank()[question.get_attribute("data-question")]
+        marked = question.locator(".choice.right input").all()
+        assert [box.get_attribute("value") for box in marked] == ([] if right else [known.right])
 
 
 def fill(page, rule=GOOD["rule"]):
@@ -453,6 +457,30 @@ def test_many_are_invited_at_once_and_counts_follow_the_work(site, open_page):
     expect(row.locator("[data-count=submitted]")).to_have_text("1")  # without a reload
     lee.goto(f"{site.address}/lead/agreement")
     expect(lee.get_by_text("Only one person has answered so far")).to_be_visible()
+
+
+def test_the_lead_browses_items_and_adds_more_from_a_table(site, open_page, tmp_path):
+    lee = open_page()
+    join(lee, site, site.invite("Lee", "lead"))
+    lee.goto(f"{site.address}/lead/items")
+    expect(lee.locator("#items tbody tr")).to_have_count(len(ITEMS))
+    table = tmp_path / "more.csv"
+    table.write_text(f"id,prompt,reply\nx1,Should I rest?,{'Yes.'}\nx2,Should I run?,No.\n")
+    lee.get_by_label("A table").set_input_files(table)
+    lee.get_by_role("button", name="Add them").click()
+    expect(lee.locator("#items tbody tr")).to_have_count(len(ITEMS) + 2)
+    expect(lee.locator("#items tr", has_text="x2")).to_contain_text("Should I run? → No.")
+    assert_accessible(lee)
+    lee.get_by_label("A table").set_input_files(table)
+    lee.get_by_role("button", name="Add them").click()
+    expect(lee.locator("#trouble")).to_contain_text("he project has x1, x2 already")
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text("question,answer\na,b\n")
+    lee.get_by_label("A table").set_input_files(wrong)
+    lee.get_by_role("button", name="Add them").click()
+    expect(lee.locator("#trouble")).to_contain_text("rong.csv line 1 has no column")
+    lee.set_viewport_size({"width": 390, "height": 800})
+    assert lee.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_dark_pages_have_contrast_too(site, open_page):

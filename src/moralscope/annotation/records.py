@@ -197,7 +197,7 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """How an attempt went; `explanations` (question id → why) come for wrong answers."""
+    """How an attempt went; of wrong answers, by question, why (`explanations`) and the right."""
 
     __test__ = False
 
@@ -206,6 +206,7 @@ class TestResult:
     of: int
     attempts_left: int
     explanations: Mapping[str, str] = field(default_factory=dict)
+    right_answers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,6 +329,17 @@ class Overview:
     paused: bool
     people: tuple[PersonLine, ...]
     to_review: int
+
+
+@dataclass(frozen=True, slots=True)
+class ItemLine:
+    """An item as the lead browses it, with the answers it has and wants; a trial item wants all."""
+
+    id: str
+    stage: str
+    texts: Mapping[str, str]
+    answers: int
+    wanted: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ import sqlalchemy as sa
 from moralscope.annotation.checks import find
 from moralscope.annotation.exporting import SUFFIXES, check_shape, export_bytes, people_bytes
 from moralscope.annotation.forms import one_of
-from moralscope.annotation.records import Item, Person
+from moralscope.annotation.records import Item, ItemLine, Person
 from moralscope.annotation.service_lead import LeadService
 from moralscope.annotation.service_people import PeopleService
 from moralscope.annotation.service_work import WorkService
-from moralscope.annotation.storage import ITEMS, PEOPLE, UNLIMITED
+from moralscope.annotation.storage import ASSIGNMENTS, ITEMS, PEOPLE, UNLIMITED
 from moralscope.core.errors import InputError
 from moralscope.io.files import write_whole
 
@@ -108,6 +108,26 @@ class AnnotationService(PeopleService, WorkService, LeadService):
                 connection.execute(sa.insert(ITEMS), rows)
             self._log(connection, lead.id, "add items", str(len(rows)))
         return len(rows)
+
+    def items(self, lead: Person) -> list[ItemLine]:
+        """Return all items in their order, with how many people answered each."""
+        self._lead(lead)
+        done = sa.func.count(ASSIGNMENTS.c.id)
+        submitted = sa.and_(
+            ASSIGNMENTS.c.item == ITEMS.c.position, ASSIGNMENTS.c.status == "submitted"
+        )
+        query = (
+            sa.select(ITEMS.c.id, ITEMS.c.stage, ITEMS.c.texts, ITEMS.c.quota, done)
+            .outerjoin(ASSIGNMENTS, submitted)
+            .group_by(ITEMS.c.position)
+            .order_by(ITEMS.c.position)
+        )
+        with self._storage.read() as connection:
+            rows = connection.execute(query).all()
+        return [
+            ItemLine(name, stage, texts, count, None if quota == UNLIMITED else quota)
+            for name, stage, texts, quota, count in rows
+        ]
 
     def export_to(self, lead: Person, name: str, shape: str, stage: str = "main") -> Path:
         """Write an export under a plain file name; return where it is.

@@ -194,7 +194,8 @@ class PeopleService(ServiceBase):
             elif not left:
                 self._change(connection, person.id, stage="failed")
             self._log(connection, person.id, "test", person.id, f"{right} of {len(asked)}")
-            return TestResult(passed, right, len(asked), left, why)
+            best = {name: question_bank()[name].right for name in why}
+            return TestResult(passed, right, len(asked), left, why, best)
 
     def questionnaire(self) -> Questionnaire:
         """Return what is asked about people."""

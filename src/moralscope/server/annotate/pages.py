@@ -145,6 +145,12 @@ def review(caller: Lead) -> Response:
     return _draw(caller, "review.html", people=list(people.values()))
 
 
+@router.get("/lead/items")
+def items(caller: Lead) -> Response:
+    """Show the items; add more."""
+    return _draw(caller, "items.html", shows=caller.service.form.shows)
+
+
 @router.get("/lead/agreement")
 def agreement(request: Request, caller: Lead) -> Response:
     """Show agreement so far and where people differ."""

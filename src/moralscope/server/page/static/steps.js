@@ -53,16 +53,24 @@ function outcome(result) {
   box.replaceChildren(title, text, link);
   box.classList.toggle("good", result.passed);
   box.hidden = false;
-  for (const [id, why] of Object.entries(result.explanations)) remark(id, why);
+  for (const [id, why] of Object.entries(result.explanations)) remark(id, why, result.right_answers?.[id]);
   for (const input of test.elements) input.disabled = true;
   test.querySelector("button.primary").hidden = true;
   box.focus();
   tell(`${title.textContent}. ${text.textContent}`);
 }
 
-function remark(id, why) {
+function remark(id, why, right) {
   const field = [...test.querySelectorAll("[data-question]")].find((each) => each.dataset.question === id);
   if (!field) return;
+  const best = [...field.querySelectorAll("input")].find((input) => input.value === right)?.closest(".choice");
+  if (best) {
+    const tag = document.createElement("span");
+    tag.className = "tag on";
+    tag.textContent = "right answer";
+    best.classList.add("right");
+    best.querySelector("label").append(tag);
+  }
   const line = document.createElement("li");
   line.textContent = why;
   const list = field.querySelector(".remarks");
