@@ -1,4 +1,4 @@
-"""Texts beside other texts: rankings, contrastive retrieval, soft labels of a teacher, ridge heads."""
+"""Texts beside other texts: rankings, retrieval, soft labels of a teacher; ridge heads."""
 
 import json
 from dataclasses import replace
