@@ -231,6 +231,8 @@ def _build(file: StoryFile, encoder: Encoder, step: Step) -> tuple[dict[Key, Spl
             if kind == "action":
                 raise
             problems.append(f"{split} of {kind}s was not built: {error.problem}")
+        else:
+            problems += built[split, kind].notes
     return built, problems
 
 

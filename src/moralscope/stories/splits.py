@@ -170,7 +170,8 @@ _FEWEST = 3  # stories that can be shared out among three parts
 class Split:
     """The part and the score of each story, by ID; a story without its sentences has neither.
 
-    `biased` holds the biased lemmas of lexical bias, `clusters` the number of norm clusters.
+    `biased` holds the biased lemmas of lexical bias, `clusters` the number of norm clusters,
+    `notes` what could not be as it should.
     """
 
     name: str
@@ -179,6 +180,7 @@ class Split:
     scores: Mapping[str, float]
     biased: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     clusters: int = 0
+    notes: Sequence[str] = ()
 
     def means(self, parts: Mapping[str, str] | None = None) -> dict[str, float | None]:
         """Return the mean score per part (Table 1), of these parts or of others."""
@@ -262,9 +264,10 @@ def build_split(
             )
         clusters = cluster_norms(stories, encoder)
         _enough(clusters.of, split, kind)
-        parts = _by_cluster(clusters, _held_out(len(stories), len(clusters.of)))
-        count = len(clusters.isolation)
-        return Split(split, kind, parts, clusters.scores, clusters=count)
+        size = _held_out(len(stories), len(clusters.of))
+        parts = _by_cluster(clusters, size)
+        count, notes = len(clusters.isolation), _uneven(parts, size)
+        return Split(split, kind, parts, clusters.scores, clusters=count, notes=notes)
     biased = biased_lemmas(stories, kind) if split == "lexical_bias" else {}
     if split == "lexical_bias":
         scores = bias_scores(stories, kind, biased)
@@ -298,7 +301,9 @@ def _held_out(stories: int, measured: int) -> int:
 def _by_cluster(clusters: NormClusters, size: int) -> dict[str, str]:
     """Hold out whole clusters, the most isolated first; one that no longer fits is passed over.
 
-    Only where no whole cluster fits what is left is the most isolated one cut.
+    A cluster is never cut: a norm that stands in two parts would be known from training. Where
+    none fits, the smallest is held out whole; where fewer than three are left for three parts,
+    dev, then test, stays empty.
     """
     members: dict[int, list[str]] = {}
     for story in sorted(clusters.of):
@@ -308,14 +313,26 @@ def _by_cluster(clusters: NormClusters, size: int) -> dict[str, str]:
     for part in ("test", "dev"):
         room = size
         for place in list(left):
-            if len(members[place]) <= room:
+            if len(members[place]) <= room and len(left) > 1:
                 chosen.update(dict.fromkeys(members[place], part))
                 room -= len(members[place])
                 left.remove(place)
-        if room:
-            chosen.update(dict.fromkeys(members[left[0]][:room], part))
-            del members[left[0]][:room]
+        if room == size and len(left) > 1:
+            smallest = min(left, key=lambda place: len(members[place]))
+            chosen.update(dict.fromkeys(members[smallest], part))
+            left.remove(smallest)
     return {story: chosen.get(story, "train") for story in clusters.of}
+
+
+def _uneven(parts: Mapping[str, str], size: int) -> list[str]:
+    """Say where whole clusters did not give the size that was wanted."""
+    found = Counter(parts.values())
+    return [
+        f"norm_distance: {part} holds {found[part]:,} stories instead of {size:,}: norms are held "
+        "out whole, and there are few of them"
+        for part in ("test", "dev")
+        if abs(found[part] - size) > max(1, size // 10)
+    ]
 
 
 def _check(split: str, kind: str) -> None:

@@ -111,6 +111,22 @@ def test_a_norm_cluster_stays_in_one_part(stories):
     assert Counter(built.parts.values())["test"] == 4
 
 
+@pytest.mark.parametrize("norms", [1, 2, 3, 5])
+def test_few_norms_are_never_cut_and_the_record_says_what_that_costs(stories, norms):
+    few = [replace(story, norm=f"Norm {n % norms}.") for n, story in enumerate(stories)]
+    encoder = load_encoder("scripted")
+    built = build_split(few, "norm_distance", encoder=encoder)
+    sides = {}
+    for item in few:
+        sides.setdefault(item.norm, set()).add(built.parts[item.id])
+    assert all(len(parts) == 1 for parts in sides.values())
+    assert "train" in built.parts.values()
+    assert set(built.parts.values()) == set(("train", "test", "dev")[:norms])
+    assert any("norms are held out whole" in note for note in built.notes)
+    leaks = audit_leaks(few, "norm", {"mine": built.parts})
+    assert sum(leak.exact for leak in leaks) == 0
+
+
 def test_consequence_splits_leave_out_stories_without_consequences(stories):
     some = [
         replace(item, moral_consequence="All is well.", immoral_consequence="It hurts " * n)
