@@ -1,4 +1,4 @@
-"""What Emelin et al. 2021 print: of data and classifiers (Tables 1-3, 7-10, 13), and of generation.
+"""What Emelin et al. 2021 print: data and classifiers (Tables 1-3, 7-10, 13, 14), generation.
 
 Tables 4-6 (BLEU, ROUGE-L, diversity, people), 11, 12, 15-17 and 19 are about generation; Table 18
 is the task table (`tasks.py`). Settings bear the names of the task table.
@@ -11,7 +11,12 @@ from functools import cache
 from importlib import resources
 from typing import TypeVar
 
+from moralscope.core.errors import UnknownName
+from moralscope.core.registry import did_you_mean
 from moralscope.stories.options import PARTS, SPLITS
+
+_LEARNING_RATE = 1e-5  # of every cell of Table 14
+_TRAINED = ("batch_size", "epochs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,23 @@ class StoriesPaper:
     table1: Mapping[str, Mapping[str, float]]
     table7: Mapping[str, float]
     table10: Mapping[str, Mapping[str, int]]
+    table14: Mapping[str, Mapping[str, Mapping[str, int]]]
+
+    def training(self, task: str, split: str) -> list[str]:
+        """Return a cell of Table 14 as what `stories train --recipe paper --set` takes.
+
+        Examples
+        --------
+        >>> load_paper().training("action+norm", "lexical_bias")
+        ['learning_rate=1e-05', 'batch_size=8', 'epochs=3']
+        """
+        if task not in self.table14:
+            raise UnknownName(f"Table 14 has no '{task}'", did_you_mean(task, self.table14))
+        if split not in SPLITS:
+            raise UnknownName(f"there is no split '{split}'", did_you_mean(split, SPLITS))
+        row = self.table14[task]
+        found = {"learning_rate": _LEARNING_RATE, **{k: row[k][split] for k in _TRAINED}}
+        return [f"{name}={value}" for name, value in found.items()]
 
     def printed(self, part: str, metric: str, task: str, split: str) -> float | None:
         """Return a cell of Tables 2, 3, 8 or 9, or None where the paper has none.
@@ -135,6 +157,10 @@ def load_paper() -> StoriesPaper:
         table1={name: _named(PARTS, row) for name, row in data["table1"].items()},
         table7=data["table7"],
         table10={name: _named(PARTS, row) for name, row in data["table10"].items()},
+        table14={
+            task: {name: _named(SPLITS, values) for name, values in row.items()}
+            for task, row in data["table14"].items()
+        },
     )
 
 

@@ -155,9 +155,24 @@ def _generate(
     ]
     prompts = [str(task.prompt(row)) for row in rows]
     seeds = [seed_of(plan.seed, [state.id, state.target, step.name]) for state in states]
-    made = plan.generator.generate(prompts, decoding_of(step, plan.decoding), seeds)
-    found = [tuple(map(_text, each)) for each in made]
+    decoding = decoding_of(step, plan.decoding)
+    found = [_different(each) for each in plan.generator.generate(prompts, decoding, seeds)]
+    short = [place for place, texts in enumerate(found) if len(texts) < decoding.count]
+    if short and decoding.strategy == "nucleus":  # once more: the paper asks for diverse texts
+        again = plan.generator.generate(
+            [prompts[place] for place in short], decoding, [seeds[place] + 1 for place in short]
+        )
+        for place, more in zip(short, again, strict=True):
+            found[place] = _different(more, found[place])[: decoding.count]
     return [Found(texts, next((item.text for item in texts if item.text), None)) for texts in found]
+
+
+def _different(made: Sequence[Candidate], known: Sequence[Text] = ()) -> tuple[Text, ...]:
+    """Keep each text once, whatever its case; the first comes first."""
+    texts = {text.text.casefold(): text for text in known}
+    for text in map(_text, made):
+        texts.setdefault(text.text.casefold(), text)
+    return tuple(texts.values())
 
 
 def _text(candidate: Candidate) -> Text:

@@ -174,11 +174,12 @@ def test_candidates_come_best_first_and_the_path_keeps_the_order_of_writing():
         assert result["path"][1]["label"] == ("keeps" if result["target"] == "moral" else "breaks")
 
 
-def test_equal_candidates_are_judged_once_and_keep_their_place():
+def test_candidates_are_different_texts_and_few_are_drawn_once_more():
     writer = Writer(text=lambda prompt, seed, place: f"text {place // 5}.")
     (result, _), log = run("action-ranking", [a_story()], writer=writer)
-    assert len(log[1][2]) == 2
-    assert len(result["candidates"]) == 10
+    assert [entry[0] == log[0][0] for entry in log] == [True, True, False]
+    assert len(log[2][2]) == 2
+    assert sorted(item["text"] for item in result["candidates"]) == ["text 0.", "text 1."]
 
 
 def test_an_empty_candidate_is_never_chosen():
@@ -186,7 +187,7 @@ def test_an_empty_candidate_is_never_chosen():
     results, log = run("action-ranking", [a_story()], writer=writer)
     assert [result["choice"] for result in results] == ["Jo waits.", "Jo waits."]
     assert results[0]["candidates"][1] == {"text": "", "score": None}
-    assert len(log[1][2]) == 1
+    assert len(log[2][2]) == 1  # after two drawings: there were too few different texts
     sampled, _ = run("action-sample", [a_story()], writer=Writer(text=lambda *_: " "))
     assert sampled[0]["choice"] is None
     assert sampled[0]["failed"] == "step 'actions': every candidate is empty"
