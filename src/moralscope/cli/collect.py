@@ -48,9 +48,9 @@ def collect(
 
     Example: moralscope collect prompts.txt --bot smollm2 --to exchanges.jsonl
     """
-    from moralscope.rules.audit_files import parse_columns
+    from moralscope.io.tables import parse_columns
     from moralscope.rules.collect import collect as job
-    from moralscope.rules.collect.files import read_prompts
+    from moralscope.rules.collect.files import PROMPT_COLUMNS, read_prompts
 
     job.check_options(options)
     # --resume belongs to --to as well: by itself it does not ask for a corpus run.
@@ -65,7 +65,7 @@ def collect(
         run_over_corpus(corpus, parts, batch, json=json, report=report, show=show_collected)
         return
     place = record_place(out)
-    found = read_prompts(Path(source.prompts[0]), parse_columns(source.columns))
+    found = read_prompts(Path(source.prompts[0]), parse_columns(source.columns, PROMPT_COLUMNS))
     with fetching() as progress:
         ready = job.prepare(options, progress)
     with counting("replies") as step:

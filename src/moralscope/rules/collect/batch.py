@@ -21,6 +21,7 @@ from moralscope.rules.collect.chatbots import (
     STEPS,
     CollectedExchange,
     Prompt,
+    filters_run,
     prepare_bot,
     seed_of,
     steps_of,
@@ -89,7 +90,7 @@ class CollectBatch(BatchJob):
             decides={**plain, "lexicons": [(each.name, each.checksum) for each in lexicons]},
             config={
                 **plain,
-                "steps": list(STEPS.values()),
+                "steps": [STEPS[name] for name in filters_run(options)],
                 "options": plain_options(options),
             },
             models=[*filters.refs, *generator_refs(bot.generator)],
@@ -152,7 +153,7 @@ class CollectBatch(BatchJob):
         asked = tally.total()
         return {
             "prompts": {"read": asked + unasked, NOT_ASKED: unasked, "asked": asked},
-            "steps": steps_of(tally, [chatbot]),
+            "steps": steps_of(tally, [chatbot], filters_run(self.options)),
             "kept": tally[chatbot, None],
             "dropped": {str(why): count for (_, why), count in tally.items() if why is not None},
             **{name: dict(counts.most_common(LISTED)) for name, counts in about.items()},

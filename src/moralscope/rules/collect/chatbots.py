@@ -4,7 +4,7 @@ Section 4.1 and appendix A.1 of the paper (Ziems et al. 2022).
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -14,6 +14,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.protocols import Generator
 from moralscope.models.language import EndpointOptions, load_generator
 from moralscope.models.language.chat_template import load_chat_template
+from moralscope.rules.collect.lexicons import Lexicon
 from moralscope.rules.options import CollectOptions
 from moralscope.rules.sanitize import clean
 
@@ -41,10 +42,19 @@ NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What chatbots are asked, and what the file calls it."""
+    """What chatbots are asked, what the file calls it, and the top answer of its thread, if known.
+
+    Chatbots never see the answer. Lexicons of prompts must be met by it too, as in the paper.
+    """
 
     text: str
     id: str
+    answer: str | None = None
+
+    def meets(self, lexicons: Iterable[Lexicon]) -> bool:
+        """Say whether the prompt, and the answer where there is one, hold a word of each."""
+        texts = [self.text, *([] if self.answer is None else [self.answer])]
+        return all(lexicon.find(text) for lexicon in lexicons for text in texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +191,23 @@ def is_local(name: str) -> bool:
     return name != SCRIPTED and not name.startswith(ENDPOINT)
 
 
+def filters_run(options: CollectOptions) -> tuple[str, ...]:
+    """Return what a reply can be dropped for with these options.
+
+    Examples
+    --------
+    >>> filters_run(CollectOptions(bots=("scripted",), filters="none", lexicons=()))
+    ('empty reply',)
+    """
+    words = (NO_KEYWORD,) if options.lexicons else ()
+    classified = () if options.filters == "none" else (INSUFFICIENT, NEUTRAL)
+    return (EMPTY, *words, *classified)
+
+
 def count_steps(
-    rows: Sequence[CollectedExchange], chatbots: Sequence[str]
+    rows: Sequence[CollectedExchange],
+    chatbots: Sequence[str],
+    ran: Collection[str] = tuple(STEPS),
 ) -> list[Mapping[str, Any]]:
     """Return how many replies are left after each step, in all and of each chatbot.
 
@@ -192,13 +217,17 @@ def count_steps(
     >>> [(step["step"], step["all"]) for step in count_steps([row], ["bot"])][:2]
     [('replies', 1), ('neither empty nor too long', 0)]
     """
-    return steps_of(Counter((row.chatbot, row.dropped) for row in rows), chatbots)
+    return steps_of(Counter((row.chatbot, row.dropped) for row in rows), chatbots, ran)
 
 
 def steps_of(
-    tally: Mapping[tuple[str, str | None], int], chatbots: Sequence[str]
+    tally: Mapping[tuple[str, str | None], int],
+    chatbots: Sequence[str],
+    ran: Collection[str] = tuple(STEPS),
 ) -> list[Mapping[str, Any]]:
     """Return the same from counts by (chatbot, what the reply was dropped for, or None).
+
+    `ran` are the filters that ran: a step that did not run is not counted.
 
     Examples
     --------
@@ -212,6 +241,8 @@ def steps_of(
         left[bot] += count
     steps: list[Mapping[str, Any]] = []
     for reason, name in ((None, "replies"), *STEPS.items()):
+        if reason is not None and reason not in ran:
+            continue
         if reason is not None:
             left.subtract({bot: lost[bot, reason] for bot in chatbots})
         counts = {bot: left[bot] for bot in chatbots}

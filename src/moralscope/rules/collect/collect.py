@@ -29,6 +29,7 @@ from moralscope.rules.collect.chatbots import (
     bot_label,
     count_steps,
     cut_reply,
+    filters_run,
     is_local,
     prepare_bot,
     seed_of,
@@ -140,7 +141,8 @@ def collect(
         results=rows,
         statistics={
             "prompts": counts,
-            **_statistics(rows, [bot.name for bot in bots]),
+            "steps": count_steps(rows, [bot.name for bot in bots], filters_run(chosen)),
+            **_statistics(rows),
             "forms": {bot.name: bot.form for bot in bots},
             "usage": {bot.name: bot.usage for bot in bots if bot.usage is not None},
         },
@@ -205,10 +207,8 @@ def _given(prompts: Sequence[Prompt]) -> PromptFile:
 def _fit_prompts(
     found: PromptFile, lexicons: Sequence[Lexicon]
 ) -> tuple[list[Prompt], dict[str, int]]:
-    """Return the prompts that hold a word of every lexicon, and the counts."""
-    asked = [
-        prompt for prompt in found.prompts if all(words.find(prompt.text) for words in lexicons)
-    ]
+    """Return the prompts that hold a word of every lexicon, as their answers do, and the counts."""
+    asked = [prompt for prompt in found.prompts if prompt.meets(lexicons)]
     counts = {"read": found.read, **found.left_out}
     if lexicons:
         counts["without a keyword"] = len(found.prompts) - len(asked)
@@ -285,11 +285,10 @@ def collect_config(options: CollectOptions) -> dict[str, Any]:
     return {**plain, "to": str(options.to) if options.to else None}
 
 
-def _statistics(rows: Sequence[CollectedExchange], bots: Sequence[str]) -> dict[str, Any]:
+def _statistics(rows: Sequence[CollectedExchange]) -> dict[str, Any]:
     kept = [row for row in rows if row.dropped is None]
     keywords = Counter(word for row in kept for word in row.keywords)
     return {
-        "steps": count_steps(rows, bots),
         "kept": len(kept),
         "dropped": Counter(row.dropped for row in rows if row.dropped is not None),
         "categories": Counter(name for row in kept for name in row.categories),

@@ -30,6 +30,9 @@ class PromptFile:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
+PROMPT_COLUMNS = ("prompt", "id", "answer")
+
+
 def read_prompts(path: Path, columns: Mapping[str, str] | None = None) -> PromptFile:
     r"""Read prompts: one a line, or the column `prompt` of a table, with an `id` if there is one.
 
@@ -49,13 +52,13 @@ def read_prompts(path: Path, columns: Mapping[str, str] | None = None) -> Prompt
     rows = list(_table_rows(path, columns or {}) if is_table(path) else _lines(path))
     kept: dict[str, Prompt] = {}
     left_out: Counter[str] = Counter()
-    for name, given in rows:
+    for name, given, answer in rows:
         text = given.strip()
         if not text or len(text) > MAX_PROMPT or text in kept:
             why = "empty" if not text else "repeated" if text in kept else "too long"
             left_out[why] += 1
         else:
-            kept[text] = Prompt(text, name)
+            kept[text] = Prompt(text, name, answer)
     if not kept:
         raise InputError(f"{path} holds no prompt that can be asked", _REMEDY)
     name, count = Counter(prompt.id for prompt in kept.values()).most_common(1)[0]
@@ -84,20 +87,28 @@ def write_exchanges(rows: Sequence[CollectedExchange], path: Path) -> int:
     return len(kept)
 
 
-def _lines(path: Path) -> Iterator[tuple[str, str]]:
+Row = tuple[str, str, str | None]  # id, prompt, top answer
+
+
+def _lines(path: Path) -> Iterator[Row]:
     """Yield the lines that are not blank, named by their numbers."""
     for line, cells in Table(path, layout=_LINES).strict_rows():
         if cells["prompt"].strip():
-            yield str(line), cells["prompt"]
+            yield str(line), cells["prompt"], None
 
 
-def _table_rows(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Read as a file of exchanges is read: the prompt stands in the reply's place too."""
+def _table_rows(path: Path, columns: Mapping[str, str]) -> Iterator[Row]:
+    """Read as a file of exchanges is read: the prompt stands in the reply's place too.
+
+    With `answer` among the columns, the top answer of the thread stands there.
+    """
     prompt = columns.get("prompt", "prompt")
-    names = {"prompt": prompt, "reply": prompt, "id": columns.get("id", "id")}
+    answer = columns.get("answer")
+    names = {"prompt": prompt, "reply": answer or prompt, "id": columns.get("id", "id")}
     try:
         for row in open_exchanges(path, names):
-            yield row.id, row.prompt.encode("utf-8", "replace").decode()
+            text = row.prompt.encode("utf-8", "replace").decode()
+            yield row.id, text, row.reply if answer else None
     except InputError as error:
         remedy = _REMEDY if "reply" in error.remedy else error.remedy
         raise InputError(error.problem, remedy) from error
