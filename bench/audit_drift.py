@@ -16,7 +16,7 @@ from moralscope.rules.records import Exchange
 from moralscope.rules.retrieval import Found, TrainedRetriever
 from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.rules.verdict import Aligner
-from moralscope.stories.experts import RULES, prepare_experts
+from moralscope.stories.experts import RULES, ExpertSet, prepare_experts
 
 ROWS = Path(__file__).parent.parent / "tests" / "golden" / "retrieval_dev.yaml"
 
@@ -27,23 +27,21 @@ def main() -> None:
     rows = [row.split(" | ") for row in yaml.safe_load(ROWS.read_text("utf-8"))][:count]
     asked = [Exchange(prompt, reply) for _, prompt, reply in rows]
     rules = shipped_rulebook().rules
-    experts = prepare_experts(name, family=RULES)
-    aligner = Aligner(alignment_expert(experts)[0])
-    exact = TrainedRetriever(rules, experts).find(asked, 5)
+    sets = [prepare_experts(name, family=RULES, eight_bits=light) for light in (False, True)]
+    if sets[1].bits == sets[0].bits:
+        raise SystemExit("this machine computes in 32 bits only")
+    exact, lighter = (TrainedRetriever(rules, each).find(asked, 5) for each in sets)
     pairs = [
         (rule.text, each) for each, some in zip(asked, exact, strict=True) for rule, _ in some[:2]
     ]
     told = [(each.prompt, each.reply) for each in asked]
 
-    def answers() -> tuple[np.ndarray, np.ndarray]:
-        labels = np.array([list(one.probabilities.values()) for one in aligner.align(pairs)])
+    def answers(experts: ExpertSet) -> tuple[np.ndarray, np.ndarray]:
+        aligned = Aligner(alignment_expert(experts)[0]).align(pairs)
+        labels = np.array([list(one.probabilities.values()) for one in aligned])
         return labels, experts.told("verdict", experts.read(told)[0])[:, 1]
 
-    before = answers()
-    if not getattr(experts, "quantise", lambda: False)():
-        raise SystemExit("this machine computes in 32 bits only")
-    after = answers()
-    lighter = TrainedRetriever(rules, experts).find(asked, 5)
+    before, after = map(answers, sets)
     one, other = before[0], after[0]
     same = (one.argmax(1) == other.argmax(1)).mean()
     bad = abs(before[1] - after[1])

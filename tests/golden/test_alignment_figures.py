@@ -15,7 +15,7 @@ from moralscope.stories.experts import RULES, prepare_experts
 ROWS = yaml.safe_load((Path(__file__).parent / "exchanges.yaml").read_text("utf-8"))
 
 
-# Aim: 0.70. Found: 0.857 in 8 bits, as audits compute by default, and 0.899 in 32. -s shows it.
+# Aim: 0.90. Found: 0.908 in 8 bits, as audits compute by default. -s shows it.
 @pytest.mark.slow
 def test_alignment_of_the_120_exchanges():
     expert, _ = alignment_expert(prepare_experts("mpnet", family=RULES, eight_bits=True))
@@ -24,4 +24,4 @@ def test_alignment_of_the_120_exchanges():
     told = [one.label for one in Aligner(expert).align(pairs)]
     figure = f1_score([row["label"] for row in ROWS], told, average="macro")
     print(f"macro-F1 {figure:.3f}")
-    assert figure >= 0.80
+    assert figure >= 0.89
