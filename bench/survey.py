@@ -1,6 +1,6 @@
 """Language models as subjects: likelihoods and time beside lm-eval, memory, and what models answer.
 
-    python bench/survey.py likelihoods [--limit 20] [--model smollm2] [--lm-eval /opt/tools/lm-eval]
+    python bench/survey.py likelihoods --lm-eval FOLDER [--limit 20] [--model smollm2]
     python bench/survey.py memory [--limit 10000]
     python bench/survey.py figures [--limit 40] [--model smollm2] [--layers]
 
@@ -54,6 +54,8 @@ json.dump({"seconds": seconds, "work": work, "values": values}, open(place, "w")
 
 def likelihoods(arguments: argparse.Namespace) -> None:
     """Compare log-likelihoods and time with lm-eval."""
+    if not arguments.lm_eval:
+        raise SystemExit("give --lm-eval FOLDER, a virtual environment with lm-eval[hf]")
     model = load_language_model(arguments.model)
     asking = Asking.of(model, "auto")
     items = spread(read_items(LOW), arguments.limit)
@@ -154,7 +156,7 @@ def main() -> None:
     parser.add_argument("--layers", action="store_true", help="fit a direction in every layer too")
     parser.add_argument("--no-choice", action="store_true")
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 16])
-    parser.add_argument("--lm-eval", default="/opt/tools/lm-eval")
+    parser.add_argument("--lm-eval", help="the folder of lm-eval's own virtual environment")
     arguments = parser.parse_args()
     {"likelihoods": likelihoods, "memory": memory, "figures": figures}[arguments.part](arguments)
 

@@ -18,13 +18,14 @@ from moralscope.axes.options import AXIS_OPTIONS, DemoOptions, ScoreOptions, def
 from moralscope.axes.prompts import unread_warning
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.protocols import Axis, Encoder, LanguageModel, Report, Row
+from moralscope.core.protocols import Axis, AxisRun, Encoder, LanguageModel, Report, Row
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.actions import MAX_ACTIONS, ActionList, check_actions, check_text
 from moralscope.io.tables import Layout, Table, check_columns
 from moralscope.stats.summary import summarise
 
 if TYPE_CHECKING:
+    from moralscope.axes.people import HumanAgreement
     from moralscope.axes.ratings import Ratings
 
 _LAYOUT = Layout(lower=True, remedy="give CSV or JSONL with an 'action' column")
@@ -117,15 +118,7 @@ def score(
     axis = built or build_axis(chosen, models)
     run, card = axis.score_rows(rows, paraphrases, report), axis.card
     framed = _framed(axis, rows, run.results, chosen)
-    people = None
-    if ratings is not None:
-        from moralscope.axes.people import human_agreement, layer_agreement
-
-        people = human_agreement(run.results, ratings, chosen.seed)
-        if "layers" in run.statistics:
-            run.statistics["layers"]["people"] = layer_agreement(
-                run.statistics["layers"]["scores"], run.results, ratings, chosen.seed
-            )
+    people = _beside_people(run, ratings, chosen.seed) if ratings is not None else None
     ignored_columns = [
         f"columns that were not read: {', '.join(each[:60] for each in ignored[:20])}"
     ]
@@ -257,6 +250,16 @@ def _unknown(names: Iterable[str], columns: Sequence[str], where: str) -> list[s
         if near:
             raise InputError(f"{where} has a column '{name[:60]}'", f"did you mean '{near[0]}'?")
     return unknown
+
+
+def _beside_people(run: AxisRun, ratings: "Ratings", seed: int) -> "HumanAgreement":
+    """Set scores beside people's ratings; those of every layer, where a model has layers."""
+    from moralscope.axes.people import human_agreement, layer_agreement
+
+    if "layers" in run.statistics:
+        layers = run.statistics["layers"]
+        layers["people"] = layer_agreement(layers["scores"], run.results, ratings, seed)
+    return human_agreement(run.results, ratings, seed)
 
 
 def _taken(given: dict[str, Any], name: str) -> Any:

@@ -72,12 +72,11 @@ class HiddenStates:
     def write(self, texts: Sequence[str], path: Path) -> Matrix:
         """Write the states of any number of texts to a .npy file and return it, not in memory."""
         shape = (len(texts), self.model.layers, self.model.dimension)
-        table = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
-        start = 0
-        for block in self.blocks(texts):
-            table[start : start + len(block)] = block
-            table.flush()
-            start += len(block)
+        header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+        with path.open("wb") as file:  # not through a map: its pages would count as memory
+            np.lib.format.write_array_header_1_0(file, header)
+            for block in self.blocks(texts):
+                file.write(block.astype("<f4", copy=False).tobytes())
         found: Matrix = np.load(path, mmap_mode="r")
         return found
 
