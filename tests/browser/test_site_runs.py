@@ -82,6 +82,8 @@ def test_what_a_command_does_is_listed_and_its_record_opened(
     saved.write_text(json.dumps(record))
     note.update(state="done", ended=time.time(), out=str(saved), force=True)
     page.reload()
+    page.wait_for_selector("html[data-ready]")
+    page.locator("#ended-title").click()
     line.get_by_role("button", name="Open").click()
     page.wait_for_url(re.compile(r"/actions\?run="))
     expect(page.locator("#table tbody tr")).to_have_count(len(ACTIONS))

@@ -44,7 +44,7 @@
     return [low - room, high + room];
   };
   const ticks = ([low, high], count) => {
-    const rough = (high - low) / Math.max(2, count), power = 10 ** Math.floor(Math.log10(rough));
+    const rough = (high - low) / Math.max(3, count), power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 2.5, 5, 10].map((each) => each * power).find((each) => each >= rough) ?? 10 * power;
     const found = [];
     for (let at = Math.ceil(low / step - 1e-9) * step; at <= high + step * 1e-9; at += step) found.push(Math.abs(at) < step * 1e-6 ? 0 : at);
@@ -123,7 +123,7 @@
       const { left, right, top, bottom } = this.plot, { xaxis, yaxis, ends } = this.spec.layout, { colours, size } = this;
       const clip = this.put("clipPath", { id: `clip-${this.holder.id || "chart"}` });
       clip.append(make("rect", { x: left - 6, y: top - 6, width: Math.max(1, right - left + 12), height: bottom - top + 12 }));
-      const across = xaxis.names ? xaxis.tickvals.map((value, at) => [value, xaxis.names[at]]) : this.categories ? this.categories.map((name, at) => [at + 0.5, name]) : ticks(this.x, (right - left) / 90);
+      const across = xaxis.names ? xaxis.tickvals.map((value, at) => [value, xaxis.names[at]]) : this.categories ? this.categories.map((name, at) => [at + 0.5, name]) : ticks(this.x, Math.max(3, (right - left) / 90));
       const room = this.categories || xaxis.names ? (right - left) / Math.max(1, across.length) - 6 : 90;
       across.forEach(([value, text], at) => {
         const x = this.px(value), edge = xaxis.names && across.length > 1 ? (at === 0 ? "start" : at === across.length - 1 ? "end" : "middle") : "middle";
@@ -141,7 +141,7 @@
         this.put("text", { x: left - 8, y: this.py(value) + size / 3, "text-anchor": "end", class: "ytick" }, text);
       }
       const quiet = { fill: colours.muted, "font-size": size - 1, "text-anchor": "middle" };
-      if (xaxis.title) this.put("text", { ...quiet, x: (left + right) / 2, y: this.height - 8, class: "xtitle" }, fit(this.small ? xaxis.title.replace(/ {3,}/g, " ") : xaxis.title.replace(/ {3,}/g, " · "), this.width - 12, size - 1));
+      if (xaxis.title) this.put("text", { ...quiet, x: (left + right) / 2, y: this.height - 8, class: "xtitle" }, fit(xaxis.title.replace(/ {3,}/g, " · "), this.width - 12, size - 1));
       if (yaxis.title && !ends) this.put("text", { ...quiet, transform: `translate(12 ${(top + bottom) / 2}) rotate(-90)` }, fit(yaxis.title, bottom - top, size - 1));
     }
     zero() {

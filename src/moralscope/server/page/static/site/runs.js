@@ -17,7 +17,11 @@ async function jobs() {
   const isRun = (each) => each.from === "page" && each.run; // it stands below
   const recent = all.filter((each) => ACTIVE.includes(each.state) || (!isRun(each) && each.ended && Date.now() / 1000 - each.ended < 86_400) || (each.from !== "page" && each.state === "ended")).slice(0, 12);
   $("jobs").hidden = !recent.length;
-  $("job-list").replaceChildren(...recent.map(job));
+  const now = recent.filter((each) => ACTIVE.includes(each.state)), over = recent.filter((each) => !now.includes(each));
+  $("job-list").replaceChildren(...now.map(job));
+  $("ended").hidden = !over.length;
+  $("ended-title").textContent = `${over.length} finished`;
+  $("ended-list").replaceChildren(...over.map(job));
   const active = String(recent.filter((each) => ACTIVE.includes(each.state)).length);
   $("job-list").dataset.active = active;
   if (before && before !== active) await load();
