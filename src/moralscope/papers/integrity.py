@@ -26,6 +26,7 @@ from moralscope.models.encoders import load_encoder
 from moralscope.models.store import Progress, data_file
 from moralscope.papers import PaperRow, PaperTable, paper_row, told
 from moralscope.papers.options import NONE, IntegrityOptions
+from moralscope.papers.ratings import RuleRating, people_columns, read_ratings
 from moralscope.rules.annotations import CONTENT, reliability
 from moralscope.rules.attributes import AttributeExperts, RuleQuery, attributes, prepare_attributes
 from moralscope.rules.metrics import BLEU_IS, Predict, load_paper, measure_attributes, measure_rules
@@ -55,6 +56,7 @@ _MISSING = (
     "not measured: no MIC.csv was given",
     "not measured: name a file of generated rules (--generated), experts, or labelled exchanges",
 )
+_HUMAN = "Human"
 _MAX_RULES = 1_000_000
 _GENERATED = ("model", "prompt", "reply", "rule")
 _TITLES = {
@@ -90,12 +92,13 @@ class IntegritySources:
     generated: Generated = field(default_factory=dict)
     predicted: Mapping[str, Mapping[str, Predict]] = field(default_factory=dict)
     max_exchanges: int | None = None
+    ratings: Sequence[RuleRating] = ()
 
 
 def prepare_sources(names: IntegrityOptions, progress: Progress | None = None) -> IntegritySources:
     """Read the user's files; models are loaded only when there are annotations to measure on."""
     if names.mic is None and data_file(MIC_FILE) is None:
-        for given in (names.generated, names.experts):
+        for given in (names.generated, names.ratings, names.experts):
             if given is not None:
                 raise InputError(f"{given} needs the references of MIC.csv", "name it too")
         return IntegritySources()
@@ -108,7 +111,10 @@ def prepare_sources(names: IntegrityOptions, progress: Progress | None = None) -
         None if names.bertscore == NONE else load_bert_scorer(names.bertscore, progress=progress)
     )
     predicted = predictions(prepare_attributes(names.experts, progress)) if names.experts else {}
-    return IntegritySources(file, encoder, scorer, generated, predicted, names.max_exchanges)
+    ratings = read_ratings(names.ratings) if names.ratings else ()
+    return IntegritySources(
+        file, encoder, scorer, generated, predicted, names.max_exchanges, ratings
+    )
 
 
 def predictions(experts: AttributeExperts) -> dict[str, dict[str, Predict]]:
@@ -147,6 +153,7 @@ def reproduce_integrity(sources: IntegritySources, *, seed: int = 0) -> RunRecor
         warnings.append(NEEDED)
     else:
         shift = _measure(sources, sources.file, seed, found)
+        warnings += _rate(sources, sources.file, seed, found)
         extra = [*([shift] if shift else []), _reliability(sources.file, seed)]
         notes = load_paper().notes
         warnings += [notes["bertscore"], notes["alignment_f1"], *source_warnings(sources.file)]
@@ -225,6 +232,26 @@ def _measure(
     asked = {pair: references[pair] for pair in chosen}
     retrieve = partial(_retrieved, encoder=sources.encoder, seed=seed)
     return shift_table(train, asked, chatbots, retrieve, sources.generated, seed)
+
+
+def _rate(
+    sources: IntegritySources, file: AnnotationFile, seed: int, found: dict[str, dict[str, Cells]]
+) -> list[str]:
+    """Fill in what people said of rules; say how many ratings are of rules that nobody wrote."""
+    writers: dict[tuple[str, str, str], list[str]] = {}
+    for row in file.annotations:
+        known = writers.setdefault((*row.pair, row.rule.strip()), [])
+        known += [] if _HUMAN in known else [_HUMAN]
+    for name, by_pair in sources.generated.items():
+        for pair, rule in by_pair.items():
+            writers.setdefault((*pair, rule), []).append(name)
+    for name, cells in people_columns(sources.ratings, writers, seed=seed).items():
+        table = found["Table 2" if name == SHIFTED else "Table 1"]
+        table[name] = {**table.get(name, {}), **cells}
+    unknown = sum(rating.judged not in writers for rating in sources.ratings)
+    if not unknown:
+        return []
+    return [f"{unknown:,} of {len(sources.ratings):,} ratings are of rules in none of the files"]
 
 
 def _by_exchange(annotations: Sequence[Annotation]) -> dict[Pair, list[str]]:

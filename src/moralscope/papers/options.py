@@ -110,6 +110,14 @@ class IntegrityOptions(Options):
             group="Input",
         ),
     ] = None
+    ratings: Annotated[
+        Path | None,
+        Option(
+            "People's columns of Table 1: the jsonl export of a 'rule-ratings' project.",
+            metavar="FILE",
+            group="Input",
+        ),
+    ] = None
     experts: Annotated[
         str | None, Option("Attribute experts for Table 3: a name or a folder.", group="Model")
     ] = None
