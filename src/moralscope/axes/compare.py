@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.axes.build import AxisModels, LocalModels, build_axis
+from moralscope.axes.measured import people_agreement
 from moralscope.axes.options import CompareOptions
 from moralscope.axes.rated import PEOPLE, RatedActions
 from moralscope.axes.ratings import read_ratings
@@ -193,6 +194,10 @@ def compare(
         models=[ModelRef(name, ref.sha256) for name, ref in zip(labels, refs, strict=True)],
         results=results,
         statistics={
+            "people_agreement": {
+                name: people_agreement(axis.card, own_fit=chosen.fit_actions is not None)
+                for name, axis in zip(labels, axes, strict=True)
+            },
             "pairs": pairs,
             "most_disputed": [row.action for row in widest[:_DISPUTED]],
             "gate": check_gate(limits, figures) if limits is not None else None,

@@ -112,11 +112,15 @@ def _require(record: "RunRecord") -> None:
 
 
 def _show(record: "RunRecord") -> None:
+    from moralscope.axes.measured import agreement_in_words
+
     config, found = record.config, record.statistics
     out.print(
         clean(f"{', '.join(config['encoders'])}: {config['actions']:,} actions, {config['axis']}"),
         style="bold",
     )
+    for name, people in found["people_agreement"].items():
+        out.print(clean(f"{name}: {agreement_in_words(people)}"), style="dim")
     out.print(_pairs(found["pairs"]))
     for place, pair in enumerate(found["pairs"]):
         out.print()
