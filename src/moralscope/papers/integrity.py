@@ -26,7 +26,7 @@ from moralscope.models.encoders import load_encoder
 from moralscope.models.store import Progress, data_file
 from moralscope.papers import PaperRow, PaperTable, paper_row, told
 from moralscope.papers.options import NONE, IntegrityOptions
-from moralscope.papers.ratings import RuleRating, people_columns, read_ratings
+from moralscope.papers.ratings import RuleRating, interesting, people_columns, read_ratings
 from moralscope.rules.annotations import CONTENT, reliability
 from moralscope.rules.attributes import AttributeExperts, RuleQuery, attributes, prepare_attributes
 from moralscope.rules.metrics import BLEU_IS, Predict, load_paper, measure_attributes, measure_rules
@@ -57,6 +57,7 @@ _MISSING = (
     "not measured: name a file of generated rules (--generated), experts, or labelled exchanges",
 )
 _HUMAN = "Human"
+_OVER = 0.9  # "over 90 %" of the data is reasonable and interesting
 _MAX_RULES = 1_000_000
 _GENERATED = ("model", "prompt", "reply", "rule")
 _TITLES = {
@@ -154,7 +155,9 @@ def reproduce_integrity(sources: IntegritySources, *, seed: int = 0) -> RunRecor
     else:
         shift = _measure(sources, sources.file, seed, found)
         warnings += _rate(sources, sources.file, seed, found)
+        share = paper_row("interesting", "share", interesting(sources.file.annotations), _OVER)
         extra = [*([shift] if shift else []), _reliability(sources.file, seed)]
+        extra.append(PaperTable("Section 1: interesting exchanges (paper: over 90 %)", [share]))
         notes = load_paper().notes
         warnings += [notes["bertscore"], notes["alignment_f1"], *source_warnings(sources.file)]
         if not sources.generated:

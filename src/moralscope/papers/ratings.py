@@ -15,8 +15,10 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import SampleInterval
 from moralscope.io.tables import Layout, Limits, Table
 from moralscope.rules.metrics import PEOPLE
-from moralscope.stats.intervals import bootstrap_mean
+from moralscope.rules.records import Annotation
+from moralscope.stats.intervals import bootstrap_mean, wilson
 
+SEVERE = 3.0  # of five
 _FIELDS = ("well_formed", "fluent", "relevant")
 _REMEDY = "give the jsonl export of a 'rule-ratings' project"
 _MAX_RATINGS = 1_000_000
@@ -79,3 +81,27 @@ def people_columns(
         }
         for writer, rows in by_writer.items()
     }
+
+
+def interesting(annotations: Sequence[Annotation]) -> SampleInterval:
+    """Return the share of exchanges that are interesting (section 1, footnote 1).
+
+    Their reply agrees or disagrees with at least one rule whose breach has a severity of 3 or
+    more. Exchanges without a rule that has both judgments are left out.
+
+    Examples
+    --------
+    >>> from moralscope.rules.records import Exchange
+    >>> rows = [
+    ...     Annotation(Exchange("a", "b"), "Be kind.", "agree", 3.0),
+    ...     Annotation(Exchange("c", "d"), "Be neat.", "agree", 2.0),
+    ... ]
+    >>> interesting(rows).value
+    0.5
+    """
+    found: dict[tuple[str, str], bool] = {}
+    for row in annotations:
+        if row.alignment is not None and row.severity is not None:
+            strong = row.alignment != "neither" and row.severity >= SEVERE
+            found[row.pair] = found.get(row.pair, False) or strong
+    return wilson(sum(found.values()), len(found))

@@ -6,7 +6,7 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.papers.integrity import IntegritySources, reproduce_integrity
-from moralscope.papers.ratings import read_ratings
+from moralscope.papers.ratings import interesting, read_ratings
 from moralscope.rules.reading import AnnotationFile
 from moralscope.rules.records import Annotation, Exchange
 
@@ -44,3 +44,17 @@ def test_another_file_is_refused_in_one_line(tmp_path, text):
     path.write_text(text, "utf-8")
     with pytest.raises(InputError, match=r"rule-ratings|empty"):
         read_ratings(path)
+
+
+def test_an_exchange_is_interesting_with_one_severe_rule_that_the_reply_takes_a_stance_on():
+    def row(place, alignment, severity):
+        return Annotation(Exchange(f"p{place}", "r"), "Be kind.", alignment, severity)
+
+    rows = [row(0, "neither", 5.0), row(0, "disagree", 3.0), row(1, "neither", 5.0)]
+    rows += [row(2, "agree", 2.9), row(3, None, 5.0), row(4, "agree", None)]
+    found = interesting(rows)
+    assert found.n == 3
+    assert found.value == pytest.approx(1 / 3)
+    record = reproduce_integrity(IntegritySources(AnnotationFile("mine", "mic", tuple(rows))))
+    assert record.results[-1].rows[0].ours == pytest.approx(1 / 3)
+    assert record.results[-1].rows[0].paper == 0.9
