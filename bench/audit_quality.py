@@ -4,8 +4,9 @@
         [--only NAME]
 
 `--half` measures XSTest and the harmless pairs on every second prompt only: for experts that were
-trained on the other half. NAME is one of diasafety, xstest, written, golden, harmless, policies,
-generated. Flags are the audit's own, at the operating points in the adapter.
+trained on the other half. NAME is one of diasafety, xstest, written, golden, harmless, generated
+(rules that the generator writes for 60 exchanges of held-out rules; not by default: it is slow).
+Flags are the audit's own, at the operating points in the adapter.
 """
 
 import argparse
@@ -16,9 +17,13 @@ import numpy as np
 from sklearn.metrics import f1_score, roc_auc_score
 
 import audit_data as known
+from moralscope.models.encoders import load_encoder
 from moralscope.rules.audit import AuditModels, AuditOptions, prepare_auditor
+from moralscope.rules.options import GenerateOptions
 from moralscope.rules.records import AuditedReply, Exchange
 from moralscope.rules.reply_reader import CONCERNS
+from moralscope.rules.retrieval import unit_rows
+from moralscope.rules.rule_writer import prepare_writing
 from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.rules.verdict import abstained
 
@@ -125,6 +130,24 @@ class Bench:
         ]
         better = (scores[0] > scores[1]).mean() + (scores[0] == scores[1]).mean() / 2
         print(f"harmless pairs, {self.half} ({len(pairs)}): chosen scored better {better:.3f}")
+
+    def generated(self) -> None:
+        rows = [row for row in known.written() if row.label != "neither"]
+        rows = rows[:: max(1, len(rows) // 60)][:60]
+        ready = prepare_writing(GenerateOptions(experts=self.name))
+        made = ready.writer.write([row.exchange for row in rows])
+        pairs = zip(rows, made, strict=True)
+        best = [(row, each.rules[0][0].text) for row, each in pairs if each.rules]
+        told = self._aligned([(text, row.exchange) for row, text in best])
+        same = np.mean([label == row.label for label, (row, _) in zip(told, best, strict=True)])
+        encoder = load_encoder("minilm")
+        one = unit_rows(encoder, [text for _, text in best])
+        two = unit_rows(encoder, [row.rule for row, _ in best])
+        print(
+            f"rules written for {len(rows)} exchanges of held-out rules: {len(best)} get one; "
+            f"aligned with the reply as its label says {same:.3f}; cosine with the written rule "
+            f"{(one * two).sum(1).mean():.3f}"
+        )
 
     def _aligned(self, pairs: list[tuple[str, Exchange]]) -> list[str]:
         return [each.label for each in self.models.auditor.aligner.align(pairs)]
