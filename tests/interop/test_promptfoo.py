@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 def evaluate(tool, place, config):
     (place / "promptfooconfig.yaml").write_text(config)
     done = tool("promptfoo").run(
-        *("npx", "--no-install", "promptfoo", "eval", "--no-cache", "--no-progress-bar"),
+        *("promptfoo", "eval", "--no-cache", "--no-progress-bar"),
         *("-o", "out.json", "-j", "1"),
         cwd=place,
         PROMPTFOO_PYTHON=sys.executable,
