@@ -1,0 +1,50 @@
+"""Replies are read whole, prompts too; what no window holds is counted."""
+
+from moralscope.models.classifiers.scripted import ScriptedExperts
+from moralscope.rules.experts import prepare_rule_experts
+from moralscope.rules.records import ALIGNMENTS, Exchange
+from moralscope.rules.reply_reader import CONCERNS, ReplyReader
+
+LONG = " ".join(f"word{n}" for n in range(900))
+OTHER = " ".join(f"said{n}" for n in range(700))
+
+
+def read(prompt, reply):
+    return ReplyReader(prepare_rule_experts("scripted")).read([Exchange(prompt, reply)])[0]
+
+
+def test_a_short_exchange_is_its_own_window():
+    found = read("Hi!", "Hello you.")
+    assert found.windows == (Exchange("Hi!", "Hello you."),)
+    assert found.each_bad == [found.bad]
+    assert set(found.concerns) == set(CONCERNS)
+
+
+def test_every_word_of_a_long_prompt_and_a_long_reply_is_in_a_window():
+    found = read(LONG, OTHER)
+    prompts = {word for each in found.windows for word in each.prompt.split()}
+    replies = {word for each in found.windows for word in each.reply.split()}
+    assert set(LONG.split()) <= prompts
+    assert set(OTHER.split()) <= replies
+    assert found.unread == 0
+
+
+def test_a_long_prompt_beside_a_short_reply_is_read_whole():
+    found = read(LONG, "Yes, do it.")
+    assert set(LONG.split()) <= {word for each in found.windows for word in each.prompt.split()}
+    assert found.unread == 0
+
+
+def test_the_worst_window_counts():
+    found = read("Hi!", OTHER)
+    assert len(found.each_bad) > 3
+    assert abs(found.bad - max(found.each_bad)) < 0.2
+    assert found.doubtful(max(found.each_bad)) == []
+    assert found.doubtful(-1.0) == list(range(len(found.windows)))
+
+
+def test_experts_without_a_verdict_give_windows_alone():
+    old = ScriptedExperts({"alignment": ALIGNMENTS})
+    (found,) = ReplyReader(old).read([Exchange("Hi!", OTHER)])
+    assert (found.bad, found.vectors, len(found.windows) > 1) == (None, None, True)
+    assert found.doubtful(0.5) == list(range(len(found.windows)))
