@@ -46,7 +46,12 @@ from moralscope.stories.sensitivity import (
 )
 from moralscope.stories.splits import official_parts, part_of
 from moralscope.stories.story import MoralStory
-from moralscope.stories.tasks import ClassificationTask, classification_task, samples
+from moralscope.stories.tasks import (
+    ClassificationTask,
+    classification_task,
+    classification_tasks,
+    samples,
+)
 
 PARTS = ("test", "dev", ALL)
 _F1 = "f1 is that of the positive class (moral, plausible), as in the paper's own code"
@@ -158,7 +163,7 @@ def _tasks(options: EvaluateOptions, experts: ExpertSet) -> list[ClassificationT
     for split in options.splits:
         if split not in SPLITS:
             raise InputError(f"there is no split '{split}'", did_you_mean(split, SPLITS))
-    names = options.tasks or experts.tasks
+    names = options.tasks or [name for name in experts.tasks if name in classification_tasks()]
     for name in names:
         experts.expert(name)  # an absent one is refused by name, before any work
     return [classification_task(name) for name in names]
