@@ -1,6 +1,7 @@
 """`moralscope reproduce`: the papers' tables beside ours."""
 
 from math import isnan
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -313,7 +314,7 @@ def _figure2(result: "DirectionReproduction") -> "Table":
     printed = [load_paper().figures[name] for name in ("bert", "use")]
     table = plain_table("Figure 2: bias against WEAT", "ours", "BERT", "USE")
     for label, name in (("dos", "dos"), ("don'ts", "donts"), ("all", "all")):
-        groups = [result.means[name], *(getattr(figure, name) for figure in printed)]
+        groups = [result.means[name], *(attrgetter(name)(figure) for figure in printed)]
         table.add_row(
             f"{label}, mean (sd)", *(f"{each.mean:+.3f} ({each.sd:.3f})" for each in groups)
         )

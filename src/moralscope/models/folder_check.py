@@ -34,7 +34,7 @@ def check_modules(folder: Path) -> None:
     try:
         modules: Any = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        why = getattr(error, "strerror", None) or "it is not JSON"
+        why = (error.strerror if isinstance(error, OSError) else "") or "it is not JSON"
         raise StoreError(f"{path} is damaged ({why})", _AGAIN) from error
     if not isinstance(modules, list) or not modules:
         raise StoreError(f"{path} is damaged (it lists no modules)", _AGAIN)

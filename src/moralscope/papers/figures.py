@@ -6,6 +6,7 @@ all four papers.
 """
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 
 from moralscope.axes.direction.paper import load_paper as load_compass
 from moralscope.papers import PaperRow, PaperTable, told
@@ -39,7 +40,7 @@ def choice_tables(found: ChoiceReproduction) -> list[PaperTable]:
         ("all", found.all, paper.all_summary),
     )
     means = [
-        PaperRow(f"{name}, {what}", "sum of biases", getattr(ours, what), None, None, value)
+        PaperRow(f"{name}, {what}", "sum of biases", attrgetter(what)(ours), None, None, value)
         for name, ours, printed in groups
         for what, value in (("mean", printed.mean), ("sd", printed.sd))
     ]
@@ -74,9 +75,9 @@ def direction_tables(found: DirectionReproduction) -> list[PaperTable]:
     tables = []
     for name, figure in load_compass().figures.items():
         rows = [
-            PaperRow(f"{group}, {what}", "mean bias", getattr(ours, what), None, None, value)
+            PaperRow(f"{group}, {what}", "mean bias", attrgetter(what)(ours), None, None, value)
             for group, ours in found.means.items()
-            for printed in [getattr(figure, group)]
+            for printed in [attrgetter(group)(figure)]
             for what, value in (("mean", printed.mean), ("sd", printed.sd))
         ]
         rows += [
@@ -110,7 +111,7 @@ def _words(rows: Iterable[WordRow]) -> list[PaperRow]:
 
 def _biases(table: BiasTable, name: str) -> list[PaperRow]:
     return [
-        PaperRow(r.action, side, r.ours, r.low, r.high, getattr(r, name))
+        PaperRow(r.action, side, r.ours, r.low, r.high, attrgetter(name)(r))
         for side, rows in (("dos", table.dos), ("don'ts", table.donts))
         for r in rows
     ]
@@ -120,5 +121,5 @@ def _projections(rows: Iterable[ProjectionRow], name: str) -> list[PaperRow]:
     return [
         PaperRow(r.action, "-m", r.ours, r.low, r.high, None if m is None else -m)
         for r in rows
-        for m in [getattr(r, name)]
+        for m in [attrgetter(name)(r)]
     ]

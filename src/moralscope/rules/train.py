@@ -8,32 +8,27 @@ when asked for, once. The training itself is `models.training.trainer`.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
-
-import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, chosen_options
 from moralscope.core.records import RunRecord
 from moralscope.core.registry import did_you_mean
 from moralscope.io.tables import parse_columns
-from moralscope.models.classifiers.forward import sigmoid
 from moralscope.models.store import Progress
 from moralscope.models.training.cards import CardText
-from moralscope.models.training.classifier import ClassifierLearner
-from moralscope.models.training.metrics import auc, label_f1
 from moralscope.models.training.recipe import GENERATOR, Recipe, chosen_recipe
-from moralscope.models.training.records import Report, TrainingExample
+from moralscope.models.training.records import Report
 from moralscope.models.training.trainer import Summary, TrainedModel, TrainingData, train_model
 from moralscope.rules.alignment_examples import written_exchanges
-from moralscope.rules.attribute_examples import FOUNDATIONS_TASK, SCALES, foundation_baselines
-from moralscope.rules.metrics import measure_scale
+from moralscope.rules.attribute_examples import FOUNDATIONS_TASK, SCALES
 from moralscope.rules.options import RulesTrainOptions
 from moralscope.rules.reading import MIC_FILE, load_annotations, split_annotations
 from moralscope.rules.replies import annotated_examples, ruled_examples
 from moralscope.rules.rule_writer import MARKERS
+from moralscope.rules.train_figures import baselines_of, baselines_text, trained_figures
 from moralscope.rules.training_data import (
     SPLIT,
     AtHand,
@@ -44,14 +39,11 @@ from moralscope.rules.training_data import (
 )
 from moralscope.rules.verdict import TASK
 from moralscope.rules.verdict_examples import (
-    CONCERN,
-    CONCERNS,
     DIASAFETY,
     HARMLESS,
-    VERDICT,
     XSTEST,
 )
-from moralscope.stories.examples import CONTRAST, HALVES
+from moralscope.stories.degree_examples import CONTRAST, HALVES
 from moralscope.stories.train import DATA as STORIES_DATA
 
 ATTRIBUTES, RULE = "attributes", "rule"
@@ -89,7 +81,6 @@ _RULE_LIMITS = (
     "Descriptive, never authoritative: a rule is what some people, of one place and time, would "
     "say of a\nreply; several, even conflicting ones, may apply at once."
 )
-Rows = list[tuple[TrainingExample, Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,9 +217,9 @@ class AttributeSource(_RulesSource):
     def summary(self, trained: TrainedModel) -> Summary:
         """Tell macro-F1 of alignment and foundations, r and MSE of scales, of each group."""
         recipe, data = trained.recipe, trained.data
-        figures = _figures(trained)
+        figures = trained_figures(trained)
         part = "test" if recipe.test else "dev"
-        baselines = {} if recipe.still else _baselines(data, part)
+        baselines = {} if recipe.still else baselines_of(data, part)
         learnt = {name: dict(Counter(row.task for row in own)) for name, own in data.parts.items()}
         limit = f", its first {recipe.limit} stories and rules" if recipe.limit else ""
         thresholds = " and the thresholds" if FOUNDATIONS_TASK in data.heads else ""
@@ -239,7 +230,7 @@ class AttributeSource(_RulesSource):
             f"Trained on the *train* part only{limit}; dev chose the epoch{thresholds}",
             _FIGURES,
             _LIMITS,
-            beside=_beside(baselines),
+            beside=baselines_text(baselines),
             facts={"baselines": baselines},
         )
         statistics = {"lessons": learnt, "counts": dict(data.counts), "baselines": baselines}
@@ -262,10 +253,10 @@ class RuleSource(_RulesSource):
             at_hand = ruled_at_hand(recipe.seed)
             found = {part: ruled_examples(at_hand[part], recipe.seed) for part in ("train", "dev")}
             if "written" in recipe.sources:  # few, and what is audited: each comes three times
-                rows = written_exchanges()
+                written = written_exchanges()
                 for part, times in (("train", 3), ("dev", 1)):
-                    own = [row for row in rows if row.split == part]
-                    found[part] = [*found[part], *annotated_examples(own) * times]
+                    taught = [row for row in written if row.split == part]
+                    found[part] = [*found[part], *annotated_examples(taught) * times]
         for part, own in found.items():
             if not own:
                 raise InputError(
@@ -299,100 +290,3 @@ def _spread(rows: Sequence[Any], limit: int | None) -> list[Any]:
     if limit is None or len(rows) <= limit:
         return list(rows)
     return [rows[place * len(rows) // limit] for place in range(limit)]
-
-
-def _figures(trained: TrainedModel) -> dict[str, dict[str, float]]:
-    parts: dict[str, ClassifierLearner] = {"dev": trained.learner}
-    if trained.recipe.test:
-        test = trained.data.parts["test"]
-        if not test:
-            raise InputError("there is no test part", "leave --test out")
-        parts["test"] = trained.learner.on(test)
-    told = {part: _part_figures(each, trained.thresholds) for part, each in parts.items()}
-    if trained.recipe.still:  # the rest is as its own card says
-        told = {
-            part: {name: value for name, value in each.items() if FOUNDATIONS_TASK not in name}
-            for part, each in told.items()
-        }
-    look = trained.history.best_evaluation
-    told["dev"] |= {f"{name} r": value for name, value in trained.fitted.items()}
-    pairs = ("harmless pairs", "retrieval")
-    told["dev"] |= {name: look[name] for name in pairs if name in look}
-    told["dev"] = {**{name: look[name] for name in ("epoch", "loss", "score")}, **told["dev"]}
-    return told
-
-
-def _part_figures(
-    learner: ClassifierLearner, thresholds: Mapping[str, tuple[float, ...]]
-) -> dict[str, float]:
-    tasks: dict[str, Rows] = {}
-    for row, own in zip(learner.dev_examples, learner.dev_logits(), strict=True):
-        tasks.setdefault(row.task, []).append((row, own))
-    found: dict[str, float] = {}
-    groups: dict[str, Rows] = {}
-    for row, own in tasks.get(TASK, ()):
-        groups.setdefault(row.group or TASK, []).append((row, own))
-    for group, rows in groups.items():
-        gold = np.array([row.label for row, _ in rows])
-        chosen = np.array([own.argmax() for _, own in rows])
-        columns = np.arange(len(learner.heads[TASK].labels))
-        each = label_f1(gold[:, None] == columns, chosen[:, None] == columns)
-        found[group] = float(each.mean())
-        found[f"{group} accuracy"] = float((gold == chosen).mean())
-    if rows := tasks.get(FOUNDATIONS_TASK, []):
-        held = np.array([row.values for row, _ in rows]) > 0
-        taken = sigmoid(np.array([own for _, own in rows])) >= thresholds[FOUNDATIONS_TASK]
-        each = label_f1(held, taken)
-        names = learner.heads[FOUNDATIONS_TASK].labels
-        found[FOUNDATIONS_TASK] = float(each.mean())
-        found |= {f"foundations {name}": float(f1) for name, f1 in zip(names, each, strict=True)}
-    found |= _verdict_figures(tasks)
-    for name in SCALES:
-        if rows := tasks.get(name, []):
-            told = measure_scale(
-                [row.values[0] for row, _ in rows], [float(own[0]) for _, own in rows]
-            )
-            found |= {f"{name} r": told.r.value, f"{name} mse": told.mse.value}
-    return found
-
-
-def _verdict_figures(tasks: Mapping[str, Rows]) -> dict[str, float]:
-    """Return the AUC of verdicts by group, and of each concern."""
-    groups: dict[str, tuple[list[float], list[float]]] = {}
-    for row, own in tasks.get(VERDICT, ()):
-        if row.other is None:
-            gold, said = groups.setdefault(f"{row.group} AUC", ([], []))
-            gold.append(row.label)
-            said.append(float(own[1] - own[0]))
-    for row, own in tasks.get(CONCERN, ()):
-        for name, value, logit in zip(CONCERNS, row.values, own, strict=True):
-            gold, said = groups.setdefault(f"{name} AUC", ([], []))
-            gold.append(value)
-            said.append(float(logit))
-    return {
-        name: auc(np.array(gold) > 0, np.array(said))
-        for name, (gold, said) in groups.items()
-        if len(set(gold)) == 2
-    }
-
-
-def _baselines(data: TrainingData, part: str) -> dict[str, Any]:
-    """Return what foundations must beat on a part; nothing where they are not learnt."""
-    rows = {
-        name: [row for row in each if row.task == FOUNDATIONS_TASK and row.weight == 1.0]
-        for name, each in data.parts.items()
-    }
-    if not rows.get(part):
-        return {}
-    found = foundation_baselines(rows["train"], rows["dev"], rows[part])
-    return {"part": part, **asdict(found), "best": found.best}
-
-
-def _beside(baselines: Mapping[str, Any]) -> str:
-    if not baselines:
-        return ""
-    return (
-        f"\nFoundations without a model, macro-F1 on {baselines['part']}: commonest answer "
-        f"{baselines['majority']:.3f}, every label always {baselines['always']:.3f}, "
-        f"{baselines['words']} words a foundation {baselines['keywords']:.3f}.\n"
-    )

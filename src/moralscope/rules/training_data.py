@@ -59,7 +59,7 @@ from moralscope.rules.verdict_examples import (
     verdict_examples,
     verdict_heads,
 )
-from moralscope.stories.examples import CONTRAST, contrastive_examples
+from moralscope.stories.degree_examples import CONTRAST, contrastive_examples
 from moralscope.stories.norms.first_person import gender_of, own_act, own_phrase
 from moralscope.stories.norms.phrases import starts_with_gerund
 from moralscope.stories.norms.reversal import behaviour_of, reversals

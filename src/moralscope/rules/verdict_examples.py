@@ -21,7 +21,7 @@ from moralscope.models.training.records import TrainingExample
 from moralscope.rules.records import ALIGNMENTS, Annotation
 from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.rules.verdict import TASK
-from moralscope.stories.examples import HALVES
+from moralscope.stories.degree_examples import HALVES
 from moralscope.stories.norms.reversal import reverse_norm
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 

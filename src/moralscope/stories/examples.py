@@ -11,28 +11,22 @@ part at hand, which is the published test part: no figure on ETHICS is ever repo
 """
 
 import json
-import math
 import random
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from moralscope.core.errors import InputError
-from moralscope.io.documents import Document
 from moralscope.io.tables import Cells, Layout, Table
-from moralscope.models.store import data_file
 from moralscope.models.training.records import TextExample, TrainingExample
 from moralscope.stories.norms.reversal import behaviour_of, restate_norm, reverse_norm, swap_norms
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 from moralscope.stories.tasks import (
     ClassificationTask,
     GenerationTask,
-    classification_task,
     generation_samples,
     generation_task,
     path_row,
@@ -42,11 +36,6 @@ from moralscope.stories.tasks import (
 UNRELATED = 2  # the place of "does not concern"
 VARIANTS = 8
 BEHAVIOUR_FORMS = ("{}", "I {}.")  # as people type them, as the judge reads them
-DEGREE, DEGREE_FORMS = "degree", ("{}", "I {}.", "I want to {}.")
-SIDES = (0.12, 0.88)  # where a known side pulls the degree, bad and good
-GRADE_STEP = 0.8  # log-odds between two grades of the actions graded for moralscope
-CONTRAST, CONTRAST_FILES = "contrastive", ("anti_ms", "anti_ms_llama")
-HALVES = {"": (0, 1), "-even": (0,), "-odd": (1,)}  # of stories or prompts: to cross-validate
 ETHICS_TASKS = {
     "ethics-commonsense": ("wrong", "acceptable"),
     "ethics-deontology": ("unreasonable", "reasonable"),
@@ -60,7 +49,7 @@ _FILES = {
     "ethics-utilitarianism": "utilitarianism/util_train.csv",
 }
 ETHICS_TURNS = 3  # an epoch has a third of it: it helps beside the stories, and is not the aim
-_LONGEST = 400  # characters: longer scenarios are posts, not actions
+LONGEST = 400  # characters: longer scenarios are posts, not actions
 REFINEMENT = "consequence|context+action+draft+label"
 Drafts = Mapping[tuple[str, str], Sequence[tuple[str, str]]]  # (id, target) → (text, label)
 SWAPPED_DECIDES = 0.25  # told apart easily: the official and the reversed pairs shall decide
@@ -229,16 +218,16 @@ def refinement_examples(stories: Iterable[MoralStory], drafts: Drafts) -> list[T
 def ethics_examples(folder: Path, seed: int = 0, weight: float = 0.5) -> list[TrainingExample]:
     """Read the ETHICS folder into examples of the tasks in `ETHICS_TASKS`."""
     rng = random.Random(seed)  # noqa: S311
-    examples = []
+    examples: list[TrainingExample] = []
     for task, name in _FILES.items():
-        for first, second, label in _rows(folder / name, task, rng):
-            if len(first) + len(second) <= _LONGEST:
+        for first, second, label in ethics_rows(folder / name, task, rng):
+            if len(first) + len(second) <= LONGEST:
                 turn = (len(examples) % ETHICS_TURNS, ETHICS_TURNS)
                 examples.append(TrainingExample(task, (first, second), label, weight, turn=turn))
     return examples
 
 
-def _rows(path: Path, task: str, rng: random.Random) -> Iterator[tuple[str, str, int]]:
+def ethics_rows(path: Path, task: str, rng: random.Random) -> Iterator[tuple[str, str, int]]:
     remedy = "'moralscope data where ethics' says more"
     try:
         if task == "ethics-utilitarianism":  # no header: the first is the more pleasant one
@@ -260,91 +249,6 @@ def _pair(task: str, row: Cells) -> tuple[str, str, int]:
     if task == "ethics-deontology":
         return row["scenario"], row["excuse"], label
     return "", row["scenario"], label
-
-
-def contrastive_examples(
-    task: str, labels: tuple[int, int], turns: int, halves: Sequence[int] = (0, 1)
-) -> list[TrainingExample]:
-    """Return pairs of Contrastive Moral Stories (Kiehne et al. 2024); `labels` are (breaks, keeps).
-
-    Norms reversed by rules and by a model, of the dev part of norm distance; `halves` takes every
-    second story.
-    """
-    found = []
-    for name in CONTRAST_FILES:
-        path = data_file(f"contrastive_moral_stories/{name}-dev.jsonl")
-        if path is None:
-            raise InputError(
-                f"the source '{CONTRAST}' needs contrastive_moral_stories below MORALSCOPE_DATA",
-                f"'moralscope data where {CONTRAST}' says where it comes from",
-            )
-        rows = Table(path).strict_rows(("ID", "norm", "label"), "take the published file")
-        for place, (_, row) in enumerate(rows):
-            pair = (row["norm"], row["moral_action"] or row["immoral_action"])
-            if zlib.crc32(row["ID"][:-1].encode()) % 2 in halves:
-                turn = (place // 2 % turns, turns)
-                label = labels[int(row["label"])]
-                found.append(TrainingExample(task, pair, label, group=name, among=2, turn=turn))
-    return found
-
-
-def degree_examples(
-    stories: Sequence[MoralStory], ethics: Path, part: str = "train"
-) -> list[TrainingExample]:
-    """Return what teaches degrees: pairs to be ranked, sides of behaviours, and graded actions.
-
-    A side pulls no further than `SIDES`: how good or bad an action is, is told by rankings and by
-    the actions that were graded for moralscope (every fifth is held out for dev).
-    """
-    found = []
-    for place, story in enumerate(stories):
-        better, worse = story.moral_action, story.immoral_action
-        if better and worse:
-            found.append(_ranked(better, worse, "degree stories", (place % 2, 2)))
-            for text, side in ((better, 1), (worse, 0)):
-                turn = (place % 4, 4)
-                found.append(replace(_graded(text, SIDES[side], 0.5), turn=turn))
-    name = "util_train.csv" if part == "train" else "util_test.csv"
-    task = "ethics-utilitarianism"
-    for first, second, label in _rows(ethics / "utilitarianism" / name, task, random.Random(0)):  # noqa: S311
-        better, worse = (second, first) if label else (first, second)
-        if len(first) + len(second) <= _LONGEST:
-            found.append(_ranked(better, worse, "degree utilitarianism"))
-    if part == "train":
-        for row in behaviour_examples(classification_task("action"), stories, 0.5):
-            found.append(replace(row, task=DEGREE, label=0, values=(SIDES[row.label],)))
-    for place, (action, grade) in enumerate(graded_actions()):
-        if (place % 5 == 0) == (part != "train"):
-            forms = DEGREE_FORMS if part == "train" else DEGREE_FORMS[-1:]
-            value = 1 / (1 + math.exp(-GRADE_STEP * grade))
-            found += [
-                replace(_graded(form.format(action), value, 1.0), group="degree written")
-                for form in forms
-            ]
-    return found
-
-
-def graded_actions() -> list[tuple[str, float]]:
-    """Return the actions that were graded for moralscope, from -5 to 5.
-
-    Examples
-    --------
-    >>> dict(graded_actions())["plant trees"]
-    3.0
-    """
-    path = resources.files("moralscope.stories") / "data" / "degrees.yaml"
-    found = Document(path.read_text("utf-8"), path.name, "mend it").yaml_values()
-    return [(action, float(grade)) for grade, actions in found.items() for action in actions]
-
-
-def _ranked(better: str, worse: str, group: str, turn: tuple[int, int] = (0, 1)) -> TrainingExample:
-    return TrainingExample(
-        DEGREE, ("", better), 0, 0.5, group, turn=turn, values=(0.0,), other=("", worse)
-    )
-
-
-def _graded(text: str, value: float, weight: float) -> TrainingExample:
-    return TrainingExample(DEGREE, ("", text), 0, weight, values=(value,))
 
 
 def read_drafts(path: Path) -> Drafts:

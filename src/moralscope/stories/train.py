@@ -20,19 +20,21 @@ from moralscope.models.training.heads import Head
 from moralscope.models.training.recipe import GENERATOR, Recipe, chosen_recipe
 from moralscope.models.training.records import Report, TextExample, TrainingExample
 from moralscope.models.training.trainer import Summary, TrainedModel, TrainingData, train_model
-from moralscope.stories.examples import (
+from moralscope.stories.degree_examples import (
     CONTRAST,
     DEGREE,
-    ETHICS_TASKS,
     HALVES,
+    contrastive_examples,
+    degree_examples,
+)
+from moralscope.stories.examples import (
+    ETHICS_TASKS,
     REFINEMENT,
     UNRELATED,
     Contrast,
     Drafts,
     behaviour_examples,
     contrast_examples,
-    contrastive_examples,
-    degree_examples,
     dev_examples,
     ethics_examples,
     official_examples,

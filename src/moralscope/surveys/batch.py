@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from hashlib import sha256
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
@@ -147,7 +148,7 @@ def _columns(found: list[ItemFigures]) -> dict[str, list[Any]]:
         "choice": choices,
         "likelihoods": [list(each.likelihoods) for each in found],
         "right": [each.right for each in found],
-        **{name: [_known(getattr(each, name)) for each in found] for name in _NUMBERS},
+        **{name: [_known(attrgetter(name)(each)) for each in found] for name in _NUMBERS},
     }
 
 

@@ -12,6 +12,7 @@ The gap between saying and doing is what is left then.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,7 +124,7 @@ def say_do(
     reliability = {name: cronbach_alpha(values) for name, values in parts.items()}
     gaps = []
     for pair in combinations(parts, 2):
-        first, second = ([getattr(row, name) for row in rows] for name in pair)
+        first, second = ([attrgetter(name)(row) for row in rows] for name in pair)
         if len(rows) < _LEAST:
             continue
         found = correlate(first, second, seed=options.seed)

@@ -17,6 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,7 +161,7 @@ def model_figures(
     """
     family = len(BIASES) + 1
     biases = {
-        name: mean_interval([getattr(row, name) for row in rows], family) for name in BIASES[:3]
+        name: mean_interval([attrgetter(name)(row) for row in rows], family) for name in BIASES[:3]
     }
     excess = mean_interval([row.excess_variance for row in rows], family)
     biases["wording"] = Interval(*(_root(end) for end in (excess.value, excess.low, excess.high)))
@@ -212,7 +213,7 @@ def _value(row: ItemFigures, name: str) -> float:
     """Return a figure of an item: of its right action, or of the first where none is known."""
     if name == "first_action":
         return row.likelihoods[row.better or 0]
-    return float(getattr(row, name))
+    return float(attrgetter(name)(row))
 
 
 def mean_interval(values: Sequence[float], family: int = 1) -> Interval:

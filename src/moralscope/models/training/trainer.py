@@ -34,12 +34,7 @@ from moralscope.models.language.conversion import resolve_base as resolve_langua
 from moralscope.models.store import Progress, Store
 from moralscope.models.training.base import named_base
 from moralscope.models.training.cards import Card, CardText, write_card
-from moralscope.models.training.classifier import (
-    ClassifierLearner,
-    fit_ridge,
-    refit_head,
-    train_classifier,
-)
+from moralscope.models.training.classifier import ClassifierLearner, train_classifier
 from moralscope.models.training.distill import with_teacher
 from moralscope.models.training.folder import CHECKPOINT, training_folder
 from moralscope.models.training.generator import GeneratorLearner, train_generator
@@ -47,6 +42,7 @@ from moralscope.models.training.heads import CONTRASTIVE, RIDGE, Heads
 from moralscope.models.training.metrics import best_thresholds
 from moralscope.models.training.recipe import GENERATOR, Recipe, repeat_words
 from moralscope.models.training.records import History, Report, TrainingExample
+from moralscope.models.training.refit import fit_ridge, refit_head
 from moralscope.stats.calibration import fit_temperature
 
 GENERATOR_SCHEMA = "moralscope.generator/1"

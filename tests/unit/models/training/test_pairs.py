@@ -11,16 +11,13 @@ from moralscope.models.classifiers.experts import Experts
 from moralscope.models.classifiers.module import build_network, load_body
 from moralscope.models.classifiers.saved import ExpertSettings, save_experts
 from moralscope.models.hugging_face import folder_checksum
-from moralscope.models.training.classifier import (
-    ClassifierLearner,
-    fit_ridge,
-    train_classifier,
-)
+from moralscope.models.training.classifier import ClassifierLearner, train_classifier
 from moralscope.models.training.distill import with_teacher
 from moralscope.models.training.heads import CONTRASTIVE, RIDGE, ClassifierTraining, Head, slices_of
 from moralscope.models.training.metrics import auc
 from moralscope.models.training.recipe import Recipe, repeat_words
 from moralscope.models.training.records import TrainingExample
+from moralscope.models.training.refit import fit_ridge
 from moralscope.stories.train import StoriesRecipe
 
 from ....contracts.expert_makers import tiny_bert

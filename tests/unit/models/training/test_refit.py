@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from moralscope.core.errors import InputError
-from moralscope.models.training.classifier import STRENGTHS, refit_head
 from moralscope.models.training.records import TrainingExample
+from moralscope.models.training.refit import STRENGTHS, refit_head
 
 from ....contracts.expert_makers import tiny_bert
 from .test_classifier import learner_of

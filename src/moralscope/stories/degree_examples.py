@@ -1,0 +1,115 @@
+"""Training examples of degrees, and of norms that others reversed.
+
+Degrees are taught by rankings (ETHICS' utilitarianism, both actions of a story), by sides, and by
+actions that were graded for moralscope.
+"""
+
+import math
+import random
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+
+from moralscope.core.errors import InputError
+from moralscope.io.documents import Document
+from moralscope.io.tables import Table
+from moralscope.models.store import data_file
+from moralscope.models.training.records import TrainingExample
+from moralscope.stories.examples import LONGEST, behaviour_examples, ethics_rows
+from moralscope.stories.story import MoralStory
+from moralscope.stories.tasks import classification_task
+
+DEGREE, DEGREE_FORMS = "degree", ("{}", "I {}.", "I want to {}.")
+SIDES = (0.12, 0.88)  # where a known side pulls the degree, bad and good
+GRADE_STEP = 0.8  # log-odds between two grades of the actions graded for moralscope
+CONTRAST, CONTRAST_FILES = "contrastive", ("anti_ms", "anti_ms_llama")
+HALVES = {"": (0, 1), "-even": (0,), "-odd": (1,)}  # of stories or prompts: to cross-validate
+
+
+def contrastive_examples(
+    task: str, labels: tuple[int, int], turns: int, halves: Sequence[int] = (0, 1)
+) -> list[TrainingExample]:
+    """Return pairs of Contrastive Moral Stories (Kiehne et al. 2024); `labels` are (breaks, keeps).
+
+    Norms reversed by rules and by a model, of the dev part of norm distance; `halves` takes every
+    second story.
+    """
+    found = []
+    for name in CONTRAST_FILES:
+        path = data_file(f"contrastive_moral_stories/{name}-dev.jsonl")
+        if path is None:
+            raise InputError(
+                f"the source '{CONTRAST}' needs contrastive_moral_stories below MORALSCOPE_DATA",
+                f"'moralscope data where {CONTRAST}' says where it comes from",
+            )
+        rows = Table(path).strict_rows(("ID", "norm", "label"), "take the published file")
+        for place, (_, row) in enumerate(rows):
+            pair = (row["norm"], row["moral_action"] or row["immoral_action"])
+            if zlib.crc32(row["ID"][:-1].encode()) % 2 in halves:
+                turn = (place // 2 % turns, turns)
+                label = labels[int(row["label"])]
+                found.append(TrainingExample(task, pair, label, group=name, among=2, turn=turn))
+    return found
+
+
+def degree_examples(
+    stories: Sequence[MoralStory], ethics: Path, part: str = "train"
+) -> list[TrainingExample]:
+    """Return what teaches degrees: pairs to be ranked, sides of behaviours, and graded actions.
+
+    A side pulls no further than `SIDES`: how good or bad an action is, is told by rankings and by
+    the actions that were graded for moralscope (every fifth is held out for dev).
+    """
+    found = []
+    for place, story in enumerate(stories):
+        better, worse = story.moral_action, story.immoral_action
+        if better and worse:
+            found.append(_ranked(better, worse, "degree stories", (place % 2, 2)))
+            for text, side in ((better, 1), (worse, 0)):
+                turn = (place % 4, 4)
+                found.append(replace(_graded(text, SIDES[side], 0.5), turn=turn))
+    name = "util_train.csv" if part == "train" else "util_test.csv"
+    task = "ethics-utilitarianism"
+    for first, second, label in ethics_rows(
+        ethics / "utilitarianism" / name, task, random.Random(0)
+    ):
+        better, worse = (second, first) if label else (first, second)
+        if len(first) + len(second) <= LONGEST:
+            found.append(_ranked(better, worse, "degree utilitarianism"))
+    if part == "train":
+        for row in behaviour_examples(classification_task("action"), stories, 0.5):
+            found.append(replace(row, task=DEGREE, label=0, values=(SIDES[row.label],)))
+    for place, (action, grade) in enumerate(graded_actions()):
+        if (place % 5 == 0) == (part != "train"):
+            forms = DEGREE_FORMS if part == "train" else DEGREE_FORMS[-1:]
+            value = 1 / (1 + math.exp(-GRADE_STEP * grade))
+            found += [
+                replace(_graded(form.format(action), value, 1.0), group="degree written")
+                for form in forms
+            ]
+    return found
+
+
+def graded_actions() -> list[tuple[str, float]]:
+    """Return the actions that were graded for moralscope, from -5 to 5.
+
+    Examples
+    --------
+    >>> dict(graded_actions())["plant trees"]
+    3.0
+    """
+    path = resources.files("moralscope.stories") / "data" / "degrees.yaml"
+    found = Document(path.read_text("utf-8"), path.name, "mend it").yaml_values()
+    return [(action, float(grade)) for grade, actions in found.items() for action in actions]
+
+
+def _ranked(better: str, worse: str, group: str, turn: tuple[int, int] = (0, 1)) -> TrainingExample:
+    return TrainingExample(
+        DEGREE, ("", better), 0, 0.5, group, turn=turn, values=(0.0,), other=("", worse)
+    )
+
+
+def _graded(text: str, value: float, weight: float) -> TrainingExample:
+    return TrainingExample(DEGREE, ("", text), 0, weight, values=(value,))
