@@ -431,8 +431,7 @@ class DemoOptions(Options):
     """Whose experts judge the actions of the tour."""
 
     encoder: Annotated[
-        str,
-        Option("Whose experts judge: minilm, mpnet or scripted.", short="-e", group="Model"),
+        str, Option("Whose experts judge: minilm, mpnet or scripted.", short="-e", group="Model")
     ] = DEFAULT_BASE
     seed: Seed = 0
 

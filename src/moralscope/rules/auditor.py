@@ -248,10 +248,7 @@ class Auditor:
             asked[place].extend(self._once(near, readings[place]))
 
     def _found(
-        self,
-        finder: Finds,
-        readings: Sequence[ReplyReading],
-        places: Sequence[Sequence[int]],
+        self, finder: Finds, readings: Sequence[ReplyReading], places: Sequence[Sequence[int]]
     ) -> list[list[Asked]]:
         """Return rules for some windows of each reply: those nearest to any of them."""
         chosen = list(zip(readings, places, strict=True))

@@ -41,19 +41,14 @@ Rulebooks = Annotated[
 ]
 Prompt = Annotated[str | None, Option("What the person asked.", group="Input")]
 Reply = Annotated[str | None, Option("What the chatbot said.", group="Input")]
-Columns = Annotated[
-    str | None,
-    Option("What they are called: prompt=Q,reply=A.", group="Input"),
-]
+Columns = Annotated[str | None, Option("What they are called: prompt=Q,reply=A.", group="Input")]
 
 
 AnnotationColumns = Annotated[
-    str | None,
-    Option("Where names differ: prompt=question,reply=answer,…", group="Input"),
+    str | None, Option("Where names differ: prompt=question,reply=answer,…", group="Input")
 ]
 Malformed = Annotated[
-    str,
-    Option("What a malformed line does: stop, or skip it.", choices=POLICIES, group="Input"),
+    str, Option("What a malformed line does: stop, or skip it.", choices=POLICIES, group="Input")
 ]
 Top = Annotated[int, Option("Rules asked about a reply.", least=1, most=MAX_TOP, group="Rules")]
 
@@ -94,8 +89,7 @@ class AuditInput(Options):
     prompt: Prompt = None
     reply: Reply = None
     against: Annotated[
-        Path | None,
-        Option("Another bot's replies to the prompts.", metavar="FILE", group="Input"),
+        Path | None, Option("Another bot's replies to the prompts.", metavar="FILE", group="Input")
     ] = None
     benign: Annotated[
         Path | None,
@@ -190,11 +184,7 @@ class AuditOptions(Options):
     ] = "rules"
     exact: Annotated[
         bool,
-        Option(
-            "Compute in 32 bits: on a CPU 8 are usual and faster.",
-            group="Model",
-            http=False,
-        ),
+        Option("Compute in 32 bits: on a CPU 8 are usual and faster.", group="Model", http=False),
     ] = False
     config: Annotated[
         Path | None,
@@ -337,8 +327,7 @@ class ShowOptions(Options):
     rulebooks: Rulebooks = ()
     theme: Annotated[str | None, Option("Only this theme, e.g. privacy.", group="Rules")] = None
     foundation: Annotated[
-        str | None,
-        Option(f"Only {', '.join(FOUNDATIONS)}.", choices=FOUNDATIONS, group="Rules"),
+        str | None, Option(f"Only {', '.join(FOUNDATIONS)}.", choices=FOUNDATIONS, group="Rules")
     ] = None
     seed: Seed = 0
 
@@ -362,8 +351,7 @@ class GenerateOptions(Options):
     ] = None
     encoder: EncoderName = "minilm"
     experts: Annotated[
-        str,
-        Option("What judges the rules written: mpnet, minilm, a folder, none.", group="Model"),
+        str, Option("What judges the rules written: mpnet, minilm, a folder, none.", group="Model")
     ] = "mpnet"
     rulebooks: Rulebooks = ()
     decoding: Annotated[
@@ -450,8 +438,7 @@ class CollectInput(Options):
         ),
     ]
     columns: Annotated[
-        str | None,
-        Option("What they are called: prompt=Q,id=number.", group="Input"),
+        str | None, Option("What they are called: prompt=Q,id=number.", group="Input")
     ] = None
 
 
@@ -524,8 +511,7 @@ class CollectOptions(Options):
         ),
     ] = ZERO_SHOT
     encoder: Annotated[
-        str,
-        Option("What zero-shot filters read with.", short="-e", group="Filters", http=ENCODERS),
+        str, Option("What zero-shot filters read with.", short="-e", group="Filters", http=ENCODERS)
     ] = "minilm"
     threshold: Annotated[float, Option("Keep what is likelier than this.", group="Filters")] = 0.5
     to: Annotated[

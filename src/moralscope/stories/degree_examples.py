@@ -71,10 +71,9 @@ def degree_examples(
                 turn = (place % 4, 4)
                 found.append(replace(_graded(text, SIDES[side], 0.5), turn=turn))
     name = "util_train.csv" if part == "train" else "util_test.csv"
-    task = "ethics-utilitarianism"
-    for first, second, label in ethics_rows(
-        ethics / "utilitarianism" / name, task, random.Random(0)
-    ):
+    rng = random.Random(0)  # noqa: S311
+    pairs = ethics_rows(ethics / "utilitarianism" / name, "ethics-utilitarianism", rng)
+    for first, second, label in pairs:
         better, worse = (second, first) if label else (first, second)
         if len(first) + len(second) <= LONGEST:
             found.append(_ranked(better, worse, "degree utilitarianism"))

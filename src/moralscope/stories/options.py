@@ -29,8 +29,7 @@ StoriesFile = Annotated[
     ),
 ]
 CopiedStories = Annotated[
-    Path | None,
-    Option("The stories; else the records' copies.", flag="--stories", metavar="FILE"),
+    Path | None, Option("The stories; else the records' copies.", flag="--stories", metavar="FILE")
 ]
 Runs = Annotated[
     tuple[Path, ...],
@@ -83,8 +82,7 @@ class SplitOptions(Options):
     """How splits are audited."""
 
     threshold: Annotated[
-        float,
-        Option("Similarity from which two texts are near-duplicates.", flag="--near"),
+        float, Option("Similarity from which two texts are near-duplicates.", flag="--near")
     ] = 0.9
     seed: Seed = 0
 
@@ -214,8 +212,7 @@ class TextsInput(Options):
         ),
     ] = "stories"
     split: Annotated[
-        str,
-        Option("norm_distance, lexical_bias or minimal_pairs.", choices=SPLITS, group="Input"),
+        str, Option("norm_distance, lexical_bias or minimal_pairs.", choices=SPLITS, group="Input")
     ] = "norm_distance"
     part: Annotated[
         str | None,
@@ -290,8 +287,7 @@ class EvaluateOptions(Options):
         "test"
     )
     reversed: Annotated[
-        bool,
-        Option("Also measure reversed and swapped norms.", flag="--reversed/--no-reversed"),
+        bool, Option("Also measure reversed and swapped norms.", flag="--reversed/--no-reversed")
     ] = True
     shortcuts: Annotated[bool, Option("Also measure a bag of words on the same split.")] = False
     calibrate: Annotated[

@@ -47,13 +47,7 @@ from moralscope.models.fastcpu import (
 )
 from moralscope.models.hugging_face import check_names, set_up_torch
 from moralscope.models.plain_transformer import read_body, read_tokenizer
-from moralscope.models.windows import (
-    MOST_TOKENS,
-    Pair,
-    Windows,
-    mean_of_windows,
-    token_windows,
-)
+from moralscope.models.windows import MOST_TOKENS, Pair, Windows, mean_of_windows, token_windows
 
 log = logging.getLogger(__name__)
 

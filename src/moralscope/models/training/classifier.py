@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.core.errors import InputError
 from moralscope.models.adapters import with_adapter
 from moralscope.models.classifiers.forward import (
     batch_tokens,
@@ -25,7 +24,6 @@ from moralscope.models.classifiers.module import (
     padding_of,
     tokenise,
 )
-from moralscope.models.classifiers.saved import ADAPTER, HEAD, read_settings
 from moralscope.models.training.heads import (
     CONTRASTIVE,
     RIDGE,

@@ -1,4 +1,4 @@
-"""Where a network starts: scales at the mean of what is learnt, adapters at the mean of saved ones."""
+"""Where a network starts: scales at the mean of what is learnt, adapters at that of saved ones."""
 
 from collections.abc import Sequence
 from pathlib import Path
