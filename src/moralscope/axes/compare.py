@@ -167,12 +167,7 @@ def compare(
     raw = dict(zip(labels, _score(axes, listed, report), strict=True))
     own_unit = all(axis.card.own_unit for axis in axes)
     tables = {name: _standardise(name, rows, own_unit=own_unit) for name, rows in raw.items()}
-    prompts = max(table.shape[1] for table in tables.values())
-    # People have no prompts: each of a model's stands beside the same rate.
-    tables = {
-        name: np.repeat(table, prompts, axis=1) if table.shape[1] == 1 else table
-        for name, table in tables.items()
-    }
+    tables = _repeat_people(tables)
     found = {pair: _differences(tables, pair, chosen.seed) for pair in combinations(labels, 2)}
     results = _results(listed.actions, raw, tables, found)
     pairs = [_summary(pair, tables, results, found, chosen.seed) for pair in found]
@@ -309,6 +304,15 @@ def _results(
         )
         for at, action in enumerate(actions)
     ]
+
+
+def _repeat_people(tables: Mapping[str, Floats]) -> dict[str, Floats]:
+    """People have no prompts: each of a model's stands beside the same rate."""
+    prompts = max(table.shape[1] for table in tables.values())
+    return {
+        name: np.repeat(table, prompts, axis=1) if table.shape[1] == 1 else table
+        for name, table in tables.items()
+    }
 
 
 def _summary(
