@@ -16,7 +16,7 @@ def main() -> None:
     """Score the demo's actions and save the table as it looks in a terminal."""
     console = Console(record=True, width=84)
     console.print("$ moralscope demo", style="bold")
-    console.print(score_table(demo().results))
+    console.print(score_table(demo().results, "over wordings"))
     drawn = console.export_svg(title="moralscope")
     # No reader of the README asked for fonts from elsewhere: the viewer's own monospace serves.
     drawn = re.sub(r"@font-face\s*\{[^}]*\}", "", drawn)
