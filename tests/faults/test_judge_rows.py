@@ -25,7 +25,7 @@ CASES = {
     "ragged.csv": (b"action,norm\na,b,c\n", "line 2 has 3 cells"),
     "latin.jsonl": (b'{"action": "caf\xe9"}\n', "line 1 is not valid UTF-8"),
     "latin.csv": (b"action\na\ncaf\xe9\n", "line 3 is not valid UTF-8"),
-    "huge.jsonl": (b'{"action": "' + b"a" * 20_000 + b'"}\n', "line 1 has 20,000 characters"),
+    "huge.jsonl": (b'{"action": "' + b"a" * 200_000 + b'"}\n', "line 1 has 200,000 characters"),
     "line.jsonl": (b'{"action": "' + b"a" * (1 << 22) + b'"}\n', "line 1 has more than"),
     "nul.jsonl": (b'{"action": "a", "norm": "b\\u0000"}\n', "line 1 holds a character"),
     "deep.jsonl": (b"[" * 100_000 + b"\n", "line 1 is not JSON"),

@@ -145,7 +145,7 @@ def test_no_dev_is_said_before_training(refused, place):
 
 def test_ethics_that_is_not_there(refused, monkeypatch, tmp_path):
     ethics = ("--set", "sources=moral-stories,ethics")
-    assert "'ethics' needs the ETHICS data" in refused("action", *ethics)
+    assert "the ETHICS data is not below" in refused("action", *ethics)
     monkeypatch.setenv("MORALSCOPE_DATA", str(tmp_path / "data"))
     (tmp_path / "data" / "ethics").mkdir(parents=True)
     (tmp_path / "data" / "ethics" / "README.txt").write_text("half")

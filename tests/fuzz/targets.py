@@ -109,9 +109,9 @@ def _annotations(path: Path) -> Any:
 
 def _exchanges(path: Path) -> Any:
     from moralscope.rules.audit_files import open_exchanges
-    from moralscope.rules.sanitize import chunks, read_exchange
+    from moralscope.rules.sanitize import read_exchange, sentences
 
-    return [chunks(read_exchange(each).exchange.reply) for each in open_exchanges(path)]
+    return [sentences(read_exchange(each).exchange.reply) for each in open_exchanges(path)]
 
 
 def _gate(path: Path) -> Any:

@@ -57,7 +57,6 @@ def unit_rows(encoder: Encoder, texts: Sequence[str]) -> Matrix:
     Examples
     --------
     >>> from moralscope.models.encoders import load_encoder
-    from moralscope.models.encoders.cache import EmbeddingCache
     >>> [row] = unit_rows(load_encoder("scripted"), ["Hello."])
     >>> round(float(row @ row), 3)
     1.0
@@ -79,7 +78,6 @@ class Retriever:
     Examples
     --------
     >>> from moralscope.models.encoders import load_encoder
-    from moralscope.models.encoders.cache import EmbeddingCache
     >>> rules = [RuleOfThumb("It's wrong to steal bikes."), RuleOfThumb("You should tip waiters.")]
     >>> finder = Retriever(rules, load_encoder("scripted"))
     >>> [[(rule, score)]] = finder.find([Exchange("A bike?", "I love to steal bikes")], 1)
@@ -205,7 +203,6 @@ class NearestExchange:
     Examples
     --------
     >>> from moralscope.models.encoders import load_encoder
-    from moralscope.models.encoders.cache import EmbeddingCache
     >>> known = [
     ...     Annotation(Exchange("Do you steal?", "Yes"), "It's wrong to steal."),
     ...     Annotation(Exchange("Do you tip?", "No"), "You should tip waiters."),

@@ -51,7 +51,7 @@ def encoder_folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def axes(experts, encoder_folder):
     class Models(LocalModels):
-        def experts(self, name):
+        def experts(self, name, **options):
             return experts
 
     found = {}

@@ -123,7 +123,8 @@ def test_collect_over_a_corpus(run, replies, tmp_path):
     code, out, err = run(*words, "--out", "out", "--limit", "2")
     assert code == 0, err
     assert table_of(tmp_path / "out").column("dropped").null_count == 2
-    assert "with moral content" in out
+    assert "neither empty nor too long" in out
+    assert "with moral content" not in out  # no filter ran
     code, _, err = run(*words, "--out", "out", "--limit", "2", "--no-resume")
     assert "has a run already" in err
 

@@ -25,7 +25,7 @@ def test_attributes_of_a_rule_as_json():
     done = runner.invoke(app, words)
     assert done.exit_code == 0, done.output
     (row,) = json.loads(done.stdout)["results"]
-    assert row["evidence"] == "estimated"
+    assert row["evidence"] == "model"
     assert row["alignment"] in ("agree", "disagree", "neither")
 
 

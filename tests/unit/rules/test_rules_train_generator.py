@@ -152,7 +152,7 @@ def data(tmp_path, monkeypatch):
 def test_without_a_file_the_data_at_hand_becomes_exchanges(data, tmp_path, asked):
     found = asked(tmp_path / "mine", base=str(tiny_llama(tmp_path / "base")))
     lessons = found["lessons"]
-    assert {row.group for row in lessons} == {"situations", "stories", "norms"}
+    assert {row.group for row in lessons} == {"situations", "stories", "norms", "exchanges"}
     assert all(row.prompt.count(MARKERS[2]) == 1 for row in lessons)
     told = [row.prompt for row in lessons if row.group == "stories"]
     assert not any("Tom hides" in prompt for prompt in told)  # rewritten to the first person
