@@ -91,7 +91,7 @@ def test_an_adapter_of_experts_is_refused(made, base, tmp_path, kind, pattern):
     weights = folder / "adapter_model.safetensors"
     some = sorted(name for name in load_file(weights) if "lora_A" in name)[0]
     name = damaged(weights, kind, some)
-    with pytest.raises(InputError, match="cannot be loaded|is damaged") as caught:
+    with pytest.raises(InputError, match=r"cannot be loaded|is damaged") as caught:
         Experts(folder, base, folder_checksum(base), "tiny")
     if not (pattern and kind == "shape"):  # peft's own words
         assert SAID[kind] in str(caught.value)
@@ -142,7 +142,7 @@ def test_a_head_that_was_trained_on_a_body_does_not_matter(base, tmp_path):
 def test_a_damaged_file_is_told_in_one_line(base, tmp_path, data):
     folder = as_encoder(copied(base, tmp_path))
     (folder / "model.safetensors").write_bytes(data)
-    with pytest.raises(StoreError, match="cannot be loaded|is damaged") as caught:
+    with pytest.raises(StoreError, match=r"cannot be loaded|is damaged") as caught:
         load_encoder(str(folder), cached=False).encode(["a"])
     assert "\n" not in str(caught.value)
 
@@ -151,7 +151,7 @@ def test_a_damaged_file_is_told_in_one_line(base, tmp_path, data):
 def test_damaged_modules_are_told_in_one_line(base, tmp_path, text):
     folder = as_encoder(copied(base, tmp_path))
     (folder / "modules.json").write_text(text)
-    with pytest.raises(StoreError, match="cannot be loaded|is damaged") as caught:
+    with pytest.raises(StoreError, match=r"cannot be loaded|is damaged") as caught:
         load_encoder(str(folder), cached=False).encode(["a"])
     assert "\n" not in str(caught.value)
 
