@@ -78,8 +78,8 @@ def upstream(model):
         server.wait(30)
 
 
-def guard(upstream, action, experts="minilm"):
-    ensure("minilm")
+def guard(upstream, action, experts="mpnet"):
+    ensure(experts)
     return process("--guard", upstream, "--guard-action", action, "--experts", experts)
 
 

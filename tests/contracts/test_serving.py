@@ -57,7 +57,7 @@ CASES = {
     "rules lint": (["rules", "lint"], {}),
 }
 REAL = {
-    "score": (["score", *ACTIONS], {"actions": ACTIONS, "axis": "choice"}),
+    "score": (["score", *ACTIONS, "--axis", "choice"], {"actions": ACTIONS, "axis": "choice"}),
     "score direction": (
         ["score", *ACTIONS, "--axis", "direction"],
         {"actions": ACTIONS, "axis": "direction"},
