@@ -49,8 +49,11 @@ def test_a_generator_loads_with_plain_peft(smollm2):
 
     base = AutoModelForCausalLM.from_pretrained(smollm2, dtype=torch.float32)
     tokenizer = AutoTokenizer.from_pretrained(smollm2)
+    folder = shipped_folder("rules-smollm2")
+    markers = json.loads((folder / "expert.json").read_text("utf-8"))["markers"]
+    base.resize_token_embeddings(len(tokenizer) + len(markers))  # the adapter has rows for them
     ids = tokenizer("My friend told me a secret.", return_tensors="pt")
     with torch.no_grad():
         before = base(**ids).logits[0, -1]
-        after = PeftModel.from_pretrained(base, shipped_folder("rules-smollm2")).eval()(**ids)
+        after = PeftModel.from_pretrained(base, folder).eval()(**ids)
     assert (after.logits[0, -1] - before).abs().max() > 0.1

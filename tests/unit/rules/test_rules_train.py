@@ -12,7 +12,7 @@ from moralscope.models.classifiers.saved import read_settings
 from moralscope.models.training.recipe import load_recipe
 from moralscope.rules.attributes import attributes, prepare_attributes, rule_queries
 from moralscope.rules.train import AttributeSource, RulesRecipe, train_rules
-from moralscope.rules.training_data import examples_at_hand, exchange_examples
+from moralscope.rules.training_data import AtHand, examples_at_hand, exchange_examples
 from moralscope.stories.experts import prepare_experts
 
 from ...contracts.expert_makers import tiny_bert
@@ -146,7 +146,7 @@ def test_no_epochs_give_the_mean_of_what_is_started_from(tmp_path, base, data):
 
 
 def test_held_out_rules_train_nothing(data):
-    taught = examples_at_hand(("alignment", "foundations"), None, None, 2, 0)
+    taught = examples_at_hand(AtHand(("alignment", "foundations"), turns=2))
     held = {
         row.pair[1] for part in ("dev", "test") for row in taught.parts[part] if not row.pair[0]
     }
