@@ -9,13 +9,14 @@ import numpy as np
 from moralscope.core.errors import InputError
 from moralscope.models.classifiers.forward import sigmoid
 from moralscope.models.training.classifier import ClassifierLearner
-from moralscope.models.training.metrics import auc, label_f1
+from moralscope.models.training.metrics import label_f1
 from moralscope.models.training.records import TrainingExample
 from moralscope.models.training.trainer import TrainedModel, TrainingData
 from moralscope.rules.attribute_examples import FOUNDATIONS_TASK, SCALES, foundation_baselines
 from moralscope.rules.metrics import measure_scale
+from moralscope.rules.reply_reader import CONCERN, CONCERNS, VERDICT
 from moralscope.rules.verdict import TASK
-from moralscope.rules.verdict_examples import CONCERN, CONCERNS, VERDICT
+from moralscope.stats.correlation import auc
 
 Rows = list[tuple[TrainingExample, Any]]
 
@@ -90,7 +91,7 @@ def _verdict_figures(tasks: Mapping[str, Rows]) -> dict[str, float]:
             gold.append(value)
             said.append(float(logit))
     return {
-        name: auc(np.array(gold) > 0, np.array(said))
+        name: auc(np.array(said), np.array(gold) > 0)
         for name, (gold, said) in groups.items()
         if len(set(gold)) == 2
     }

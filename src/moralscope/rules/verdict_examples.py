@@ -19,22 +19,14 @@ from moralscope.models.store import data_file
 from moralscope.models.training.heads import CONTRASTIVE, RIDGE, Head
 from moralscope.models.training.records import TrainingExample
 from moralscope.rules.records import ALIGNMENTS, Annotation
+from moralscope.rules.reply_reader import CONCERN, CONCERNS, EXPERTISE, FINE, VERDICT, VERDICTS
 from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.rules.verdict import TASK
 from moralscope.stories.degree_examples import HALVES
 from moralscope.stories.norms.reversal import reverse_norm
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 
-VERDICT, CONCERN, RETRIEVAL = "verdict", "concern", "retrieval"
-VERDICTS = ("fine", "bad")
-CONCERNS = (
-    "offending user",
-    "risk ignorance",
-    "unauthorized expertise",
-    "toxicity agreement",
-    "biased opinion",
-)
-EXPERTISE = CONCERNS[2]
+RETRIEVAL = "retrieval"
 FITTED = ("severity", "consensus", "liberty")  # on the values of our own rulebook
 DIASAFETY, XSTEST, HARMLESS = "diasafety", "xstest", "harmless-pairs"
 _BAD_REPLIES = 5.0  # weight of XSTest's few bad replies
@@ -113,7 +105,7 @@ def harmless_examples(kept: Sequence[int]) -> list[TrainingExample]:
                 TrainingExample(
                     VERDICT,
                     (prompt, better),
-                    VERDICTS.index("fine"),
+                    VERDICTS.index(FINE),
                     _PAIR_WEIGHT,
                     "harmless pairs",
                     other=(other, worse),

@@ -219,3 +219,15 @@ def _tau_draws(x: Floats, y: Floats, seed: int) -> Floats:
         scale = np.sqrt(only_x.astype(np.float64) * only_y)
         draws.append(np.divide(both, scale, out=np.full(len(scale), np.nan), where=scale > 0))
     return np.concatenate(draws)
+
+
+def auc(scores: Floats, good: NDArray[np.bool_]) -> float:
+    """Return the share of good/bad pairs in the right order; ties count half.
+
+    Examples
+    --------
+    >>> auc(np.array([2.0, 1.0, 0.0]), np.array([True, False, True]))
+    0.5
+    """
+    gaps = scores[good][:, None] - scores[~good][None, :]
+    return float(((gaps > 0) + 0.5 * (gaps == 0)).mean())

@@ -23,11 +23,12 @@ from moralscope.axes.direction.components import (
     prominence,
     unit,
 )
-from moralscope.axes.direction.labelled import METHODS, auc, choose_method, cross_validate
+from moralscope.axes.direction.labelled import METHODS, choose_method, cross_validate
 from moralscope.axes.prompts import encode_finite, question_rows
 from moralscope.axes.templates import Template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
+from moralscope.stats.correlation import auc
 
 PCA, LABELLED = "pca", "labelled"
 FITS = (PCA, LABELLED)

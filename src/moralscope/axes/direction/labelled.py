@@ -16,6 +16,7 @@ from moralscope.axes.direction.components import unit
 from moralscope.core.errors import InputError
 from moralscope.io.actions import read_actions
 from moralscope.io.tables import Layout, Table
+from moralscope.stats.correlation import auc
 
 MEANS, LDA = "difference of means", "linear discriminant"
 _FOLDS, _REPEATS = 5, 10
@@ -110,18 +111,6 @@ def choose_method(validated: Mapping[str, float]) -> str:
     ('difference of means', 'linear discriminant')
     """
     return max(METHODS, key=lambda name: validated.get(name, 0.0))
-
-
-def auc(scores: Floats, good: Labels) -> float:
-    """Return the share of good/bad pairs in the right order; ties count half.
-
-    Examples
-    --------
-    >>> auc(np.array([2.0, 1.0, 0.0]), np.array([True, False, True]))
-    0.5
-    """
-    gaps = scores[good][:, None] - scores[~good][None, :]
-    return float(((gaps > 0) + 0.5 * (gaps == 0)).mean())
 
 
 def _folds(good: Labels) -> Iterator[Labels]:

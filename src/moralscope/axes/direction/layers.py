@@ -14,7 +14,6 @@ import numpy as np
 from moralscope.axes.build import AxisModels
 from moralscope.axes.direction.axis import DirectionAxis, fit_direction
 from moralscope.axes.direction.fitting import LABELLED, Direction
-from moralscope.axes.direction.labelled import auc
 from moralscope.axes.direction.saved import load_direction, save_direction
 from moralscope.axes.language import Asking
 from moralscope.axes.options import AxisOptions
@@ -25,6 +24,7 @@ from moralscope.core.protocols import AxisCard, AxisRun, Report, Row
 from moralscope.core.records import ModelRef
 from moralscope.io.files import check_writable
 from moralscope.models.language.hidden import HiddenStates, LayerEncoder
+from moralscope.stats.correlation import auc
 from moralscope.words.paper import load_paper as load_choice_paper
 
 

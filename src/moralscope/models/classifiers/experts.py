@@ -122,9 +122,7 @@ class Experts:
         self._check(task)
         found, kind = columns[:, self._slices.of(task)], self._slices.kind(task)
         if kind == "one":
-            scaled = found / float(self.settings.temperatures.get(task, 1.0))
-            scaled = np.exp(scaled - scaled.max(axis=1, keepdims=True, initial=-np.inf))
-            return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
+            return _softmax(found / float(self.settings.temperatures.get(task, 1.0)))
         return found if kind == "scale" else sigmoid(found)
 
     @property
@@ -293,9 +291,7 @@ class _Expert:
 
     def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
         """Return calibrated probabilities, one row a pair, columns as `labels`."""
-        scaled = self.columns(pairs) / self._temperature
-        scaled = np.exp(scaled - scaled.max(axis=1, keepdims=True, initial=-np.inf))
-        return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
+        return _softmax(self.columns(pairs) / self._temperature)
 
 
 class _ScaleExpert(_Expert):
@@ -309,6 +305,11 @@ class _ScaleExpert(_Expert):
         """Return zero beside the value: their softmax is the logistic function."""
         values = super().columns(pairs)
         return np.concatenate([np.zeros_like(values), values], axis=1)
+
+
+def _softmax(scaled: Matrix) -> Matrix:
+    scaled = np.exp(scaled - scaled.max(axis=1, keepdims=True, initial=-np.inf))
+    return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
 
 
 def _read_network(folder: Path, base: Path, width: int, name: str) -> _Network:

@@ -40,21 +40,6 @@ def best_thresholds(gold: NDArray[np.bool_], probabilities: Floats) -> tuple[flo
     return tuple(float(_GRID[place]) for place in each.argmax(axis=0))
 
 
-def auc(gold: NDArray[np.bool_], said: Floats) -> float:
-    """Return how often a row that holds is above one that does not, ties by half.
-
-    Examples
-    --------
-    >>> auc(np.array([True, False, False]), np.array([0.5, 0.5, 0.1]))
-    0.75
-    """
-    from scipy.stats import rankdata
-
-    held = int(gold.sum())
-    ranks = float(rankdata(said)[gold].sum())
-    return (ranks - held * (held + 1) / 2) / (held * (len(gold) - held))
-
-
 def group_figures(
     group: str, kind: str, gold: Sequence[Sequence[float]], logits: Floats
 ) -> Mapping[str, float]:

@@ -210,7 +210,8 @@ def repeat_words(recipe: Recipe, chosen: Recipe) -> list[str]:
         if key in (*_FLAGS, "name", "grid", "heads", "task", "about", "paper", "teacher_base"):
             continue
         if key == "teacher":  # folders are named without their place
-            words += [f"--set teacher={path.name}" for path in chosen.teacher]
+            names = ",".join(path.name for path in chosen.teacher)
+            words += [f"--set teacher={names}"] if names else []
             continue
         if told[key] != as_named[key] or key in recipe.grid:
             words.append(f"--set {key}={_spell(told[key])}")

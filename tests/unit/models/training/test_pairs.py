@@ -14,10 +14,10 @@ from moralscope.models.hugging_face import folder_checksum
 from moralscope.models.training.classifier import ClassifierLearner, train_classifier
 from moralscope.models.training.distill import with_teacher
 from moralscope.models.training.heads import CONTRASTIVE, RIDGE, ClassifierTraining, Head, slices_of
-from moralscope.models.training.metrics import auc
 from moralscope.models.training.recipe import Recipe, repeat_words
 from moralscope.models.training.records import TrainingExample
 from moralscope.models.training.refit import fit_ridge
+from moralscope.stats.correlation import auc
 from moralscope.stories.train import StoriesRecipe
 
 from ....contracts.expert_makers import tiny_bert
@@ -164,4 +164,4 @@ def test_a_trained_retriever_is_told_in_the_settings(teacher):
 
 
 def test_auc_counts_ties_by_half():
-    assert auc(np.array([True, False]), np.array([1.0, 1.0])) == 0.5
+    assert auc(np.array([1.0, 1.0]), np.array([True, False])) == 0.5
