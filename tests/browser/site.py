@@ -21,7 +21,7 @@ PATIENCE = 40_000  # milliseconds: a busy machine draws late; a wait ends when i
 @contextlib.contextmanager
 def served(folder, port=0, **more):
     app = whole_app(folder, **more)
-    config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error")
+    config = uvicorn.Config(app, host="127.0.0.1", port=port, log_config=None)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

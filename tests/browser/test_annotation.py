@@ -27,7 +27,7 @@ ITEMS = [
 
 @contextlib.contextmanager
 def served(site):
-    config = uvicorn.Config(site.app, host="127.0.0.1", port=0, log_level="error")
+    config = uvicorn.Config(site.app, host="127.0.0.1", port=0, log_config=None)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

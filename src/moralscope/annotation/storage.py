@@ -2,10 +2,10 @@
 
 Every write is one transaction that is on disk when it returns: SQLite runs in WAL mode with
 `synchronous=FULL` and takes its write lock at the beginning, PostgreSQL locks rows. Nobody waits
-for a lock without end. What the database refuses comes out as `NotSaved`, and so does its loss,
-which is logged in one line, as is its return. A step of `STEPS` is added, never changed: a project
-that was begun with an older version is brought up step by step when it is opened, in one
-transaction.
+for a lock without end. What the database refuses comes out as `NotSaved`, and so does its loss; an
+outage is logged in one line when it begins and in one when it is over (`Outage`). A step of `STEPS`
+is added, never changed: a project that was begun with an older version is brought up step by step
+when it is opened, in one transaction.
 """
 
 import logging
@@ -160,6 +160,42 @@ _LOCK_KEY = 7_326_815  # any number of our own, so that two servers do not migra
 _KEEP = "keep the text, free some space or wait a moment, and save again"
 
 
+class Outage:
+    """Says once that a database is lost, and once that it is back, whoever asks meanwhile.
+
+    While a server goes down, one request still finds it and the next does not. It counts as back
+    when it has answered `quiet` seconds after the last loss.
+
+    Examples
+    --------
+    >>> now = iter([0.0, 0.1, 0.2, 0.3, 9.0])
+    >>> outage = Outage(5.0, lambda: next(now))
+    >>> [outage.lost(), outage.lost(), outage.found(), outage.lost(), outage.found()]
+    [True, False, False, False, True]
+    """
+
+    def __init__(self, quiet: float = 5.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._quiet, self._clock = quiet, clock
+        self._last: float | None = None  # when a request last found it lost
+        self._lock = threading.Lock()
+
+    def lost(self) -> bool:
+        """Note that a request found it lost; return whether to say so."""
+        with self._lock:
+            first, self._last = self._last is None, self._clock()
+            return first
+
+    def found(self) -> bool:
+        """Note that a request was answered; return whether to say that it is back."""
+        if self._last is None:  # nearly always: no lock
+            return False
+        with self._lock:
+            if self._last is None or self._clock() - self._last < self._quiet:
+                return False
+            self._last = None
+            return True
+
+
 class Storage:
     """One project's database.
 
@@ -180,7 +216,7 @@ class Storage:
         # SQLite has one writer: waiting in line is fairer and quicker than its own busy loop, which
         # asks again and again and lets whoever comes at the right moment go first.
         self._turn = None if url else threading.Lock()
-        self._is_lost = False
+        self._outage = Outage()
         try:
             self._migrate()
         except BaseException:
@@ -231,12 +267,10 @@ class Storage:
             why = first_line(error)
             if not is_loss(error):
                 raise NotSaved(f"{problem} ({why})", remedy) from error
-            if not self._is_lost:
+            if self._outage.lost():
                 log.warning("the database is lost (%s); it is asked again at every request", why)
-            self._is_lost = True
             raise NotSaved(f"{problem}: it does not answer", remedy) from error
-        if self._is_lost:
-            self._is_lost = False
+        if self._outage.found():
             log.warning("the database is back")
 
     def rows(self, query: sa.Select[Any]) -> Sequence[sa.RowMapping]:

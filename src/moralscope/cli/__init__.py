@@ -1,6 +1,7 @@
 """The command line. `main` turns every failure into one line and the right exit code."""
 
 import codecs
+import contextlib
 import errno
 import io
 import logging
@@ -151,12 +152,20 @@ def _print_traceback(
 
 
 def _set_up_logging(debug: bool) -> None:
-    handler = logging.StreamHandler()
+    handler = _Stderr()
     handler.setFormatter(_OneLine())
     logger = logging.getLogger("moralscope")
     logger.handlers = [handler]
     logger.setLevel(logging.DEBUG if debug else logging.INFO)
     logger.propagate = False
+
+
+class _Stderr(logging.Handler):
+    """Writes to stderr as it is now: a stream kept from before may be closed when a thread logs."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with contextlib.suppress(OSError, ValueError):  # nobody is left to be told
+            print(self.format(record), file=sys.stderr)
 
 
 class _OneLine(logging.Formatter):
