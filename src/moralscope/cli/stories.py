@@ -17,6 +17,8 @@ from moralscope.cli.output import (
     print_warnings,
 )
 from moralscope.stories.options import (
+    NormsInput,
+    NormsOptions,
     ReverseInput,
     ReverseOptions,
     SplitInput,
@@ -95,12 +97,48 @@ def reverse(given: ReverseInput, options: ReverseOptions, output: RecordOutput) 
     emit_to(output, record, _show_norms if given.norms else _show_file)
 
 
+@app.command(rich_help_panel="Data")
+@takes
+def norms(given: NormsInput, options: NormsOptions, output: RecordOutput) -> None:
+    """Select norms for new stories from SOCIAL-CHEM-101, and count what each filter removed.
+
+    Section 2.1 of Emelin et al. 2021: Morality/Ethics and Social Norms, nothing controversial or
+    value-neutral. Each norm holds one judgment.
+
+    Example: moralscope stories norms social-chem-101.v1.0.tsv --items norms.csv
+    """
+    from moralscope.io.files import check_writable
+    from moralscope.stories.select_norms import select_norms, write_norms
+
+    if given.items is not None:
+        check_writable(given.items)
+    record = select_norms(given.file, options, malformed=given.malformed)
+    if given.items is not None:
+        write_norms(record.results, given.items)
+    emit_to(output, record, _show_selected)
+
+
 app.command("train", rich_help_panel="Experts")(training.stories_train)
 app.command("evaluate", rich_help_panel="Experts")(stories_evaluate.evaluate)
 app.command("generate", rich_help_panel="Texts")(stories_texts.generate)
 app.command("chain", rich_help_panel="Texts")(stories_texts.chain)
 app.command("metrics", rich_help_panel="Texts")(stories_texts.metrics)
 app.add_typer(stories_evaluate.people, name="people", rich_help_panel="Texts")
+
+
+def _show_selected(record: "RunRecord") -> None:
+    found = record.statistics
+    table = plain_table("filter", "rules")
+    table.add_row("in the file", f"{found['rules']:,}")
+    for name, count in found["removed"].items():
+        table.add_row(f"  removed: {name}", f"{count:,}")
+    table.add_row("norms", f"{found['kept']:,}")
+    if found["drawn"] < found["kept"]:
+        table.add_row("drawn", f"{found['drawn']:,}")
+    for name, count in (found["categories"] | found["sides"]).items():
+        table.add_row(clean(f"  {name}"), f"{count:,}")
+    out.print(table)
+    print_warnings(record)
 
 
 def _show_stats(record: "RunRecord") -> None:

@@ -64,11 +64,11 @@ from moralscope.stories.norms.first_person import gender_of, own_act, own_phrase
 from moralscope.stories.norms.phrases import starts_with_gerund
 from moralscope.stories.norms.reversal import behaviour_of, reversals
 from moralscope.stories.reading import load_stories
+from moralscope.stories.select_norms import SOCIAL_FILES
 from moralscope.stories.splits import part_of
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 
 SPLIT = "norm_distance"
-SOCIAL_FILES = ("social_chem/obligatory_sc101.csv", "social_chem/optional_sc101.csv")
 WRITTEN_WEIGHT = 2.0  # few beside those that templates make, and nearer to what is audited
 POLICIES = "policies"  # the group of rules of organisations
 EXCHANGES = "exchanges"  # the group of a file of one's own that helps to choose

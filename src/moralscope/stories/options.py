@@ -18,6 +18,7 @@ MAX_COUNT = 1000
 ALL = "all"
 SPLITS = ("norm_distance", "lexical_bias", "minimal_pairs")
 PARTS = ("train", "dev", "test")
+CATEGORIES = ("morality-ethics", "social-norms", "advice", "description")  # of SOCIAL-CHEM-101
 
 StoriesFile = Annotated[
     Path | None,
@@ -114,6 +115,72 @@ class ReverseOptions(Options):
 
     variants: Annotated[int, Option("Wordings of each norm, at most.", least=1, most=50)] = 3
     seed: Seed = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NormsInput(Options):
+    """Which rules norms are selected from, and where the selection goes."""
+
+    file: Annotated[
+        Path | None,
+        Option(
+            "SOCIAL-CHEM-101 as published (TSV or CSV); else the copy below MORALSCOPE_DATA.",
+            argument=True,
+            metavar="[FILE]",
+        ),
+    ] = None
+    malformed: Annotated[
+        str, Option("What a malformed line does: stop, or skip it.", choices=("stop", "skip"))
+    ] = "stop"
+    items: Annotated[
+        Path | None,
+        Option(
+            "Write the norms (CSV) for 'annotate init --task story-writing --items'.",
+            metavar="FILE",
+            group="Output",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NormsOptions(Options):
+    """Which rules make norms for stories.
+
+    Examples
+    --------
+    >>> NormsOptions(categories=("advice,social-norms",)).categories
+    ('advice', 'social-norms')
+    """
+
+    categories: Annotated[
+        tuple[str, ...],
+        Option(
+            "Categories to take norms from, by commas.",
+            metavar="A,B",
+            shown="morality-ethics,social-norms",
+        ),
+    ] = ("morality-ethics", "social-norms")
+    agree: Annotated[
+        float,
+        Option(
+            "How many agree, at least: 2 half of people, 3 most, 4 all. Others are controversial."
+        ),
+    ] = 3.0
+    count: Annotated[int | None, Option("Draw so many by the seed; else all.", least=3)] = None
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        names = tuple(
+            name for text in self.categories for name in map(str.strip, text.split(",")) if name
+        )
+        unknown = sorted(set(names) - set(CATEGORIES))
+        if unknown or not names:
+            what = f"there is no category '{unknown[0]}'" if unknown else "no category was named"
+            raise InputError(what, f"name some of {', '.join(CATEGORIES)}")
+        object.__setattr__(self, "categories", names)
+        if not 0 <= self.agree <= 4:
+            raise InputError(f"an agreement of {self.agree:g} is out of bounds", "give 0 to 4")
 
 
 @dataclass(frozen=True, slots=True)
