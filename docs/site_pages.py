@@ -1,0 +1,273 @@
+"""The pages of the docs site that nobody writes: commands, Python, and the papers of the project.
+
+A hook of mkdocs (mkdocs.yml). `reference/COMMAND.md` comes from the command tree, whose flags come
+from the options classes; `reference/python.md` from the public names and the same classes. The
+site's first page is the README, and ARCHITECTURE, CHANGELOG and SECURITY are pages of it, too.
+"""
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import typer
+
+import moralscope
+from moralscope.cli.root import build_app
+from moralscope.core.options import OptionField, Options, option_fields
+
+ROOT = Path(__file__).parents[1]
+# Files beside docs/, as the site calls them.
+OUTSIDE = {
+    "README.md": "index.md",
+    "ARCHITECTURE.md": "architecture.md",
+    "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
+}
+_SECTION = re.compile(r"^(\w[\w ]+)\n-{3,}\n", re.MULTILINE)
+_COMMANDS = "<!-- commands -->"
+
+
+def on_config(config: Any) -> Any:
+    """Put the generated pages into the navigation, below "Reference"."""
+    reference = next(part["Reference"] for part in config.nav if "Reference" in part)
+    names = [{name: f"reference/{name}.md"} for name in top_commands()]
+    reference += [{"Commands": names}, {"Python": "reference/python.md"}]
+    return config
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the generated pages, and the project's files that lie beside docs/."""
+    from mkdocs.structure.files import File
+
+    pages = {f"reference/{name}.md": command_page(name) for name in top_commands()}
+    pages["reference/python.md"] = python_page()
+    pages |= {name: outside_page(source) for source, name in OUTSIDE.items()}
+    for name, text in pages.items():
+        files.append(File.generated(config, name, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """List the commands in reference.md; lead links out of docs/ to the site's own pages."""
+    for source, name in OUTSIDE.items():
+        markdown = markdown.replace(f"](../{source}", f"]({name}")
+    return markdown.replace(_COMMANDS, command_list())
+
+
+def outside_page(source: str) -> str:
+    """Return a file of the project's folder with links as the site needs them."""
+    text = (ROOT / source).read_text("utf-8").replace("](docs/", "](")
+    for each, name in OUTSIDE.items():
+        text = text.replace(f"]({each}", f"]({name}")
+    return text.replace("](LICENSE)", "](architecture.md)") if source == "README.md" else text
+
+
+# --- commands
+
+
+@cache
+def command_tree() -> Any:
+    """Return the whole command line as click knows it."""
+    return typer.main.get_command(build_app())
+
+
+def top_commands() -> dict[str, Any]:
+    """Return the commands and groups below `moralscope`, by name."""
+    return dict(command_tree().commands)
+
+
+def all_commands() -> Iterator[tuple[str, Any]]:
+    """Return every command that can be called, with its full name ("stories train")."""
+    for name, command in top_commands().items():
+        yield from _leaves(name, command)
+
+
+def _leaves(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield name, command
+        return
+    for each, found in inner.items():
+        yield from _leaves(f"{name} {each}", found)
+
+
+def command_list() -> str:
+    """Return a table of all commands with the first sentence of each."""
+    rows = []
+    for name, command in all_commands():
+        page = name.split()[0]
+        place = f"reference/{page}.md" + ("" if name == page else f"#{name.replace(' ', '-')}")
+        rows.append((f"[`{name}`]({place})", _first_sentence(command.help or "")))
+    return table(("command", "what it does"), rows)
+
+
+def command_page(name: str) -> str:
+    """Return the page of a command or of a group of commands."""
+    command = top_commands()[name]
+    leaves = list(_leaves(name, command))
+    parts = [f"# {name}\n"]
+    if leaves[0][0] != name:
+        parts.append(_plain_text(command.help or ""))
+        parts += [f"## {full}\n\n{_describe(full, each, '###')}" for full, each in leaves]
+    else:
+        parts.append(_describe(name, command, "##"))
+    parts.append(
+        "*Made from the command's options. "
+        f"The same text is in `moralscope {name} --help`; see [Reference](../reference.md).*"
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def _describe(full: str, command: Any, heading: str) -> str:
+    """Return one command: what it does, how it is called, its options by group."""
+    context = command.context_class(command, info_name=f"moralscope {full}")
+    usage = " ".join(command.get_usage(context).removeprefix("Usage: ").split())
+    usage = f"```text\n{usage}\n```"
+    parts = [_plain_text(command.help or ""), usage]
+    groups: dict[str, list[tuple[str, str, str]]] = {}
+    for param in command.params:
+        if getattr(param, "hidden", False) or param.name == "help":
+            continue
+        title = param.rich_help_panel or f"{param.param_type_name}s".capitalize()
+        groups.setdefault(title, []).append(_option_row(param, context))
+    for title, rows in groups.items():
+        parts.append(f"{heading} {title} {{ #{full.replace(' ', '-')}-{_slug(title)} }}")
+        parts.append(table(("option", "default", "what it does"), rows))
+    return "\n\n".join(each for each in parts if each)
+
+
+def _option_row(param: Any, context: Any) -> tuple[str, str, str]:
+    if param.param_type_name == "argument":
+        name = "`" + " ".join(param.get_usage_pieces(context)) + "`"
+    else:
+        name = ", ".join(f"`{each}`" for each in (*param.opts, *param.secondary_opts))
+        name += "" if param.is_flag else f" `{param.display_type_rich(context)}`"
+    return name, _default(param), _plain_text(param.help or "")
+
+
+def _default(param: Any) -> str:
+    if param.required:
+        return "required"
+    told = getattr(param, "show_default", None)
+    if isinstance(told, str):
+        return told
+    value = param.default
+    if value is None or value is False or value in ((), []):
+        return ""
+    if isinstance(value, list | tuple):
+        return ", ".join(f"`{each}`" for each in value)
+    return "on" if value is True else f"`{value}`" if not callable(value) else ""
+
+
+# --- Python
+
+
+def python_page() -> str:
+    """Return the page of all public names of the package."""
+    parts = [
+        "# Python",
+        "Everything here is imported from `moralscope`. A function that has options takes them by "
+        'keyword, `score(actions, axis="choice")`, or whole, `score(actions, options)`. The '
+        "names, ranges and defaults are those of the command line.",
+    ]
+    for name in moralscope.__all__:
+        if not name.startswith("_"):
+            parts.append(_public_name(name, getattr(moralscope, name)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _public_name(name: str, found: Any) -> str:
+    parts = [f"## {name}", f"```text\n{name}{_signature(found)}\n```", _docstring(found)]
+    kind = options_of(found)
+    if kind is not None:
+        rows = [_keyword_row(field) for field in option_fields(kind)]
+        parts += [
+            f"Keywords, also fields of `{kind.__module__}.{kind.__name__}`:",
+            table(("keyword", "default", "what it says"), rows),
+        ]
+    return "\n\n".join(parts)
+
+
+def options_of(found: Any) -> type[Options] | None:
+    """Return the options class that a public function takes, if any."""
+    if not inspect.isfunction(found) or "options" not in found.__annotations__:
+        return None
+    hint = found.__annotations__["options"]
+    if isinstance(hint, str):
+        hint = get_type_hints(found)["options"]
+    kinds = [each for each in (get_args(hint) or (hint,)) if isinstance(each, type)]
+    return next((each for each in kinds if issubclass(each, Options)), None)
+
+
+def _signature(found: Any) -> str:
+    parameters = [
+        each.replace(annotation=inspect.Parameter.empty)
+        for each in inspect.signature(found).parameters.values()
+    ]
+    return str(inspect.Signature(parameters))
+
+
+def _keyword_row(field: OptionField) -> tuple[str, str, str]:
+    required = field.default is dataclasses.MISSING
+    default = "required" if required else f"`{field.default!r}`"
+    if not required and field.default in (None, ()):
+        default = ""
+    option = field.option
+    about = option.help + (f" [{option.range}]" if option.range and field.kind is not str else "")
+    if option.choices:
+        about += " One of " + ", ".join(f"`{each}`" for each in option.choices) + "."
+    return f"`{field.name}`", option.shown or default, _plain_text(about)
+
+
+def _docstring(found: Any) -> str:
+    """Return a NumPy docstring as Markdown: sections in bold, parameters as a list."""
+    text = inspect.getdoc(found) or ""
+    first, *rest = _SECTION.split(text)
+    parts = [first.strip()]
+    for title, body in zip(rest[::2], rest[1::2], strict=True):
+        parts += [f"**{title}**", _section(title, body)]
+    return "\n\n".join(parts)
+
+
+def _section(title: str, body: str) -> str:
+    if title == "Examples":
+        return f"```pycon\n{body.strip()}\n```"
+    if title != "Parameters":
+        return inspect.cleandoc(body)
+    lines: list[str] = []
+    for line in body.strip("\n").splitlines():
+        if not line.startswith(" "):
+            lines.append("- " + ", ".join(f"`{each.strip()}`" for each in line.split(",")) + ":")
+        elif line.strip():
+            lines[-1] += " " + line.strip()
+    return "\n".join(lines)
+
+
+# --- writing
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """Return a Markdown table; bars in cells are escaped."""
+    lines = [head, ("---",) * len(head), *rows]
+    cells = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in lines]
+    return "\n".join(f"| {line} |" for line in cells)
+
+
+def _plain_text(text: str) -> str:
+    """Return help as Markdown: rich's marks gone, an example on its own as code."""
+    text = re.sub(r"\[/?(?:bold|dim|italic|cyan|green)\]", "", text)
+    text = text.replace("<", "&lt;").replace("*", "\\*")
+    return re.sub(r"^(?:Examples?: ?)(.*(?:\n.+)*)", r"```text\n\1\n```", text, flags=re.MULTILINE)
+
+
+def _first_sentence(text: str) -> str:
+    line = " ".join(_plain_text(text).split())
+    return re.split(r"(?<=[.!?]) (?=[A-Z`])", line)[0]
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"\W+", "-", text.lower()).strip("-")

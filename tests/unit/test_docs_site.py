@@ -1,0 +1,69 @@
+"""The docs site: every command and public name has its reference, every page its place."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+import yaml
+
+import moralscope
+from moralscope.core.options import option_fields
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def pages():
+    spec = importlib.util.spec_from_file_location("site_pages", ROOT / "docs" / "site_pages.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_command_has_its_reference_with_every_option(pages):
+    commands = list(pages.all_commands())
+    assert len(commands) > 40
+    listed = pages.command_list()
+    for name, command in commands:
+        page = pages.command_page(name.split()[0])
+        assert f"[`{name}`](reference/{name.split()[0]}.md" in listed
+        assert f"moralscope {name} [OPTIONS]" in page
+        for param in command.params:
+            for flag in param.opts if param.param_type_name == "option" else ():
+                assert f"`{flag}`" in page, (name, flag)
+            assert param.help or param.name == "help", (name, param.name)
+
+
+def test_every_public_name_has_its_reference_with_every_keyword(pages):
+    page = pages.python_page()
+    for name in moralscope.__all__:
+        assert name.startswith("_") or f"\n## {name}\n" in page
+    kinds = filter(None, (pages.options_of(getattr(moralscope, n)) for n in moralscope.__all__))
+    fields = [field.name for kind in kinds for field in option_fields(kind)]
+    assert len(fields) > 60
+    assert [name for name in fields if f"| `{name}` |" not in page] == []
+
+
+def test_the_navigation_names_pages_that_exist_and_each_once(pages):
+    text = (ROOT / "mkdocs.yml").read_text("utf-8")
+    named = list(leaves(yaml.safe_load(text)["nav"]))
+    assert len(named) == len(set(named))
+    here = {path.name for path in (ROOT / "docs").glob("*.md")} | set(pages.OUTSIDE.values())
+    assert set(named) <= here
+
+
+def test_the_site_loads_nothing_from_elsewhere():
+    settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
+    assert settings["theme"]["font"] is False
+    assert settings["plugins"] == ["search"]
+    assert "extra_javascript" not in settings
+    assert "analytics" not in settings["extra"]
+    assert "http" not in (ROOT / "docs" / "site.css").read_text("utf-8")
+
+
+def leaves(tree):
+    if isinstance(tree, str):
+        yield tree
+        return
+    for each in tree if isinstance(tree, list) else tree.values():
+        yield from leaves(each)
