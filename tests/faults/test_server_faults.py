@@ -213,7 +213,7 @@ def test_sigterm_under_load_loses_no_accepted_request():
 
 @pytest.mark.slow
 def test_clients_that_leave_free_their_place():
-    with process("--queue", "0") as (_, port):
+    with process("--queue", "1") as (_, port):
         body = {**SCORE, "actions": [f"{action} {n}" for n in range(600) for action in ACTIONS]}
         for _ in range(100):
             with socket.create_connection(("127.0.0.1", port)) as gone:

@@ -12,7 +12,8 @@ from pathlib import Path
 from starlette.testclient import TestClient
 
 from moralscope.models.encoders import load_encoder
-from moralscope.models.language import load_generator
+from moralscope.models.language import load_generator, load_language_model
+from moralscope.rules.experts import prepare_rule_experts
 from moralscope.server import models as serving_models
 from moralscope.server.api import Bounds, Work, api_app
 from moralscope.server.service import Service
@@ -46,7 +47,9 @@ def scripted_catalogue(monkeypatch):
     made = {
         "load_encoder": load_encoder,
         "prepare_experts": prepare_experts,
+        "prepare_rule_experts": prepare_rule_experts,
         "load_generator": load_generator,
+        "load_language_model": load_language_model,
     }
     for name, make in made.items():
         monkeypatch.setattr(serving_models, name, lambda _, make=make, **how: make("scripted"))

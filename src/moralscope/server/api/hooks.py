@@ -159,7 +159,7 @@ class Prompts:
 @router.post(
     "/beta/litellm_basic_guardrail_api",
     summary="A guardrail of LiteLLM",
-    responses=_answer(action="NONE", blocked_reason=None, texts=None),
+    responses=_answer(action="BLOCKED", blocked_reason="This reply was withheld: …", texts=[]),
 )
 async def litellm(request: Request, body: LitellmRequest) -> LitellmAnswer:
     """Audit replies as `serve --guard-action` says: block, revise, or only look (annotate).

@@ -88,7 +88,7 @@ router = APIRouter(prefix="/v1", tags=["guard"], dependencies=[Depends(allowed)]
             "headers": {VERDICT: {"schema": {"enum": ["kept", "flagged", "abstained", "none"]}}},
             "content": {
                 "application/json": {"schema": {"type": "object"}, "example": _EXAMPLE},
-                _STREAM: {"schema": {"type": "string"}},
+                _STREAM: {"example": 'data: {"choices": […]}'},
             },
         },
         **dict.fromkeys((400, 401, 403, 404, 408, 413, 421, 422, 429, 500, 502, 503, 504), _ERROR),
