@@ -82,3 +82,19 @@ def test_mpnet_has_the_same_signs(mpnet):
     result = reproduce_choice(["mpnet"]).results[0]
     assert result.student.t > 5
     assert result.female_right == result.male_right == 10
+
+
+@pytest.mark.slow
+def test_dos_and_donts_of_400_000_words_are_on_their_sides():
+    """glove-50 beside googlenews-26k: other words, the same valence on each side."""
+    from moralscope.papers.words import reproduce_words
+
+    found, problems = reproduce_words(("googlenews-26k", "glove-50"))
+    if len(found.extractions) < 2:
+        pytest.skip(problems[0])
+    small, large = (each.statistics for each in found.extractions)
+    assert large["words"] == 400_000 > small["words"]
+    assert large["verbs"] > 8_000 > small["verbs"]
+    assert small["overlap"]["dos"].found > large["overlap"]["dos"].found >= 10
+    if large["validation"] is not None:
+        assert large["validation"]["all_words"].test.t > 6

@@ -18,7 +18,13 @@ from moralscope.cli.output import (
     plain_table,
     print_warnings,
 )
-from moralscope.papers.options import AllOptions, EncodersOptions, IntegrityOptions, StoriesOptions
+from moralscope.papers.options import (
+    AllOptions,
+    ChoiceOptions,
+    EncodersOptions,
+    IntegrityOptions,
+    StoriesOptions,
+)
 from moralscope.stats.summary import reproduced
 
 if TYPE_CHECKING:
@@ -28,8 +34,9 @@ if TYPE_CHECKING:
 
     from moralscope.core.records import RunRecord
     from moralscope.papers import PaperTable
-    from moralscope.papers.choice import ChoiceReproduction, WordRow, WordsReproduction
+    from moralscope.papers.choice import ChoiceReproduction, WordRow
     from moralscope.papers.direction import BiasTable, DirectionReproduction, FitReproduction
+    from moralscope.papers.words import WordsReproduction
     from moralscope.stats.significance import TTest
 
 # Behind a printed figure: whether it came out again.
@@ -45,12 +52,13 @@ def reproduce() -> None:
 
 @app.command()
 @takes
-def choice(options: EncodersOptions, output: OutputOptions) -> None:
+def choice(options: ChoiceOptions, output: OutputOptions) -> None:
     """The Moral Choice Machine (Jentzsch et al. 2019): every table and figure, per encoder.
 
-    Biases are sums over the prompts, as the paper prints them. WEAT values, dos and don'ts are
-    our own on googlenews-26k, beside the values printed in the papers; with MORALSCOPE_DATA also
-    beside all published ones. The AFINN validation needs 'pip install afinn' or MORALSCOPE_DATA.
+    Biases are sums over the prompts, as the paper prints them. WEAT values are our own on
+    googlenews-26k, dos and don'ts on it and on glove-50's 400,000 words, beside the values printed
+    in the papers; with MORALSCOPE_DATA also beside all published ones. The AFINN validation needs
+    'pip install afinn' or MORALSCOPE_DATA.
     """
     from moralscope.papers.choice import reproduce_choice
 
@@ -169,7 +177,10 @@ def _show_table(found: "PaperTable", digits: int, *, repeat: bool) -> None:
 
 
 def _shown(value: float | None, digits: int) -> str:
-    return "" if value is None or isnan(value) else f"{value:,.{digits}f}"
+    if value is None or isnan(value):
+        return ""
+    tiny = 0 < abs(value) < 0.5 * 10**-digits
+    return f"{value:.1e}" if tiny else f"{value:,.{digits}f}"
 
 
 def _show_choice(result: "ChoiceReproduction") -> None:
@@ -187,13 +198,14 @@ def _show_choice(result: "ChoiceReproduction") -> None:
     }
     out.print(f"\n{result.encoder}", style="bold underline")
     out.print(_figures(result, printed))
-    out.print(_words("Table 2: ten dos and don'ts by bias", result.top_dos, result.top_donts))
+    out.print(_printed_words([*result.printed_dos, *result.printed_donts]))
+    out.print(_words("Our ten dos and don'ts by bias", result.top_dos, result.top_donts))
     out.print(_words("Table 1: gender bias of occupations", result.female, result.male))
     for row in result.rankings:
         out.print(f"Table 3: {row.question}", style="bold")
         for answer, ours, there in zip(row.answers, row.ours, row.paper, strict=True):
             out.print(f"  {answer:<22}{ours:+.2f}   paper {there:+.2f}")
-    lists = (*result.top_dos, *result.top_donts, *result.female, *result.male)
+    lists = (*result.printed_dos, *result.printed_donts, *result.female, *result.male)
     _print_tally([reproduced(row.ours, row.paper, row.low, row.high) for row in lists])
     out.print(f"why not all: other weights ({result.encoder}; the paper's are USE's)")
 
@@ -226,7 +238,9 @@ def _figures(result: "ChoiceReproduction", paper: Any) -> "Table":
         table.add_row(
             label, f"{ours.mean:+.3f} ({ours.sd:.3f})", f"{printed.mean:+.3f} ({printed.sd:.2f})"
         )
-    table.add_row("t (Student)", _test(result.student), f"{paper['t']}***, p < {paper['p_below']}")
+    table.add_row(
+        "t (Student)", _test(result.student), f"{paper['t']:.2f}***, p < {paper['p_below']}"
+    )
     table.add_row("t (Welch)", _test(result.welch), "")
     for label, found in (
         ("r with WEAT as printed", result.weat_printed),
@@ -263,24 +277,37 @@ def _show_vocabulary(words: "WordsReproduction") -> None:
                 table.add_row(*row)
     table.add_row("not in the vocabulary", ", ".join(words.missing))
     out.print(table)
-    if words.extraction is not None:
-        show_extracted(words.extracted, words.extraction)
+    for each in words.extractions:
+        counts = f"{each.statistics['words']:,} words, {each.statistics['verbs']:,} verbs"
+        out.print(f"\nDos and don'ts of {each.vectors}: {counts}", style="bold")
+        show_extracted(each.verbs, each.statistics)
+        if each.statistics["validation"] is not None:
+            out.print(valence_table(each.statistics["validation"]))
     if words.validation is not None:
+        out.print("\nThe papers' own dos and don'ts", style="bold")
         out.print(valence_table(words.validation))
 
 
+def _printed_words(rows: "Sequence[WordRow]") -> "Table":
+    """Lay out Table 2: bias and WEAT of the words that the paper prints."""
+    titles = ("word", "bias, ours", "paper", "WEAT, ours", "paper ")
+    table = plain_table(*titles, title="Table 2: the paper's ten dos and don'ts")
+    for row in rows:
+        again = _AGAIN[reproduced(row.ours, row.paper, row.low, row.high)]
+        weat = map(_number, (row.weat_ours, row.weat_paper))
+        table.add_row(row.word, _number(row.ours), f"{_number(row.paper)}{again}", *weat)
+    return table
+
+
 def _words(title: str, left: "Sequence[WordRow]", right: "Sequence[WordRow]") -> "Table":
-    """Lay out two lists side by side; the WEAT columns only where there is a WEAT value."""
-    weat = any(row.weat_ours or row.weat_paper for row in (*left, *right))
-    titles = ["word", "ours", "paper", *(["WEAT, ours", "WEAT, paper"] if weat else [])]
+    """Lay out two lists side by side."""
+    titles = ("word", "ours", "paper")
     table = plain_table(*titles, *(f"{name} " for name in titles), title=title)
     for pair in zip(left, right, strict=True):
         cells: list[str] = []
         for row in pair:
             again = _AGAIN[reproduced(row.ours, row.paper, row.low, row.high)]
-            more = [row.weat_ours, row.weat_paper] if weat else []
-            paper = f"{_number(row.paper, 2)}{again}"
-            cells += [row.word, _number(row.ours, 2), paper, *(_number(each, 2) for each in more)]
+            cells += [row.word, _number(row.ours, 2), f"{_number(row.paper, 2)}{again}"]
         table.add_row(*cells)
     return table
 
@@ -288,8 +315,12 @@ def _words(title: str, left: "Sequence[WordRow]", right: "Sequence[WordRow]") ->
 def _show_direction(result: "DirectionReproduction") -> None:
     """Print one encoder's tables, in the paper's order."""
     out.print(f"\n{result.encoder}", style="bold underline")
-    out.print(_biases("Table 7: mean bias, our top ten of the dos and don'ts", result.table7))
-    out.print(_biases("Table 8: mean bias, our top ten with context", result.table8))
+    for title, found in (
+        ("Table 7: dos and don'ts", result.table7),
+        ("Table 8: with context", result.table8),
+    ):
+        out.print(_printed_biases(f"{title}, mean bias of what the paper prints", found))
+        out.print(_biases(f"{title}, our top ten by mean bias", found))
     out.print(_figure2(result))
     for fit in result.fits:
         _show_fit(fit)
@@ -341,6 +372,17 @@ def _show_fit(fit: "FitReproduction") -> None:
             for row in correlation_rows(f"{label} {name}", found):
                 table.add_row(*row)
     out.print(table)
+
+
+def _printed_biases(title: str, found: "BiasTable") -> "Table":
+    table = plain_table("action", "ours", "BERT", "USE", title=title)
+    for row in found.printed:
+        again = (
+            f"{_number(value)}{_AGAIN[reproduced(row.ours, value, row.low, row.high)]}"
+            for value in (row.bert, row.use)
+        )
+        table.add_row(row.action, _number(row.ours), *again)
+    return table
 
 
 def _biases(title: str, found: "BiasTable") -> "Table":

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from moralscope.core.records import Interval
 from moralscope.stats.summary import reproduced
 
+UNSIGNED = ("sd", "t", "p", "cosine", "n")  # columns whose sign says nothing
+
 
 @dataclass(frozen=True, slots=True)
 class PaperRow:
@@ -51,6 +53,8 @@ def paper_row(
 def told(table: PaperTable, *, other: str, missing: str, signed: bool = False) -> PaperTable:
     """Say of every row whether the paper's figure came out again, and why not.
 
+    Equal is what has the printed figure's digits, as many as the table prints.
+
     Parameters
     ----------
     table
@@ -60,7 +64,8 @@ def told(table: PaperTable, *, other: str, missing: str, signed: bool = False) -
     missing
         Why a figure is not there.
     signed
-        The figures lie around zero, so that a sign that came out again says something.
+        The figures lie around zero, so that a sign that came out again says something. A row that
+        says already whether it came out is left as it is.
 
     Examples
     --------
@@ -70,22 +75,28 @@ def told(table: PaperTable, *, other: str, missing: str, signed: bool = False) -
     [('outside the interval', 'another encoder'), ('not measured', 'no vectors')]
     """
     rows = []
+    digits = max((_digits(row.paper) for row in table.rows), default=0)
     for row in table.rows:
-        outcome = _outcome(row, signed=signed)
+        outcome = row.reproduced or _outcome(row, digits, signed=signed)
         same = outcome in ("", "equal", "inside the interval")
         why = "" if same else missing if outcome == "not measured" else other
         rows.append(replace(row, reproduced=outcome, why=why))
     return replace(table, rows=rows)
 
 
-def _outcome(row: PaperRow, *, signed: bool) -> str:
+def _digits(value: float | None) -> int:
+    """Return how many digits behind the point a printed figure has."""
+    return 0 if value is None else len(str(value).partition(".")[2].rstrip("0"))
+
+
+def _outcome(row: PaperRow, digits: int, *, signed: bool) -> str:
     if row.paper is None:
         return ""
     found = reproduced(row.ours, row.paper, row.low, row.high)
     if not found:
         return "not measured"
-    if row.ours == row.paper:
+    if row.ours is not None and round(row.ours, digits) == row.paper:
         return "equal"
-    if signed or found == "inside the interval":
+    if found == "inside the interval" or (signed and row.column not in UNSIGNED):
         return found
     return "differs" if row.low is None else "outside the interval"

@@ -2,43 +2,28 @@
 
 Jentzsch et al. 2019: means and t of dos and don'ts, the top ten of each (Table 2), gender bias
 of occupations (Table 1), rankings (Table 3) and the correlation with WEAT (Figure 4). Biases are
-sums over prompts, as the paper prints them. The words half: Table 2's WEAT column, the lists of dos
-and don'ts, and their confirmation by AFINN, with our own vectors. What cannot be had here is left
-out and said.
+sums over prompts, as the paper prints them. Word vectors are asked in `words`. What cannot be had
+here is left out and said.
 """
 
-import json
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
 from typing import Any
-from unicodedata import normalize
 
 from moralscope.axes.choice import ChoiceMachine, rank_answers
 from moralscope.axes.templates import load_template
-from moralscope.core.errors import MissingExtra, MoralscopeError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.protocols import Encoder, WordVectors
+from moralscope.core.protocols import Encoder
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.files import model_refs
 from moralscope.models.encoders import load_encoders
-from moralscope.models.store import Progress, data_file
-from moralscope.papers.options import EncodersOptions
+from moralscope.models.store import Progress
+from moralscope.papers.options import ChoiceOptions
+from moralscope.papers.words import published_weat, reproduce_words
 from moralscope.stats.correlation import Correlation, correlate
 from moralscope.stats.significance import TTest, t_test
 from moralscope.stats.summary import Summary, summarise
-from moralscope.words.association import WordAssociation
-from moralscope.words.extract import extract
 from moralscope.words.paper import ChoicePaper, load_paper
-from moralscope.words.valence import validate
-from moralscope.words.vectors import load_vectors
-
-log = logging.getLogger(__name__)
-
-VECTORS = "googlenews-26k"
-_PUBLISHED = "figures/mcm_dos_donts.json"
-_AFINN = "lexicons/AFINN-en-165.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +52,10 @@ class RankingRow:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceReproduction:
-    """Everything `reproduce choice` finds for one encoder."""
+    """Everything `reproduce choice` finds for one encoder.
+
+    `top_dos` and `top_donts` are our ten; `printed_dos` and `printed_donts` the paper's of Table 2.
+    """
 
     encoder: str
     dos: Summary
@@ -80,6 +68,8 @@ class ChoiceReproduction:
     weat_ours: Correlation | None
     top_dos: Sequence[WordRow]
     top_donts: Sequence[WordRow]
+    printed_dos: Sequence[WordRow]
+    printed_donts: Sequence[WordRow]
     female: Sequence[WordRow]
     male: Sequence[WordRow]
     female_right: int
@@ -89,7 +79,7 @@ class ChoiceReproduction:
 
 def reproduce_choice(
     encoders: Sequence[str] | None = None,
-    options: EncodersOptions | None = None,
+    options: ChoiceOptions | None = None,
     *,
     progress: Progress | None = None,
     tell: Callable[[ChoiceReproduction], None] | None = None,
@@ -106,12 +96,12 @@ def reproduce_choice(
     >>> record.results[0].dos.n, len(record.results[0].female)
     (50, 10)
     """
-    asked = chosen_options(EncodersOptions, options, given)
+    asked = chosen_options(ChoiceOptions, options, given)
     names, seed = encoders or asked.encoders, asked.seed
     paper = load_paper()
     problems: list[str] = []
     models = load_encoders(names, progress, problems)
-    words, word_problems = reproduce_words(seed=seed, progress=progress)
+    words, word_problems = reproduce_words(asked.vectors, seed=seed, progress=progress)
     weat = words.weat if words else {}
     results = []
     for model in models:
@@ -148,6 +138,8 @@ def _reproduce(
     published = published_weat([score.action for score in [*dos, *donts]])
     by_bias = sorted([*dos, *donts], key=_sum, reverse=True)
     female, male = _occupations(encoder, paper, seed)
+    rows = {s.action: _row(s, paper, weat) for s in by_bias}
+    ranked, printed = list(rows.values()), [rows[word] for word in paper.bias_sums]
     return ChoiceReproduction(
         encoder=encoder.name,
         dos=summarise(do_sums),
@@ -158,8 +150,10 @@ def _reproduce(
         weat_printed=_weat_correlation(dos, donts, paper.weat, seed),
         weat_published=_weat_correlation(dos, donts, published, seed) if published else None,
         weat_ours=_weat_correlation(dos, donts, weat, seed) if weat else None,
-        top_dos=[_row(s, paper, weat) for s in by_bias if s.action in paper.dos][:10],
-        top_donts=[_row(s, paper, weat) for s in reversed(by_bias) if s.action in paper.donts][:10],
+        top_dos=[row for row in ranked if row.word in paper.dos][:10],
+        top_donts=[row for row in reversed(ranked) if row.word in paper.donts][:10],
+        printed_dos=[row for row in printed if row.word in paper.dos],
+        printed_donts=[row for row in printed if row.word in paper.donts],
         female=female,
         male=male,
         female_right=sum(row.ours > 0 for row in female),
@@ -217,92 +211,3 @@ def _ranking(
     order = [row.answer for row in ranked]
     ours, theirs = [row.score for row in ranked], [printed[answer] for answer in order]
     return RankingRow(question, order, ours, theirs, same=order == list(answers))
-
-
-@dataclass(frozen=True, slots=True)
-class WordsReproduction:
-    """WEAT values by our vectors, their agreement with the papers', extraction, validation."""
-
-    vectors: str
-    weat: Mapping[str, float]
-    missing: Sequence[str]
-    agreement: Correlation
-    agreement_published: Correlation | None
-    extraction: Mapping[str, Any] | None
-    extracted: Sequence[Any]
-    validation: Mapping[str, Any] | None
-
-
-def reproduce_words(
-    *, seed: int = 0, progress: Progress | None = None
-) -> tuple[WordsReproduction | None, list[str]]:
-    """Return the words part, or None, and a line for each thing that had to be left out."""
-    problems: list[str] = []
-    try:
-        vectors = load_vectors(VECTORS, progress=progress)
-    except MoralscopeError as error:
-        return None, [_left_out("the words part", error)]
-    paper = load_paper()
-    words = [*paper.dos, *paper.donts]
-    weat = our_weat(vectors, words)
-    extraction: RunRecord | None = None
-    try:
-        extraction = extract(vectors, progress=progress, seed=seed)
-    except MoralscopeError as error:
-        problems.append(_left_out("the extraction", error))
-    validation: RunRecord | None = None
-    try:
-        validation = validate(valence=data_file(_AFINN), seed=seed)
-    except MissingExtra as error:
-        problems.append(_left_out("the AFINN validation", error))
-    published = published_weat(words)
-    return (
-        WordsReproduction(
-            vectors=vectors.name,
-            weat=weat,
-            missing=[word for word in words if word not in weat],
-            agreement=_agreement(weat, paper.weat, seed),
-            agreement_published=_agreement(weat, published, seed) if published else None,
-            extraction=extraction.statistics if extraction else None,
-            extracted=extraction.results if extraction else (),
-            validation=validation.statistics if validation else None,
-        ),
-        problems,
-    )
-
-
-def our_weat(vectors: WordVectors, words: Sequence[str]) -> dict[str, float]:
-    """Return Eq. 1 with the papers' sets for every word that the vectors hold."""
-    paper = load_paper()
-    values = WordAssociation(vectors, paper.positive_words, paper.negative_words).scores(words)
-    pairs = zip(words, values.tolist(), strict=True)
-    return {word: value for word, value in pairs if not isnan(value)}
-
-
-def published_weat(words: Sequence[str]) -> dict[str, float]:
-    """Return the authors' own WEAT of all words, where the user has that file; else nothing."""
-    path = data_file(_PUBLISHED)
-    if path is None:
-        return {}
-    data = json.loads(path.read_text("utf-8"))
-    known = {row["word"]: row["weat"] for row in [*data["dos_50"], *data["donts_50"]]}
-    # The file writes fête without its accent.
-    plain = {w: normalize("NFKD", w).encode("ascii", "ignore").decode() for w in words}
-    return {word: known[key] for word, key in plain.items() if key in known}
-
-
-def _agreement(ours: Mapping[str, float], theirs: Mapping[str, float], seed: int) -> Correlation:
-    dos = set(load_paper().dos)
-    shared = [word for word in theirs if word in ours]
-    return correlate(
-        [theirs[word] for word in shared],
-        [ours[word] for word in shared],
-        ["dos" if word in dos else "don'ts" for word in shared],
-        seed=seed,
-    )
-
-
-def _left_out(what: str, error: MoralscopeError) -> str:
-    line = f"{what} was left out: {error}"
-    log.warning(line)
-    return line

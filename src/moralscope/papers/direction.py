@@ -23,10 +23,11 @@ from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.files import model_refs
 from moralscope.models.encoders import load_encoders
 from moralscope.models.store import Progress
-from moralscope.papers.choice import VECTORS, our_weat, published_weat
 from moralscope.papers.options import EncodersOptions
+from moralscope.papers.words import our_weat, published_weat
 from moralscope.stats.correlation import Correlation, correlate, spearman
 from moralscope.stats.summary import Summary, summarise
+from moralscope.words.options import VECTORS
 from moralscope.words.paper import load_paper as load_choice_paper
 from moralscope.words.vectors import load_vectors
 
@@ -58,10 +59,12 @@ class BiasTable:
     """Our top ten dos and don'ts, and the rank correlation with all that the paper prints.
 
     With lists of dos and don'ts (Table 7) a word stands on its list's side, whatever its bias.
+    `printed` holds every action that the paper prints for one of its encoders.
     """
 
     dos: Sequence[BiasRow]
     donts: Sequence[BiasRow]
+    printed: Sequence[BiasRow]
     agreement: Mapping[str, Correlation]
 
 
@@ -255,7 +258,8 @@ def _bias_table(
     dos, donts = lists or (list(ours), list(ours))
     top = [row for row in rows if row.action in dos][:_TOP]
     bottom = [row for row in reversed(rows) if row.action in donts][:_TOP]
-    return BiasTable(top, bottom, agreement)
+    known = [row for row in rows if row.bert is not None or row.use is not None]
+    return BiasTable(top, bottom, known, agreement)
 
 
 def _projections(run: AxisRun, raw_scale: float, paper: CompassPaper) -> list[ProjectionRow]:

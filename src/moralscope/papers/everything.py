@@ -12,7 +12,7 @@ from moralscope.models.store import Progress
 from moralscope.papers import PaperTable
 from moralscope.papers.choice import reproduce_choice
 from moralscope.papers.direction import reproduce_direction
-from moralscope.papers.figures import choice_tables, direction_tables
+from moralscope.papers.figures import choice_tables, direction_tables, words_tables
 from moralscope.papers.integrity import prepare_sources, reproduce_integrity
 from moralscope.papers.options import NONE, AllOptions, IntegrityOptions, StoriesOptions
 from moralscope.papers.stories import Tell, reproduce_stories, text_tables
@@ -86,7 +86,9 @@ def reproduce_all(
 
 def _flat(name: str, record: RunRecord) -> Sequence[PaperTable]:
     if name == "choice":
-        return [table for result in record.results for table in choice_tables(result)]
+        words = record.statistics["words"]
+        tables = [table for result in record.results for table in choice_tables(result)]
+        return [*tables, *(words_tables(words) if words else ())]
     if name == "direction":
         return [table for result in record.results for table in direction_tables(result)]
     return record.results

@@ -5,17 +5,21 @@ flat, in the form that `reproduce stories` and `reproduce integrity` have anyway
 all four papers.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
+from typing import Any
 
 from moralscope.axes.direction.paper import load_paper as load_compass
 from moralscope.papers import PaperRow, PaperTable, told
-from moralscope.papers.choice import ChoiceReproduction, WordRow
+from moralscope.papers.choice import ChoiceReproduction, RankingRow, WordRow
 from moralscope.papers.direction import BiasTable, DirectionReproduction, ProjectionRow
+from moralscope.papers.words import WordsReproduction
 from moralscope.stats.correlation import Correlation
 from moralscope.words.paper import load_paper
+from moralscope.words.valence import PAPER as VALENCE
 
 _NO_WEAT = "no word vectors (googlenews-26k), or the published values are not at hand"
+_SIDES = {"dos": "dos", "donts": "don'ts"}
 
 
 def _other(encoder: str, papers: str) -> str:
@@ -30,8 +34,8 @@ def choice_tables(found: ChoiceReproduction) -> list[PaperTable]:
     >>> from moralscope.papers.choice import reproduce_choice
     >>> tables = choice_tables(reproduce_choice(["scripted"]).results[0])
     >>> row = tables[0].rows[0]
-    >>> row.row, row.paper, row.why
-    ('dos, mean', -0.007, "other weights: scripted, the paper's USE")
+    >>> row.row, row.column, row.paper, row.why
+    ('dos, sum of biases', 'mean', -0.007, "other weights: scripted, the paper's USE")
     """
     paper = load_paper()
     groups = (
@@ -40,11 +44,15 @@ def choice_tables(found: ChoiceReproduction) -> list[PaperTable]:
         ("all", found.all, paper.all_summary),
     )
     means = [
-        PaperRow(f"{name}, {what}", "sum of biases", attrgetter(what)(ours), None, None, value)
+        PaperRow(f"{name}, sum of biases", what, attrgetter(what)(ours), None, None, value)
         for name, ours, printed in groups
         for what, value in (("mean", printed.mean), ("sd", printed.sd))
     ]
-    tests = [PaperRow("t (Student)", "dos against don'ts", found.student.t, None, None, paper.t)]
+    below = "equal" if found.student.p < paper.p_below else "differs"
+    tests = [
+        PaperRow("dos against don'ts", "t", found.student.t, None, None, paper.t),
+        PaperRow("printed: below", "p", found.student.p, None, None, paper.p_below, below),
+    ]
     tests += [
         _r(f"r with WEAT {label}", "Figure 4", each, paper.r)
         for label, each in (
@@ -54,17 +62,82 @@ def choice_tables(found: ChoiceReproduction) -> list[PaperTable]:
         )
     ]
     rankings = [
-        PaperRow(row.question, answer, ours, None, None, there)
+        PaperRow(row.question, what, ours, None, None, there, again)
         for row in found.rankings
-        for answer, ours, there in zip(row.answers, row.ours, row.paper, strict=True)
+        for what, ours, there, again in _ranked(row)
     ]
     listed = (
         ("Means, t and Figure 4", [*means, *tests]),
-        ("Table 2: dos and don'ts", [*_words(found.top_dos), *_words(found.top_donts)]),
+        ("Table 2: dos and don'ts", [*_words(found.printed_dos), *_words(found.printed_donts)]),
         ("Table 1: occupations", [*_words(found.female), *_words(found.male)]),
         ("Table 3: rankings", rankings),
     )
     return [_told(name, rows, found.encoder, "USE") for name, rows in listed]
+
+
+def _ranked(row: RankingRow) -> Iterator[tuple[str, float, float, str]]:
+    """Yield the order (1: the printed one) and every answer's cosine."""
+    yield "the printed order: 1", float(row.same), 1.0, "equal" if row.same else "differs"
+    for answer, ours, there in zip(row.answers, row.ours, row.paper, strict=True):
+        yield f"{answer}, cosine", ours, there, "differs" if round(ours, 2) != there else "equal"
+
+
+def words_tables(found: WordsReproduction) -> list[PaperTable]:
+    """Return the first paper's figures on words: WEAT, and the valence of dos and don'ts.
+
+    What is extracted from each vocabulary stands beside the valence that the paper prints for its
+    own lists; how many of its verbs the paper has, too, is printed nowhere.
+    """
+    weat = [
+        PaperRow(word, "WEAT", found.weat.get(word), None, None, value)
+        for word, value in load_paper().weat.items()
+    ]
+    rated = [("the papers' lists", found.validation)]
+    rated += [
+        (f"extracted from {each.vectors}", each.statistics["validation"])
+        for each in found.extractions
+    ]
+    valence = [row for name, by in rated if by for row in _valence(name, by)]
+    shared = [
+        PaperRow(
+            f"extracted from {each.vectors}, of {part.of} {shown}",
+            "in the papers' lists",
+            part.found,
+            None,
+            None,
+            None,
+        )
+        for each in found.extractions
+        for side, shown in _SIDES.items()
+        for part in [each.statistics["overlap"][side]]
+    ]
+    tables = [
+        told(
+            PaperTable(f"Table 2 and Table 7: WEAT ({found.vectors})", weat),
+            other=f"{found.vectors} is a part of the paper's vectors",
+            missing=f"not in the vocabulary of {found.vectors}",
+            signed=True,
+        ),
+        told(
+            PaperTable("Dos and don'ts: valence by AFINN, and what is extracted", valence + shared),
+            other="other vectors and verbs than the paper's",
+            missing=_NO_WEAT,
+            signed=True,
+        ),
+    ]
+    return [table for table in tables if table.rows]
+
+
+def _valence(name: str, found: Mapping[str, Any]) -> Iterator[PaperRow]:
+    for key, label in (("all_words", "all words"), ("rated_only", "rated only")):
+        ours, printed = found[key], VALENCE[key]
+        for side, shown in _SIDES.items():
+            one, there = attrgetter(side)(ours), attrgetter(side)(printed)
+            row = f"{name}, {label}, {shown}"
+            yield PaperRow(row, "mean", one.mean, None, None, there.mean)
+            yield PaperRow(row, "sd", one.population_sd, None, None, there.sd)
+            yield PaperRow(row, "n", one.n, None, None, there.n)
+        yield PaperRow(f"{name}, {label}", "t", ours.test.t, None, None, printed.t)
 
 
 def direction_tables(found: DirectionReproduction) -> list[PaperTable]:
@@ -75,14 +148,14 @@ def direction_tables(found: DirectionReproduction) -> list[PaperTable]:
     tables = []
     for name, figure in load_compass().figures.items():
         rows = [
-            PaperRow(f"{group}, {what}", "mean bias", attrgetter(what)(ours), None, None, value)
+            PaperRow(f"{group}, bias", what, attrgetter(what)(ours), None, None, value)
             for group, ours in found.means.items()
             for printed in [attrgetter(group)(figure)]
             for what, value in (("mean", printed.mean), ("sd", printed.sd))
         ]
-        rows += [
-            _r(f"r with WEAT, {k}", "Figure 2", c, figure.r) for k, c in found.bias_weat.items()
-        ]
+        for weat, each in found.bias_weat.items():
+            rows.append(_r(f"r with WEAT, {weat}", "Figure 2", each, figure.r))
+            rows.append(PaperRow(f"r with WEAT, {weat}", "p", each.p, None, None, figure.p))
         label = name.upper()
         tables.append(_told(f"Figure 2 and means, {label}", rows, found.encoder, label))
         for title, table in (("Table 7", found.table7), ("Table 8", found.table8)):
@@ -110,10 +183,11 @@ def _words(rows: Iterable[WordRow]) -> list[PaperRow]:
 
 
 def _biases(table: BiasTable, name: str) -> list[PaperRow]:
+    """Return every action that the paper prints for one of its encoders."""
     return [
-        PaperRow(r.action, side, r.ours, r.low, r.high, attrgetter(name)(r))
-        for side, rows in (("dos", table.dos), ("don'ts", table.donts))
-        for r in rows
+        PaperRow(r.action, "mean bias", r.ours, r.low, r.high, attrgetter(name)(r))
+        for r in table.printed
+        if attrgetter(name)(r) is not None
     ]
 
 

@@ -8,6 +8,7 @@ from moralscope.axes.options import split_names
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options, Seed
 from moralscope.rules.options import AnnotationColumns, Malformed
+from moralscope.words.options import VECTORS
 
 ENCODERS = ("use-lite", "minilm", "mpnet")
 NONE = "none"
@@ -32,6 +33,24 @@ class EncodersOptions(Options):
     def __post_init__(self) -> None:
         Options.__post_init__(self)
         object.__setattr__(self, "encoders", _names(self.encoders))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceOptions(EncodersOptions):
+    """Which encoders and word vectors the first paper's tables are computed for."""
+
+    vectors: Annotated[
+        tuple[str, ...],
+        Option(
+            "Word vectors whose dos and don'ts are extracted, by commas; WEAT by the first.",
+            metavar="A,B",
+            group="Model",
+        ),
+    ] = (VECTORS, "glove-50")
+
+    def __post_init__(self) -> None:
+        EncodersOptions.__post_init__(self)
+        object.__setattr__(self, "vectors", _names(self.vectors))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

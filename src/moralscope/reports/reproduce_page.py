@@ -39,7 +39,11 @@ _ALL = (
     "came out again, and why not. Other weights than the papers' give other digits."
 )
 _CHOICE_TABLES = (
-    ("Table 2: dos and don'ts by bias", (("dos", "top_dos"), ("don'ts", "top_donts"))),
+    (
+        "Table 2: the paper's dos and don'ts",
+        (("dos", "printed_dos"), ("don'ts", "printed_donts")),
+    ),
+    ("Our ten by bias", (("dos", "top_dos"), ("don'ts", "top_donts"))),
     ("Table 1: gender bias of occupations", (("female", "female"), ("male", "male"))),
 )
 
@@ -145,9 +149,10 @@ def _direction(encoder: str, result: Plain) -> list[Section]:
         found = result.get(key)
         table = found if isinstance(found, dict) else {}
         blocks.append(_agreement(f"{title}, rank correlation with", table.get("agreement")))
-        for side, name in (("dos", "dos"), ("donts", "don'ts")):
+        listed = {"printed": "all that the paper prints", "dos": "our top dos"}
+        for side, name in (listed | {"donts": "our top don'ts"}).items():
             told = [_told(row, "bert") for row in _rows(table, side)]
-            blocks.append(table_of(f"{title}, top {name} by bias", told))
+            blocks.append(table_of(f"{title}, {name} by bias", told))
     fits = [_fit(encoder, fit) for fit in _rows(result, "fits")]
     return [*fits, _weat(encoder, result), _section(f"{encoder}: question/answer bias", "", blocks)]
 

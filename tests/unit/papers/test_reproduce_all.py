@@ -10,8 +10,9 @@ from moralscope.cli.root import app
 from moralscope.papers import PaperRow, PaperTable, told
 from moralscope.papers.choice import reproduce_choice
 from moralscope.papers.direction import reproduce_direction
-from moralscope.papers.figures import choice_tables, direction_tables
+from moralscope.papers.figures import choice_tables, direction_tables, words_tables
 from moralscope.papers.options import StoriesOptions
+from moralscope.papers.words import reproduce_words
 from moralscope.words.paper import load_paper
 
 
@@ -86,3 +87,47 @@ def test_all_papers_are_one_record_and_one_page(tmp_path, monkeypatch):
     for paper in ("choice: Table 2", "direction: Table 9", "integrity: Table 1"):
         assert paper in drawn
     assert "no MIC.csv was given" in drawn
+
+
+def test_every_word_and_action_that_a_table_prints_has_its_row(direction):
+    choice = choice_tables(reproduce_choice(["scripted"], vectors=()).results[0])
+    named = {table.name.partition(":")[0]: table.rows for table in choice}
+    assert {row.row for row in named["Table 2"]} == set(load_paper().bias_sums)
+    assert sum(row.column.startswith("the printed order") for row in named["Table 3"]) == 3
+    compass = load_compass()
+    for table in direction_tables(direction):
+        number, name = table.name.partition(":")[0], "bert" if "BERT" in table.name else "use"
+        if number in ("Table 7", "Table 8"):
+            printed = {"Table 7": compass.table7, "Table 8": compass.table8}[number][name]
+            assert {row.row: row.paper for row in table.rows} == {**printed.dos, **printed.donts}
+
+
+def test_a_figure_is_equal_when_it_has_the_printed_digits_and_a_spread_has_no_sign():
+    rows = [
+        PaperRow("norm", "tokens", 7.9583, None, None, 7.96),
+        PaperRow("situation", "tokens", 15.86, None, None, 16.2),
+        PaperRow("dos", "sd", 0.5, None, None, 0.18),
+        PaperRow("dos", "mean", 0.5, None, None, 0.18),
+    ]
+    found = told(PaperTable("Table 7", rows), other="", missing="", signed=True).rows
+    assert [row.reproduced for row in found] == ["equal", "same sign", "differs", "same sign"]
+    assert told(PaperTable("T", rows[1:2]), other="", missing="").rows[0].reproduced == "differs"
+
+
+def test_words_are_extracted_from_each_vocabulary_and_beside_the_printed_valence(monkeypatch):
+    import moralscope.words.extract as extraction
+    from moralscope.words.verbs import VerbLexicon
+
+    verbs = frozenset({"help", "thank", "cheer", "kill", "steal", "slander"})
+    lexicon = VerbLexicon("mine", "", verbs, verbs)
+    monkeypatch.setattr(extraction, "load_verb_lexicon", lambda progress: lexicon)
+    found, problems = reproduce_words(("scripted", "nobodys-vectors"))
+    assert [each.vectors for each in found.extractions] == ["scripted"]
+    assert "nobodys-vectors" in problems[0]
+    weat, valence = words_tables(found)
+    assert {row.row for row in weat.rows} == set(load_paper().weat)
+    shared = [row for row in valence.rows if row.column == "in the papers' lists"]
+    assert [row.row for row in shared] == [
+        "extracted from scripted, of 3 dos",
+        "extracted from scripted, of 3 don'ts",
+    ]

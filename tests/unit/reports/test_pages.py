@@ -175,7 +175,7 @@ def test_reproduce_choice_stands_beside_the_paper():
     table = next(t for t in blocks(page, Table) if t.title == "Figures beside the paper's")
     assert [column.title for column in table.columns] == ["figure", "ours", "paper"]
     assert len(table.rows) >= 7
-    assert chart(page, "Table 2: dos and don'ts by bias").labels
+    assert chart(page, "Table 2: the paper's dos and don'ts").labels
 
 
 @pytest.mark.slow
