@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from moralscope.models.encoders import load_encoder
     from moralscope.models.encoders.loading import load_edited
     from moralscope.models.language import load_generator, load_language_model
+    from moralscope.models.language.steering import load_vector
     from moralscope.models.store import Store
     from moralscope.papers.choice import reproduce_choice
     from moralscope.papers.direction import reproduce_direction
     from moralscope.papers.stories import reproduce_stories
     from moralscope.reports import write_report
+    from moralscope.steer.check import check_vector
     from moralscope.steer.edit import edit, edited_encoder
+    from moralscope.steer.make import make_vector
     from moralscope.steer.teach import teach
     from moralscope.stories.chains.run import chain
     from moralscope.stories.evaluate import evaluate
@@ -42,6 +45,7 @@ _HOMES = {
     "associate": "moralscope.words.associate",
     "associate_tests": "moralscope.words.associate",
     "chain": "moralscope.stories.chains.run",
+    "check_vector": "moralscope.steer.check",
     "compare": "moralscope.axes.compare",
     "compare_corpora": "moralscope.words.compare",
     "compare_runs": "moralscope.axes.compare_runs",
@@ -57,6 +61,8 @@ _HOMES = {
     "prepare_experts": "moralscope.stories.experts",
     "load_generator": "moralscope.models.language.loading",
     "load_language_model": "moralscope.models.language.loading",
+    "load_vector": "moralscope.models.language.steering",
+    "make_vector": "moralscope.steer.make",
     "rank": "moralscope.axes.choice",
     "reproduce_choice": "moralscope.papers.choice",
     "reproduce_direction": "moralscope.papers.direction",
@@ -76,6 +82,7 @@ __all__ = [
     "associate",
     "associate_tests",
     "chain",
+    "check_vector",
     "compare",
     "compare_corpora",
     "compare_runs",
@@ -90,6 +97,8 @@ __all__ = [
     "load_generator",
     "load_language_model",
     "load_stories",
+    "load_vector",
+    "make_vector",
     "prepare_experts",
     "rank",
     "reproduce_choice",

@@ -63,14 +63,17 @@ class LocalModels:
 
     def language(self, options: AxisOptions) -> LanguageModel:
         """Return the language model that the options name."""
+        from moralscope.models.language import EndpointOptions, load_language_model, steer_model
+
         if self.speaker is not None:
-            return self.speaker
-        from moralscope.models.language import EndpointOptions, load_language_model
+            return steer_model(self.speaker, options.steer)
 
         served = EndpointOptions(
             options.endpoint, samples=options.samples, max_requests=options.max_requests
         )
-        return load_language_model(options.model or "", endpoint=served, progress=self.progress)
+        name = options.model or ""
+        model = load_language_model(name, endpoint=served, progress=self.progress)
+        return steer_model(model, options.steer)
 
 
 class AxisBuilder(Protocol):

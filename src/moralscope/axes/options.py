@@ -21,6 +21,7 @@ from moralscope.models.options import (
     LanguageName,
     MaxRequests,
     Samples,
+    SteerFile,
     is_language_model,
 )
 from moralscope.words.options import SETS, VECTORS, ListOptions, SetsName, VectorsName
@@ -56,7 +57,7 @@ class AxisKind:
 
 
 _OF_ENCODERS = ("encoder", "template", "eight_bits", "calibrate", "batch_tokens")
-_OF_LANGUAGE_MODELS = ("model", "form", "endpoint", "max_requests", "samples")
+_OF_LANGUAGE_MODELS = ("model", "form", "steer", "endpoint", "max_requests", "samples")
 # The first that reads everything that was given is the default.
 AXES: Mapping[str, AxisKind] = {
     "judge": AxisKind(
@@ -80,7 +81,10 @@ AXES: Mapping[str, AxisKind] = {
         "projection on the moral one",
         "Where does it lie on the model's moral direction? Draws a map.",
         "moralscope.axes.direction.axis:build_direction",
-        (*_OF_ENCODERS, "model", "form", "layer", "fit", "fit_actions", "axis_file", "save_axis"),
+        (
+            *_OF_ENCODERS,
+            *("model", "form", "steer", "layer", "fit", "fit_actions", "axis_file", "save_axis"),
+        ),
         language="moralscope.axes.direction.layers:build_layered",
     ),
 }
@@ -219,6 +223,7 @@ the direction axis
         ),
     ] = False
     model: LanguageName = None
+    steer: SteerFile = None
     form: FormName = "auto"
     layer: Annotated[
         int | None,
@@ -452,7 +457,8 @@ class CorrelateOptions(ListOptions):
 
 def check_model(options: AxisOptions) -> None:
     """Refuse options of language models where an encoder is asked, and the other way round."""
-    own = {"form": options.form != "auto", "layer": options.layer, "endpoint": options.endpoint}
+    own: dict[str, Any] = {"form": options.form != "auto", "layer": options.layer}
+    own |= {"endpoint": options.endpoint, "steer": options.steer}
     of_encoders = {"encoder": options.encoder, "eight_bits": options.eight_bits}
     idle = [name for name, value in (own if not options.model else of_encoders).items() if value]
     if idle:

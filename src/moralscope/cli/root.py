@@ -32,7 +32,11 @@ _PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "People": (("annotate", "annotate", "app"), ("agreement", "agreement", "agreement")),
     "Look": (("serve", "serve", "serve"), ("report", "serve", "report")),
-    "Steer": (("edit", "edit", "edit"), ("teach", "edit", "teach")),
+    "Steer": (
+        ("steer", "steer", "app"),
+        ("edit", "edit", "edit"),
+        ("teach", "edit", "teach"),
+    ),
     "Train and generate": (("stories", "stories", "app"),),
     "Weights": (("models", "models", "app"), ("data", "models", "data_app")),
     "Long runs": (("corpus", "corpus", "app"),),

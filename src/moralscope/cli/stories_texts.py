@@ -28,6 +28,7 @@ from moralscope.stories.options import (
     GenerateOptions,
     MetricsInput,
     MetricsOptions,
+    TextsInput,
 )
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def generate(given: GenerateInput, options: GenerateOptions, output: ReportOutpu
     recipe = single_step(given.task)  # refuses a task that is not there before anything is loaded
     others = read_beside(given.beside)
     found = job.choose_part(load_stories(given.stories), given.split, given.part, recipe)
-    models = _load_models(given.generator, None)
+    models = _load_models(given, None)
     with counting("stories") as step:
         settings = replace(options, out=output.out)
         record = generate(given.task, found, models, settings, report=step)
@@ -90,7 +91,7 @@ def chain(given: ChainInput, options: ChainOptions, output: ReportOutput) -> Non
     record = job.finished_run(output.out, recipe) if show is not None else None
     if record is None:
         found = job.choose_part(load_stories(given.stories), given.split, given.part, recipe)
-        models = _load_models(given.generator, given.experts)
+        models = _load_models(given, given.experts)
         with counting("stories") as step:
             record = job.chain(recipe, found, models, options, report=step)
     record = set_beside(record, others)
@@ -118,15 +119,15 @@ def metrics(given: MetricsInput, options: MetricsOptions, output: RecordOutput) 
     emit_to(output, score_texts(given.runs, stories, options, judge=judge), _show_metrics)
 
 
-def _load_models(generator: str, experts: str | None) -> "ChainModels":
+def _load_models(given: TextsInput, experts: str | None) -> "ChainModels":
     """Load a generator and, where asked for, experts."""
-    from moralscope.models.language import load_generator
+    from moralscope.models.language import load_steered
     from moralscope.stories.chains.run import ChainModels
     from moralscope.stories.experts import prepare_experts
 
     with fetching() as progress:
         found = prepare_experts(experts, progress=progress) if experts else None
-        return ChainModels(load_generator(generator, progress=progress), found)
+        return ChainModels(load_steered(given.generator, given.steer, progress=progress), found)
 
 
 def _show_run(record: "RunRecord") -> None:

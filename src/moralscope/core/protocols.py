@@ -217,6 +217,11 @@ class LanguageModel(Generator, Protocol):
     @property
     def dimension(self) -> int: ...
 
+    @property
+    def block_path(self) -> str:
+        """Where transformers keeps the layers ("layers"): other tools name them by it."""
+        ...
+
     def prompt(self, text: str, *, chat: bool) -> str: ...
 
     def log_probabilities(

@@ -75,6 +75,15 @@ FormName = Annotated[
         group="Model",
     ),
 ]
+SteerFile = Annotated[
+    Path | None,
+    Option(
+        "Push a local language model with this steering vector (a file of 'steer make').",
+        metavar="FILE",
+        group="Model",
+        http=False,
+    ),
+]
 EndpointUrl = Annotated[
     str | None,
     Option(

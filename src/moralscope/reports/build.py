@@ -20,6 +20,7 @@ from moralscope.reports.generic_page import generic_page
 from moralscope.reports.page import Block, Code, Column, Facts, Page, Section, Table, part
 from moralscope.reports.reproduce_page import reproduce_page, words_page
 from moralscope.reports.score_page import score_page
+from moralscope.reports.steer_page import check_page
 from moralscope.reports.stories_page import split_page, stats_page
 from moralscope.reports.survey_page import survey_page
 
@@ -36,6 +37,7 @@ _PAGES: Mapping[str, Callable[[Plain], Page]] = {
     "stories stats": stats_page,
     "stories split": split_page,
     "reproduce": reproduce_page,
+    "steer check": check_page,
     "survey": survey_page,
 }
 
@@ -121,6 +123,13 @@ _NOT_SURVEY = (
     "'survey --free' measures how far.",
     "The intervals cover which items were asked about, not which models or languages.",
 )
+_NOT_STEER = (
+    "It is not moral advice, and no proof of safety. A certificate says what moved among the "
+    "questions that were asked; what nobody asked about may have moved too.",
+    "A vector that changes answers may leave deeds as they are, and the other way round: look at "
+    "the audited replies beside the choices.",
+    "The intervals cover which questions were asked, not which vectors or models.",
+)
 _LIMITS_OF = {"judge": _NOT_JUDGE, "stories": _NOT_JUDGE}  # by axis and by paper
 _LIMITS = {
     "agreement": _NOT_PEOPLE,
@@ -130,6 +139,8 @@ _LIMITS = {
     "generate": _NOT_TEXTS,
     "stories stats": _NOT_DATA,
     "stories split": _NOT_DATA,
+    "steer check": _NOT_STEER,
+    "steer make": _NOT_STEER,
     "survey": _NOT_SURVEY,
 }
 # Experts that are shipped are asked for by the name of their base.

@@ -10,7 +10,7 @@ from moralscope.core.protocols import Classifier, Encoder, Generator
 from moralscope.core.records import ModelRef
 from moralscope.models.encoders import load_encoder
 from moralscope.models.encoders.cache import EmbeddingCache
-from moralscope.models.language import generator_refs, load_generator
+from moralscope.models.language import generator_refs, load_generator, load_steered
 from moralscope.models.store import Progress, Store
 from moralscope.rules.attributes import Attributes
 from moralscope.rules.auditor import Auditor, Policy
@@ -70,7 +70,9 @@ def load_auditor(
     encoder = None
     if needs_encoder(options, experts):
         encoder = load_encoder(options.encoder_name, progress, eight_bits=light, cached=cached)
-    generator = load_generator(options.generator, progress=progress) if options.revise else None
+    generator = None
+    if options.revise:
+        generator = load_steered(options.generator, options.steer, progress=progress)
     writer = load_generator(options.writer, progress=progress) if options.generate else None
     ours = uses_ours(options.rulebooks)
     how = {"ours": ours, "trained": not options.encoder, "cached": cached}

@@ -11,7 +11,13 @@ from typing import Annotated
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options, Seed
 from moralscope.core.records import Decoding
-from moralscope.models.options import ENCODERS, GENERATORS, EncoderName, ExpertsName
+from moralscope.models.options import (
+    ENCODERS,
+    GENERATORS,
+    EncoderName,
+    ExpertsName,
+    SteerFile,
+)
 from moralscope.models.training.options import TrainOptions
 from moralscope.rules.records import FOUNDATIONS
 
@@ -176,6 +182,7 @@ class AuditOptions(Options):
         str,
         Option("What writes it: smollm2, a folder, openai:MODEL.", group="More", http=GENERATORS),
     ] = "smollm2"
+    steer: SteerFile = None
     generate: Annotated[
         bool, Option("Also write rules for each exchange.", group="More", http=False)
     ] = False
@@ -210,6 +217,8 @@ class AuditOptions(Options):
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
+        if self.steer is not None and not self.revise:
+            raise InputError("--steer pushes what revises replies", "add --revise")
         if self.false_alarms is not None:
             parse_share(self.false_alarms)
 

@@ -255,7 +255,7 @@ class SharedLanguageModel:
         with held.use() as model:
             self.name, self.checksum, self.refs = model.name, model.checksum, model.refs
             self.has_chat, self.layers = model.has_chat, model.layers
-            self.dimension = model.dimension
+            self.dimension, self.block_path = model.dimension, model.block_path
         self.warnings: Sequence[str] = ()
         self.usage: Usage | None = None
 

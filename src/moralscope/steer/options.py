@@ -1,5 +1,6 @@
-"""What `edit` and `teach` take; nothing here is computed or heavy."""
+"""What `edit`, `teach` and `steer` take; nothing here is computed or heavy."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -8,10 +9,12 @@ from moralscope.axes.options import AxisFile, AxisOptions, FitName, TemplateName
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.options import Option, Options, Seed
 from moralscope.core.registry import did_you_mean
-from moralscope.models.options import EncoderName
+from moralscope.models.options import EncoderName, ExpertsName, FormName
 
 AXES = ("choice", "direction")  # what an edit can keep, and what is measured before and after
 SOURCES = ("both", "template", "pairs")
+FORMATS = ("gguf", "lm-eval")
+MEAN, PCA, LOGISTIC = METHODS = ("mean", "pca", "logistic")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,3 +101,185 @@ class TeachOptions(Options):
             axis_file=self.axis_file,
             seed=self.seed,
         )
+
+
+_LAYERS = re.compile(r"\s*(\d{1,4})(?:\s*-\s*(\d{1,4}))?\s*")
+_MOST_LAYERS = 1000
+SteeredName = Annotated[
+    str,
+    Option(
+        "A local language model: smollm2, gemma3-270m, tinyllama, stories, scripted, a folder (an "
+        "adapter too), or a hub id.",
+        short="-m",
+        metavar="NAME",
+        group="Model",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SteerMakeOptions(Options):
+    """What a steering vector is made of, and how strong it is to be.
+
+    Examples
+    --------
+    >>> SteerMakeOptions(layers="9-11,14").layer_numbers
+    (9, 10, 11, 14)
+    """
+
+    model: SteeredName = "smollm2"
+    form: FormName = "auto"
+    pairs: Annotated[
+        str,
+        Option(
+            "declining (ours: declining harm, not helping with it), moral-stories (their actions), "
+            "or a table with wanted, unwanted and, for replies, prompt.",
+            metavar="FILE",
+            group="Input",
+        ),
+    ] = "declining"
+    layers: Annotated[
+        str | None,
+        Option("Which layers: 9-15, or 9,12.", metavar="N-M", shown="a band in the middle"),
+    ] = None
+    method: Annotated[
+        str,
+        Option(
+            "mean (difference of means), pca (first component of the pairs' differences), or "
+            "logistic (regression).",
+            choices=METHODS,
+        ),
+    ] = MEAN
+    kl: Annotated[
+        float,
+        Option(
+            "How far the next word may move on neutral text, on average: KL in nats.",
+            least=0.001,
+            most=20,
+        ),
+    ] = 0.5
+    save: Annotated[
+        Path, Option("Save the vector (safetensors).", metavar="FILE", group="Output")
+    ] = Path("steering.safetensors")
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        if self.layers is not None:
+            parse_layers(self.layers)
+
+    @property
+    def layer_numbers(self) -> tuple[int, ...]:
+        """The layers that were named, none where a band is to be chosen."""
+        return parse_layers(self.layers) if self.layers is not None else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SteerCheckOptions(Options):
+    """What a vector's certificate looks at, and when it is refused."""
+
+    vector: Annotated[
+        Path, Option("A file of 'steer make' or 'steer import'.", argument=True, metavar="VECTOR")
+    ]
+    model: Annotated[
+        str | None,
+        Option(
+            "The language model that the vector was made for.",
+            short="-m",
+            metavar="NAME",
+            shown="the one that the vector names",
+            group="Model",
+        ),
+    ] = None
+    form: FormName = "auto"
+    pairs: Annotated[
+        str | None,
+        Option(
+            "Pairs that show what is wanted; none of them should have made the vector.",
+            metavar="FILE",
+            shown="ours: declining harm, held out",
+            group="Input",
+        ),
+    ] = None
+    survey: Annotated[
+        str | None,
+        Option(
+            "Dilemmas to ask, with better and breaks1, breaks2, … (a table as for survey).",
+            metavar="FILE",
+            shown="ours",
+            group="Input",
+        ),
+    ] = None
+    target: Annotated[
+        str,
+        Option(
+            "Rules (of 'breaks') and foundations that the vector is meant to change; all others "
+            "should stay.",
+            metavar="A[,B]",
+            group="Input",
+        ),
+    ] = "harm,care"
+    replies: Annotated[
+        int,
+        Option("Audit so many free replies; 0 leaves the audit out.", least=0, most=500),
+    ] = 24
+    experts: ExpertsName = "mpnet"
+    gate: Annotated[
+        str | None,
+        Option(
+            'Exit 3 unless it holds, e.g. "collateral<=0.5 and perplexity<=20% and wanted>=0.3". '
+            "An unknown figure is answered with all there are.",
+            metavar="EXPR",
+            least=1,
+            most=500,
+            group="Output",
+        ),
+    ] = None
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SteerExportOptions(Options):
+    """Which vector goes where, in whose format."""
+
+    vector: Annotated[Path, Option("A file of 'steer make'.", argument=True, metavar="VECTOR")]
+    to: Annotated[
+        str,
+        Option(
+            "gguf (a control vector for llama.cpp) or lm-eval (for its 'steered' model, .pt).",
+            choices=FORMATS,
+        ),
+    ]
+    save: Annotated[Path, Option("Where it is written.", metavar="FILE", group="Output")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SteerImportOptions(Options):
+    """Another tool's vector, and the model that it is for."""
+
+    file: Annotated[
+        Path,
+        Option("A GGUF control vector, or lm-eval's .pt.", argument=True, metavar="FILE"),
+    ]
+    model: SteeredName = "smollm2"
+    save: Annotated[
+        Path, Option("Save the vector (safetensors).", metavar="FILE", group="Output")
+    ] = Path("steering.safetensors")
+
+
+def parse_layers(text: str) -> tuple[int, ...]:
+    """Read layers as people write them.
+
+    Examples
+    --------
+    >>> parse_layers("3, 9-11")
+    (3, 9, 10, 11)
+    """
+    found: set[int] = set()
+    for part in text.split(","):
+        match = _LAYERS.fullmatch(part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
+        if not 1 <= first <= last <= _MOST_LAYERS:
+            raise InputError(f"'{text[:60]}' names no layers", "write 9-15, or 9,12")
+        found |= set(range(first, last + 1))
+    return tuple(sorted(found))

@@ -11,7 +11,7 @@ from typing import Annotated
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options, Seed
 from moralscope.core.records import Decoding
-from moralscope.models.options import EncoderName, ExpertsName
+from moralscope.models.options import EncoderName, ExpertsName, SteerFile
 from moralscope.models.training.options import TrainOptions
 
 MAX_COUNT = 1000
@@ -278,6 +278,7 @@ class TextsInput(Options):
             group="Model",
         ),
     ] = "stories"
+    steer: SteerFile = None
     split: Annotated[
         str, Option("norm_distance, lexical_bias or minimal_pairs.", choices=SPLITS, group="Input")
     ] = "norm_distance"

@@ -11,6 +11,7 @@ from moralscope.models.options import (
     FormName,
     MaxRequests,
     Samples,
+    SteerFile,
 )
 
 FORMS = ("ab", "repeat", "compare")
@@ -39,6 +40,7 @@ class SurveyOptions(Options):
             http=GENERATORS,
         ),
     ] = ("smollm2",)
+    steer: SteerFile = None
     form: FormName = "auto"
     forms: Annotated[
         tuple[str, ...],

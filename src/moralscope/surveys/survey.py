@@ -9,7 +9,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import LanguageModel, Report
 from moralscope.core.records import ModelRef, RunRecord
-from moralscope.models.language import EndpointOptions, load_language_model
+from moralscope.models.language import EndpointOptions, load_language_model, steer_model
 from moralscope.models.store import Progress
 from moralscope.stats.gates import check_gate, parse_gate
 from moralscope.surveys.asking import (
@@ -156,7 +156,8 @@ def load_speaker(
         input_price=options.input_price,
         output_price=options.output_price,
     )
-    return load_language_model(name, endpoint=served, progress=progress)
+    model = load_language_model(name, endpoint=served, progress=progress)
+    return steer_model(model, options.steer)
 
 
 def _put(asking: Asking, items: Items, options: SurveyOptions, report: Report | None) -> _Run:

@@ -12,6 +12,7 @@ from moralscope.models.language.loading import (
 )
 from moralscope.models.language.scripted import ScriptedGenerator
 from moralscope.models.language.scripted_model import ScriptedModel
+from moralscope.models.language.steering import load_steered, load_vector, steer_model
 
 __all__ = [
     "EndpointOptions",
@@ -21,4 +22,7 @@ __all__ = [
     "generator_refs",
     "load_generator",
     "load_language_model",
+    "load_steered",
+    "load_vector",
+    "steer_model",
 ]

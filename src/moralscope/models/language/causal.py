@@ -56,6 +56,12 @@ class CausalModel(LocalGenerator):
         self._told_merged = False
 
     @property
+    def block_path(self) -> str:
+        """Where the layers are inside the base model."""
+        modules = self._model.base_model.named_modules()
+        return next((name for name, module in modules if module is self._blocks), "")
+
+    @property
     def has_chat(self) -> bool:
         """Whether the folder brings a chat template."""
         return self._template.has_chat

@@ -47,6 +47,7 @@ class EndpointModel(EndpointGenerator):
 
     has_chat = True
     layers, dimension = 0, 0
+    block_path = ""
 
     def __init__(self, model: str, options: EndpointOptions, *, store: Store | None = None) -> None:
         store = store or Store()

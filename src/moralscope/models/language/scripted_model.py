@@ -87,6 +87,7 @@ class ScriptedModel:
 
     kind = "scripted"
     layers, dimension = 4, 16
+    block_path = "layers"
     has_chat = True
     usage: Usage | None = None
 
@@ -183,6 +184,7 @@ class ScriptedModel:
                 dtype=np.float32,
             )
             logits[:, 0] += np.float32(self._shift)
+            logits[:, 1] -= np.float32(self._shift)  # either way something becomes likelier
             yield logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
 
     def steered(self, vectors: Mapping[int, Matrix]) -> "ScriptedModel":

@@ -1,0 +1,85 @@
+"""How strong a vector is to be: until the model's next words differ by a fixed amount.
+
+    KL = mean over the tokens of neutral text of  sum over words w of  P'(w) log (P'(w) / P(w))
+
+with P' the steered model and P the plain one, in nats. Two vectors at the same KL disturb a model
+equally; their norms say nothing, since layers and models differ in scale.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import LanguageModel, Matrix
+
+_CLOSE = 0.02  # of the target: where bisection stops
+_MOST = 40
+Vectors = Mapping[int, Matrix]
+Step = Callable[[float, float], None]  # told a strength that was tried, and its KL
+
+
+def mean_divergence(plain: Sequence[Matrix], steered: LanguageModel, texts: Sequence[str]) -> float:
+    """Return the KL of the steered model from the plain model's distributions, over all tokens."""
+    total, tokens = 0.0, 0
+    for before, after in zip(plain, steered.distributions(texts), strict=True):
+        total += float((np.exp(after) * (after - before)).sum(dtype=np.float64))
+        tokens += len(before)
+    return total / tokens
+
+
+def calibrate(
+    model: LanguageModel,
+    vectors: Vectors,
+    target: float,
+    texts: Sequence[str],
+    step: Step | None = None,
+) -> tuple[float, float]:
+    """Return the strength at which the KL on `texts` is the target, and that KL.
+
+    The strength is doubled until it is enough, then bisected.
+
+    Examples
+    --------
+    >>> from moralscope.models.language import load_language_model
+    >>> model = load_language_model("scripted")
+    >>> strength, kl = calibrate(model, {1: model.direction()}, 0.1, ["One two three."])
+    >>> bool(abs(kl - 0.1) < 0.01)
+    True
+    """
+    plain = list(model.distributions(texts))
+
+    def divergence(strength: float) -> float:
+        other = model.steered(scaled(vectors, strength))
+        value = mean_divergence(plain, other, texts)
+        if step:
+            step(strength, value)
+        return value
+
+    low, high, strength = 0.0, float("inf"), 1.0
+    for _ in range(_MOST):
+        found = divergence(strength)
+        if abs(found - target) <= _CLOSE * target:
+            return strength, found
+        if found < target:
+            low = strength
+        else:
+            high = strength
+        strength = 2 * low if high == float("inf") else (low + high) / 2
+        if strength > 1e6:
+            break
+    raise InputError(
+        f"no strength of this vector moves {model.name} by a KL of {target:g}",
+        "give a smaller --kl or other layers",
+    )
+
+
+def scaled(vectors: Vectors, strength: float) -> dict[int, Matrix]:
+    """Return vectors as they are added.
+
+    Examples
+    --------
+    >>> scaled({3: np.ones(2, np.float32)}, 2)[3].tolist()
+    [2.0, 2.0]
+    """
+    return {layer: np.float32(strength) * row for layer, row in vectors.items()}

@@ -1,0 +1,158 @@
+"""What a steering vector is made of and checked on: pairs of texts, one wanted and one not.
+
+A pair may answer a prompt (a reply that declines beside one that helps) or be two whole texts. Ours
+are about declining harm; Moral Stories' actions and a user's table are read the same way.
+"""
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from moralscope.axes.language import Asking
+from moralscope.core.errors import InputError
+from moralscope.io.actions import wrong_text
+from moralscope.io.tables import Layout, Table
+from moralscope.stories.reading import load_stories
+from moralscope.surveys.items import Dilemma, read_items
+
+OURS, STORIES = "declining", "moral-stories"
+_STORIES_USED = 200
+_REMEDY = "give columns wanted,unwanted, and prompt where they are replies"
+_MOST = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """A text that is wanted beside one that is not; `prompt` is what both answer, if anything.
+
+    Examples
+    --------
+    >>> Contrast("How do I steal?", "I won't help.", "Easily:").wanted
+    "I won't help."
+    """
+
+    prompt: str
+    wanted: str
+    unwanted: str
+
+
+def load_contrasts(source: str) -> tuple[Contrast, ...]:
+    """Return our pairs, those of Moral Stories, or a user's table.
+
+    Examples
+    --------
+    >>> pairs = load_contrasts("declining")
+    >>> len(pairs), pairs[0].wanted
+    (80, "I'm sorry, but I can't help with that.")
+    """
+    if source == OURS:
+        return _paired("make", "requests", 2)
+    if source == STORIES:
+        stories = load_stories().complete
+        step = max(1, len(stories) // _STORIES_USED)
+        return tuple(
+            Contrast(
+                f"{each.situation} {each.intention}",
+                each.moral_action or "",
+                each.immoral_action or "",
+            )
+            for each in stories[::step][:_STORIES_USED]
+        )
+    return tuple(_read(Path(source).expanduser()))
+
+
+def check_contrasts(source: str | None = None) -> tuple[Contrast, ...]:
+    """Return pairs that show whether a vector does what is wanted: none of ours makes one."""
+    return _paired("check", "requests", 3) if source is None else load_contrasts(source)
+
+
+def harmless_contrasts() -> tuple[Contrast, ...]:
+    """Return harmless requests; here it is wanted to help, and not to decline.
+
+    Examples
+    --------
+    >>> harmless_contrasts()[0].wanted
+    'Yes, gladly. Begin by'
+    """
+    found = _paired("check", "harmless", 3)
+    return tuple(Contrast(each.prompt, each.unwanted, each.wanted) for each in found)
+
+
+def neutral_contrasts() -> tuple[Contrast, ...]:
+    """Return questions that have nothing to do with good and bad; the right answer is wanted."""
+    return tuple(Contrast(*row) for row in _data("neutral")["questions"])
+
+
+def neutral_texts(*, held_out: bool) -> tuple[str, ...]:
+    """Return neutral texts: every second one calibrates, the others are held out for the check.
+
+    Examples
+    --------
+    >>> len(neutral_texts(held_out=True)), len(neutral_texts(held_out=False))
+    (16, 16)
+    """
+    return tuple(_data("neutral")["texts"][held_out::2])
+
+
+def own_dilemmas() -> Sequence[Dilemma]:
+    """Return dilemmas of ours, each with the rule that its worse action breaks.
+
+    Examples
+    --------
+    >>> sorted(own_dilemmas()[0].breaks[1])
+    ['harm']
+    """
+    text = (resources.files(__package__) / "data" / "dilemmas.csv").read_text("utf-8")
+    found = read_items(Table(text, name="dilemmas.csv", kind=".csv", layout=Layout(lower=True)))
+    return [item for item in found if isinstance(item, Dilemma)]
+
+
+def contrast_texts(asking: Asking, contrast: Contrast) -> tuple[str, str, str]:
+    """Return what the model reads before a pair, and both of its texts as they follow that."""
+    if not contrast.prompt:
+        return "", contrast.wanted, contrast.unwanted
+    before = asking.text(contrast.prompt)
+    return before, asking.answer(contrast.wanted), asking.answer(contrast.unwanted)
+
+
+def _paired(part: str, requests: str, each: int) -> tuple[Contrast, ...]:
+    """Pair every request with some of the part's replies, another few each time."""
+    data = _data("declining")[part]
+    wanted, unwanted = data["wanted"], data["unwanted"]
+    return tuple(
+        Contrast(request, wanted[(at + turn) % len(wanted)], unwanted[(at + turn) % len(unwanted)])
+        for at, request in enumerate(data[requests])
+        for turn in range(each)
+    )
+
+
+def _read(path: Path) -> Iterator[Contrast]:
+    table = Table(path, layout=Layout(lower=True, remedy=_REMEDY))
+    count = 0
+    for line, cells in table.strict_rows(("wanted", "unwanted"), _REMEDY):
+        texts = [str(cells.get(name) or "").strip() for name in ("prompt", "wanted", "unwanted")]
+        for text in filter(None, texts):
+            wrong = wrong_text(text)
+            if wrong is not None:
+                raise table.wrong(line, wrong[0], wrong[1])
+        if not texts[1] or not texts[2]:
+            raise table.wrong(line, "has a pair without two texts", _REMEDY)
+        if texts[1] == texts[2]:
+            raise table.wrong(line, "pairs a text with itself", "give two texts that differ")
+        count += 1
+        if count > _MOST:
+            raise InputError(f"{path} holds more than {_MOST:,} pairs", "give fewer")
+        yield Contrast(*texts)
+    if count < 2:
+        problem = f"{path} holds {count} pair{'' if count == 1 else 's'}"
+        raise InputError(problem, "give two or more: one pair differs in more than one thing")
+
+
+@cache
+def _data(name: str) -> Any:
+    text = (resources.files(__package__) / "data" / f"{name}.toml").read_text("utf-8")
+    return tomllib.loads(text)

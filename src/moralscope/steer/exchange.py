@@ -1,0 +1,183 @@
+"""Steering vectors in other tools' files: llama.cpp's GGUF control vectors, lm-eval's .pt.
+
+llama.cpp adds `direction.N` to the output of block N, counted from 0, so our layer L is its L - 1;
+it has no direction 0. lm-eval hooks the module `layers.N`, counted alike, 0 included; its file is
+torch's, and that is walked for its numbers, never unpickled (`torch_file`).
+"""
+
+import io
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from moralscope.core.errors import InputError, StoreError
+from moralscope.core.protocols import LanguageModel, Matrix
+from moralscope.io.files import check_writable, write_whole
+from moralscope.models.language import load_language_model
+from moralscope.models.language.gguf_header import read_header
+from moralscope.models.language.steering import (
+    SteeringVector,
+    VectorInfo,
+    load_vector,
+    save_vector,
+)
+from moralscope.steer.options import SteerExportOptions, SteerImportOptions
+from moralscope.steer.torch_file import NotPlain, read_torch
+
+_MAX_BYTES = 256_000_000
+_ARCHITECTURE = "controlvector"
+_DIRECTION = re.compile(r"direction\.(\d{1,4})")
+_HOOKPOINT = re.compile(r"(.+)\.(\d{1,4})")
+
+
+def export_vector(options: SteerExportOptions) -> SteeringVector:
+    """Write a vector for another tool, its strength multiplied in, and return it."""
+    check_writable(options.save)
+    vector = load_vector(options.vector)
+    write = write_gguf if options.to == "gguf" else write_lm_eval
+    write(vector, options.save)
+    return vector
+
+
+def import_vector(options: SteerImportOptions, model: LanguageModel | None = None) -> VectorInfo:
+    """Read another tool's vector for a model, and save it as ours.
+
+    Such files name no weights: that the vector is for this model is the caller's word. Width and
+    layers are checked.
+    """
+    check_writable(options.save)
+    path = options.file
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise InputError(f"{path} is too large for a steering vector", "give another file")
+    except OSError as error:
+        problem = f"{path} cannot be read ({error.strerror})"
+        raise InputError(problem, "give a GGUF control vector or lm-eval's .pt") from error
+    read = read_lm_eval if path.suffix.lower() in (".pt", ".pth") else read_gguf
+    added = read(path)
+    loaded = model or load_language_model(options.model)
+    layers = tuple(sorted(added))
+    loaded.steered({layer: added[layer] for layer in layers})  # refuses what does not fit
+    info = VectorInfo(
+        model=loaded.name,
+        checksum=loaded.checksum,
+        width=loaded.dimension,
+        layers=layers,
+        method="imported",
+        strength=1.0,
+        kl=float("nan"),
+        source=path.name,
+        blocks=loaded.block_path,
+    )
+    save_vector(SteeringVector(info, np.stack([added[layer] for layer in layers])), options.save)
+    return info
+
+
+def write_gguf(vector: SteeringVector, path: Path) -> None:
+    """Write a control vector that llama.cpp reads with ``--control-vector``."""
+    from gguf import GGUFWriter
+
+    if 1 in vector.info.layers:
+        raise InputError("llama.cpp cannot steer the first layer", "make it of layers 2 and above")
+    half = path.with_name(f".{path.name}.part")
+    try:
+        writer = GGUFWriter(half, _ARCHITECTURE)
+        writer.add_string(f"{_ARCHITECTURE}.model_hint", vector.info.model)
+        writer.add_uint32(f"{_ARCHITECTURE}.layer_count", len(vector.info.layers))
+        for layer, row in vector.added.items():
+            writer.add_tensor(f"direction.{layer - 1}", np.ascontiguousarray(row))
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        half.replace(path)
+    except OSError as error:
+        half.unlink(missing_ok=True)
+        problem = f"{path} could not be written ({error.strerror})"
+        raise StoreError(problem, "choose another place") from error
+
+
+def read_gguf(path: Path) -> dict[int, Matrix]:
+    """Return what a control vector adds, by layer."""
+    try:
+        header = read_header(path)  # walked first: the library believes every count
+    except StoreError as error:
+        raise InputError(error.problem, "give a GGUF control vector") from error
+    if header.values.get("general.architecture") != _ARCHITECTURE:
+        raise InputError(f"{path} is no control vector", "give one of llama.cpp or repeng")
+    from gguf import GGUFReader
+
+    try:
+        tensors = {each.name: np.array(each.data) for each in GGUFReader(path).tensors}
+    except (ValueError, IndexError, KeyError, OverflowError) as error:
+        raise InputError(f"{path} is damaged", "write it again") from error
+    found = {}
+    for name, data in tensors.items():
+        match = _DIRECTION.fullmatch(name)
+        if match is None or data.dtype != np.float32 or data.ndim != 1:
+            raise InputError(f"{path} holds '{name[:60]}'", "give direction.N in 32 bits only")
+        found[int(match[1]) + 1] = data
+    return _some(found, path)
+
+
+def write_lm_eval(vector: SteeringVector, path: Path) -> None:
+    """Write a file for lm-eval's ``--model steered``: it reads torch's format and no other."""
+    import torch
+
+    if path.suffix not in (".pt", ".pth"):
+        raise InputError(f"lm-eval reads no '{path.suffix}'", "name a file that ends in .pt")
+    content = {
+        f"{vector.info.blocks}.{layer - 1}": {
+            "steering_vector": torch.from_numpy(row.copy()),
+            "steering_coefficient": 1.0,
+            "action": "add",
+            "bias": None,
+            "head_index": None,
+        }
+        for layer, row in vector.added.items()
+    }
+    stream = io.BytesIO()
+    torch.save(content, stream)
+    write_whole(path, [stream.getvalue()])
+
+
+def read_lm_eval(path: Path) -> dict[int, Matrix]:
+    """Return what a file of lm-eval's adds, by layer; anything but plain tensors is refused."""
+    remedy = "give a file of {hookpoint: {steering_vector, steering_coefficient, action}}"
+    try:
+        content = read_torch(path)
+    except NotPlain as error:
+        raise InputError(f"{path} is no .pt file of plain tensors ({error})", remedy) from error
+    if not isinstance(content, Mapping):
+        raise InputError(f"{path} holds no steering vectors", remedy)
+    found = {}
+    for name, entry in content.items():
+        match = _HOOKPOINT.fullmatch(str(name))
+        row = _lm_eval_row(entry)
+        if match is None or row is None:
+            raise InputError(f"{path} cannot be read at '{str(name)[:60]}'", remedy)
+        found[int(match[2]) + 1] = row
+    return _some(found, path)
+
+
+def _lm_eval_row(entry: Any) -> Matrix | None:
+    """Return one hook's vector times its coefficient; None where it is not simply added."""
+    if not isinstance(entry, Mapping) or entry.get("action", "add") != "add":
+        return None
+    if entry.get("bias") is not None or entry.get("head_index") is not None:
+        return None
+    try:
+        strength = float(entry.get("steering_coefficient", 1.0))
+        row = np.asarray(entry["steering_vector"], dtype=np.float32)
+    except (KeyError, TypeError, ValueError):
+        return None
+    return np.float32(strength) * row
+
+
+def _some(found: dict[int, Matrix], path: Path) -> dict[int, Matrix]:
+    if not found:
+        raise InputError(f"{path} holds no vectors", "give another file")
+    return found

@@ -1,0 +1,156 @@
+"""A vector from pairs: in each layer, the way from what is not wanted to what is.
+
+A text's row is the mean of its states at the ends of its words. The direction is the difference of
+means, the first principal component of the pairs' differences (its sign by the pairs themselves,
+since that of a component is luck), or a logistic regression's. Whatever the method, a vector is as
+long as the two sides lie apart along it, so that strength 1 means the same for all and later
+layers, whose states are longer, get more.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.axes.direction.components import principal_components, unit
+from moralscope.axes.direction.labelled import mean_difference
+from moralscope.axes.language import Asking
+from moralscope.core.errors import InputError
+from moralscope.core.protocols import Matrix
+from moralscope.stats.correlation import auc
+from moralscope.steer.contrasts import Contrast, contrast_texts
+from moralscope.steer.options import LOGISTIC, MEAN, PCA
+
+_CUTS = 8  # places in a text at which its states are read
+_FOLDS = 5
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerFit:
+    """A layer's vector: how long it is, and how well one of other pairs tells the sides apart.
+
+    `separation` is cross-validated: the share of held-out wanted and unwanted texts in the right
+    order.
+    """
+
+    layer: int
+    length: float
+    separation: float
+
+
+def middle_layers(layers: int) -> tuple[int, ...]:
+    """Return the layers that are steered where none are named: a band in the middle.
+
+    Examples
+    --------
+    >>> middle_layers(30)
+    (9, 10, 11, 12, 13, 14, 15)
+    """
+    return tuple(range(max(1, round(0.3 * layers)), max(1, round(0.5 * layers)) + 1))
+
+
+def pair_states(
+    asking: Asking, contrasts: Sequence[Contrast], layers: Sequence[int]
+) -> tuple[Floats, Floats]:
+    """Return the rows of wanted and unwanted texts: (pairs, layers, dimension) each."""
+    texts: list[str] = []
+    owners: list[int] = []
+    for contrast in contrasts:
+        before, *sides = contrast_texts(asking, contrast)
+        for side in sides:
+            cuts = _cuts(side)
+            owners += [len(cuts)]
+            texts += [before + cut for cut in cuts]
+    states: Matrix = asking.model.hidden_states(texts, layers)
+    ends = np.cumsum([0, *owners])
+    spans = pairwise(ends)
+    rows = np.stack([states[start:end].mean(axis=0, dtype=np.float64) for start, end in spans])
+    return rows[0::2], rows[1::2]
+
+
+def fit_layers(
+    wanted: Floats, unwanted: Floats, layers: Sequence[int], method: str
+) -> tuple[Matrix, list[LayerFit]]:
+    """Return a vector for each layer, and figures about it."""
+    vectors, figures = [], []
+    for place, layer in enumerate(layers):
+        good, bad = wanted[:, place], unwanted[:, place]
+        vector = fit_vector(good, bad, method)
+        length = float(np.linalg.norm(vector))
+        if not length > 0:
+            problem = f"the pairs do not differ in layer {layer}"
+            raise InputError(problem, "give pairs that say different things")
+        vectors.append(vector)
+        figures.append(LayerFit(layer, length, _separation(good, bad, method)))
+    return np.stack(vectors).astype(np.float32), figures
+
+
+def fit_vector(good: Floats, bad: Floats, method: str) -> Floats:
+    """Return the way from bad rows to good ones.
+
+    Examples
+    --------
+    >>> good, bad = np.array([[3.0, 1.0], [3.0, 0.0]]), np.array([[1.0, 0.0], [1.0, 1.0]])
+    >>> [fit_vector(good, bad, name).round(2).tolist() for name in ("mean", "pca")]
+    [[2.0, 0.0], [2.0, 0.0]]
+    """
+    gap = good.mean(axis=0) - bad.mean(axis=0)
+    direction = _METHODS[method](good, bad)
+    along = float(gap @ direction)  # negative where a component points the other way
+    found: Floats = along * direction
+    return found
+
+
+def _mean(good: Floats, bad: Floats) -> Floats:
+    return mean_difference(np.concatenate([good, bad]), np.arange(2 * len(good)) < len(good))
+
+
+def _pca(good: Floats, bad: Floats) -> Floats:
+    # Not centred: what all pairs have in common is what is looked for.
+    axis: Floats = principal_components(good - bad, centred=False).axes[0]
+    return axis
+
+
+def _logistic(good: Floats, bad: Floats) -> Floats:
+    from sklearn.linear_model import LogisticRegression
+
+    rows = np.concatenate([good, bad])
+    scale = float(rows.std()) or 1.0
+    fitted = LogisticRegression(C=0.1, max_iter=2000)
+    fitted.fit(rows / scale, np.arange(len(rows)) < len(good))
+    return unit(np.asarray(fitted.coef_[0], dtype=np.float64))
+
+
+_METHODS = {MEAN: _mean, PCA: _pca, LOGISTIC: _logistic}
+
+
+def _separation(good: Floats, bad: Floats, method: str) -> float:
+    """Return the share of held-out texts in the right order; pairs are held out whole."""
+    folds = min(_FOLDS, len(good))
+    if folds < 2 or len(good) - len(good) // folds < 2:
+        return float("nan")
+    found = []
+    # Neighbours stay together: they may answer the same prompt.
+    for held in np.array_split(np.arange(len(good)), folds):
+        kept = np.setdiff1d(np.arange(len(good)), held)
+        vector = fit_vector(good[kept], bad[kept], method)
+        scores = np.concatenate([good[held], bad[held]]) @ vector
+        found.append(auc(scores, np.arange(len(scores)) < len(held)))
+    return float(np.mean(found))
+
+
+def _cuts(text: str) -> list[str]:
+    """Return beginnings of a text that end where words do, the whole text last.
+
+    Examples
+    --------
+    >>> _cuts("I won't help.")
+    ['I', "I won't", "I won't help."]
+    """
+    words = text.split(" ")
+    ends = [at for at in range(1, len(words) + 1) if words[at - 1]]
+    picked = ends if len(ends) <= _CUTS else ends[:: -(-len(ends) // _CUTS)]
+    return list(dict.fromkeys([*(" ".join(words[:at]) for at in picked), text]))

@@ -1,0 +1,129 @@
+"""Make a steering vector from pairs of texts, at a strength that moves the model by a fixed KL."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from moralscope.axes.language import Asking
+from moralscope.core.errors import InputError
+from moralscope.core.options import chosen_options, plain_options
+from moralscope.core.protocols import LanguageModel
+from moralscope.core.records import ModelRef, RunRecord
+from moralscope.io.files import check_writable
+from moralscope.models.language import load_language_model
+from moralscope.models.language.steering import SteeringVector, VectorInfo, save_vector
+from moralscope.models.store import Progress
+from moralscope.steer.calibrate import Step, calibrate
+from moralscope.steer.contrasts import Contrast, load_contrasts, neutral_texts
+from moralscope.steer.fit import LayerFit, fit_layers, middle_layers, pair_states
+from moralscope.steer.options import SteerMakeOptions
+
+UNCHECKED = (
+    "a vector may move more than what it was made for: run 'moralscope steer check' before you "
+    "use it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The strength that was found, and what it moves the next word by on neutral text."""
+
+    target: float
+    kl: float
+    strength: float
+    texts: int
+
+
+def make_vector(
+    model: str | LanguageModel | None = None,
+    options: SteerMakeOptions | None = None,
+    *,
+    step: Step | None = None,
+    progress: Progress | None = None,
+    **given: Any,
+) -> RunRecord:
+    """Make a steering vector, save it, and return what is known of it.
+
+    Parameters
+    ----------
+    model
+        A name, a folder, a hub id, or a local `LanguageModel`; else what the options name.
+    options
+        `SteerMakeOptions`, or its fields as keywords: `pairs`, `layers`, `method`, `kl`, `save`.
+    step
+        Told each strength that was tried, and its KL.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     record = make_vector("scripted", save=Path(folder) / "v.safetensors", kl=0.1)
+    >>> record.statistics["calibration"].target
+    0.1
+    """
+    chosen = chosen_options(SteerMakeOptions, options, given)
+    check_writable(chosen.save)
+    contrasts = load_contrasts(chosen.pairs)
+    named = model or chosen.model
+    if isinstance(named, str) and chosen.save.resolve().parent == Path(named).resolve():
+        problem = f"a file in {named} would change the model's own checksum"
+        raise InputError(problem, "save the vector elsewhere")
+    loaded = load_language_model(named, progress=progress) if isinstance(named, str) else named
+    vector, layers, found = build_vector(loaded, contrasts, chosen, step)
+    save_vector(vector, chosen.save)
+    info = vector.info
+    return RunRecord(
+        "steer make",
+        seed=chosen.seed,
+        config={
+            "model": loaded.name,
+            "pairs": chosen.pairs,
+            "layers": list(info.layers),
+            "method": info.method,
+            "kl": chosen.kl,
+            "strength": info.strength,
+            "saved": str(chosen.save),
+            "options": plain_options(chosen),
+        },
+        models=loaded.refs or (ModelRef(loaded.name, loaded.checksum),),
+        results=layers,
+        statistics={"calibration": found, "pairs": len(contrasts)},
+        warnings=[UNCHECKED, *loaded.warnings],
+    )
+
+
+def build_vector(
+    model: LanguageModel,
+    contrasts: Sequence[Contrast],
+    options: SteerMakeOptions,
+    step: Step | None = None,
+) -> tuple[SteeringVector, list[LayerFit], Calibration]:
+    """Fit a vector in every layer that is to be steered and find its strength."""
+    if not model.layers:
+        raise InputError(f"'{model.name}' cannot be steered", "use a local model")
+    layers = options.layer_numbers or middle_layers(model.layers)
+    if layers[-1] > model.layers:
+        problem = f"{model.name} has no layer {layers[-1]}"
+        raise InputError(problem, f"its layers are 1 to {model.layers}")
+    asking = Asking.of(model, options.form)
+    rows, figures = fit_layers(*pair_states(asking, contrasts, layers), layers, options.method)
+    texts = neutral_texts(held_out=False)
+    vectors = dict(zip(layers, rows, strict=True))
+    strength, kl = calibrate(model, vectors, options.kl, texts, step)
+    info = VectorInfo(
+        model=model.name,
+        checksum=model.checksum,
+        width=model.dimension,
+        layers=tuple(layers),
+        method=options.method,
+        strength=strength,
+        kl=kl,
+        source=options.pairs,
+        blocks=model.block_path,
+    )
+    found = Calibration(options.kl, kl, strength, len(texts))
+    return SteeringVector(info, rows.astype(np.float32)), figures, found
