@@ -1,5 +1,6 @@
 """`moralscope steer`: push a language model one way, and certify what else that moves."""
 
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -151,4 +152,5 @@ def _cells(row: Any) -> list[str]:
     change = f"{row.change.value:+.3f} ({row.change.low:+.3f} … {row.change.high:+.3f})"
     star = " *" if row.p_holm < 0.05 else "  "
     random = f"{row.random:+.3f}{' †' if row.p_random_holm < 0.05 else '  '}"
-    return [f"{row.plain:.3f}", change, f"{row.effect:+.2f}", f"{row.p_holm:.3f}{star}", random]
+    effect = "" if isnan(row.effect) else f"{row.effect:+.2f}"
+    return [f"{row.plain:.3f}", change, effect, f"{row.p_holm:.3f}{star}", random]

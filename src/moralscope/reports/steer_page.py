@@ -123,7 +123,5 @@ def _replies(found: Plain) -> list[Section]:
         "random": Column("random vector"),
         "pushed": Column("audit", "signed", 2),
     }
-    prose = [
-        "Free replies of the three models, with the audit's score (-1 worst, +1 best)."
-    ]
+    prose = ["Free replies of the three models, with the audit's score (-1 worst, +1 best)."]
     return [Section("Replies", prose, [keyed_table("Replies", rows, columns)], folded=True)]
