@@ -11,7 +11,13 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from moralscope.annotation.agreement_files import Judged, from_answers, read_judged, read_people
+from moralscope.annotation.agreement_files import (
+    COLUMNS,
+    Judged,
+    from_answers,
+    read_judged,
+    read_people,
+)
 from moralscope.annotation.disagreement import (
     FieldAgreement,
     ItemSpread,
@@ -37,7 +43,7 @@ from moralscope.annotation.options import AgreementOptions
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import RunRecord
-from moralscope.io.tables import parse_pairs
+from moralscope.io.tables import parse_columns, parse_pairs
 
 if TYPE_CHECKING:
     from moralscope.annotation.records import Person
@@ -86,7 +92,10 @@ def agreement(path: Path, options: AgreementOptions | None = None, **given: Any)
     """
     chosen = chosen_options(AgreementOptions, options, given)
     people, seed = chosen.people, chosen.seed
-    judged = _project(path) if path.is_dir() else read_judged(path)
+    names = parse_columns(chosen.columns, COLUMNS, like="item=ID,person=WHO")
+    if names and path.is_dir():
+        raise InputError("a project knows its columns", "leave --columns out")
+    judged = _project(path) if path.is_dir() else read_judged(path, names)
     if people is not None:
         judged = replace(judged, annotators=read_people(people))
     smallest = chosen.smallest_group or max(SMALLEST, judged.smallest_group or SMALLEST_GROUP)

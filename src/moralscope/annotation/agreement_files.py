@@ -2,6 +2,7 @@
 
 Long: item, person, field, value. Wide: item, person and a column a field. An export of `annotate`:
 either, or JSON objects with `answer`. A column `leaning`, or a file of people, says who they are.
+A person may be called a rater, an annotator or a worker; `--columns` knows any other name.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from moralscope.annotation.groups import Annotator
 from moralscope.annotation.judgments import SEVERAL, Judgment
 from moralscope.core.errors import InputError
-from moralscope.io.tables import Cells, Table
+from moralscope.io.tables import FORMS, Cells, Layout, Table, check_columns
 
 if TYPE_CHECKING:
     from moralscope.annotation.records import AnswerRow, TaskForm
@@ -21,6 +22,12 @@ _ABOUT = (
     "schema", "project", "task", "form", "item", "person", "stage", "submitted", "seconds",
     "revision", "submission", "author", "texts", "answer", "leaning",
 )  # fmt: skip
+COLUMNS = ("item", "person", "field", "value", "leaning", "stage")
+# What others call these columns, in small letters and without what is no letter.
+_ALSO = {
+    "item": ("itemid", "unit", "unitid", "hitid"),
+    "person": ("personid", "rater", "raterid", "annotator", "annotatorid", "worker", "workerid"),
+}
 _TEXT = "text_"
 _MAX_TEXT = 300
 _MAX_NAME = 200
@@ -41,8 +48,10 @@ class Judged:
     own_texts: bool = False  # people judged texts of their own
 
 
-def read_judged(path: Path) -> Judged:
+def read_judged(path: Path, columns: Mapping[str, str] | None = None) -> Judged:
     r"""Read a table of judgments; what cannot be read is refused by its line.
+
+    `columns` says what the table calls its columns: `{"person": "WHO"}`.
 
     Examples
     --------
@@ -57,7 +66,7 @@ def read_judged(path: Path) -> Judged:
     leanings: dict[str, str | None] = {}
     texts: dict[str, str] = {}
     staged = 0
-    for row in _good_rows(path, ("item", "person")):
+    for row in _good_rows(path, ("item", "person"), columns or {}):
         item, person = _name(row["item"]), _name(row["person"])
         if row.get("stage", _MAIN) not in (_MAIN, "", None):
             staged += 1
@@ -78,7 +87,7 @@ def read_judged(path: Path) -> Judged:
 def read_people(path: Path) -> list[Annotator]:
     """Read who people are: person, leaning, and weights of foundations in columns or an object."""
     found: dict[str, Annotator] = {}
-    for row in _good_rows(path, ("person",)):
+    for row in _good_rows(path, ("person",), None):
         person = _name(row["person"])
         if person in found:
             raise InputError(f"{path} names {person[:40]} twice", "keep one row a person")
@@ -119,9 +128,11 @@ def from_answers(
     return Judged(source, judgments, levels, (), texts, own_texts=own)
 
 
-def _good_rows(path: Path, required: Sequence[str]) -> Iterator[Cells]:
+def _good_rows(
+    path: Path, required: Sequence[str], columns: Mapping[str, str] | None
+) -> Iterator[Cells]:
     """Yield the rows of a table, then refuse it where some were bad."""
-    table = Table(path)
+    table = Table(path, columns=_called(path, required, columns), layout=Layout(others=True))
     for line, cells in table.good_rows(required):
         wrong = _wrong(cells, required)
         if wrong:
@@ -129,6 +140,32 @@ def _good_rows(path: Path, required: Sequence[str]) -> Iterator[Cells]:
         elif not table.problems:
             yield cells
     table.check()
+
+
+def _called(
+    path: Path, required: Sequence[str], given: Mapping[str, str] | None
+) -> Mapping[str, str]:
+    """Return our name → the file's: as the user says, else by the names that others use."""
+    listed = f"the column{'s' * (len(required) > 1)} {', '.join(required)}"
+    table = Table(path, layout=Layout(remedy=f"give {FORMS} with {listed}"))
+    next(table.rows(), None)
+    found = dict(given or {})
+    for ours in required:
+        if ours in found or ours in table.header:
+            continue
+        same = [name for name in table.header if _letters(name) in (ours, *_ALSO[ours])]
+        if len(same) > 1:
+            listed = " and ".join(f"'{name[:40]}'" for name in same[:3])
+            remedy = f"say which it is: --columns {ours}={same[0][:40]}"
+            raise InputError(f"{path} has {listed} for the {ours}", remedy)
+        found.update((ours, name) for name in same)
+    if given is None:  # a file that --columns does not speak of
+        check_columns([*table.header, *found], required, f"{path} line 1")
+    return {name: name for name in required} | found
+
+
+def _letters(name: str) -> str:
+    return "".join(one for one in name.lower() if one.isalpha())
 
 
 def _wrong(cells: Cells, required: Sequence[str]) -> str | None:

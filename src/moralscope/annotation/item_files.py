@@ -15,7 +15,16 @@ from moralscope.annotation.forms import load_form, task_names
 from moralscope.annotation.records import Item, TaskForm
 from moralscope.core.errors import InputError
 from moralscope.core.registry import did_you_mean
-from moralscope.io.tables import SUFFIXES, Cells, LineProblem, Row, Table, is_table, name_problems
+from moralscope.io.tables import (
+    SUFFIXES,
+    Cells,
+    Layout,
+    LineProblem,
+    Row,
+    Table,
+    is_table,
+    name_problems,
+)
 
 MAX_ITEMS = 1_000_000
 MAX_CHARACTERS = 50_000
@@ -94,7 +103,9 @@ def _rows(file: Path, form: TaskForm, names: Mapping[str, str], is_sheet: bool) 
         first = next((row for _, row in rows if isinstance(row, Mapping)), {})
         if "norm" in first and not set(needed) & set(first):
             return _offered(rows)
-    return Table(file).rows(needed)
+    yours = ",".join(f"{name}=NAME" for name in needed)
+    remedy = f"give {', '.join(needed)}, or say what your columns are called: --columns {yours}"
+    return Table(file, layout=Layout(remedy=remedy)).rows(needed)
 
 
 def _offered(rows: list[Row]) -> Iterable[Row]:

@@ -10,7 +10,7 @@ SHAPES = ("jsonl", "csv", "parquet", "mic", "stories", "human", "people", "sheet
 STAGES = ("main", "staging", "all")
 Columns = Annotated[
     str | None,
-    Option("Columns of other names: prompt=Q,reply=A.", metavar="NAME=COLUMN,…", group="Input"),
+    Option("Columns of other names: prompt=Q,reply=A.", metavar="NAME=COLUMN", group="Input"),
 ]
 
 
@@ -48,10 +48,11 @@ class ExportOptions(Options):
             "jsonl, csv, parquet; mic (MIC.csv), stories, human (score --human), sheets "
             "(stories people), people (who they are, apart from answers).",
             choices=SHAPES,
+            group="Output",
         ),
     ] = "jsonl"
-    name: Annotated[str, Option("A file name; else the shape's.")] = ""
-    stage: Annotated[str, Option("main, staging or all.", choices=STAGES)] = "main"
+    name: Annotated[str, Option("A file name; else the shape's.", group="Output")] = ""
+    stage: Annotated[str, Option("main, staging or all.", choices=STAGES, group="Input")] = "main"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +61,23 @@ class AgreementOptions(Options):
 
     levels: Annotated[
         str | None,
-        Option("severity=ordinal,… (or nominal, interval, ratio, several, text); else guessed."),
+        Option(
+            "severity=ordinal,… (or nominal, interval, ratio, several, text); else guessed.",
+            group="Input",
+        ),
+    ] = None
+    columns: Annotated[
+        str | None,
+        Option(
+            "What your columns are called: item=ID,person=WHO; rater, annotator and worker are "
+            "known as person.",
+            metavar="NAME=COLUMN",
+            group="Input",
+        ),
     ] = None
     people: Annotated[
-        Path | None, Option("Person, leaning, weights of foundations.", metavar="FILE")
+        Path | None,
+        Option("Person, leaning, weights of foundations.", metavar="FILE", group="Input"),
     ] = None
     smallest_group: Annotated[
         int | None, Option("People a leaning must have to be named (5); 3 at least.")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from moralscope.core.errors import InputError
-from moralscope.core.options import Option, Options, Seed
+from moralscope.core.options import CORPUS, Option, Options, Seed
 from moralscope.models.options import (
     ENCODERS,
     EXPERTS,
@@ -29,7 +29,6 @@ from moralscope.words.options import SETS, VECTORS, ListOptions, SetsName, Vecto
 TEMPLATES = ("moral", "gender")
 FITS = ("pca", "labelled")
 MAX_WORDINGS = 4
-_CORPUS = "Over a corpus"
 DEFAULT_BASE = "minilm"  # whose experts judge where nobody is named; minilm or mpnet
 PEOPLE_YES = ("people_yes", "people_yes_low", "people_yes_high")
 
@@ -94,8 +93,8 @@ AXIS_OPTIONS = frozenset().union(*(kind.reads for kind in AXES.values()))
 BaseName = Annotated[
     str | None,
     Option(
-        "minilm, mpnet, use-lite, scripted, a local folder, or a hub id (owner/name). On the judge "
-        "axis: the base whose experts judge.",
+        "minilm, mpnet, use-lite, scripted, a folder, or a hub id. Judge axis: the base whose "
+        "experts judge.",
         short="-e",
         shown="minilm",
         group="Model",
@@ -124,7 +123,7 @@ DefaultAxis = Annotated[
     Option(
         f"{'; '.join(f'{name}: {kind.about}' for name, kind in AXES.items())}.",
         choices=tuple(AXES),
-        shown="judge; choice or direction where an option or encoder is given that only they read",
+        shown="judge; else the one that reads the options given",
         group="Model",
     ),
 ]
@@ -137,13 +136,13 @@ TemplateName = Annotated[
 FitName = Annotated[
     str,
     Option(
-        "How a direction is fitted: pca, or labelled (dos and don'ts).", choices=FITS, group="Model"
+        "How a direction is fitted: pca or labelled (by good and bad).", choices=FITS, group="Model"
     ),
 ]
 FitActions = Annotated[
     Path | None,
     Option(
-        "Fit a direction on your own actions; a 'label' column says good or bad.",
+        "Fit a direction on your actions; a 'label' column says good or bad.",
         metavar="FILE",
         group="Model",
         http=False,
@@ -205,7 +204,7 @@ the direction axis
     experts: Annotated[
         str | None,
         Option(
-            "Judge axis: minilm, mpnet, scripted, or a folder of 'stories train'.",
+            "Judge axis: minilm, mpnet, scripted or a folder.",
             shown=DEFAULT_BASE,
             group="Model",
             http=EXPERTS,
@@ -216,8 +215,7 @@ the direction axis
     eight_bits: Annotated[
         bool,
         Option(
-            "Compute in 8 bits where the processor can: faster, and scores move a little; how much "
-            "is measured and told.",
+            "Compute in 8 bits: faster; how far scores move is told.",
             group="Model",
             http=False,
         ),
@@ -228,9 +226,9 @@ the direction axis
     layer: Annotated[
         int | None,
         Option(
-            "Direction axis: the layer of a language model.",
+            "Direction axis: a language model's layer.",
             least=1,
-            shown="the one that tells held-out good from bad best",
+            shown="the one that tells good from bad best",
             group="Model",
         ),
     ] = None
@@ -283,8 +281,8 @@ class ScoreOptions(AxisOptions):
     human: Annotated[
         Path | None,
         Option(
-            "Ratings by people (CSV: action, yes, no) to set beside the scores; without actions of "
-            "your own, those of this file are scored.",
+            "Ratings by people (CSV: action, yes, no) beside the scores; without actions of your "
+            "own, those of this file are scored.",
             metavar="FILE",
             group="Input",
             http=False,
@@ -293,8 +291,8 @@ class ScoreOptions(AxisOptions):
     framings: Annotated[
         bool,
         Option(
-            "Score each action under framings, too (negated, passive, as a euphemism, everybody "
-            "does it, an AI does it, …), and count how often its side changes.",
+            "Score each action under framings, too (negated, passive, everybody does it, …), and "
+            "count how often its side changes.",
             group="Input",
         ),
     ] = False
@@ -311,8 +309,8 @@ class ScoreOptions(AxisOptions):
     calibrate: Annotated[
         bool,
         Option(
-            "Measure for two seconds which batches are fastest here; kept for --resume.",
-            group=_CORPUS,
+            "Measure first which batches are fastest here.",
+            group=CORPUS,
             http=False,
         ),
     ] = False

@@ -21,7 +21,7 @@ from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Axis, AxisRun, Encoder, LanguageModel, Report, Row
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.actions import MAX_ACTIONS, ActionList, check_actions, check_text
-from moralscope.io.tables import Layout, Table, check_columns
+from moralscope.io.tables import Layout, Table
 from moralscope.stats.summary import summarise
 
 if TYPE_CHECKING:
@@ -207,17 +207,27 @@ def demo(
     return score(DEMO_ACTIONS, chosen.score_options(), built=built, report=report)
 
 
-def read_rows(path: Path, columns: Sequence[str], max_rows: int = MAX_ACTIONS) -> ActionRows:
-    """Read these columns of a table; an empty cell or null is a sentence not given."""
-    table = Table(path, layout=_LAYOUT)
+def read_rows(
+    path: Path,
+    columns: Sequence[str],
+    max_rows: int = MAX_ACTIONS,
+    called: Mapping[str, str] | None = None,
+) -> ActionRows:
+    """Read these columns of a table; an empty cell or null is a sentence not given.
+
+    `called` says what the table calls them, where that is not what we do.
+    """
+    names = {name: name for name in columns} | dict(called or {})
+    table = Table(path, layout=replace(_LAYOUT, others=True), columns=names)
+    theirs = {name.lower() for name in names.values()}
     ignored: dict[str, None] = {}
     rows: list[Mapping[str, str]] = []
     for line, cells in table.strict_rows(
         (), "write one object a line in JSONL; quote commas in CSV"
     ):
         if not rows and not table.typed:
-            _unknown(table.header, columns, f"{path} line 1")
-            check_columns(table.header, ["action"], f"{path} line 1", _LAYOUT.remedy)
+            _unknown({*table.header} - theirs, columns, f"{path} line 1")
+            table.require(["action"], f"{path} line 1")
         if len(rows) == max_rows:
             problem = f"{path} holds more than {max_rows:,} rows"
             raise InputError(problem, "score it in parts, or as a corpus with --out DIR")

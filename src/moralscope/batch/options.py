@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 from moralscope.core.errors import InputError, UnknownName
-from moralscope.core.options import Option, Options, Seed
+from moralscope.core.options import CORPUS, Option, Options, Seed
 from moralscope.core.registry import did_you_mean
 
 ENGINES = {
     "local": "moralscope.batch.workers.local:LocalEngine",
     "ray": "moralscope.batch.workers.ray:RayEngine",
 }
-_GROUP = "Over a corpus"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,62 +28,61 @@ class BatchOptions(Options):
     """
 
     resume: Annotated[
-        bool, Option("Go on with the run that is in --out DIR.", group=_GROUP, http=False)
+        bool, Option("Go on with the run that is in --out DIR.", group=CORPUS, http=False)
     ] = False
     hash_inputs: Annotated[
         bool,
         Option(
-            "Know the inputs by their content (sha256), not by size and time: --resume refuses "
-            "any change and accepts a copy.",
-            group=_GROUP,
+            "Know inputs by content (sha256): --resume then accepts a copy.",
+            group=CORPUS,
             http=False,
         ),
     ] = False
     engine: Annotated[
         str | None,
         Option(
-            "local: a process a core of this machine; ray: a Ray cluster, the same output.",
+            "local (a process a core) or ray (a Ray cluster).",
             shown="local",
-            group=_GROUP,
+            group=CORPUS,
             http=False,
         ),
     ] = None
     workers: Annotated[
         int | None,
-        Option("Processes that compute.", least=1, shown="one a core", group=_GROUP, http=False),
+        Option("Processes that compute.", least=1, shown="one a core", group=CORPUS, http=False),
     ] = None
     limit: Annotated[
-        int | None, Option("Only the first N rows.", least=1, group=_GROUP, http=False)
+        int | None, Option("Only the first N rows.", least=1, group=CORPUS, http=False)
     ] = None
     sample: Annotated[
         float | None,
-        Option("Only a share of the rows: 0.01.", metavar="SHARE", group=_GROUP, http=False),
+        Option("Only a share of the rows: 0.01.", metavar="SHARE", group=CORPUS, http=False),
     ] = None
     dry_run: Annotated[
         bool,
         Option(
-            "Only estimate rows, time, bytes and cost, from 200 rows; nothing is written.",
-            group=_GROUP,
+            "Only estimate rows, time, bytes and cost; write nothing.",
+            group=CORPUS,
             http=False,
         ),
     ] = False
     ray_address: Annotated[
         str | None,
         Option(
-            "The cluster: auto, HOST:PORT or ray://HOST:PORT; else one is started here.",
+            "auto, HOST:PORT or ray://HOST:PORT; else one is started.",
             metavar="ADDRESS",
-            group=_GROUP,
+            group=CORPUS,
             http=False,
         ),
     ] = None
     gpus: Annotated[
         float | None,
-        Option("GPUs of each Ray worker, also 0.25.", least=0.0, group=_GROUP, http=False),
+        Option("GPUs of each Ray worker, also 0.25.", least=0.0, group=CORPUS, http=False),
     ] = None
     price_per_hour: Annotated[
         float | None,
         Option(
-            "With --dry-run: what an hour of all this costs.", least=0.0, group=_GROUP, http=False
+            "With --dry-run: what an hour of all this costs.", least=0.0, group=CORPUS, http=False
         ),
     ] = None
     seed: Seed = 0

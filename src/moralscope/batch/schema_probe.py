@@ -67,7 +67,8 @@ def probe(source: SourceFile, wanted: RowNeeds) -> FileSchema:
             found = _look_json(source, start, wanted)
     except OSError as error:
         raise InputError(f"{source.name} cannot be read ({reason(error)})", "check it") from error
-    check_columns(found.schema.names, wanted.needed, source.name)
+    remedy = "say with --columns what your columns are called"
+    check_columns(found.schema.names, wanted.needed, source.name, remedy)
     return found
 
 

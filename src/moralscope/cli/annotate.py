@@ -20,6 +20,7 @@ Items = Annotated[
     typer.Option(
         "--items",
         metavar="FILE",
+        rich_help_panel="Input",
         help="CSV, JSONL or Parquet (what collect writes too), or the sheets of 'stories people'.",
     ),
 ]
@@ -37,6 +38,7 @@ def init(
         str,
         typer.Option(
             "--task",
+            rich_help_panel="Input",
             help="rule-of-thumb, attributes, filter, story-ratings, rule-ratings, story-writing or "
             "action-yes-no.",
         ),

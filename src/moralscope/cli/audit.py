@@ -18,6 +18,7 @@ from moralscope.cli.output import (
     out,
     plain_table,
     print_warnings,
+    starting,
 )
 from moralscope.core.errors import InputError
 from moralscope.rules.options import AuditInput, AuditOptions
@@ -80,7 +81,9 @@ def audit(
     limits = options.config or Path(_LIMITS)
     if source.benign is not None:
         check_writable(limits)
-    given = read_exchanges(source.one())
+    one = source.one()
+    starting(options.experts, reading=one.file, quiet=json)
+    given = read_exchanges(one)
     names = parse_columns(source.columns)
     other = open_exchanges(source.against, names) if source.against else None
     fine = open_exchanges(source.benign, names) if source.benign else None

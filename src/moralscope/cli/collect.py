@@ -17,6 +17,7 @@ from moralscope.cli.output import (
     out,
     plain_table,
     print_warnings,
+    starting,
 )
 from moralscope.core.errors import InputError
 from moralscope.rules.options import CollectInput, CollectOptions
@@ -65,6 +66,7 @@ def collect(
         run_over_corpus(corpus, parts, batch, json=json, report=report, show=show_collected)
         return
     place = record_place(out)
+    starting(*options.bots, reading=source.prompts[0], quiet=json)
     found = read_prompts(Path(source.prompts[0]), parse_columns(source.columns, PROMPT_COLUMNS))
     with fetching() as progress:
         ready = job.prepare(options, progress)

@@ -8,7 +8,7 @@ import typer
 
 from moralscope.axes.options import CompareOptions, CompareRunsOptions
 from moralscope.cli.declare import takes
-from moralscope.cli.options import ActionFile, Actions, OutputOptions, read_given
+from moralscope.cli.options import ActionFile, Actions, Columns, OutputOptions, read_given
 from moralscope.cli.output import (
     clean,
     counting,
@@ -18,6 +18,7 @@ from moralscope.cli.output import (
     plain_table,
     print_gate,
     print_warnings,
+    starting,
 )
 from moralscope.core.errors import InputError
 from moralscope.core.options import Options, option_fields
@@ -46,6 +47,7 @@ def compare(
     output: OutputOptions,
     actions: Actions = None,
     file: ActionFile = None,
+    columns: Columns = None,
     runs: Annotated[
         tuple[Path, Path] | None,
         typer.Option(
@@ -71,10 +73,15 @@ def compare(
     from moralscope.axes.build import LocalModels
     from moralscope.axes.compare import FIGURES, build_compared, compare
     from moralscope.axes.compare_runs import compare_runs
+    from moralscope.io.tables import parse_columns
     from moralscope.stats.gates import parse_gate
 
     if runs is not None:
-        _refuse(context, ("actions", "file", "figure", *_own_fields(CompareOptions)), "--runs")
+        _refuse(
+            context,
+            ("actions", "file", "columns", "figure", *_own_fields(CompareOptions)),
+            "--runs",
+        )
         record = compare_runs(*runs, saved)
         emit_to(output, record, _show_runs)
         _require(record)
@@ -82,7 +89,9 @@ def compare(
     _refuse(context, _own_fields(CompareRunsOptions), "--encoders")
     if options.gate is not None:
         parse_gate(options.gate, FIGURES)  # refused before any weights are fetched
-    listed = read_given(actions, file or (None if actions else options.human))
+    starting(*options.names, reading=file, quiet=output.json)
+    names = parse_columns(columns, ("action", "paraphrases"), like="action=text")
+    listed = read_given(actions, file or (None if actions else options.human), columns=names)
     with fetching() as progress:
         models = LocalModels(progress=progress)
         built = [build_compared(options, name, models) for name in options.names]

@@ -26,6 +26,7 @@ from moralscope.cli.output import (
     plain_table,
     print_warnings,
     progress_bar,
+    starting,
 )
 from moralscope.core.options import Option, Options
 
@@ -43,6 +44,7 @@ OutPlace = Annotated[
     typer.Option(
         "--out",
         metavar="FILE|DIR",
+        rich_help_panel="Output",
         help="Save the run record (JSON). A folder makes it a corpus run: Parquet parts go there.",
     ),
 ]
@@ -59,7 +61,9 @@ class VerifyOptions(Options):
 
     inputs: Annotated[
         bool,
-        Option("Also compare the input files: by content if the run had --hash-inputs."),
+        Option(
+            "Also compare the input files: by content if the run had --hash-inputs.", group="Input"
+        ),
     ] = False
     json: Annotated[bool, Option("Print it as JSON, nothing else.", group="Output")] = False
 
@@ -146,6 +150,7 @@ def run_over_corpus(
     """Run a job over a corpus, or estimate it; print and draw its record."""
     from moralscope.batch.job import open_job, run_job
 
+    starting(reading=", ".join(place.inputs[:_SHOWN]), quiet=json)
     with fetching() as progress:
         opened = open_job(job, place, options, progress)
     if options.dry_run:

@@ -11,12 +11,28 @@ import dataclasses
 import inspect
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from moralscope.core.errors import MoralscopeError
-from moralscope.core.options import OptionField, Options, option_fields
+from moralscope.core.options import MORE, OptionField, Options, group_place, option_fields
+
+# What stands for a value in the help; a switch has none.
+_METAVARS: dict[Any, str] = {bool: "", int: "N", float: "NUMBER", str: "TEXT", Path: "PATH"}
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose --help stands with the last group, not in a panel of its own."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option that shows the help."""
+        found = super().get_help_option(ctx)
+        if found is not None:
+            found.rich_help_panel, found.metavar = MORE, ""
+        return found
 
 
 def takes(command: Callable[..., None]) -> Callable[..., None]:
@@ -36,8 +52,7 @@ def takes(command: Callable[..., None]) -> Callable[..., None]:
         there = {each.name for each in parameters}
         fields = option_fields(groups[name])
         parameters += [_parameter(field) for field in fields if field.name not in there]
-    # Arguments first: typer reads them in order, and flags have none.
-    parameters.sort(key=lambda each: not _is_argument(each))
+    parameters.sort(key=_place)
 
     @wraps(command)
     def called(**given: Any) -> None:
@@ -64,11 +79,14 @@ def _is_options(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, Options)
 
 
-def _is_argument(parameter: inspect.Parameter) -> bool:
+def _place(parameter: inspect.Parameter) -> tuple[int, bool]:
+    """Arguments first: typer reads them in order. Then group by group, `--file` before others."""
     hint = parameter.annotation
-    return get_origin(hint) is Annotated and any(
-        isinstance(each, typer.models.ArgumentInfo) for each in get_args(hint)
-    )
+    given = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    if any(isinstance(each, typer.models.ArgumentInfo) for each in given):
+        return -1, False
+    panels = (each.rich_help_panel for each in given if isinstance(each, typer.models.OptionInfo))
+    return group_place(next(panels, None) or MORE), parameter.name != "file"
 
 
 def _parameter(field: OptionField) -> inspect.Parameter:
@@ -77,20 +95,14 @@ def _parameter(field: OptionField) -> inspect.Parameter:
     kind: Any = list[get_args(field.kind)[0]] if many else field.kind  # type: ignore[misc]
     required = field.default is dataclasses.MISSING
     default = ... if required else _listed(field.default)
-    about = option.help
-    if option.range and field.kind is not str and field.name != "seed":
-        about += f" [{option.range}]"
-    told: dict[str, Any] = {"help": about, "metavar": option.metavar or None}
-    if option.shown:
-        told["show_default"] = option.shown
-    if option.group:
-        told["rich_help_panel"] = option.group
+    metavar = option.metavar or _METAVARS.get(get_args(field.kind)[0] if many else field.kind)
+    told: dict[str, Any] = {"help": _about(field), "metavar": metavar, "show_default": False}
     if option.argument:
-        info: Any = typer.Argument(**told)
+        info: Any = typer.Argument(**{**told, "metavar": option.metavar or None})
     else:
         # Without "/" typer would add a --no-… to every switch.
         names = [field.flag, *([option.short] if option.short else [])]
-        info = typer.Option(*names, **told)
+        info = typer.Option(*names, rich_help_panel=option.group, **told)
     if field.optional or (many and default is None):
         kind = kind | None
     return inspect.Parameter(
@@ -99,6 +111,24 @@ def _parameter(field: OptionField) -> inspect.Parameter:
         default=inspect.Parameter.empty if required else default,
         annotation=Annotated[kind, info],
     )
+
+
+def _about(field: OptionField) -> str:
+    """Return the help of a field with its range and default: in one line, where it fits."""
+    option, default = field.option, field.default
+    said = []
+    if option.most is not None and field.kind is not str and field.name != "seed":
+        said.append(option.range)
+    shown = option.shown
+    if not shown and not (default is False or default in (dataclasses.MISSING, None, "", ())):
+        switch = field.flag.split("/")[0].removeprefix("--")
+        shown = switch if default is True else str(_named(default))
+    said += [f"default: {shown}"] if shown else []
+    return option.help + (rf" \[{'; '.join(said)}]" if said else "")
+
+
+def _named(default: Any) -> Any:
+    return ", ".join(map(str, default)) if isinstance(default, tuple) else default
 
 
 def _listed(default: Any) -> Any:

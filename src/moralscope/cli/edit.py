@@ -7,7 +7,15 @@ import typer
 
 from moralscope.cli.declare import takes
 from moralscope.cli.options import ReportOutput
-from moralscope.cli.output import clean, emit_to, fetching, out, plain_table, print_warnings
+from moralscope.cli.output import (
+    clean,
+    emit_to,
+    fetching,
+    out,
+    plain_table,
+    print_warnings,
+    starting,
+)
 from moralscope.core.errors import InputError
 from moralscope.steer.options import EditOptions, TeachOptions
 
@@ -30,6 +38,7 @@ def edit(options: EditOptions, output: ReportOutput) -> None:
     from moralscope.steer.edit import check_edit, edit
 
     check_edit(options)
+    starting(options.encoder, quiet=output.json)
     with fetching() as progress:
         model = load_encoder(options.encoder, progress)
     emit_to(output, edit(model, options), _show_edit)
@@ -83,6 +92,7 @@ def teach(
         raise InputError(
             "no corrections were given", 'give --correct "eat meat: fine" or --corrections FILE'
         )
+    starting(options.encoder, reading=file or corrections, quiet=output.json)
     read = read_corrections(corrections) if corrections else []
     lessons = [*read, *(parse_corrections(correct) if correct else [])]
     listed = read_actions(file) if file else None

@@ -11,6 +11,8 @@ from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from moralscope.io.actions import ActionList
 
 
@@ -80,11 +82,20 @@ class OutputOptions(ReportOutput):
         _figure_place(self.figure)
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print the run record as JSON, nothing else.")]
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        metavar="",
+        help="Print the run record as JSON, nothing else.",
+        rich_help_panel="Output",
+    ),
+]
 Report = Annotated[
     Path | None,
     typer.Option(
         "--report",
+        rich_help_panel="Output",
         metavar="FILE",
         callback=_report_place,
         help="Write an interactive report: one HTML file.",
@@ -94,6 +105,7 @@ Figure = Annotated[
     Path | None,
     typer.Option(
         "--figure",
+        rich_help_panel="Output",
         metavar="FILE",
         callback=_figure_place,
         help="Draw a figure for a paper: .svg, .png or .pdf.",
@@ -105,8 +117,20 @@ ActionFile = Annotated[
     typer.Option(
         "--file",
         "-f",
+        rich_help_panel="Input",
         metavar="FILE",
         help="One action a line, or CSV/JSONL with an 'action' column; - reads stdin.",
+    ),
+]
+
+
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="NAME=COLUMN",
+        rich_help_panel="Input",
+        help="What your columns are called: action=text.",
     ),
 ]
 
@@ -116,8 +140,12 @@ def read_given(
     file: Path | None,
     what: str = "actions",
     other: str = "",
+    columns: "Mapping[str, str] | None" = None,
 ) -> "ActionList":
-    """Return the arguments, else the file (- is stdin), else stdin when it is no terminal."""
+    """Return the arguments, else the file (- is stdin), else stdin when it is no terminal.
+
+    `columns` says what the file calls its columns; {} where it may be said and was not.
+    """
     from moralscope.io.actions import check_actions, read_actions
 
     if given and file:
@@ -127,4 +155,5 @@ def read_given(
     if file is None and sys.stdin.isatty():
         remedy = f"give {what}, --file FILE, or text on stdin{other}"
         raise InputError(f"no {what} were given", remedy)
-    return read_actions(sys.stdin.buffer if file is None or str(file) == "-" else file)
+    source = sys.stdin.buffer if file is None or str(file) == "-" else file
+    return read_actions(source, columns=columns)

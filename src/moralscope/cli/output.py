@@ -87,6 +87,18 @@ def note(line: str) -> None:
     notes.print(Text(line, style="dim"), soft_wrap=True)
 
 
+def starting(*loading: object, reading: object = None, quiet: bool) -> None:
+    """Say which file is read and what is loaded, before the first bar; only in a terminal.
+
+    What is None was not asked for; `quiet` is for JSON.
+    """
+    named = ", ".join(str(each) for each in loading if each)
+    parts = [f"reading {reading}"] if reading else []
+    parts += [f"loading {named}"] if named else []
+    if parts and not quiet and notes.is_terminal:
+        note("; ".join(parts) + " …")
+
+
 def correlation_rows(label: str, found: Any) -> list[tuple[str, str]]:
     """Lay out a correlation with its interval, and below it the same within each group."""
     span = f"({found.low:.2f} … {found.high:.2f}), n = {found.n}"

@@ -17,6 +17,7 @@ from moralscope.cli.output import (
     out,
     plain_table,
     print_warnings,
+    starting,
 )
 from moralscope.papers.options import (
     AllOptions,
@@ -63,6 +64,7 @@ def choice(options: ChoiceOptions, output: OutputOptions) -> None:
     from moralscope.papers.choice import reproduce_choice
 
     tell = None if output.json else _show_choice
+    starting(*options.encoders, quiet=output.json)
     with fetching() as progress:
         record = reproduce_choice(options=options, progress=progress, tell=tell)
     emit_to(output, record, _show_choice_end)
@@ -80,6 +82,7 @@ def direction(options: EncodersOptions, output: OutputOptions) -> None:
     from moralscope.papers.direction import reproduce_direction
 
     tell = None if output.json else _show_direction
+    starting(*options.encoders, quiet=output.json)
     with fetching() as progress:
         record = reproduce_direction(options=options, progress=progress, tell=tell)
     emit_to(output, record, print_warnings)
@@ -96,6 +99,7 @@ def stories(options: StoriesOptions, output: OutputOptions) -> None:
     from moralscope.papers.everything import run_stories
 
     tell = None if output.json else _show_numbers
+    starting(options.experts, options.encoder, reading=options.stories, quiet=output.json)
     with fetching() as progress, noting("evaluating"):
         record = run_stories(options, progress=progress, tell=tell)
     emit_to(output, record, print_warnings)
@@ -110,6 +114,7 @@ def integrity(options: IntegrityOptions, output: OutputOptions) -> None:
     """
     from moralscope.papers.integrity import prepare_sources, reproduce_integrity
 
+    starting(options.experts, options.encoder, reading=options.mic, quiet=output.json)
     with fetching() as progress:
         sources = prepare_sources(options, progress)
     emit_to(output, reproduce_integrity(sources, seed=options.seed), _show_integrity)
@@ -125,6 +130,7 @@ def everything(options: AllOptions, output: ReportOutput) -> None:
     from moralscope.papers.everything import reproduce_all
 
     tell = None if output.json else _show_numbers
+    starting(*options.encoders, options.experts, quiet=output.json)
     with fetching() as progress, noting("all papers"):
         record = reproduce_all(options=options, progress=progress, tell=tell)
     emit_to(output, record, _show_summary)

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from moralscope.cli.declare import GroupedCommand
 from moralscope.version import __version__
 
 # By the panel of the help: a command's name, its file, and what is taken from there.
@@ -98,9 +99,10 @@ def _root(
 
 
 def _flow(tree: typer.Typer) -> None:
-    """Join the lines of every help's paragraphs: typer would keep the source's line breaks."""
+    """Join the lines of every help's paragraphs (typer keeps line breaks); group its options."""
     for command in tree.registered_commands:
         written = inspect.getdoc(command.callback) or ""
+        command.cls = GroupedCommand
         command.help = re.sub(r"(?<!\n)\n(?!\n|Example)", " ", written)
     for group in tree.registered_groups:
         if group.typer_instance is not None:

@@ -17,6 +17,7 @@ from moralscope.cli.output import (
     out,
     plain_table,
     print_warnings,
+    starting,
 )
 from moralscope.rules.options import (
     AnnotationInput,
@@ -88,6 +89,7 @@ def generate(
 
     if best is not None:
         check_writable(best)
+    starting(options.generator, reading=source.file, quiet=output.json)
     given = read_exchanges(source)
     with fetching() as progress:
         ready = job.prepare_writing(options, progress)
@@ -108,6 +110,7 @@ def attributes(source: AttributesInput, options: AttributesOptions, output: Reco
     from moralscope.io.tables import parse_columns
     from moralscope.rules import attributes as job
 
+    starting(options.experts, reading=source.file, quiet=output.json)
     if source.file is not None:
         asked = job.read_rule_queries(source.file, parse_columns(source.columns))
     else:
@@ -127,6 +130,8 @@ def retrieve(source: ExchangeInput, options: RetrieveOptions, output: RecordOutp
     from moralscope.rules.audit_files import read_exchanges
     from moralscope.rules.retrieval import retrieve
 
+    needed = None if options.method == "random" else options.encoder
+    starting(needed, reading=source.file, quiet=output.json)
     given = read_exchanges(source)
     model = None if options.method == "random" else _encoder(options.encoder)
     emit_to(output, retrieve(given, options, model=model), _show_found)
@@ -160,6 +165,7 @@ def check(source: CheckInput, options: CheckOptions, output: RecordOutput) -> No
     from moralscope.rules.rulebook import load_layers
 
     given = None
+    starting(options.experts, reading=source.replies, quiet=output.json)
     if source.replies is not None:
         given = open_exchanges(source.replies, parse_columns(source.columns))
     book = load_layers(options.rulebooks)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moralscope.axes.options import AXES, DemoOptions, RankOptions, ScoreOptions
+from moralscope.axes.options import AXES, DEFAULT_BASE, DemoOptions, RankOptions, ScoreOptions
 from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
-from moralscope.cli.options import Actions, Figure, Json, OutputOptions, Report, read_given
+from moralscope.cli.options import Actions, Columns, Figure, Json, OutputOptions, Report, read_given
 from moralscope.cli.output import (
     clean,
     correlation_rows,
@@ -26,6 +26,7 @@ from moralscope.cli.output import (
     print_gate,
     print_warnings,
     score_table,
+    starting,
 )
 from moralscope.core.errors import InputError
 
@@ -66,19 +67,13 @@ def score(
             "--file",
             "-f",
             metavar="FILE",
-            help="One action a line, or CSV/JSONL with an 'action' column; - reads stdin. Parquet, "
-            "a folder, a glob or a URL is a corpus.",
+            help="One action a line, or CSV/JSONL with an 'action' column (judge axis: and any of "
+            "norm, situation, intention, consequence); - reads stdin. Parquet, a folder, a glob or "
+            "a URL is a corpus.",
             rich_help_panel="Input",
         ),
     ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            "--columns",
-            help="In a corpus, what they are called: action=reply.",
-            rich_help_panel="Input",
-        ),
-    ] = None,
+    columns: Columns = None,
     json: Json = False,
     out: OutPlace = None,
     report: Report = None,
@@ -86,19 +81,10 @@ def score(
 ) -> None:
     """Score actions: which are good, which bad, how sure is that, and would people agree?
 
-    On the judge axis, the default, experts that were trained on people's judgments score an action
-    from -1 to +1, and say how many people would say yes to it. Intervals are ranges over wordings;
-    --file takes CSV or JSONL rows with 'action' and any of norm, situation, intention, consequence.
-
-    The other axes ask an encoder with every prompt of a template ("Should I kill time?"). On the
-    choice axis the score is the mean of cos(question, yes) - cos(question, no); on the direction
-    axis it is the projection on the model's moral direction, in standard deviations of the
-    actions that it was fitted on. Intervals are bootstraps over the prompts. Positive is good,
-    negative is bad, on every axis.
-
-    With --model a language model is asked: on the choice axis the score is its log-odds of the yes
-    and the no answer, less those of neutral actions; on the direction axis a direction is fitted in
-    every layer, and good and bad actions that were held out choose one.
+    The judge axis, the default, asks experts that were trained on people's judgments: from -1 to
+    +1, and how many people would say yes. The choice axis compares a model's question with yes and
+    no, the direction axis projects on its moral direction; both ask an encoder, or with --model a
+    language model, with every prompt of a template. Positive is good, negative is bad, always.
 
     With --out DIR the file, folder, glob or URL is worked through as a corpus of any size, and
     the scores go into Parquet parts beside all its columns.
@@ -120,11 +106,12 @@ def score(
         place = BatchPlace.given(inputs, out, batch)
         run_over_corpus(job, place, batch, json=json, report=report, show=_show_spread)
         return
-    corpus_alone = {"--calibrate": options.calibrate, "--columns": columns}
-    _refuse(corpus_alone, "belongs to a corpus run: add --out DIR")
+    _refuse({"--calibrate": options.calibrate}, "belongs to a corpus run: add --out DIR")
     record_file = record_place(out)
     check_score(options)
-    listed = _read(actions, Path(file) if file is not None else None, options)
+    asked = options.model or options.encoder or options.experts or DEFAULT_BASE
+    starting(asked, reading=file or (None if actions else options.human), quiet=json)
+    listed = _read(actions, Path(file) if file is not None else None, options, columns)
     with fetching() as progress:
         built = build_axis(options, LocalModels(progress=progress))
     with counting("scoring") as step:
@@ -142,16 +129,21 @@ def _refuse(given: "Mapping[str, Any]", why: str) -> None:
             raise InputError(f"{name} {why}", "see 'moralscope score --help'")
 
 
-def _read(actions: list[str] | None, file: Path | None, options: ScoreOptions) -> Any:
+def _read(
+    actions: list[str] | None, file: Path | None, options: ScoreOptions, called: str | None
+) -> Any:
     """Read what is to be scored: rows, where the axis reads more of them than actions."""
     from moralscope.axes.score import read_rows
-    from moralscope.io.tables import SUFFIXES
+    from moralscope.io.tables import SUFFIXES, parse_columns
 
     columns = options.kind.columns
+    names = parse_columns(called, columns, like="action=text")
+    if names and (actions or file is None):
+        raise InputError("--columns names columns of --file", "give --file, or leave it out")
     more = set(columns) - {"action", "paraphrases"}
     if more and file is not None and not actions and file.suffix.lower() in SUFFIXES:
-        return read_rows(file, columns)
-    return read_given(actions, file or (None if actions else options.human))
+        return read_rows(file, columns, called=names)
+    return read_given(actions, file or (None if actions else options.human), columns=names)
 
 
 def _show(record: "RunRecord") -> None:
@@ -296,6 +288,7 @@ def rank(
     from moralscope.axes.choice import rank
     from moralscope.models.encoders import load_encoder
 
+    starting(options.encoder, quiet=output.json)
     with fetching() as progress:
         model = load_encoder(options.encoder, progress)
     emit_to(output, rank(question, answers, options, model=model), _show_ranked)
@@ -319,7 +312,10 @@ def demo(
     options: DemoOptions,
     output: OutputOptions,
     open_report: Annotated[
-        bool, typer.Option("--open", help="Open the report in a browser.")
+        bool,
+        typer.Option(
+            "--open", metavar="", help="Open the report in a browser.", rich_help_panel="Output"
+        ),
     ] = False,
 ) -> None:
     """A one-minute tour: twenty actions judged on real weights, and a report to look at.
@@ -330,6 +326,7 @@ def demo(
     from moralscope.axes.build import LocalModels, build_axis
     from moralscope.axes.score import demo
 
+    starting(options.encoder, quiet=output.json)
     with fetching() as progress:
         built = build_axis(options.score_options(), LocalModels(progress=progress))
     with counting("scoring") as step:

@@ -95,10 +95,12 @@ class ReportOptions(Options):
         ),
     ] = ()
     out: Annotated[
-        Path | None, Option("The report; by default RUN.html beside it.", metavar="FILE")
+        Path | None,
+        Option("The report; by default RUN.html beside it.", metavar="FILE", group="Output"),
     ] = None
     figure: Annotated[
-        Path | None, Option("Draw a figure for a paper: .svg, .png or .pdf.", metavar="FILE")
+        Path | None,
+        Option("Draw a figure for a paper: .svg, .png or .pdf.", metavar="FILE", group="Output"),
     ] = None
     site: Annotated[
         Path | None,
@@ -106,9 +108,12 @@ class ReportOptions(Options):
             "Write a folder to publish: an index and a report of every run; without RUN.json of "
             "all runs that the local page keeps.",
             metavar="DIR",
+            group="Output",
         ),
     ] = None
-    open_report: Annotated[bool, Option("Open it in a browser.", flag="--open")] = False
+    open_report: Annotated[bool, Option("Open it in a browser.", flag="--open", group="Output")] = (
+        False
+    )
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)

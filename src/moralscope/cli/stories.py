@@ -15,6 +15,7 @@ from moralscope.cli.output import (
     out,
     plain_table,
     print_warnings,
+    starting,
 )
 from moralscope.stories.options import (
     NormsInput,
@@ -71,6 +72,7 @@ def split(given: SplitInput, options: SplitOptions, output: ReportOutput) -> Non
 
     if given.membership is not None:
         check_writable(given.membership)
+    starting(given.encoder, reading=given.file or "Moral Stories", quiet=output.json)
     stories = load_stories(given.file, malformed=given.malformed)
     with fetching() as progress:
         model = load_encoder(given.encoder, progress)

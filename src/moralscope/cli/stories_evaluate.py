@@ -16,6 +16,7 @@ from moralscope.cli.output import (
     out,
     plain_table,
     print_warnings,
+    starting,
 )
 from moralscope.stories.options import (
     ALL,
@@ -60,6 +61,8 @@ def evaluate(given: EvaluateInput, options: EvaluateOptions, output: ReportOutpu
     if given.for_people is not None:
         _for_people(given.for_people, given, options.seed, output)
         return
+    stories = given.stories or "Moral Stories"
+    starting(given.experts, given.against, reading=stories, quiet=output.json)
     listed = load_stories(given.stories).stories
     with fetching() as progress:
         first = prepare_experts(given.experts, progress=progress)

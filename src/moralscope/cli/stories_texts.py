@@ -20,6 +20,7 @@ from moralscope.cli.output import (
     out,
     plain_table,
     print_warnings,
+    starting,
 )
 from moralscope.stories.options import (
     ChainInput,
@@ -58,6 +59,7 @@ def generate(given: GenerateInput, options: GenerateOptions, output: ReportOutpu
 
     recipe = single_step(given.task)  # refuses a task that is not there before anything is loaded
     others = read_beside(given.beside)
+    starting(given.generator, reading=given.stories or "Moral Stories", quiet=output.json)
     found = job.choose_part(load_stories(given.stories), given.split, given.part, recipe)
     models = _load_models(given, None)
     with counting("stories") as step:
@@ -90,6 +92,8 @@ def chain(given: ChainInput, options: ChainOptions, output: ReportOutput) -> Non
     others = read_beside(given.beside)
     record = job.finished_run(output.out, recipe) if show is not None else None
     if record is None:
+        stories = given.stories or "Moral Stories"
+        starting(given.generator, given.experts, reading=stories, quiet=output.json)
         found = job.choose_part(load_stories(given.stories), given.split, given.part, recipe)
         models = _load_models(given, given.experts)
         with counting("stories") as step:
@@ -114,6 +118,7 @@ def metrics(given: MetricsInput, options: MetricsOptions, output: RecordOutput) 
     stories = load_stories(given.stories).stories if given.stories else None
     judge = None
     if given.judge is not None:
+        starting(given.judge, quiet=output.json)
         with fetching() as progress:
             judge = prepare_experts(given.judge, progress=progress)
     emit_to(output, score_texts(given.runs, stories, options, judge=judge), _show_metrics)

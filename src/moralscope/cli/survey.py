@@ -16,8 +16,8 @@ from moralscope.cli.output import (
     out,
     plain_table,
     print_warnings,
+    starting,
 )
-from moralscope.core.errors import InputError
 from moralscope.surveys.options import SurveyOptions
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def survey(
         str | None,
         typer.Option(
             "--columns",
-            help="In a corpus, what they are called: situation=context.",
+            metavar="NAME=COLUMN",
+            help="What your columns are called: situation=story,action1=a.",
             rich_help_panel="Input",
         ),
     ] = None,
@@ -73,8 +74,9 @@ def survey(
 
     Example: moralscope survey dilemmas.csv --model smollm2 --report survey.html
     """
+    from moralscope.io.tables import parse_columns
     from moralscope.stats.gates import parse_gate
-    from moralscope.surveys.items import Statement, read_items
+    from moralscope.surveys.items import COLUMNS, Statement, read_items
     from moralscope.surveys.survey import FIGURES, SCALE_FIGURES, load_speaker, survey
 
     if wants_corpus([file], out, batch, parquet=False):
@@ -87,10 +89,9 @@ def survey(
         if record.statistics.get("gate") is not None:
             record.statistics["gate"].require()
         return
-    if columns:
-        raise InputError("--columns belongs to a corpus run", "add --out DIR")
     record_file = record_place(out)
-    items = read_items(file)
+    starting(*options.models, reading=file, quiet=json)
+    items = read_items(file, parse_columns(columns, COLUMNS, like="situation=story,action1=a"))
     if options.gate is not None:  # refused before any weights are fetched
         is_scale = isinstance(items[0], Statement)
         parse_gate(options.gate, SCALE_FIGURES if is_scale else FIGURES)

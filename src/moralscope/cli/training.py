@@ -14,6 +14,7 @@ from moralscope.cli.output import (
     out,
     plain_table,
     print_warnings,
+    starting,
     training_bar,
 )
 from moralscope.rules.options import FilterTrainOptions, RulesTrainOptions
@@ -79,6 +80,8 @@ def _train(
     output: RecordOutput,
     show: Callable[["RunRecord"], None],
 ) -> None:
+    base = options.base or "the recipe's base"
+    starting(base, reading="what it learns from", quiet=output.json)
     with fetching() as progress, _watching(quiet=output.json) as report:
         record = train(options, report=report, progress=progress)
     emit_to(output, record, show)

@@ -22,6 +22,7 @@ from moralscope.cli.output import (
     plain_table,
     print_warnings,
     score_table,
+    starting,
 )
 from moralscope.core.errors import InputError
 from moralscope.words.options import (
@@ -82,6 +83,7 @@ def associate(
     listed = None
     if options.tests is None:
         listed = read_given(words, file, "words", other=", or --tests all")
+    starting(options.vectors, reading=file, quiet=output.json)
     with fetching() as progress:
         model = load_vectors(options.vectors, case=options.case, progress=progress)
     if listed is not None:
@@ -103,6 +105,7 @@ def extract(options: ExtractOptions, output: OutputOptions) -> None:
     """
     from moralscope.words.extract import extract
 
+    starting(options.vectors, quiet=output.json)
     with fetching() as progress:
         record = extract(options=options, progress=progress)
     emit_to(output, record, _show_extract)
@@ -133,6 +136,7 @@ def correlate(options: CorrelateOptions, output: OutputOptions) -> None:
     from moralscope.models.encoders import load_encoder
     from moralscope.words.vectors import load_vectors
 
+    starting(options.vectors, options.encoder, quiet=output.json)
     with fetching() as progress:
         table = load_vectors(options.vectors, progress=progress)
         model = load_encoder(options.encoder, progress)
@@ -171,6 +175,7 @@ def compare(
         raise InputError("there is nothing to compare", "give corpora as NAME=PATH, or --over-time")
     if options.index is not None and over_time is None:
         raise InputError("--index dates the files of one folder", "add --over-time PATH")
+    starting(reading=over_time or ", ".join(corpora or []), quiet=output.json)
     with counting("training") as report:
         if over_time is not None:
             record = compare_over_time(over_time, options, report=report)

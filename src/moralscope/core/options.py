@@ -21,6 +21,9 @@ from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.registry import did_you_mean
 
 GIVEN = TypeVar("GIVEN", bound="Options")
+MORE = "More"  # the group of what nobody gave one
+CORPUS = "Over a corpus"
+_FIRST, _LAST = ("Input", "Model"), ("Output", CORPUS, MORE)  # between them a subject's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,8 @@ class Option:
     shown
         What the help shows as the default where it is decided later.
     group
-        The heading of the help that it stands under.
+        The heading of the help that it stands under: Input, Model, Output, More, or one of the
+        subject's own; `group_place` says in which order they come.
     argument
         On the command line a word without a flag.
     http
@@ -59,7 +63,7 @@ class Option:
     most: float | None = None
     choices: tuple[str, ...] = ()
     shown: str = ""
-    group: str = ""
+    group: str = MORE
     argument: bool = False
     http: bool | tuple[str, ...] = True
 
@@ -109,6 +113,19 @@ class Options:
 
 
 Seed = Annotated[int, Option("Seed of everything random.", least=0, most=2**32 - 1)]
+
+
+def group_place(group: str) -> int:
+    """Return a number that puts the groups of a command in their order.
+
+    Examples
+    --------
+    >>> sorted(["More", "Output", "Rules", "Input"], key=group_place)
+    ['Input', 'Rules', 'Output', 'More']
+    """
+    if group in _FIRST:
+        return _FIRST.index(group)
+    return len(_FIRST) + (1 + _LAST.index(group) if group in _LAST else 0)
 
 
 def option_fields(kind: type[Options]) -> tuple[OptionField, ...]:

@@ -29,9 +29,15 @@ class ExportOptions(Options):
     ]
     to: Annotated[
         Path | None,
-        Option("A file (.xml, .sarif, .md), or a folder for weights; else stdout.", metavar="PATH"),
+        Option(
+            "A file (.xml, .sarif, .md), or a folder for weights; else stdout.",
+            metavar="PATH",
+            group="Output",
+        ),
     ] = None
     format: Annotated[
         str | None,
-        Option("junit, sarif, markdown or hub.", choices=FORMATS, shown="told by --to"),
+        Option(
+            "junit, sarif, markdown or hub.", choices=FORMATS, shown="told by --to", group="Output"
+        ),
     ] = None

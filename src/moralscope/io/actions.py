@@ -4,13 +4,13 @@ Bad input is refused with the line that holds it. The whole input must be good: 
 that silently lacks a line would no longer match the file it came from.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from moralscope.core.errors import InputError
-from moralscope.io.tables import Cells, Layout, Table
+from moralscope.io.tables import Cells, Layout, Table, is_table
 
 MAX_ACTIONS = 200_000
 MAX_CHARACTERS = 100_000
@@ -43,9 +43,21 @@ def check_actions(actions: Sequence[str], max_actions: int = MAX_ACTIONS) -> Act
     return _collect(rows, "actions", "number", max_actions)
 
 
-def read_actions(source: Path | IO[bytes], max_actions: int = MAX_ACTIONS) -> ActionList:
-    """Read a file of plain lines, CSV, JSONL or Parquet, or plain lines from a binary stream."""
-    table = Table(source, layout=_LAYOUT)
+def read_actions(
+    source: Path | IO[bytes],
+    max_actions: int = MAX_ACTIONS,
+    columns: Mapping[str, str] | None = None,
+) -> ActionList:
+    """Read a file of plain lines, CSV, JSONL or Parquet, or plain lines from a binary stream.
+
+    `columns` says what a table calls the action and its paraphrases.
+    """
+    names = None
+    if columns is not None and isinstance(source, Path) and is_table(source):
+        names = {_COLUMN: _COLUMN, "paraphrases": "paraphrases", **columns}
+    elif columns:
+        raise InputError("plain lines have no columns", "leave --columns out, or give a table")
+    table = Table(source, layout=_LAYOUT, columns=names)
     rows = (_row(line, cells, table) for line, cells in table.strict_rows([_COLUMN], _FIX))
     return _collect(rows, table.name, "line", max_actions)
 

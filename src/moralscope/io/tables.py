@@ -65,6 +65,8 @@ class Layout:
         Whether names in a header are taken in small letters.
     remedy
         What messages advise where a file is not there, or not like this.
+    others
+        Whether rows keep the columns that the table's `columns` do not name.
     """
 
     lines_as: str | None = None
@@ -72,6 +74,7 @@ class Layout:
     delimiters: str = ""
     lower: bool = False
     remedy: str = ""
+    others: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,8 @@ class Table:
     kind
         The suffix that says what it is; else that of the path or of the name.
     columns
-        Our name → the file's: rows then hold these columns only, under our names.
+        Our name → the file's: rows then hold these columns only, under our names (`Layout.others`
+        keeps the rest), and whoever lacks one is told of `--columns`.
     layout
         How it is laid out, where that is not as usual.
     limits
@@ -154,6 +158,8 @@ class Table:
         told = source.suffix if isinstance(source, Path) else Path(self.name).suffix
         self._kind = (kind or told).lower()
         self._columns = columns
+        if columns is not None and layout.lower and not self.typed:
+            self._columns = {ours: theirs.lower() for ours, theirs in columns.items()}
         self._layout = layout
         self._limits = limits
         self._seen = 0
@@ -244,7 +250,7 @@ class Table:
                 row = wrong or parse_object(str(text))
                 if not self.header and isinstance(row, dict):
                     self.header = tuple(row)
-                    self._require(required, f"{self.name} line {at + 1}")
+                    self.require(required, f"{self.name} line {at + 1}")
                 yield at + 1, row
 
     def _records(self, form: TextFormat, stream: IO[bytes]) -> Iterator[Record]:
@@ -276,7 +282,7 @@ class Table:
                 advice = self._layout.remedy or f"give a table{_with(required)}"
                 raise InputError(f"{self.name} is empty", advice)
             self._check_header()
-            self._require(required, f"{self.name} line 1")
+            self.require(required, f"{self.name} line 1")
             widths = range(len(names), len(names) + 1)
         for _, _, at, cells, wrong in records:
             yield at + 1, wrong or self._cells(cells, widths)
@@ -312,9 +318,9 @@ class Table:
         try:
             with pq.ParquetFile(stream) as file:
                 self.header = tuple(file.schema_arrow.names)
-                self._require(required, self.name)
+                self.require(required, self.name)
                 only = None
-                if self._columns is not None:
+                if self._columns is not None and not self._layout.others:
                     only = [name for name in self._columns.values() if name in self.header]
                 for batch in file.iter_batches(batch_size=_BATCH, columns=only):
                     for row in batch.to_pylist():
@@ -325,7 +331,8 @@ class Table:
             remedy = f"give a Parquet file{_with(required)}"
             raise InputError(f"{self.name} is not Parquet ({line})", remedy) from error
 
-    def _require(self, required: Sequence[str], where: str) -> None:
+    def require(self, required: Sequence[str], where: str) -> None:
+        """Refuse a header that lacks one of these columns."""
         if self._columns is None:
             check_columns(self.header, required, where, self._layout.remedy)
             return
@@ -342,7 +349,9 @@ class Table:
     def _ours(self, cells: Cells) -> Cells:
         if self._columns is None:
             return cells
-        return {ours: cells[theirs] for ours, theirs in self._columns.items() if theirs in cells}
+        named = {ours: cells[theirs] for ours, theirs in self._columns.items() if theirs in cells}
+        taken = self._columns.values() if self._layout.others else cells
+        return {name: cell for name, cell in cells.items() if name not in taken} | named
 
     def _count(self) -> None:
         self._seen += 1

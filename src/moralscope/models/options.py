@@ -59,8 +59,8 @@ def is_language_model(name: str) -> bool:
 LanguageName = Annotated[
     str | None,
     Option(
-        "A language model: smollm2, gemma3-270m, tinyllama, scripted, a local folder (an adapter "
-        "too), a hub id, or openai:MODEL. An encoder's name is taken as --encoder.",
+        "A language model: smollm2, gemma3-270m, tinyllama, scripted, a folder (an adapter too), a "
+        "hub id, or openai:MODEL. An encoder's name is taken as --encoder.",
         short="-m",
         group="Model",
         http=GENERATORS,
@@ -69,8 +69,7 @@ LanguageName = Annotated[
 FormName = Annotated[
     str,
     Option(
-        "How a language model is asked: through its chat template or as plain text; auto: chat "
-        "where it has a template.",
+        "How a language model is asked: chat, plain, or auto.",
         choices=FORMS,
         group="Model",
     ),
@@ -97,7 +96,7 @@ EndpointUrl = Annotated[
 MaxRequests = Annotated[
     int | None,
     Option(
-        "Stop an endpoint after so many requests; the same command goes on from there.",
+        "Stop after so many requests; the same command goes on from there.",
         least=1,
         metavar="N",
         group="Endpoint",
@@ -107,7 +106,7 @@ MaxRequests = Annotated[
 Samples = Annotated[
     int,
     Option(
-        "Replies drawn for a question where an endpoint gives no log-probabilities.",
+        "Replies a question where it gives no log-probabilities.",
         least=1,
         most=1000,
         group="Endpoint",

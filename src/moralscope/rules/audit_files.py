@@ -4,11 +4,13 @@ Bad lines are refused by number before any model is asked: results must match th
 Only the columns for prompt, reply and id are read; `--columns` says what they are called.
 """
 
+import io
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 from moralscope.core.errors import InputError
 from moralscope.io import tables
@@ -97,6 +99,31 @@ def one_exchange(prompt: str | None, reply: str) -> list[Exchange]:
     return [Exchange(prompt or "", reply)]
 
 
+def read_stream(stream: IO[bytes], columns: Mapping[str, str]) -> list[Exchange]:
+    r"""Read exchanges from a pipe: JSON lines, or CSV where the first character is no brace.
+
+    Examples
+    --------
+    >>> import io
+    >>> read_stream(io.BytesIO(b"prompt,reply\nHi!,Hello.\n"), parse_columns(None))
+    [Exchange(prompt='Hi!', reply='Hello.', id='1')]
+    """
+    text = stream.read()
+    kind = ".jsonl" if text.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else ".csv"
+    table = Table(io.BytesIO(text), name="stdin", kind=kind, columns=columns)
+    found: list[Exchange] = []
+    for line, cells in table.good_rows(_NEEDED):
+        one = _exchange(cells, columns, len(found) + 1)
+        if isinstance(one, str):
+            table.note(line, one)
+        else:
+            found.append(one)
+    table.check()
+    if not found:
+        raise InputError("stdin holds no rows", _REMEDY)
+    return found
+
+
 def read_exchanges(source: ExchangeInput) -> "ExchangeFile | list[Exchange]":
     """Return the exchanges that a command line names: a file, opened and checked, or one.
 
@@ -106,6 +133,8 @@ def read_exchanges(source: ExchangeInput) -> "ExchangeFile | list[Exchange]":
     [Exchange(prompt='', reply='Hello.', id='')]
     """
     names = parse_columns(source.columns)
+    if str(source.file) == "-":
+        return read_stream(sys.stdin.buffer, names)
     if source.file is not None:
         return open_exchanges(source.file, names)
     return one_exchange(source.prompt, source.reply or "")

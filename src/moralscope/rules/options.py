@@ -47,7 +47,10 @@ Rulebooks = Annotated[
 ]
 Prompt = Annotated[str | None, Option("What the person asked.", group="Input")]
 Reply = Annotated[str | None, Option("What the chatbot said.", group="Input")]
-Columns = Annotated[str | None, Option("What they are called: prompt=Q,reply=A.", group="Input")]
+Columns = Annotated[
+    str | None,
+    Option("What your columns are called: prompt=Q,reply=A.", metavar="NAME=COLUMN", group="Input"),
+]
 
 
 AnnotationColumns = Annotated[
@@ -92,6 +95,16 @@ class AuditInput(Options):
             argument=True,
         ),
     ] = ()
+    named_files: Annotated[
+        tuple[str, ...],
+        Option(
+            "The same as FILE; - reads stdin.",
+            flag="--file",
+            short="-f",
+            metavar="FILE",
+            group="Input",
+        ),
+    ] = ()
     prompt: Prompt = None
     reply: Reply = None
     against: Annotated[
@@ -102,6 +115,12 @@ class AuditInput(Options):
         Option("Replies that are fine, for --false-alarms.", metavar="FILE", group="Input"),
     ] = None
     columns: Columns = None
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        if self.file and self.named_files:
+            raise InputError("FILE and --file were given", "give FILE or --file, not both")
+        object.__setattr__(self, "file", self.file or self.named_files)
 
     def one(self) -> ExchangeInput:
         """Return the one file, or the one exchange; wrong ones are refused."""

@@ -11,10 +11,11 @@ LOOPBACK = "127.0.0.1"
 ANNOTATE_PORT = 8765
 GUARD_ACTIONS = ("annotate", "revise", "block")
 ABSTAIN_POLICIES = ("pass", "block")
+_SERVER = "Server"
 UNREAD_POLICIES = ("block", "flag", "pass")
-Port = Annotated[int, Option("0: any free.", least=0, most=65_535)]
+Port = Annotated[int, Option("0: any free.", least=0, most=65_535, group=_SERVER)]
 PublicUrl = Annotated[
-    str, Option("What people type where a proxy stands before it.", metavar="URL")
+    str, Option("What people type where a proxy stands before it.", metavar="URL", group=_SERVER)
 ]
 
 
@@ -22,7 +23,9 @@ PublicUrl = Annotated[
 class AnnotateServeOptions(Options):
     """Where the pages of an annotation project are served."""
 
-    host: Annotated[str, Option("Another address needs MORALSCOPE_TOKEN_SECRET.")] = LOOPBACK
+    host: Annotated[
+        str, Option("Another address needs MORALSCOPE_TOKEN_SECRET.", group=_SERVER)
+    ] = LOOPBACK
     port: Port = ANNOTATE_PORT
     public_url: PublicUrl = ""
     lead_link: Annotated[bool, Option("Make a link for one more lead, and show it.")] = False
@@ -96,15 +99,18 @@ class GuardOptions(Options):
 class ServeOptions(Options):
     """Where the page and the HTTP API are served, and how much is done at a time."""
 
-    host: Annotated[str, Option("Another address needs --token-from.")] = LOOPBACK
+    host: Annotated[str, Option("Another address needs --token-from.", group=_SERVER)] = LOOPBACK
     port: Port = 8000
     public_url: PublicUrl = ""
-    open_page: Annotated[bool, Option("Open the page in a browser.", flag="--open")] = False
+    open_page: Annotated[
+        bool, Option("Open the page in a browser.", flag="--open", group=_SERVER)
+    ] = False
     token_from: Annotated[
         str | None,
         Option(
             "Whoever asks must show this token: in a variable, or a file's first line.",
             metavar="env:NAME|FILE",
+            group=_SERVER,
         ),
     ] = None
     timeout: Annotated[float, Option("Seconds of one request.", least=1, most=3600)] = 120

@@ -31,7 +31,9 @@ class EditOptions(Options):
     """
 
     encoder: EncoderName = "minilm"
-    remove: Annotated[str, Option("gender, or a name of your own with --pairs.")] = "gender"
+    remove: Annotated[str, Option("gender, or a name of your own with --pairs.", group="Input")] = (
+        "gender"
+    )
     pairs: Annotated[
         Path | None,
         Option(
@@ -42,14 +44,21 @@ class EditOptions(Options):
         ),
     ] = None
     source: Annotated[
-        str, Option("Of what gender is made: template, pairs, or both.", choices=SOURCES)
+        str,
+        Option("Of what gender is made: template, pairs, or both.", choices=SOURCES, group="Input"),
     ] = "both"
     keep: Annotated[
         tuple[str, ...],
-        Option("Axes that must stay: choice,direction, one, or none.", metavar="AXES"),
+        Option(
+            "Axes that must stay: choice,direction, one, or none.", metavar="AXES", group="Model"
+        ),
     ] = AXES
-    strength: Annotated[float, Option("0 removes nothing, 1 all of it.", least=0, most=1)] = 1.0
-    components: Annotated[int, Option("Leading components of the pairs.", least=1)] = 8
+    strength: Annotated[
+        float, Option("0 removes nothing, 1 all of it.", least=0, most=1, group="Model")
+    ] = 1.0
+    components: Annotated[
+        int, Option("Leading components of the pairs.", least=1, group="Model")
+    ] = 8
     save: Annotated[
         Path | None,
         Option("Save the edit (safetensors).", metavar="FILE", group="Output", http=False),
@@ -74,7 +83,9 @@ class TeachOptions(Options):
     fit: FitName = "pca"
     axis_file: AxisFile = None
     template: TemplateName = "moral"
-    reach: Annotated[float, Option("How far a correction carries to other actions.")] = 1.0
+    reach: Annotated[
+        float, Option("How far a correction carries to other actions.", group="Model")
+    ] = 1.0
     save: Annotated[
         Path | None,
         Option(

@@ -30,7 +30,10 @@ StoriesFile = Annotated[
     ),
 ]
 CopiedStories = Annotated[
-    Path | None, Option("The stories; else the records' copies.", flag="--stories", metavar="FILE")
+    Path | None,
+    Option(
+        "The stories; else the records' copies.", flag="--stories", metavar="FILE", group="Input"
+    ),
 ]
 Runs = Annotated[
     tuple[Path, ...],
@@ -51,7 +54,10 @@ class StoriesInput(Options):
         ),
     ] = None
     malformed: Annotated[
-        str, Option("What a malformed line does: stop, or skip it.", choices=("stop", "skip"))
+        str,
+        Option(
+            "What a malformed line does: stop, or skip it.", choices=("stop", "skip"), group="Input"
+        ),
     ] = "stop"
 
 
@@ -105,6 +111,7 @@ class ReverseInput(Options):
         Option(
             "Stories (JSONL) whose norms are reversed; else those of MORALSCOPE_DATA.",
             metavar="STORIES",
+            group="Input",
         ),
     ] = None
 
@@ -436,7 +443,7 @@ class PeopleWriteInput(Options):
     """Which texts people are asked about, and where the sheets go."""
 
     runs: Runs
-    to: Annotated[Path, Option("A new folder for the pack.", metavar="DIR")]
+    to: Annotated[Path, Option("A new folder for the pack.", metavar="DIR", group="Output")]
     stories: CopiedStories = None
 
 
@@ -446,7 +453,7 @@ class PeopleWriteOptions(Options):
 
     raters: Annotated[int, Option("How many people.", least=1, most=1000)] = 3
     sample: Annotated[
-        int, Option("Samples (story and target) to judge.", least=1, most=1_000_000)
+        int, Option("Samples (story and target) to judge.", least=1, most=1_000_000, group="Input")
     ] = 200
     seed: Seed = 0
 
@@ -458,7 +465,9 @@ class PeopleReadOptions(Options):
     folder: Annotated[
         Path, Option("The pack's folder, or one of filled-in sheets.", argument=True, metavar="DIR")
     ]
-    key: Annotated[Path | None, Option("The key; else DIR/key.json.", metavar="FILE")] = None
+    key: Annotated[
+        Path | None, Option("The key; else DIR/key.json.", metavar="FILE", group="Input")
+    ] = None
     seed: Seed = 0
 
 

@@ -20,13 +20,21 @@ from moralscope.io.actions import wrong_text
 from moralscope.io.tables import Layout, Table
 
 OURS = "values"
-_REMEDY = "give a table with situation, action1, action2, or with statement"
-_LAYOUT = Layout(lower=True, remedy=_REMEDY)
+_MOST_ACTIONS = 6
+_REMEDY = (
+    "give a table with situation, action1, action2, or with statement; or say what your columns "
+    "are called: --columns situation=NAME"
+)
+_LAYOUT = Layout(lower=True, remedy=_REMEDY, others=True)
 _ACTION = re.compile(r"action(\d)")
 _BREAKS = re.compile(r"a(\d)_(\w+)")
+COLUMNS = (
+    *("id", "situation", "better", "statement", "negated", "subscale", "scale"),
+    *(f"action{place}" for place in range(1, _MOST_ACTIONS + 1)),
+    *(f"breaks{place}" for place in range(1, _MOST_ACTIONS + 1)),
+)
 _YES, _NO = {"yes", "true", "1"}, {"no", "false", "0", "", "no agreement"}
 _SCALE = ("strongly disagree", "disagree", "neither agree nor disagree", "agree", "strongly agree")
-_MOST_ACTIONS = 6
 _MOST_ITEMS = 50_000
 
 
@@ -61,8 +69,10 @@ class Statement:
 Items = Sequence[Dilemma | Statement]
 
 
-def read_items(source: str | Path | Table) -> Items:
+def read_items(source: str | Path | Table, columns: Mapping[str, str] | None = None) -> Items:
     """Read dilemmas or statements; `values` is the questionnaire that ships, - is stdin (CSV).
+
+    `columns` says what a file calls its columns, where that is not what we do.
 
     Examples
     --------
@@ -77,7 +87,7 @@ def read_items(source: str | Path | Table) -> Items:
         text = (resources.files(__package__) / "data" / "values.csv").read_text("utf-8")
         table = Table(text, name="values.csv", kind=".csv", layout=_LAYOUT)
     else:
-        table = Table(Path(source).expanduser(), layout=_LAYOUT)
+        table = Table(Path(source).expanduser(), layout=_LAYOUT, columns=columns)
     items: list[Any] = []
     ids: dict[str, int] = {}
     for line, cells in table.strict_rows((), "quote commas in CSV"):

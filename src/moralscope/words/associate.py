@@ -22,6 +22,9 @@ JOB = "words associate"
 ALL = "all"
 _LEVEL = 0.05
 _NAMED = 12  # words that a warning names
+_NEAREST = 3  # missing words that the nearest are looked up for
+_SUGGESTED = 3
+_ALIKE = 70  # of 100: from here on words count as spelt alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,8 @@ def associate(
     Parameters
     ----------
     words
-        What is to be scored; a word that the vectors do not hold gets a score of None.
+        What is to be scored; a word that the vectors do not hold gets a score of None. Where they
+        hold none of them, the call is refused with the nearest words.
     options
         `AssociateOptions`, or its fields as keywords. The seed is that of the bootstrap over the
         words of the sets behind every interval.
@@ -80,6 +84,12 @@ def associate(
     rows = axis.associate(listed)
     scores = [row.score for row in rows if row.score is not None]
     missing = list(dict.fromkeys(row.word for row in rows if row.score is None))
+    nearest = {word: nearest_words(word, model) for word in missing[:_NEAREST]}
+    if not scores:
+        named = "; ".join(_with_nearest(word, near) for word, near in nearest.items())
+        raise InputError(
+            f"nothing was found: {model.name} has no vector for {_few(missing)}", named
+        )
     set_missing = {"positive": axis.missing_positive, "negative": axis.missing_negative}
     return RunRecord(
         JOB,
@@ -99,12 +109,14 @@ def associate(
         statistics={
             "scores": summarise(scores),
             "missing": missing,
+            "nearest": nearest,
             "missing_in_sets": set_missing,
         },
         warnings=[
             NOT_ADVICE,
             *_duplicate_note(model),
             *_missing_note(f"of {len(set(listed))} words", missing),
+            *(_with_nearest(word, near) for word, near in nearest.items() if near),
             *(
                 note
                 for name, lost in set_missing.items()
@@ -249,6 +261,29 @@ def _notes(sets: WordSets, row: WeatRow) -> list[str]:
 
 def _missing_note(of_what: str, missing: Sequence[str]) -> list[str]:
     return [f"{len(missing)} {of_what} are out of vocabulary: {_few(missing)}"] if missing else []
+
+
+def nearest_words(word: str, model: WordVectors) -> tuple[str, ...]:
+    """Return the words of a vocabulary that are spelt most like one that it lacks.
+
+    Examples
+    --------
+    >>> from moralscope.words.vectors import load_vectors
+    >>> nearest_words("gifft", load_vectors("scripted"))
+    ('gift',)
+    """
+    from rapidfuzz import fuzz, process
+
+    near = process.extract(
+        word, model.words, scorer=fuzz.ratio, limit=_SUGGESTED, score_cutoff=_ALIKE
+    )
+    return tuple(found for found, _, _ in near)
+
+
+def _with_nearest(word: str, near: Sequence[str]) -> str:
+    if not near:
+        return f"nothing is spelt like '{word[:40]}'"
+    return f"instead of '{word[:40]}' there is {', '.join(near)}"
 
 
 def _own_set_note(words: Sequence[str], sets: WordSets, model: WordVectors) -> list[str]:

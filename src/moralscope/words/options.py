@@ -88,7 +88,7 @@ class ExtractOptions(Options):
 
     vectors: VectorsName = VECTORS
     sets: SetsName = SETS
-    count: Annotated[int, Option("Verbs on each side.", short="-n", least=1)] = 50
+    count: Annotated[int, Option("Verbs on each side.", short="-n", least=1, group="Output")] = 50
     verbs: Annotated[
         str,
         Option(
