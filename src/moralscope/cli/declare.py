@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperOption
 
 from moralscope.core.errors import MoralscopeError
 from moralscope.core.options import MORE, OptionField, Options, group_place, option_fields
@@ -25,7 +25,10 @@ _METAVARS: dict[Any, str] = {bool: "", int: "N", float: "NUMBER", str: "TEXT", P
 
 
 class GroupedCommand(TyperCommand):
-    """A command whose --help stands with the last group, not in a panel of its own."""
+    """A command whose --help stands with the last group, and whose defaults end the sentence.
+
+    typer gives --help a panel of its own, and every default a line where the text is long.
+    """
 
     def get_help_option(self, ctx: Any) -> Any:
         """Return the option that shows the help."""
@@ -33,6 +36,13 @@ class GroupedCommand(TyperCommand):
         if found is not None:
             found.rich_help_panel, found.metavar = MORE, ""
         return found
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help."""
+        for param in self.params:
+            if isinstance(param, TyperOption) and (told := _default_in_words(param)):
+                param.help, param.show_default = rf"{param.help} \[default: {told}]", False
+        super().format_help(ctx, formatter)
 
 
 def takes(command: Callable[..., None]) -> Callable[..., None]:
@@ -96,7 +106,9 @@ def _parameter(field: OptionField) -> inspect.Parameter:
     required = field.default is dataclasses.MISSING
     default = ... if required else _listed(field.default)
     metavar = option.metavar or _METAVARS.get(get_args(field.kind)[0] if many else field.kind)
-    told: dict[str, Any] = {"help": _about(field), "metavar": metavar, "show_default": False}
+    told: dict[str, Any] = {"help": _about(field), "metavar": metavar}
+    if option.shown:
+        told["show_default"] = option.shown
     if option.argument:
         info: Any = typer.Argument(**{**told, "metavar": option.metavar or None})
     else:
@@ -114,21 +126,22 @@ def _parameter(field: OptionField) -> inspect.Parameter:
 
 
 def _about(field: OptionField) -> str:
-    """Return the help of a field with its range and default: in one line, where it fits."""
-    option, default = field.option, field.default
-    said = []
-    if option.most is not None and field.kind is not str and field.name != "seed":
-        said.append(option.range)
-    shown = option.shown
-    if not shown and not (default is False or default in (dataclasses.MISSING, None, "", ())):
-        switch = field.flag.split("/")[0].removeprefix("--")
-        shown = switch if default is True else str(_named(default))
-    said += [f"default: {shown}"] if shown else []
-    return option.help + (rf" \[{'; '.join(said)}]" if said else "")
+    """Return the help of a field, with its range where it has two ends."""
+    option = field.option
+    told = option.most is not None and field.kind is not str and field.name != "seed"
+    return f"{option.help} [{option.range}]" if told else option.help
 
 
-def _named(default: Any) -> Any:
-    return ", ".join(map(str, default)) if isinstance(default, tuple) else default
+def _default_in_words(param: Any) -> str:
+    """Return what a flag is where it is not given; empty where that needs no words."""
+    shown, value = param.show_default, param.default
+    if isinstance(shown, str) or not shown:
+        return shown or ""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if value is True:
+        return str(param.opts[0]).removeprefix("--")
+    return "" if value is None or value is False else str(value)
 
 
 def _listed(default: Any) -> Any:

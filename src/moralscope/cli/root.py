@@ -16,7 +16,7 @@ from moralscope.version import __version__
 
 # By the panel of the help: a command's name, its file, and what is taken from there.
 _PANELS: dict[str, tuple[tuple[str, str, str], ...]] = {
-    "Start here": (("demo", "score", "demo"),),
+    "Start here": (("demo", "demo", "demo"),),
     "Measure": (
         ("score", "score", "score"),
         ("compare", "compare", "compare"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moralscope.axes.options import AXES, DEFAULT_BASE, DemoOptions, RankOptions, ScoreOptions
+from moralscope.axes.options import AXES, DEFAULT_BASE, RankOptions, ScoreOptions
 from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
@@ -19,8 +19,6 @@ from moralscope.cli.output import (
     emit,
     emit_to,
     fetching,
-    note,
-    open_in_browser,
     out,
     plain_table,
     print_gate,
@@ -40,20 +38,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 5  # of the lowest and of the highest
 _SHORT = 100
-_NEXT = (
-    (
-        'moralscope score "forgive a friend" "spread rumours" --report mine.html',
-        "score actions of your own and look at them; --axis choice and --axis direction are what "
-        "the papers propose",
-    ),
-    ("moralscope compare --encoders minilm,use-lite --file actions.txt", "two models, one list"),
-    (
-        'moralscope rank "What should I put in the toaster?" bread "my hamster"',
-        "rank answers to a question",
-    ),
-    ("moralscope reproduce direction", "the papers' tables beside ours"),
-)
-_REPORT = Path("moralscope-demo.html")
 
 
 @takes
@@ -156,7 +140,7 @@ def _show(record: "RunRecord") -> None:
     out.print(", ".join([f"{axis} axis", *asked, model, *layer, *form]), style="bold")
     if "norm" in config:
         out.print(clean(f"norm: {config['norm']}"))
-    _show_scores(record)
+    show_scores(record)
     if "language" in found:
         mass = found["language"]["answer_mass"]
         out.print(
@@ -175,7 +159,8 @@ def _show(record: "RunRecord") -> None:
     print_warnings(record)
 
 
-def _show_scores(record: "RunRecord") -> None:
+def show_scores(record: "RunRecord") -> None:
+    """Print actions and scores, with what people would say where that is known."""
     from moralscope.axes.measured import agreement_in_words, share_in_brief
     from moralscope.reports.score_page import ends_of
 
@@ -305,61 +290,3 @@ def _show_ranked(record: "RunRecord") -> None:
     out.print(clean(record.config["question"]), style="bold")
     out.print(table)
     print_warnings(record)
-
-
-@takes
-def demo(
-    options: DemoOptions,
-    output: OutputOptions,
-    open_report: Annotated[
-        bool,
-        typer.Option(
-            "--open", metavar="", help="Open the report in a browser.", rich_help_panel="Output"
-        ),
-    ] = False,
-) -> None:
-    """A one-minute tour: twenty actions judged on real weights, and a report to look at.
-
-    The weights (minilm, 91 MB, Apache-2.0) are fetched and verified on the first run. The report
-    is moralscope-demo.html in the current folder, or what --report names.
-    """
-    from moralscope.axes.build import LocalModels, build_axis
-    from moralscope.axes.score import demo
-
-    starting(options.encoder, quiet=output.json)
-    with fetching() as progress:
-        built = build_axis(options.score_options(), LocalModels(progress=progress))
-    with counting("scoring") as step:
-        record = demo(options, built=built, report=step)
-    emit_to(output, record, _show_demo)
-    if output.report is None and (open_report or not output.json):
-        _write_report(record)
-    shown = output.report or _REPORT
-    if open_report and shown.is_file():
-        open_in_browser(shown.resolve().as_uri())
-
-
-def _write_report(record: "RunRecord") -> None:
-    """Write the report nobody asked for: where that cannot be, say so and go on."""
-    from moralscope.core.errors import MoralscopeError
-    from moralscope.reports import write_report
-
-    try:
-        write_report(record, _REPORT)
-    except MoralscopeError as error:
-        note(f"no report was written: {error.problem}; name a place with --report")
-    else:
-        note(f"report: {_REPORT.absolute()} (open it in a browser)")
-
-
-def _show_demo(record: "RunRecord") -> None:
-    from rich.text import Text
-
-    out.print(f"Twenty actions, as {record.config['experts']} judges them", style="bold")
-    _show_scores(record)
-    print_warnings(record)
-    out.print()
-    out.print("Try next", style="bold")
-    for command, what in _NEXT:
-        out.print(Text(f"  {command}"), soft_wrap=True)
-        out.print(Text(f"      {what}", style="dim"), soft_wrap=True)

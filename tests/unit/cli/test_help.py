@@ -58,6 +58,6 @@ def test_groups_come_in_the_same_order_everywhere(helps):
 
 def test_defaults_and_ranges_stand_in_the_help(helps):
     text = " ".join(" ".join(helps[("audit",)]).replace("│", " ").split())
-    assert "[1 to 50; default: 5]" in text
+    assert "[1 to 50] [default: 5]" in text
     assert "Seed of everything random. [default: 0]" in text
     assert "<bool>" not in text, "a switch takes no value"
