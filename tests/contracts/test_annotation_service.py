@@ -325,7 +325,7 @@ def test_the_questionnaire_is_optional_asked_once_and_apart(services):
     told, silent = joined(service), joined(service, "Al")
     assert told.questionnaire_open
     given = {"care-1": 5, "care-2": 4, "loyalty-1": 1}
-    assert not service.answer_questionnaire(told, "moderate", given).questionnaire_open
+    assert not service.answer_questionnaire(told, "moderate", given, agrees=True).questionnaire_open
     assert not service.answer_questionnaire(silent, None, {}).questionnaire_open
     (facts,) = service.facts(service.owner)
     assert (facts.person, facts.leaning) == (told.id, "moderate")
@@ -335,7 +335,9 @@ def test_the_questionnaire_is_optional_asked_once_and_apart(services):
     third = joined(service, "Cy")
     for leaning, statements in (("left", {}), (None, {"care-1": 9}), (None, {"care-9": 1})):
         with pytest.raises(InputError):
-            service.answer_questionnaire(third, leaning, statements)
+            service.answer_questionnaire(third, leaning, statements, agrees=True)
+    with pytest.raises(InputError, match="only with your consent"):
+        service.answer_questionnaire(third, "moderate", {})
 
 
 STORY = {

@@ -1,25 +1,27 @@
 """Answers as files: one row a person and item, under random ids; and the shapes others read.
 
 `mic` is MIC.csv (Ziems et al. 2022), `stories` the JSONL of Moral Stories (accepted stories only),
-`human` the yes/no counts of `score --human`, `people` what people told about themselves. Nothing
-here writes to disk.
+`human` the yes/no counts of `score --human`, `people` what people told about themselves, `audit`
+the log of who did what. Nothing here writes to disk.
 """
 
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
 from moralscope.annotation.forms import load_form
-from moralscope.annotation.records import AnswerRow, PersonFacts, Project
+from moralscope.annotation.records import AnswerRow, AuditLine, PersonFacts, Project
 from moralscope.core.errors import InputError
 from moralscope.io.files import csv_bytes, escape_cell
 
 ROW_SCHEMA = "moralscope.annotations/1"
 PEOPLE_SCHEMA = "moralscope.annotators/1"
+AUDIT_SCHEMA = "moralscope.annotation-log/1"
 SUFFIXES = {
-    **dict.fromkeys(("jsonl", "stories", "people"), ".jsonl"),
+    **dict.fromkeys(("jsonl", "stories", "people", "audit"), ".jsonl"),
     **dict.fromkeys(("csv", "mic", "human"), ".csv"),
     "parquet": ".parquet",
 }
@@ -61,6 +63,12 @@ def people_bytes(facts: Iterable[PersonFacts]) -> Iterator[bytes]:
     for one in facts:
         row = {"schema": PEOPLE_SCHEMA, "person": one.person, "leaning": one.leaning}
         yield _json_line({**row, "foundations": dict(one.foundations)})
+
+
+def audit_bytes(lines: Iterable[AuditLine]) -> Iterator[bytes]:
+    """Yield the audit log, the oldest line first, with random ids in place of names."""
+    for one in lines:
+        yield _json_line({"schema": AUDIT_SCHEMA, **asdict(one), "at": _utc(one.at)})
 
 
 def json_rows(project: Project, rows: Iterable[AnswerRow]) -> Iterator[dict[str, Any]]:
@@ -172,10 +180,14 @@ def _head(row: AnswerRow) -> dict[str, Any]:
         "person": row.person,
         "form": row.form,
         "stage": row.stage,
-        "submitted": datetime.fromtimestamp(row.submitted, UTC).isoformat(timespec="seconds"),
+        "submitted": _utc(row.submitted),
         "seconds": None if row.seconds is None else round(row.seconds, 1),
         "revision": row.revision,
     }
+
+
+def _utc(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _cell(value: Any) -> Any:

@@ -3,10 +3,11 @@
 A new task is a new file. Whether an answer fits its form is `checks.py`'s question.
 
 The test is after Ziems et al. 2022, appendix E.1: seven questions on moral foundations and on what
-makes a rule of thumb, six to pass; the questions are ours. The questionnaire asks for political
-leaning and for the constructs of the Moral Foundations Questionnaire (Graham et al. 2008) as Ziems
-et al. used it in section 4.2, on a scale of 1 to 5, in statements of ours. All of it is optional
-and is kept apart from answers.
+makes a rule of thumb, six to pass; the questions are ours. The questionnaire asks for what Emelin
+et al. 2021 report of their contributors (age, gender, …, location), for political leaning, and for
+the constructs of the Moral Foundations Questionnaire (Graham et al. 2008) as Ziems et al. used it
+in section 4.2, on a scale of 1 to 5, in statements of ours. All of it is optional and is kept apart
+from answers.
 """
 
 import random
@@ -213,6 +214,10 @@ def load_questionnaire() -> Questionnaire:
     """
     found = shipped_data("questionnaire.yaml")
     return Questionnaire(
+        tuple(
+            Question(one["id"], one["text"], tuple(map(_choice, one["choices"])))
+            for one in found["about"]
+        ),
         tuple(map(_choice, found["leanings"])),
         tuple(Statement(**one) for one in found["statements"]),
         tuple(map(_choice, found["scale"])),
@@ -230,6 +235,21 @@ def checked_statements(leaning: str | None, statements: Mapping[str, Any]) -> di
         if isinstance(value, bool) or not isinstance(value, int) or not LOW <= value <= HIGH:
             raise InputError(f"'{name}' has an answer off the scale", f"give {LOW} to {HIGH}")
     return dict(statements)
+
+
+def checked_about(about: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a person told of her age, region and so on; what was never asked is refused.
+
+    Examples
+    --------
+    >>> checked_about({"region": "europe"})
+    {'region': 'europe'}
+    """
+    asked = {one.id: one for one in load_questionnaire().about}
+    for name, value in about.items():
+        one_of(str(name), asked, "question")
+        one_of(str(value), (choice.value for choice in asked[name].choices), "answer")
+    return {str(name): str(value) for name, value in about.items()}
 
 
 def mean_weights(statements: Mapping[str, int]) -> dict[str, float]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from moralscope.core.options import Option, Options, Seed
 
-SHAPES = ("jsonl", "csv", "parquet", "mic", "stories", "human", "people", "sheets")
+SHAPES = ("jsonl", "csv", "parquet", "mic", "stories", "human", "people", "sheets", "audit")
 STAGES = ("main", "staging", "all")
 Columns = Annotated[
     str | None,
@@ -46,7 +46,7 @@ class ExportOptions(Options):
         str,
         Option(
             "jsonl, csv, parquet; mic (MIC.csv), stories, human (score --human), sheets "
-            "(stories people), people (who they are, apart from answers).",
+            "(stories people), people (who they are, apart from answers), audit (who did what).",
             choices=SHAPES,
             group="Output",
         ),
@@ -101,6 +101,10 @@ class Policies(Options):
     retakes: Annotated[int, Option("how often it may be taken again", least=0, most=100)] = 2
     staging_items: Annotated[
         int, Option("items that a lead reviews before admission; 0 for none", least=0, most=1000)
+    ] = 8
+    good_in_a_row: Annotated[
+        int,
+        Option("good ones in a row that admit a person; 0: a lead admits", least=0, most=1000),
     ] = 4
     lease_minutes: Annotated[
         int,

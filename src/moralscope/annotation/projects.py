@@ -307,8 +307,13 @@ def export_project(folder: Path, options: ExportOptions | None = None, **given: 
         else:
             name = chosen.name or _FILE_NAMES.get(shape, shape)
             path = service.export_to(service.owner, name, shape, stage)
-        is_people = shape == "people"
-        rows = service.facts(service.owner) if is_people else service.answers(service.owner, stage)
+        rows: Sequence[Any]
+        if shape == "audit":
+            rows = service.audit_log(service.owner, None)
+        elif shape == "people":
+            rows = service.facts(service.owner)
+        else:
+            rows = service.answers(service.owner, stage)
     config: dict[str, Any] = {"folder": str(folder), "shape": shape, "stage": stage}
     config["options"] = plain_options(chosen)
     return _record("annotate export", config, {"file": str(path), "answers": len(rows)})

@@ -15,10 +15,13 @@ from moralscope.core.errors import InputError, MoralscopeError
 LEAD, ANNOTATOR = "lead", "annotator"
 ROLES = (LEAD, ANNOTATOR)
 # Where a person stands. consent → qualification → staging → review → main; failed (no retake
-# left), declined (no consent) and removed (by the lead) end it.
+# left), declined (no consent) and removed (by the lead) end it; who is blocked may appeal.
 STAGES = (
-    "consent", "qualification", "staging", "review", "main", "failed", "declined", "removed"
+    "consent", "qualification", "staging", "review", "main", "failed", "declined", "blocked",
+    "removed",
 )  # fmt: skip
+REJECT, BLOCK = "reject", "block"  # kinds of decisions
+STANDS, DECLINED, LIFTED = "stands", "declined", "lifted"  # what became of one
 FIELD_TYPES = ("text", "long", "one", "many", "scale", "yes_no", "confirm")
 LEVELS = ("nominal", "ordinal", "several", "text")
 Answer = Mapping[str, Any]  # field name → value; see `Field` for the value's type
@@ -176,7 +179,7 @@ class Invitation:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question of the qualification test as the page shows it: without its answer."""
+    """A question with its choices, as the page shows it: of a test without its answer."""
 
     id: str
     text: str
@@ -222,6 +225,7 @@ class Statement:
 class Questionnaire:
     """What is asked about a person; every answer may be left out."""
 
+    about: tuple[Question, ...]
     leanings: tuple[Choice, ...]
     statements: tuple[Statement, ...]
     scale: tuple[Choice, ...]
@@ -282,6 +286,45 @@ class Review:
 
 
 @dataclass(frozen=True, slots=True)
+class Decision:
+    """What a lead decided against an answer (`reject`) or a person (`block`), and what followed.
+
+    `appeal` is the person's word against it, None where she has not appealed; `outcome` is stands,
+    declined (the appeal was) or lifted; `answer` is what the lead said then. `leave_out` says that
+    the answers of a blocked person do not count.
+    """
+
+    id: str
+    kind: str
+    person: str
+    assignment: str | None
+    reason: str
+    leave_out: bool
+    lead: str
+    created: float
+    appeal: str | None
+    appealed: float | None
+    outcome: str
+    answer: str
+    settled: float | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is in force."""
+        return self.outcome != LIFTED
+
+    @property
+    def may_appeal(self) -> bool:
+        """Whether its person may still appeal: once a decision."""
+        return self.outcome == STANDS and self.appeal is None
+
+    @property
+    def waits(self) -> bool:
+        """Whether an appeal waits for a lead."""
+        return self.outcome == STANDS and self.appeal is not None
+
+
+@dataclass(frozen=True, slots=True)
 class PastWork:
     """A person's own submission with its history and the lead's feedback (latest last)."""
 
@@ -291,16 +334,22 @@ class PastWork:
     stage: str
     revisions: tuple[Revision, ...]
     reviews: tuple[Review, ...] = ()
+    decision: Decision | None = None  # where it was rejected
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a person is: submitted and skipped in the present stage, and what is left to her."""
+    """How far a person is: submitted and skipped in the present stage, and what is left to her.
+
+    In the staging round, `in_a_row` of `wanted_in_a_row` answers were good.
+    """
 
     done: int
     skipped: int
     left: int
     project_paused: bool = False
+    in_a_row: int = 0
+    wanted_in_a_row: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +364,7 @@ class PersonLine:
     seconds: float | None
     last_seen: float | None
     tokens: tuple[str, ...]  # ids of tokens that are not revoked
+    rejected: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +379,7 @@ class Overview:
     paused: bool
     people: tuple[PersonLine, ...]
     to_review: int
+    appeals: int = 0  # that wait for a lead
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +395,7 @@ class ItemLine:
 
 @dataclass(frozen=True, slots=True)
 class ToReview:
-    """A staging submission that waits for the lead."""
+    """A submission that waits for the lead."""
 
     assignment: str
     person: Person
@@ -376,12 +427,14 @@ class AnswerRow:
 class PersonFacts:
     """What a person told about herself, under her random id; None where she did not.
 
-    `foundations` holds the mean of her answers for each foundation, 1 to 5.
+    `foundations` holds the mean of her answers for each foundation, 1 to 5; `about` her age,
+    region and so on, as far as she told.
     """
 
     person: str
     leaning: str | None
     foundations: Mapping[str, float]
+    about: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Everything that annotators and leads do, over one project's database. It knows no HTTP.
 
 The parts: `service_base.py` (what all share), `service_people.py` (from link to admission),
-`service_work.py` (annotating), `service_lead.py` (what leads see and say).
+`service_work.py` (annotating), `service_lead.py` (what leads see and say), `service_decisions.py`
+(rejections, blocks, appeals).
 """
 
 import re
@@ -11,9 +12,16 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from moralscope.annotation.checks import find
-from moralscope.annotation.exporting import SUFFIXES, check_shape, export_bytes, people_bytes
+from moralscope.annotation.exporting import (
+    SUFFIXES,
+    audit_bytes,
+    check_shape,
+    export_bytes,
+    people_bytes,
+)
 from moralscope.annotation.forms import one_of
 from moralscope.annotation.records import Item, ItemLine, Person
+from moralscope.annotation.service_decisions import DecisionService
 from moralscope.annotation.service_lead import LeadService
 from moralscope.annotation.service_people import PeopleService
 from moralscope.annotation.service_work import WorkService
@@ -26,7 +34,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}(\.[a-z]{1,8})?")
 _NAMED = 3
 
 
-class AnnotationService(PeopleService, WorkService, LeadService):
+class AnnotationService(PeopleService, WorkService, LeadService, DecisionService):
     """All operations of a project; thread-safe, one object a server.
 
     Examples
@@ -145,12 +153,15 @@ class AnnotationService(PeopleService, WorkService, LeadService):
                 f"{path.parent} cannot be made ({error.strerror})", "see the project's folder"
             ) from error
         if shape == "people":
-            write_whole(path, people_bytes(self.facts(lead)), private=True)
+            found = people_bytes(self.facts(lead))
+        elif shape == "audit":
+            found = audit_bytes(self.audit_log(lead, None)[::-1])
         else:
             rows = self.answers(lead, stage)
             if not rows:
                 raise InputError("nobody has submitted an answer yet", "export again later")
-            write_whole(path, export_bytes(shape, self.project, rows), private=True)
+            found = export_bytes(shape, self.project, rows)
+        write_whole(path, found, private=True)
         with self._storage.write() as connection:
             self._log(connection, lead.id, f"export {shape}", path.name)
         return path

@@ -11,7 +11,16 @@ import sqlalchemy as sa
 
 from moralscope.annotation.forms import load_form
 from moralscope.annotation.records import LEAD, Item, NotAllowed, Paused, Person, Project, TaskForm
-from moralscope.annotation.storage import ATTEMPTS, AUDIT, ITEMS, META, PEOPLE, Storage
+from moralscope.annotation.storage import (
+    ASSIGNMENTS,
+    ATTEMPTS,
+    AUDIT,
+    ITEMS,
+    META,
+    PEOPLE,
+    REVIEWS,
+    Storage,
+)
 from moralscope.core.errors import InputError
 
 Row = Mapping[Any, Any]  # a row of the database, by column name
@@ -132,12 +141,42 @@ class ServiceBase:
         query = sa.select(META.c.value).where(META.c.key == "paused")
         return connection.execute(query).scalar_one_or_none() == "yes"
 
+    def _runs(self, connection: sa.Connection, person: str) -> tuple[int, int, int]:
+        """Return good staging answers in a row: the longest run, the latest, the run that admits.
+
+        An answer is good if the first review of it says so: what had to be mended was not right.
+        """
+        staged = sa.select(ITEMS.c.id).where(ITEMS.c.stage == "staging")
+        there = len(connection.execute(staged).all())
+        wanted = min(self.project.policies.good_in_a_row, there)
+        query = (
+            sa.select(ASSIGNMENTS.c.id, REVIEWS.c.verdict)
+            .outerjoin(REVIEWS, REVIEWS.c.assignment == ASSIGNMENTS.c.id)
+            .where(
+                ASSIGNMENTS.c.person == person,
+                ASSIGNMENTS.c.stage == "staging",
+                ASSIGNMENTS.c.status == "submitted",
+            )
+            .order_by(ASSIGNMENTS.c.submitted, ASSIGNMENTS.c.id, REVIEWS.c.number)
+        )
+        first: dict[str, str | None] = {}
+        for assignment, verdict in connection.execute(query):
+            first.setdefault(assignment, verdict)
+        longest = run = latest = 0
+        for verdict in first.values():
+            run = run + 1 if verdict == "good" else 0
+            longest = max(longest, run)
+            latest = latest if verdict is None else run
+        return longest, latest, wanted
+
     def _working(self, connection: sa.Connection, person: Row) -> None:
         """Refuse work while the project or the person is paused, or before admission."""
         if self._project_paused(connection):
             raise Paused("the project is paused", "your text is kept; come back later")
         if person["paused"]:
             raise Paused("you are pausing", "go on when you like; your text is kept")
+        if person["stage"] == "blocked":
+            raise NotAllowed("a lead has blocked you", "read why on the page Work; you may appeal")
         if person["stage"] not in ("staging", "review", "main"):
             raise NotAllowed(f"you are at '{person['stage']}'", "finish that step first")
 

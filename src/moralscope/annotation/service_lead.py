@@ -13,8 +13,10 @@ import sqlalchemy as sa
 from moralscope.annotation.checks import plain_text
 from moralscope.annotation.forms import load_form, mean_weights, one_of
 from moralscope.annotation.records import (
+    STANDS,
     AnswerRow,
     AuditLine,
+    Decision,
     Overview,
     PastWork,
     Person,
@@ -28,6 +30,7 @@ from moralscope.annotation.service_base import ITEM_COLUMNS, Row, ServiceBase, i
 from moralscope.annotation.storage import (
     ASSIGNMENTS,
     AUDIT,
+    DECISIONS,
     FACTS,
     ITEMS,
     META,
@@ -62,6 +65,15 @@ _ANSWER_COLUMNS = (
     REVISIONS.c.answer,
     REVISIONS.c.id.label("revision_id"),
 )
+_REVIEWED = (
+    sa.select(REVIEWS.c.number)
+    .where(REVIEWS.c.assignment == ASSIGNMENTS.c.id, REVIEWS.c.revision == REVISIONS.c.number)
+    .exists()
+)
+_KEPT = ("submitted", "rejected", "left_out")  # what a person sees of her own
+_APPEALS = sa.select(sa.func.count()).where(
+    DECISIONS.c.appeal.is_not(None), DECISIONS.c.outcome == STANDS
+)
 
 
 class LeadService(ServiceBase):
@@ -69,13 +81,19 @@ class LeadService(ServiceBase):
 
     def history(self, person: Person) -> tuple[PastWork, ...]:
         """Return a person's own submissions, the latest first, with history and feedback."""
-        query = _submitted(ASSIGNMENTS.c.person == person.id)
+        query = _submitted(ASSIGNMENTS.c.person == person.id, statuses=_KEPT)
+        decided = sa.select(DECISIONS).where(DECISIONS.c.person == person.id)
         mine = sa.select(ASSIGNMENTS.c.id).where(ASSIGNMENTS.c.person == person.id)
         with self._storage.read() as connection:
             rows = connection.execute(query.order_by(ASSIGNMENTS.c.submitted.desc())).mappings()
             found = rows.all()
             revisions = _by_assignment(connection, REVISIONS, Revision, mine)
             reviews = _by_assignment(connection, REVIEWS, Review, mine)
+            against = connection.execute(decided.order_by(DECISIONS.c.created)).mappings().all()
+        names = [field.name for field in dataclasses.fields(Decision)]
+        latest = {
+            row["assignment"]: Decision(**{name: row[name] for name in names}) for row in against
+        }
         return tuple(
             PastWork(
                 row["id"],
@@ -84,6 +102,7 @@ class LeadService(ServiceBase):
                 row["stage"],
                 tuple(revisions[row["id"]]),
                 tuple(reviews[row["id"]]),
+                latest.get(row["id"]),
             )
             for row in found
         )
@@ -109,17 +128,44 @@ class LeadService(ServiceBase):
                 paused=self._project_paused(connection),
                 people=self._people(connection),
                 to_review=len(self._waiting(connection)),
+                appeals=connection.execute(_APPEALS).scalar_one(),
             )
 
     def review_queue(self, lead: Person) -> tuple[ToReview, ...]:
         """Return staging submissions whose latest revision was not reviewed, the oldest first."""
         self._lead(lead)
         with self._storage.read() as connection:
-            rows = self._waiting(connection)
-            people = {
-                row["person"]: self._record(connection, self._person(connection, row["person"]))
-                for row in rows
-            }
+            return self._to_review(connection, self._waiting(connection))
+
+    def unread(self, lead: Person) -> dict[str, int]:
+        """Return person → answers of the main round that no lead has read."""
+        self._lead(lead)
+        query = _submitted(ASSIGNMENTS.c.stage == "main", ~_REVIEWED)
+        count = query.with_only_columns(ASSIGNMENTS.c.person, sa.func.count())
+        with self._storage.read() as connection:
+            return dict(iter(connection.execute(count.group_by(ASSIGNMENTS.c.person))))
+
+    def unread_answers(self, lead: Person, person_id: str, most: int = 10) -> tuple[ToReview, ...]:
+        """Return a person's answers of the main round that no lead has read, the newest first."""
+        self._lead(lead)
+        query = _submitted(
+            ASSIGNMENTS.c.stage == "main", ASSIGNMENTS.c.person == own_id(person_id), ~_REVIEWED
+        )
+        query = query.order_by(ASSIGNMENTS.c.submitted.desc()).limit(most)
+        with self._storage.read() as connection:
+            return self._to_review(connection, list(connection.execute(query).mappings()))
+
+    def runs(self, lead: Person, person_id: str) -> tuple[int, int]:
+        """Return how many staging answers in a row were good lately, and how many admit."""
+        self._lead(lead)
+        with self._storage.read() as connection:
+            return self._runs(connection, own_id(person_id))[1:]
+
+    def _to_review(self, connection: sa.Connection, rows: list[Row]) -> tuple[ToReview, ...]:
+        people = {
+            name: self._record(connection, self._person(connection, name))
+            for name in dict.fromkeys(row["person"] for row in rows)
+        }
         return tuple(
             ToReview(
                 row["id"],
@@ -134,7 +180,10 @@ class LeadService(ServiceBase):
         )
 
     def review(self, lead: Person, assignment: str, verdict: str, feedback: str) -> None:
-        """Keep what the lead says of a submission; its author reads it in her history."""
+        """Keep what the lead says of a submission; its author reads it in her history.
+
+        Enough good staging answers in a row admit her (Ziems et al. 2022, appendix E.3: four).
+        """
         self._lead(lead)
         one_of(verdict, VERDICTS, "verdict")
         said = plain_text(feedback, "feedback", _LONGEST_FEEDBACK)
@@ -153,7 +202,19 @@ class LeadService(ServiceBase):
                 "created": self._clock(),
             }
             connection.execute(sa.insert(REVIEWS), row)
-            self._log(connection, lead.id, f"review {verdict}", assignment)
+            whose = sa.select(ASSIGNMENTS.c.person).where(ASSIGNMENTS.c.id == assignment)
+            person = connection.execute(whose).scalar_one()
+            self._log(connection, lead.id, f"review {verdict}", assignment, person)
+            self._admit_after_run(connection, lead, person)
+
+    def _admit_after_run(self, connection: sa.Connection, lead: Person, person: str) -> None:
+        row = self._person(connection, person, lock=True)
+        if row["stage"] not in ("staging", "review"):
+            return
+        longest, _, wanted = self._runs(connection, person)
+        if wanted and longest >= wanted:
+            self._log(connection, lead.id, "move to main", person, f"{longest} good in a row")
+            self._change(connection, person, stage="main")
 
     def set_paused(self, lead: Person, paused: bool) -> None:
         """Pause or resume the whole project."""
@@ -184,25 +245,24 @@ class LeadService(ServiceBase):
         """Return what people told about themselves, under their random ids."""
         self._lead(lead)
         return tuple(
-            PersonFacts(row["person"], row["leaning"], mean_weights(row["statements"]))
+            PersonFacts(
+                row["person"], row["leaning"], mean_weights(row["statements"]), row["about"] or {}
+            )
             for row in self._storage.rows(sa.select(FACTS).order_by(FACTS.c.person))
         )
 
-    def audit_log(self, lead: Person, last: int = 200) -> tuple[AuditLine, ...]:
-        """Return the last lines of the audit log, the newest first."""
+    def audit_log(self, lead: Person, last: int | None = 200) -> tuple[AuditLine, ...]:
+        """Return the last lines of the audit log, the newest first; all of them for None."""
         self._lead(lead)
-        query = (
-            sa.select(AUDIT).order_by(AUDIT.c.number.desc()).limit(max(1, min(last, _MOST_LINES)))
-        )
+        query = sa.select(AUDIT).order_by(AUDIT.c.number.desc())
+        if last is not None:
+            query = query.limit(max(1, min(last, _MOST_LINES)))
         return tuple(AuditLine(**row) for row in self._storage.rows(query))
 
     def _waiting(self, connection: sa.Connection) -> list[Row]:
-        reviewed = sa.select(REVIEWS.c.number).where(
-            REVIEWS.c.assignment == ASSIGNMENTS.c.id, REVIEWS.c.revision == REVISIONS.c.number
-        )
         here = sa.select(PEOPLE.c.id).where(PEOPLE.c.stage.in_(("staging", "review")))
         query = _submitted(
-            ASSIGNMENTS.c.stage == "staging", ASSIGNMENTS.c.person.in_(here), ~reviewed.exists()
+            ASSIGNMENTS.c.stage == "staging", ASSIGNMENTS.c.person.in_(here), ~_REVIEWED
         )
         return list(connection.execute(query.order_by(ASSIGNMENTS.c.submitted)).mappings())
 
@@ -235,13 +295,16 @@ def _line(row: Row, person: Person, done: list[Row], tokens: tuple[str, ...]) ->
         seconds=median(times) if times else None,
         last_seen=row["last_seen"],
         tokens=tokens,
+        rejected=sum(one["status"] == "rejected" for one in done),
     )
 
 
-def _submitted(*where: sa.ColumnElement[bool]) -> sa.Select[Any]:
+def _submitted(
+    *where: sa.ColumnElement[bool], statuses: tuple[str, ...] = ("submitted",)
+) -> sa.Select[Any]:
     """Select submissions with their items and latest revisions."""
     query = sa.select(*_ANSWER_COLUMNS).select_from(_SUBMITTED)
-    return query.where(ASSIGNMENTS.c.status == "submitted", *where)
+    return query.where(ASSIGNMENTS.c.status.in_(statuses), *where)
 
 
 def _by_assignment(

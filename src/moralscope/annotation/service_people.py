@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from moralscope.annotation.checks import plain_text
 from moralscope.annotation.forms import (
+    checked_about,
     checked_statements,
     draw_questions,
     load_questionnaire,
@@ -23,6 +24,7 @@ from moralscope.annotation.forms import (
 from moralscope.annotation.records import (
     LEAD,
     ROLES,
+    STAGES,
     Invitation,
     NotAllowed,
     Person,
@@ -202,19 +204,39 @@ class PeopleService(ServiceBase):
         return load_questionnaire()
 
     def answer_questionnaire(
-        self, person: Person, leaning: str | None, statements: Mapping[str, Any]
+        self,
+        person: Person,
+        leaning: str | None,
+        statements: Mapping[str, Any],
+        about: Mapping[str, Any] | None = None,
+        *,
+        agrees: bool = False,
     ) -> Person:
-        """Keep what a person tells about herself, apart from her answers; nothing is fine too."""
+        """Keep what a person tells about herself, apart from her answers; nothing is fine too.
+
+        It is kept only if she `agrees` to that, with the moment she did.
+        """
         given = checked_statements(leaning, statements)
+        told = checked_about(about or {})
+        tells = leaning is not None or bool(given) or bool(told)
+        if tells and not agrees:
+            raise InputError("this is kept only with your consent", "agree, or leave it all out")
         with self._storage.write() as connection:
             row = self._person(connection, person.id, lock=True)
             if row["stage"] in ("consent", "declined", "removed"):
                 raise NotAllowed("nothing is asked before consent", "agree first")
             if row["asked"]:
                 raise InputError("the questionnaire was answered before", "it is asked once")
-            if leaning is not None or given:
-                values = {"person": person.id, "leaning": leaning, "statements": given}
+            if tells:
+                values = {
+                    "person": person.id,
+                    "leaning": leaning,
+                    "statements": given,
+                    "about": told,
+                    "agreed": self._clock(),
+                }
                 connection.execute(sa.insert(FACTS), values)
+            self._log(connection, person.id, "tell of oneself" if tells else "tell nothing", "")
             return self._change(connection, person.id, asked=True)
 
     def admit(self, lead: Person, person_id: str) -> Person:
@@ -229,7 +251,7 @@ class PeopleService(ServiceBase):
         """Shut a person out; what she submitted stays."""
         if person_id == lead.id:
             raise InputError("a lead cannot remove herself", "ask another lead")
-        known = ("consent", "qualification", "staging", "review", "main", "failed", "declined")
+        known = tuple(stage for stage in STAGES if stage != "removed")
         return self._moved(lead, person_id, known, "removed")
 
     def _moved(self, lead: Person, person_id: str, known: tuple[str, ...], stage: str) -> Person:

@@ -68,6 +68,8 @@ class WorkService(ServiceBase):
             draft = clean_answer(answer, load_form(row["item_form"]))
             if row["status"] not in ("open", "expired"):
                 raise Conflict("this was submitted or skipped", "take the next item")
+            if self._person(connection, person.id)["stage"] == "blocked":
+                raise NotAllowed("a lead has blocked you", "read why on the page Work")
             change = sa.update(ASSIGNMENTS).where(ASSIGNMENTS.c.id == assignment)
             connection.execute(change.values(draft=draft))
             if not self._hold(connection, row):
@@ -123,6 +125,8 @@ class WorkService(ServiceBase):
             if known is not None:
                 return Receipt(submission, True, True, known, findings)
             self._working(connection, self._person(connection, person.id))
+            if row["status"] in ("rejected", "left_out"):
+                raise Conflict("this was rejected", "read why under My answers; you may appeal")
             if row["status"] != "submitted":
                 raise Conflict("this was not submitted yet", "submit it first")
             query = sa.select(sa.func.max(REVISIONS.c.number))
@@ -174,8 +178,9 @@ class WorkService(ServiceBase):
             left = connection.execute(free).scalar_one()
             waiting = counts.get("open", 0)
             paused = self._project_paused(connection)
+            run = self._runs(connection, person.id)[1:] if stage == "staging" else (0, 0)
         return Progress(
-            counts.get("submitted", 0), counts.get("skipped", 0), left + waiting, paused
+            counts.get("submitted", 0), counts.get("skipped", 0), left + waiting, paused, *run
         )
 
     def _checked(

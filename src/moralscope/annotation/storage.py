@@ -90,6 +90,8 @@ FACTS = _table(
     _id("person", sa.ForeignKey("people.id"), primary=True),
     sa.Column("leaning", sa.String(128)),
     sa.Column("statements", sa.JSON, nullable=False),
+    sa.Column("about", sa.JSON(none_as_null=True)),  # age, region, …: question → answer
+    sa.Column("agreed", sa.Float),  # when she agreed that this is kept
 )
 ITEMS = _table(
     "items",
@@ -110,7 +112,7 @@ ASSIGNMENTS = _table(
     sa.Column("item", sa.Integer, sa.ForeignKey("items.position"), nullable=False),
     _id("person", sa.ForeignKey("people.id")),
     _id("stage"),
-    _id("status"),  # open, submitted, skipped, expired
+    _id("status"),  # open, submitted, skipped, expired; rejected, left_out (submitted, not counted)
     sa.Column("lease_until", sa.Float, nullable=False),
     sa.Column("started", sa.Float, nullable=False),
     sa.Column("submitted", sa.Float),
@@ -141,6 +143,24 @@ REVIEWS = _table(
     sa.Column("created", sa.Float, nullable=False),
     sa.Index("reviews_by_assignment", "assignment"),
 )
+DECISIONS = _table(
+    "decisions",
+    _id("id", primary=True),
+    _id("kind"),  # reject, block
+    _id("person", sa.ForeignKey("people.id")),
+    sa.Column("assignment", sa.String(128), sa.ForeignKey("assignments.id")),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("leave_out", sa.Boolean, nullable=False, default=False),
+    sa.Column("stage", sa.String(128)),  # where a person stood who was blocked
+    _id("lead"),
+    sa.Column("created", sa.Float, nullable=False),
+    sa.Column("appeal", sa.Text),
+    sa.Column("appealed", sa.Float),
+    _id("outcome"),  # stands, declined (an appeal), lifted
+    sa.Column("answer", sa.Text, nullable=False, default=""),
+    sa.Column("settled", sa.Float),
+    sa.Index("decisions_by_person", "person"),
+)
 AUDIT = _table(
     "audit",
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),
@@ -152,7 +172,33 @@ AUDIT = _table(
 )
 
 
-STEPS: tuple[Callable[[sa.Connection], None], ...] = (METADATA.create_all,)
+def _add_decisions(connection: sa.Connection) -> None:
+    """Add what a project of version 1 lacks: decisions, demographics, a log that only grows."""
+    METADATA.create_all(connection, tables=[DECISIONS])
+    known = {column["name"] for column in sa.inspect(connection).get_columns("facts")}
+    for column in (FACTS.c.about, FACTS.c.agreed):
+        if column.name not in known:
+            kind = column.type.compile(connection.dialect)
+            connection.execute(sa.text(f"ALTER TABLE facts ADD COLUMN {column.name} {kind}"))
+    for line in _ONLY_GROWS[connection.dialect.name]:
+        connection.execute(sa.text(line))
+
+
+_SQLITE_REFUSES = (
+    "CREATE TRIGGER IF NOT EXISTS audit_keeps_{what} BEFORE {what} ON audit "
+    "BEGIN SELECT RAISE(ABORT, 'the audit log only grows'); END"
+)
+_ONLY_GROWS = {
+    "sqlite": [_SQLITE_REFUSES.format(what=what) for what in ("UPDATE", "DELETE")],
+    "postgresql": [
+        "CREATE OR REPLACE FUNCTION audit_keeps() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'the audit log only grows'; END $$",
+        "DROP TRIGGER IF EXISTS audit_keeps ON audit",
+        "CREATE TRIGGER audit_keeps BEFORE UPDATE OR DELETE OR TRUNCATE ON audit "
+        "FOR EACH STATEMENT EXECUTE FUNCTION audit_keeps()",
+    ],
+}
+STEPS: tuple[Callable[[sa.Connection], None], ...] = (METADATA.create_all, _add_decisions)
 
 
 WRITE_SECONDS = LOCK_SECONDS  # for our turn to write and for another program's lock, together
@@ -207,7 +253,7 @@ class Storage:
     ...     with storage.read() as connection:
     ...         storage.version(connection)
     ...     storage.close()
-    1
+    2
     """
 
     def __init__(self, folder: Path, url: str = "", steps: Sequence[Any] = STEPS) -> None:

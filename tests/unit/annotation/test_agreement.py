@@ -195,7 +195,7 @@ def project(tmp_path):
     for who in range(6):
         person = service.join(service.invite(service.owner, f"name {who}").token).person
         person = service.consent(person, True)
-        service.answer_questionnaire(person, "liberal" if who else None, {})
+        service.answer_questionnaire(person, "liberal" if who else None, {}, agrees=True)
         while (work := service.next_item(person)) is not None:
             item = int(work.item.id)
             answer = {

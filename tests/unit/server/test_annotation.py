@@ -46,7 +46,8 @@ def test_the_whole_way_from_link_to_export(long_way):
     assert jo.post("/api/test", {"answers": right_answers(test["questions"])}).json()["passed"]
 
     assert "A little about you" in jo.get("/work").text
-    told = jo.post("/api/questionnaire", {"leaning": "moderate", "statements": {}}).json()
+    given = {"leaning": "moderate", "statements": {}, "agrees": True}
+    told = jo.post("/api/questionnaire", given).json()
     assert not told["questionnaire_open"]
 
     assert submit(jo)["saved"]

@@ -98,7 +98,9 @@ def questionnaire(caller: Annotator) -> s.Questionnaire:
 @router.post("/questionnaire")
 def answer_questionnaire(caller: Annotator, body: s.AboutMe) -> records.Person:
     """Tell about oneself; an empty answer declines."""
-    return caller.service.answer_questionnaire(caller.person, body.leaning, body.statements)
+    return caller.service.answer_questionnaire(
+        caller.person, body.leaning, body.statements, body.about, agrees=body.agrees
+    )
 
 
 @router.get("/work")

@@ -56,6 +56,8 @@ class TestAnswers(Body):
 class AboutMe(Body):
     leaning: Key | None = None
     statements: Annotated[dict[Key, Annotated[int, Field(ge=0, le=10)]], Field(max_length=100)] = {}
+    about: Annotated[dict[Key, Key], Field(max_length=40)] = {}
+    agrees: bool = False
 
 
 class Draft(Body):
@@ -86,7 +88,7 @@ class PauseProject(Body):
 
 class Export(Body):
     name: Annotated[Storable, Field(min_length=1, max_length=120)]
-    shape: Literal["jsonl", "csv", "parquet", "mic", "stories", "human", "people"]
+    shape: Literal["jsonl", "csv", "parquet", "mic", "stories", "human", "people", "audit"]
 
 
 class Done(BaseModel):
@@ -121,6 +123,7 @@ class Statement(View):
 
 
 class Questionnaire(View):
+    about: list[records.Question]
     leanings: list[records.Choice]
     statements: list[Statement]
     scale: list[records.Choice]

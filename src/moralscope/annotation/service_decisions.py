@@ -1,0 +1,236 @@
+"""Decisions against answers and people in the main round, and appeals against decisions.
+
+After Ziems et al. 2022, appendix E.3: poor work is rejected and repeat rejections lead to a block.
+A lead decides and gives a reason, never a program. Its person reads the reason and may appeal, once
+a decision; a lead then lifts the decision or declines the appeal. Nothing is deleted: a rejected
+answer does not count and its item goes to somebody else; of a blocked person the lead says whether
+her answers count. What is lifted counts again.
+"""
+
+import sqlalchemy as sa
+
+from moralscope.annotation.checks import plain_text
+from moralscope.annotation.forms import load_form
+from moralscope.annotation.records import (
+    BLOCK,
+    DECLINED,
+    LIFTED,
+    REJECT,
+    STANDS,
+    Decision,
+    Person,
+)
+from moralscope.annotation.service_base import Row, ServiceBase, own_id, random_id
+from moralscope.annotation.storage import ASSIGNMENTS, DECISIONS, ITEMS, PEOPLE, REVISIONS
+from moralscope.core.errors import InputError
+
+_LONGEST = 4000
+_BLOCKABLE = ("staging", "review", "main")
+
+
+class DecisionService(ServiceBase):
+    """Rejections, blocks, appeals."""
+
+    def reject(self, lead: Person, assignment: str, reason: str) -> Decision:
+        """Reject an answer of the main round: it counts no more, its item goes to another."""
+        self._lead(lead)
+        why = _said(reason, "reason")
+        with self._storage.write() as connection:
+            row = self._answer(connection, assignment)
+            if row["stage"] != "main" or row["status"] != "submitted":
+                raise InputError(
+                    f"the answer is {row['status']}, in the {row['stage']} round",
+                    "only a submitted answer of the main round can be rejected",
+                )
+            self._set_aside(connection, row, "rejected")
+            detail = f"{assignment}: {why}"
+            self._log(connection, lead.id, REJECT, row["person"], detail)
+            values = {"assignment": assignment, "leave_out": False, "stage": None}
+            return self._decide(connection, lead, REJECT, row["person"], why, values)
+
+    def block(
+        self, lead: Person, person_id: str, reason: str, *, leave_out: bool = False
+    ) -> Decision:
+        """Give a person no more work; her answers stay, and count unless they are left out."""
+        self._lead(lead)
+        why = _said(reason, "reason")
+        with self._storage.write() as connection:
+            row = self._person(connection, person_id, lock=True)
+            if row["stage"] not in _BLOCKABLE:
+                raise InputError(
+                    f"the person is at '{row['stage']}'", f"from {', '.join(_BLOCKABLE)}"
+                )
+            for one in self._answers_of(connection, person_id, "open"):
+                self._set_aside(connection, one, "expired")
+            if leave_out:
+                for one in self._answers_of(connection, person_id, "submitted"):
+                    self._set_aside(connection, one, "left_out")
+            self._change(connection, person_id, stage="blocked")
+            counted = "answers left out" if leave_out else "answers count"
+            self._log(connection, lead.id, BLOCK, person_id, f"{counted}: {why}")
+            values = {"assignment": None, "leave_out": leave_out, "stage": row["stage"]}
+            return self._decide(connection, lead, BLOCK, person_id, why, values)
+
+    def appeal(self, person: Person, decision: str, text: str) -> Decision:
+        """Keep what a person says against a decision on her, once."""
+        said = _said(text, "appeal")
+        with self._storage.write() as connection:
+            row = self._decision(connection, decision)
+            if row["person"] != person.id:
+                raise InputError(f"there is no decision '{decision[:40]}'", "see your own")
+            if not _record(row).may_appeal:
+                raise InputError("you appealed before, or it is settled", "one appeal a decision")
+            self._log(connection, person.id, "appeal", decision, said)
+            return self._settle(connection, decision, appeal=said, appealed=self._clock())
+
+    def settle(self, lead: Person, decision: str, *, lift: bool, answer: str = "") -> Decision:
+        """Lift a decision, asked to or not, or decline the appeal against it."""
+        self._lead(lead)
+        said = plain_text(answer, "answer", _LONGEST)
+        with self._storage.write() as connection:
+            row = self._decision(connection, decision)
+            found = _record(row)
+            if not found.holds or not (lift or found.waits):
+                raise InputError(
+                    "no appeal waits here" if found.holds else "the decision was lifted before",
+                    "see the list of decisions",
+                )
+            if lift:
+                self._lift(connection, row)
+            action = "lift" if lift else "decline appeal"
+            detail = f"{decision} ({row['kind']})" + (f": {said}" if said else "")
+            self._log(connection, lead.id, action, row["person"], detail)
+            outcome = LIFTED if lift else DECLINED
+            when = self._clock()
+            return self._settle(connection, decision, outcome=outcome, answer=said, settled=when)
+
+    def decisions(self, lead: Person) -> tuple[Decision, ...]:
+        """Return all decisions: where an appeal waits first, then the newest."""
+        self._lead(lead)
+        rows = self._storage.rows(sa.select(DECISIONS).order_by(DECISIONS.c.created.desc()))
+        return tuple(sorted(map(_record, rows), key=lambda one: not one.waits))
+
+    def own_decisions(self, person: Person) -> tuple[Decision, ...]:
+        """Return the decisions on a person, the newest first."""
+        query = sa.select(DECISIONS).where(DECISIONS.c.person == person.id)
+        rows = self._storage.rows(query.order_by(DECISIONS.c.created.desc()))
+        return tuple(map(_record, rows))
+
+    def _decide(
+        self,
+        connection: sa.Connection,
+        lead: Person,
+        kind: str,
+        person: str,
+        why: str,
+        values: dict[str, object],
+    ) -> Decision:
+        row = {
+            "id": random_id("d"),
+            "kind": kind,
+            "person": person,
+            "reason": why,
+            "lead": lead.id,
+            "created": self._clock(),
+            "outcome": STANDS,
+            "answer": "",
+            **values,
+        }
+        connection.execute(sa.insert(DECISIONS), row)
+        return _record(self._decision(connection, str(row["id"])))
+
+    def _decision(self, connection: sa.Connection, decision: str) -> Row:
+        query = sa.select(DECISIONS).where(DECISIONS.c.id == own_id(decision)).with_for_update()
+        found = connection.execute(query).mappings().first()
+        if found is None:
+            raise InputError(f"there is no decision '{decision[:40]}'", "see the list")
+        return found
+
+    def _settle(self, connection: sa.Connection, decision: str, **values: object) -> Decision:
+        change = sa.update(DECISIONS).where(DECISIONS.c.id == decision)
+        connection.execute(change.values(**values))
+        return _record(self._decision(connection, decision))
+
+    def _lift(self, connection: sa.Connection, row: Row) -> None:
+        """Undo what a decision did."""
+        person = self._person(connection, row["person"], lock=True)
+        if row["kind"] == BLOCK:
+            for one in self._answers_of(connection, row["person"], "left_out"):
+                self._count_again(connection, one)
+            back = sa.update(PEOPLE).where(PEOPLE.c.id == person["id"], PEOPLE.c.stage == "blocked")
+            connection.execute(back.values(stage=row["stage"]))
+            return
+        answer = self._answer(connection, row["assignment"])
+        block = sa.select(DECISIONS.c.id).where(
+            DECISIONS.c.person == row["person"],
+            DECISIONS.c.kind == BLOCK,
+            DECISIONS.c.leave_out,
+            DECISIONS.c.outcome != LIFTED,
+        )
+        if connection.execute(block.limit(1)).first():  # all her answers are left out
+            self._mark(connection, answer["id"], "left_out")
+        else:
+            self._count_again(connection, answer)
+
+    def _answer(self, connection: sa.Connection, assignment: str) -> Row:
+        """Return somebody's assignment, after her row is locked: submissions lock it first too."""
+        query = sa.select(ASSIGNMENTS, ITEMS.c.form).where(
+            ASSIGNMENTS.c.id == own_id(assignment), ITEMS.c.position == ASSIGNMENTS.c.item
+        )
+        found = connection.execute(query).mappings().first()
+        if found is None:
+            raise InputError(f"there is no submission '{assignment[:40]}'", "see the list")
+        self._person(connection, found["person"], lock=True)
+        return connection.execute(query).mappings().one()
+
+    def _answers_of(self, connection: sa.Connection, person: str, status: str) -> list[Row]:
+        """Return a person's assignments of the main round; by item, as all who lock many."""
+        query = (
+            sa.select(ASSIGNMENTS, ITEMS.c.form)
+            .join(ITEMS, ITEMS.c.position == ASSIGNMENTS.c.item)
+            .where(ASSIGNMENTS.c.person == person, ASSIGNMENTS.c.status == status)
+        )
+        if status != "open":
+            query = query.where(ASSIGNMENTS.c.stage == "main")
+        return list(connection.execute(query.order_by(ASSIGNMENTS.c.item)).mappings())
+
+    def _mark(self, connection: sa.Connection, assignment: str, status: str) -> None:
+        change = sa.update(ASSIGNMENTS).where(ASSIGNMENTS.c.id == assignment)
+        connection.execute(change.values(status=status))
+
+    def _set_aside(self, connection: sa.Connection, row: Row, status: str) -> None:
+        """Let an assignment count no more: another may do its item, nobody checks its story."""
+        self._mark(connection, row["id"], status)
+        item = sa.update(ITEMS).where(ITEMS.c.position == row["item"])
+        connection.execute(item.values(held=ITEMS.c.held - 1))
+        self._validators(connection, row, 0)
+
+    def _count_again(self, connection: sa.Connection, row: Row) -> None:
+        """Let an answer count again, also where somebody else has done the item meanwhile."""
+        self._mark(connection, row["id"], "submitted")
+        held = ITEMS.c.held + 1
+        room = sa.case((ITEMS.c.quota < held, held), else_=ITEMS.c.quota)
+        item = sa.update(ITEMS).where(ITEMS.c.position == row["item"])
+        connection.execute(item.values(held=held, quota=room))
+        self._validators(connection, row, self.project.policies.validators_per_item)
+
+    def _validators(self, connection: sa.Connection, row: Row, wanted: int) -> None:
+        """Say how many others check a written story; none is taken from those who did."""
+        if not load_form(row["form"]).validation:
+            return
+        last = sa.select(sa.func.max(REVISIONS.c.number))
+        number = connection.execute(last.where(REVISIONS.c.assignment == row["id"])).scalar_one()
+        quota = sa.case((ITEMS.c.held > wanted, ITEMS.c.held), else_=wanted)
+        change = sa.update(ITEMS).where(ITEMS.c.id == f"{row['id']}-r{number}")
+        connection.execute(change.values(quota=quota))
+
+
+def _record(row: Row) -> Decision:
+    return Decision(**{name: row[name] for name in Decision.__slots__})
+
+
+def _said(text: str, what: str) -> str:
+    said = plain_text(text, what, _LONGEST)
+    if not said:
+        raise InputError(f"the {what} is empty", "write what the other side should know")
+    return said
