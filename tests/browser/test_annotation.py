@@ -138,6 +138,10 @@ def test_the_whole_way_from_join_to_export(tmp_path, open_page):
         jo.locator("#about").wait_for()
         assert_accessible(jo)
         jo.get_by_label("Moderate").check()
+        jo.get_by_label("Where do you live?").select_option("Europe")
+        jo.get_by_role("button", name="Save and go on").click()
+        assert site.service.facts(site.service.owner) == (), "not before the box is ticked"
+        jo.get_by_label("I agree that what I told here").check()
         jo.get_by_role("button", name="Save and go on").click()
 
         jo.locator("#work").wait_for()
@@ -159,7 +163,7 @@ def test_the_whole_way_from_join_to_export(tmp_path, open_page):
         lee.reload()
         expect(lee.get_by_text("without need")).to_be_visible()
         lee.get_by_role("button", name="Admit").click()
-        expect(lee.get_by_text("Nothing waits for you.")).to_be_visible()
+        expect(lee.get_by_text("Nothing of the trial round waits for you.")).to_be_visible()
         jo.goto(f"{site.address}/work")
         expect(jo.get_by_text("Main round", exact=True)).to_be_visible()
         fill(jo)
@@ -190,6 +194,53 @@ def export(lee, site):
         lee.get_by_role("button", name="Export").click()
     path = started.value.path()
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_a_lead_rejects_and_blocks_and_a_person_appeals(site, open_page):
+    jo, lee = open_page(), open_page()
+    annotator(jo, site)
+    fill(jo)
+    submit(jo)
+    join(lee, site, site.invite("Lee", "lead"))
+    lee.goto(f"{site.address}/lead/review")
+    lee.get_by_role("link", name="Read Jo's answers").click()
+    assert_accessible(lee)
+    lee.get_by_role("button", name="Reject").click()
+    expect(lee.locator("#trouble")).to_contain_text("reason is empty")
+    lee.get_by_label("Feedback, or the reason to reject").fill(f"It is no rule. {HOSTILE}")
+    lee.get_by_role("button", name="Reject").click()
+    expect(lee.get_by_text("in force")).to_be_visible()
+
+    jo.goto(f"{site.address}/answers")
+    expect(jo.get_by_text("It is no rule.")).to_be_visible()
+    jo.get_by_label("Is this wrong?").fill("It says what to do.")
+    jo.get_by_role("button", name="Appeal").click()
+    expect(jo.get_by_text("Your appeal waits for the lead.")).to_be_visible()
+    assert_accessible(jo)
+
+    lee.goto(f"{site.address}/lead")
+    lee.get_by_role("link", name="appeals to answer").click()
+    expect(lee.get_by_text("It says what to do.")).to_be_visible()
+    assert_accessible(lee)
+    lee.get_by_label("Answer to Jo").fill("You are right.")
+    lee.get_by_role("button", name="Accept: lift it").click()
+    expect(lee.get_by_text("It says what to do.")).to_have_count(0)
+    jo.reload()
+    expect(jo.get_by_text("Your answer counts again.")).to_be_visible()
+
+    lee.get_by_role("link", name="Read Jo's answers").click()
+    lee.get_by_label("Reason", exact=True).fill("One answer for all items.")
+    lee.get_by_label("Leave the answers given so far out").check()
+    lee.get_by_role("button", name="Block").click()
+    expect(lee.get_by_text("left out of exports and agreement")).to_be_visible()
+    jo.goto(f"{site.address}/work")
+    expect(jo.get_by_role("heading", level=1)).to_have_text("You were blocked")
+    expect(jo.get_by_text("One answer for all items.")).to_be_visible()
+    assert_accessible(jo)
+    assert site.service.answers(site.service.owner) == ()
+    lee.goto(f"{site.address}/lead/data")
+    for action in ("reject", "appeal", "lift", "block"):
+        expect(lee.get_by_role("cell", name=action, exact=True).first).to_be_visible()
 
 
 def test_keyboard_alone_is_enough(site, open_page):

@@ -51,7 +51,7 @@ def test_without_a_session_nothing_is_told(site):
         if path in ("/api/join", "/api/health"):
             continue
         for method in methods:
-            address = path.format(assignment="a", person="p", token="t", name="n")
+            address = path.format(assignment="a", person="p", token="t", name="n", decision="d")
             answer = stranger.send(method.upper(), address, {})
             assert answer.status_code == 401, (method, path)
     for page in ["/work", "/answers", "/guide", *LEAD_PAGES]:

@@ -183,6 +183,7 @@ def _head(row: AnswerRow) -> dict[str, Any]:
         "submitted": _utc(row.submitted),
         "seconds": None if row.seconds is None else round(row.seconds, 1),
         "revision": row.revision,
+        "submission": row.submission,
     }
 
 

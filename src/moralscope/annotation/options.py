@@ -8,6 +8,7 @@ from moralscope.core.options import Option, Options, Seed
 
 SHAPES = ("jsonl", "csv", "parquet", "mic", "stories", "human", "people", "sheets", "audit")
 STAGES = ("main", "staging", "all")
+DECISIONS = ("reject", "block", "lift", "decline")
 Columns = Annotated[
     str | None,
     Option("Columns of other names: prompt=Q,reply=A.", metavar="NAME=COLUMN", group="Input"),
@@ -53,6 +54,18 @@ class ExportOptions(Options):
     ] = "jsonl"
     name: Annotated[str, Option("A file name; else the shape's.", group="Output")] = ""
     stage: Annotated[str, Option("main, staging or all.", choices=STAGES, group="Input")] = "main"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecideOptions(Options):
+    """What is said with a decision, and what it does to answers."""
+
+    reason: Annotated[
+        str, Option("Why, or the answer to an appeal; the person reads it.", metavar="TEXT")
+    ] = ""
+    leave_out: Annotated[
+        bool, Option("block: the person's answers do not count; others do the items again.")
+    ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -273,7 +273,7 @@ def init_project(
     figures = {
         "items": len(found) - staging, "staging_items": staging, **asdict(project.policies)
     }  # fmt: skip
-    return _record("annotate init", config, figures), invitation
+    return record_of("annotate init", config, figures), invitation
 
 
 def open_project(folder: Path) -> AnnotationService:
@@ -294,7 +294,7 @@ def add_items(
         _, found = read_items(items, service.project.task, columns, restore_cell)
         added = service.add_items(service.owner, found)
     config = {"folder": str(folder), "items": str(items), "options": plain_options(chosen)}
-    return _record("annotate import", config, {"added": added})
+    return record_of("annotate import", config, {"added": added})
 
 
 def export_project(folder: Path, options: ExportOptions | None = None, **given: Any) -> RunRecord:
@@ -316,7 +316,7 @@ def export_project(folder: Path, options: ExportOptions | None = None, **given: 
             rows = service.answers(service.owner, stage)
     config: dict[str, Any] = {"folder": str(folder), "shape": shape, "stage": stage}
     config["options"] = plain_options(chosen)
-    return _record("annotate export", config, {"file": str(path), "answers": len(rows)})
+    return record_of("annotate export", config, {"file": str(path), "answers": len(rows)})
 
 
 def project_status(folder: Path) -> RunRecord:
@@ -325,7 +325,7 @@ def project_status(folder: Path) -> RunRecord:
         seen, project = service.overview(service.owner), service.project
     figures = {name: value for name, value in asdict(seen).items() if name != "people"}
     config = {"folder": str(folder), "name": project.name, "task": project.task}
-    return _record("annotate status", config, figures, list(seen.people))
+    return record_of("annotate status", config, figures, list(seen.people))
 
 
 def lead_link(folder: Path) -> Invitation:
@@ -363,9 +363,10 @@ def _write_sheets(service: AnnotationService, name: str) -> Path:
     return folder
 
 
-def _record(
+def record_of(
     job: str, config: Mapping[str, Any], figures: Mapping[str, Any], results: Sequence[Any] = ()
 ) -> RunRecord:
+    """Return the run record of what was done to a project: no model, no chance."""
     return RunRecord(
         job, seed=0, config=config, models=[], results=results, statistics=figures, warnings=[]
     )

@@ -155,6 +155,15 @@ class LeadService(ServiceBase):
         with self._storage.read() as connection:
             return self._to_review(connection, list(connection.execute(query).mappings()))
 
+    def decided_answers(self, lead: Person) -> dict[str, ToReview]:
+        """Return assignment → answer, of all answers that were ever rejected."""
+        self._lead(lead)
+        rejected = sa.select(DECISIONS.c.assignment).where(DECISIONS.c.assignment.is_not(None))
+        query = _submitted(ASSIGNMENTS.c.id.in_(rejected), statuses=_KEPT)
+        with self._storage.read() as connection:
+            found = self._to_review(connection, list(connection.execute(query).mappings()))
+        return {one.assignment: one for one in found}
+
     def runs(self, lead: Person, person_id: str) -> tuple[int, int]:
         """Return how many staging answers in a row were good lately, and how many admit."""
         self._lead(lead)

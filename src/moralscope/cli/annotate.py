@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moralscope.annotation.options import ExportOptions, ImportOptions, InitOptions
+from moralscope.annotation.options import DecideOptions, ExportOptions, ImportOptions, InitOptions
 from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput
 from moralscope.cli.output import clean, emit_to, note, out, plain_table
@@ -118,6 +118,59 @@ def status(folder: Folder, output: RecordOutput) -> None:
     emit_to(output, project_status(folder), _show_status)
 
 
+@app.command()
+@takes
+def decide(
+    folder: Folder,
+    action: Annotated[
+        str,
+        typer.Argument(
+            metavar="reject|block|lift|decline",
+            help="Reject an answer, block a person, lift a decision, decline an appeal.",
+        ),
+    ],
+    subject: Annotated[
+        str, typer.Argument(metavar="ID", help="Of a submission, a person, or a decision.")
+    ],
+    options: DecideOptions,
+    output: RecordOutput,
+) -> None:
+    """Decide against an answer or a person of the main round, or on an appeal.
+
+    The person reads the reason on her page and may appeal once. Ids of submissions are in exports,
+    of people in 'annotate status --json', of decisions in 'annotate decisions'.
+
+    Example: moralscope annotate decide rules block p-abc --reason "Four rejections."
+    """
+    from moralscope.annotation.decisions import decide
+
+    emit_to(output, decide(folder, action, subject, options), _show_decisions)
+
+
+@app.command()
+@takes
+def decisions(folder: Folder, output: RecordOutput) -> None:
+    """List rejections and blocks, with the appeals against them; those that wait come first.
+
+    Example: moralscope annotate decisions rules
+    """
+    from moralscope.annotation.decisions import list_decisions
+
+    emit_to(output, list_decisions(folder), _show_decisions)
+
+
+def _show_decisions(record: "RunRecord") -> None:
+    if not record.results:
+        out.print("no decisions")
+        return
+    table = plain_table("decision", "kind", "person", "reason", "appeal", "outcome")
+    for row in record.results:
+        outcome = "appeal waits" if row.waits else row.outcome
+        said = (row.id, row.kind, row.person, row.reason, row.appeal or "", outcome)
+        table.add_row(*map(clean, said))
+    out.print(table)
+
+
 def _show_init(record: "RunRecord") -> None:
     found = record.statistics
     staged = found["staging_items"]
@@ -133,7 +186,8 @@ def _show_added(record: "RunRecord") -> None:
 
 def _show_export(record: "RunRecord") -> None:
     found = record.statistics
-    out.print(clean(f"{found['file']}: {_count(found['answers'], 'answer')}"), soft_wrap=True)
+    noun = "line" if record.config["shape"] in ("people", "audit") else "answer"
+    out.print(clean(f"{found['file']}: {_count(found['answers'], noun)}"), soft_wrap=True)
 
 
 def _show_status(record: "RunRecord") -> None:
@@ -143,12 +197,14 @@ def _show_status(record: "RunRecord") -> None:
     out.print(
         f"{found['submitted']:,} of {found['wanted']:,} answers, {found['complete']:,} of "
         f"{found['items']:,} items complete, {found['open']:,} open, {found['to_review']:,} to "
-        "review"
+        f"review, {_count(found['appeals'], 'appeal')} to answer"
     )
-    table = plain_table("person", "stage", "answers", "staging", "skipped", "checks", "seconds")
+    table = plain_table(
+        "person", "stage", "answers", "staging", "skipped", "rejected", "checks", "seconds"
+    )
     for row in record.results:
         seconds = "" if row.seconds is None else f"{row.seconds:.0f}"
-        counts = (row.submitted, row.staged, row.skipped, row.failed_checks)
+        counts = (row.submitted, row.staged, row.skipped, row.rejected, row.failed_checks)
         table.add_row(clean(row.person.name), row.person.stage, *map(str, counts), seconds)
     if record.results:
         out.print(table)

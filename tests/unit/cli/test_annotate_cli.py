@@ -74,6 +74,35 @@ def test_import_status_and_export(folder, tmp_path):
     assert (folder / "exports/ratings.csv").read_text().split() == ["action,yes,no", "wave,1,0"]
 
 
+def test_decisions_from_the_command_line(folder):
+    service = open_project(folder)
+    person = joined(service)
+    work = service.next_item(person)
+    service.submit(person, work.assignment, new_id(), {"ok": True})
+    service.close()
+    assert "no decisions" in call("decisions", folder).stdout
+    call("export", folder)
+    (line,) = (folder / "exports/answers.jsonl").read_text().splitlines()
+    submission = json.loads(line)["submission"]
+    with pytest.raises(InputError, match="reason is empty"):
+        call("decide", folder, "reject", submission)
+    with pytest.raises(InputError, match="did you mean 'reject'"):
+        call("decide", folder, "rejct", submission)
+    made = call("decide", folder, "reject", submission, "--reason", "[b]No.[/b]", "--json").stdout
+    (decision,) = json.loads(made)["results"]
+    assert "1 of 4" not in call("status", folder).stdout
+    shown = call("decisions", folder).stdout
+    assert decision["id"] in shown
+    assert "[b]No.[/b]" in shown, "a reason is no markup"
+    call("decide", folder, "lift", decision["id"], "--reason", "A mistake.")
+    call("decide", folder, "block", person.id, "--reason", "Too quick.", "--leave-out")
+    assert "0 of 4 answers" in call("status", folder).stdout
+    assert "lines" in call("export", folder, "--shape", "audit").stdout
+    log = [json.loads(one) for one in (folder / "exports/audit.jsonl").read_text().splitlines()]
+    done = [one["action"] for one in log if one["subject"] == person.id]
+    assert done[-3:] == ["reject", "lift", "block"]
+
+
 def test_errors_are_one_line(folder, tmp_path):
     for words, problem in (
         (("status", tmp_path), "holds no project.yaml"),

@@ -295,3 +295,33 @@ def test_pages_carry_no_inline_script_or_style(long_way):
             re.findall(r'<script (?:type="module" )?src="/static/', page)
         )
         assert "http" not in page.replace("http-equiv", "")
+
+
+def test_rejection_appeal_and_block_over_http(site):
+    jo, al, lee = site.annotator(), site.annotator("Al"), site.lead()
+    work = jo.work()["assignment"]
+    sent = {"submission": "rejected-one", "answer": GOOD}
+    assert jo.post(f"/api/work/{work}/submit", sent).json()["saved"]
+    me = jo.get("/api/me").json()["person"]["id"]
+    assert [one["assignment"] for one in lee.get(f"/api/lead/people/{me}/unread").json()] == [work]
+    assert al.post(f"/api/lead/answers/{work}/reject", {"reason": "no"}).status_code == 403
+    assert lee.post(f"/api/lead/answers/{work}/reject", {"reason": ""}).status_code == 422
+    made = lee.post(f"/api/lead/answers/{work}/reject", {"reason": "No rule."}).json()
+    (own,) = jo.get("/api/decisions").json()
+    assert (own["reason"], own["may_appeal"], "lead" in own) == ("No rule.", True, False)
+    appeal = f"/api/decisions/{made['id']}/appeal"
+    assert al.post(appeal, {"text": "mine"}).status_code == 422
+    assert jo.post(appeal, {"text": "It is one."}).json()["waits"]
+    assert jo.post(appeal, {"text": "It is."}).status_code == 422
+    settle = f"/api/lead/decisions/{made['id']}/settle"
+    assert lee.post(settle, {"lift": False, "answer": "No."}).json()["outcome"] == "declined"
+    blocked = lee.post(f"/api/lead/people/{me}/block", {"reason": "Again."}).json()
+    assert lee.get("/api/lead/decisions").json()[0]["id"] == blocked["id"]
+    assert jo.get("/api/work").status_code == 403
+    assert "You were blocked" in jo.get("/work").text
+    assert "No." in jo.get("/answers").text
+    log = [line["action"] for line in lee.get("/api/lead/log").json()]
+    assert log[:4] == ["block", "decline appeal", "appeal", "reject"]
+    shown = lee.get(f"/lead/people/{me}")
+    assert shown.status_code == 200
+    assert lee.get("/lead/people/p-nobody").status_code == 404

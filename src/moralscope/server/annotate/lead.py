@@ -86,13 +86,13 @@ class AgreementCache:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._state: tuple[int, float] | None = None
+        self._state: frozenset[tuple[str, int]] | None = None
         self._found = Agreement(fields=[], items=[])
 
     def of(self, caller: Caller) -> Agreement:
         """Return agreement so far over the main stage."""
         rows = caller.service.answers(caller.person, "main")
-        state = (len(rows), max((row.submitted for row in rows), default=0.0))
+        state = frozenset((row.submission, row.revision) for row in rows)
         with self._lock:
             if state != self._state:
                 self._found, self._state = _computed(caller), state
@@ -108,18 +108,7 @@ def overview(caller: Lead) -> records.Overview:
 @router.get("/review")
 def review_queue(caller: Lead) -> list[ToReview]:
     """Return the staging submissions that wait for a lead."""
-    return [
-        ToReview(
-            assignment=each.assignment,
-            person=each.person,
-            title=each.form.title,
-            texts=s.shown(each.form, each.item.texts),
-            answer=dict(each.answer),
-            submitted=each.submitted,
-            revision=each.revision,
-        )
-        for each in caller.service.review_queue(caller.person)
-    ]
+    return list(map(to_review, caller.service.review_queue(caller.person)))
 
 
 @router.post("/review/{assignment}")
@@ -209,6 +198,19 @@ def exports(caller: Caller) -> dict[str, Folder]:
         return {}
     found = (p for p in folder.iterdir() if p.is_file() and not p.is_symlink())
     return {path.name: path for path in found if not path.name.startswith(".")}
+
+
+def to_review(each: records.ToReview) -> ToReview:
+    """Return a submission with what its form shows of the item."""
+    return ToReview(
+        assignment=each.assignment,
+        person=each.person,
+        title=each.form.title,
+        texts=s.shown(each.form, each.item.texts),
+        answer=dict(each.answer),
+        submitted=each.submitted,
+        revision=each.revision,
+    )
 
 
 def _invited(request: Request, invitation: Invitation) -> Invited:

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from moralscope.annotation.exporting import TASK_OF
-from moralscope.annotation.records import Paused, TaskForm
+from moralscope.annotation.records import BLOCK, Decision, Paused, TaskForm, ToReview
 from moralscope.server.annotate import lead as leads
 from moralscope.server.annotate import schemas as s
 from moralscope.server.annotate.access import IN_LINE, LEAD, Annotator, Anyone, Caller, Lead, access
@@ -17,7 +17,7 @@ from moralscope.server.app import page
 from moralscope.server.errors import Refused
 
 router = APIRouter(include_in_schema=False, dependencies=[IN_LINE])
-_ENDED = ("declined", "failed", "removed")
+_ENDED = ("declined", "failed", "blocked", "removed")
 SHAPES = {
     "jsonl": "JSON lines: everything, one answer a line",
     "csv": "CSV: one answer a row",
@@ -26,6 +26,7 @@ SHAPES = {
     "stories": "Stories: what stories reads",
     "human": "Yes rates: what score --human reads",
     "people": "People: leaning and foundation weights",
+    "audit": "Audit log: who did what to whom, and when",
 }
 
 
@@ -50,7 +51,9 @@ def work(caller: Annotator) -> Response:
     """Show what is to be done now: consent, test, questionnaire, an item, or a wait."""
     person = caller.person
     if person.stage in _ENDED:
-        return _draw(caller, "ended.html")
+        found = caller.service.own_decisions(person)
+        block = next((each for each in found if each.kind == BLOCK), None)
+        return _draw(caller, "ended.html", decision=block)
     if person.stage == "consent":
         return _draw(caller, "consent.html")
     if person.paused:
@@ -132,17 +135,56 @@ def lead(caller: Lead) -> Response:
 
 @router.get("/lead/review")
 def review(caller: Lead) -> Response:
-    """Show what waits for the lead, person by person."""
+    """Show what waits for the lead: appeals, the trial round, the main round."""
     people: dict[str, dict[str, Any]] = {}
-    for line in caller.service.overview(caller.person).people:
+    lines = caller.service.overview(caller.person).people
+    for line in lines:
         if line.person.stage == "review":
             people[line.person.id] = {"person": line.person, "queue": []}
     for each in caller.service.review_queue(caller.person):
         entry = people.setdefault(each.person.id, {"person": each.person, "queue": []})
-        told = answered(each.form, each.item.texts, each.answer)
-        shown = s.shown(each.form, each.item.texts)
-        entry["queue"].append({"work": each, "texts": shown, "answers": told})
-    return _draw(caller, "review.html", people=list(people.values()))
+        entry["queue"].append(_read(each))
+    for name, entry in people.items():
+        entry["row"] = caller.service.runs(caller.person, name)
+    found = caller.service.decisions(caller.person)
+    return _draw(
+        caller,
+        "review.html",
+        people=list(people.values()),
+        appeals=_decided(caller, [each for each in found if each.waits]),
+        names={line.person.id: line.person.name for line in lines},
+        unread=caller.service.unread(caller.person),
+        main=[line for line in lines if line.submitted or line.rejected],
+    )
+
+
+@router.get("/lead/people/{person}")
+def reading(caller: Lead, person: s.Id) -> Response:
+    """Show a person's main round to the lead: what to read, what was decided."""
+    found = (line for line in caller.service.overview(caller.person).people)
+    line = next((each for each in found if each.person.id == person), None)
+    if line is None:
+        raise Refused(404, "there is no such person")
+    on_her = [each for each in caller.service.decisions(caller.person) if each.person == person]
+    decided = _decided(caller, on_her)
+    queue = [_read(each) for each in caller.service.unread_answers(caller.person, person)]
+    left = caller.service.unread(caller.person).get(person, 0)
+    return _draw(caller, "reading.html", line=line, queue=queue, left=left, decided=decided)
+
+
+def _decided(caller: Caller, found: list[Decision]) -> list[tuple[Decision, dict[str, Any] | None]]:
+    """Return decisions, those against an answer with the answer."""
+    answers = caller.service.decided_answers(caller.person) if found else {}
+    read = {name: _read(each) for name, each in answers.items()}
+    return [(each, read.get(each.assignment or "")) for each in found]
+
+
+def _read(each: ToReview) -> dict[str, Any]:
+    return {
+        "work": each,
+        "texts": s.shown(each.form, each.item.texts),
+        "answers": answered(each.form, each.item.texts, each.answer),
+    }
 
 
 @router.get("/lead/items")

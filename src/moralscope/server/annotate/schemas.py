@@ -82,6 +82,26 @@ class Verdict(Body):
     feedback: Annotated[Storable, Field(max_length=4000)] = ""
 
 
+Words = Annotated[Storable, Field(max_length=4000)]
+
+
+class Reason(Body):
+    reason: Words
+
+
+class Block(Reason):
+    leave_out: bool = False
+
+
+class Appeal(Body):
+    text: Words
+
+
+class Settle(Body):
+    lift: bool
+    answer: Words = ""
+
+
 class PauseProject(Body):
     paused: bool
 
@@ -199,6 +219,22 @@ class Said(BaseModel):
     at: float
 
 
+class OwnDecision(View):
+    """A decision as its person sees it."""
+
+    id: str
+    kind: str
+    assignment: str | None
+    reason: str
+    leave_out: bool
+    created: float
+    appeal: str | None
+    outcome: str
+    answer: str
+    may_appeal: bool
+    waits: bool
+
+
 class Past(BaseModel):
     """One's own submission, with what the lead said of it."""
 
@@ -210,6 +246,7 @@ class Past(BaseModel):
     revision: int
     submitted: float
     reviews: list[Said]
+    decision: OwnDecision | None
 
     @classmethod
     def of(cls, past: records.PastWork) -> "Past":
@@ -225,6 +262,7 @@ class Past(BaseModel):
             reviews=[
                 Said(verdict=r.verdict, feedback=r.feedback, at=r.created) for r in past.reviews
             ],
+            decision=OwnDecision.model_validate(past.decision) if past.decision else None,
         )
 
 

@@ -1,4 +1,5 @@
 // Buttons that do one thing: data-do="METHOD /address", data-body, data-then, data-ask.
+// Forms that send what they hold: data-send="METHOD /address", data-then (else this page again).
 
 import { go, send, trouble } from "./api.js";
 
@@ -25,3 +26,26 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("button[data-do]");
   if (button) act(button);
 });
+
+export function values(form, submitter) {
+  const found = {};
+  for (const [name, value] of new FormData(form, submitter)) {
+    found[name] = form.elements[name].dataset?.type === "bool" ? value === "true" : value;
+  }
+  return found;
+}
+
+for (const form of document.querySelectorAll("form[data-send]")) {
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const [method, address] = form.dataset.send.split(" ");
+    trouble("");
+    try {
+      await send(method, address, values(form, event.submitter));
+      go(form.dataset.then ?? location.pathname);
+    } catch (error) {
+      if (error.status === 401) go("/join");
+      else trouble(error.message);
+    }
+  });
+}

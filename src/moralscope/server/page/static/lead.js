@@ -86,18 +86,24 @@ for (const form of document.querySelectorAll("[data-review]")) {
     event.preventDefault();
     doing(async () => {
       const body = { verdict: event.submitter?.value ?? "good", feedback: form.elements.feedback.value };
-      await send("POST", `/api/lead/review/${form.dataset.review}`, body);
+      const name = form.dataset.review;
+      if (body.verdict === "reject") {
+        await send("POST", `/api/lead/answers/${name}/reject`, { reason: body.feedback });
+        return go(location.pathname);
+      }
+      await send("POST", `/api/lead/review/${name}`, body);
       const said = document.createElement("p");
       said.className = "tag on";
       said.textContent = body.verdict === "good" ? "Marked as good" : "Marked to mend";
       form.replaceWith(said);
       tell(said.textContent);
+      return undefined;
     });
   });
 }
 
 const exporting = document.getElementById("export");
-const endings = { jsonl: "answers.jsonl", csv: "answers.csv", parquet: "answers.parquet", mic: "MIC.csv", stories: "stories.jsonl", human: "human.csv", people: "people.jsonl" };
+const endings = { jsonl: "answers.jsonl", csv: "answers.csv", parquet: "answers.parquet", mic: "MIC.csv", stories: "stories.jsonl", human: "human.csv", people: "people.jsonl", audit: "audit.jsonl" };
 exporting?.elements.shape.addEventListener("change", () => {
   exporting.elements.file.value = endings[exporting.elements.shape.value];
 });

@@ -1,28 +1,7 @@
 // Consent, the qualification test and the questionnaire.
 
-import "./actions.js";
+import { values } from "./actions.js";
 import { go, send, tell, trouble } from "./api.js";
-
-function values(form) {
-  const found = {};
-  for (const [name, value] of new FormData(form)) {
-    found[name] = form.elements[name].dataset?.type === "bool" ? value === "true" : value;
-  }
-  return found;
-}
-
-for (const form of document.querySelectorAll("form[data-send]")) {
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    const [method, address] = form.dataset.send.split(" ");
-    try {
-      await send(method, address, values(form));
-      go(form.dataset.then);
-    } catch (error) {
-      trouble(error.message);
-    }
-  });
-}
 
 const test = document.getElementById("test");
 test?.addEventListener("submit", async (event) => {
@@ -86,8 +65,10 @@ about?.addEventListener("submit", async (event) => {
     statements[input.dataset.statement] = Number(input.value);
   }
   const leaning = about.querySelector("[name=leaning]:checked")?.value ?? null;
+  const told = {};
+  for (const select of about.querySelectorAll("[data-about]")) if (select.value) told[select.dataset.about] = select.value;
   try {
-    await send("POST", "/api/questionnaire", { leaning, statements });
+    await send("POST", "/api/questionnaire", { leaning, statements, about: told, agrees: about.querySelector("#agrees").checked });
     go("/work");
   } catch (error) {
     trouble(error.message);
