@@ -1,4 +1,4 @@
-"""How good the judge is: every figure of docs/judge.md, on both bases.
+"""How good the judge is: its figures in docs/how-good.md, on both bases.
 
     MORALSCOPE_DATA=… python bench/judge_quality.py [minilm,mpnet]
 
