@@ -29,6 +29,7 @@ OUTSIDE = {
 }
 _SECTION = re.compile(r"^(\w[\w ]+)\n-{3,}\n", re.MULTILINE)
 _COMMANDS = "<!-- commands -->"
+_FIRST = ("Arguments", "Input", "Model", "Output")
 
 
 def on_config(config: Any) -> Any:
@@ -126,18 +127,22 @@ def _describe(full: str, command: Any, heading: str) -> str:
     """Return one command: what it does, how it is called, its options by group."""
     context = command.context_class(command, info_name=f"moralscope {full}")
     usage = " ".join(command.get_usage(context).removeprefix("Usage: ").split())
-    usage = f"```text\n{usage}\n```"
-    parts = [_plain_text(command.help or ""), usage]
+    parts = [f"```text\n{usage}\n```", _plain_text(command.help or "")]
     groups: dict[str, list[tuple[str, str, str]]] = {}
     for param in command.params:
         if getattr(param, "hidden", False) or param.name == "help":
             continue
         title = param.rich_help_panel or f"{param.param_type_name}s".capitalize()
         groups.setdefault(title, []).append(_option_row(param, context))
-    for title, rows in groups.items():
+    for title, rows in sorted(groups.items(), key=lambda group: _place(group[0])):
         parts.append(f"{heading} {title} {{ #{full.replace(' ', '-')}-{_slug(title)} }}")
         parts.append(table(("option", "default", "what it does"), rows))
     return "\n\n".join(each for each in parts if each)
+
+
+def _place(title: str) -> int:
+    """Return where a group of options stands: what most people need comes first."""
+    return _FIRST.index(title) if title in _FIRST else len(_FIRST)
 
 
 def _option_row(param: Any, context: Any) -> tuple[str, str, str]:
@@ -261,7 +266,9 @@ def _plain_text(text: str) -> str:
     """Return help as Markdown: rich's marks gone, an example on its own as code."""
     text = re.sub(r"\[/?(?:bold|dim|italic|cyan|green)\]", "", text)
     text = text.replace("<", "&lt;").replace("*", "\\*")
-    return re.sub(r"^(?:Examples?: ?)(.*(?:\n.+)*)", r"```text\n\1\n```", text, flags=re.MULTILINE)
+    return re.sub(
+        r"^Examples?: *(.*(?:\n.+)*)", r"For example:\n\n```text\n\1\n```", text, flags=re.MULTILINE
+    )
 
 
 def _first_sentence(text: str) -> str:
