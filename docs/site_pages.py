@@ -33,11 +33,24 @@ _FIRST = ("Arguments", "Input", "Model", "Output")
 
 
 def on_config(config: Any) -> Any:
-    """Put the generated pages into the navigation, below "Reference"."""
-    reference = next(part["Reference"] for part in config.nav if "Reference" in part)
+    """Put the generated pages into the navigation, and pages that it does not name yet."""
+    sections = {name: inner for part in config.nav for name, inner in part.items()}
     names = [{name: f"reference/{name}.md"} for name in top_commands()]
-    reference += [{"Commands": names}, {"Python": "reference/python.md"}]
+    sections["Reference"] += [{"Commands": names}, {"Python": "reference/python.md"}]
+    named = set(page_names(config.nav))
+    more = [path.name for path in sorted(Path(config.docs_dir).glob("*.md"))]
+    more = [name for name in more if name not in named]
+    sections["Topics"] += [{"More": more}] if more else []
     return config
+
+
+def page_names(tree: Any) -> Iterator[str]:
+    """Return the pages that a navigation names."""
+    if isinstance(tree, str):
+        yield tree
+        return
+    for each in tree if isinstance(tree, list) else tree.values():
+        yield from page_names(each)
 
 
 def on_files(files: Any, config: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import importlib.util
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -46,10 +47,18 @@ def test_every_public_name_has_its_reference_with_every_keyword(pages):
 
 def test_the_navigation_names_pages_that_exist_and_each_once(pages):
     text = (ROOT / "mkdocs.yml").read_text("utf-8")
-    named = list(leaves(yaml.safe_load(text)["nav"]))
+    named = list(pages.page_names(yaml.safe_load(text)["nav"]))
     assert len(named) == len(set(named))
     here = {path.name for path in (ROOT / "docs").glob("*.md")} | set(pages.OUTSIDE.values())
     assert set(named) <= here
+
+
+def test_a_page_that_the_navigation_does_not_name_is_found_under_more(pages, tmp_path):
+    (tmp_path / "new.md").write_text("# New")
+    nav = [{"Topics": ["judge.md"]}, {"Reference": ["reference.md"]}]
+    config = pages.on_config(SimpleNamespace(nav=nav, docs_dir=str(tmp_path)))
+    assert config.nav[0] == {"Topics": ["judge.md", {"More": ["new.md"]}]}
+    assert {"Python": "reference/python.md"} in config.nav[1]["Reference"]
 
 
 def test_the_site_loads_nothing_from_elsewhere():
@@ -61,9 +70,18 @@ def test_the_site_loads_nothing_from_elsewhere():
     assert "http" not in (ROOT / "docs" / "site.css").read_text("utf-8")
 
 
-def leaves(tree):
-    if isinstance(tree, str):
-        yield tree
-        return
-    for each in tree if isinstance(tree, list) else tree.values():
-        yield from leaves(each)
+def test_there_are_ten_pictures_all_small_shown_and_made_by_the_script():
+    shown = "".join(path.read_text("utf-8") for path in [ROOT / "README.md", *docs()])
+    found = sorted((ROOT / "docs" / "pictures").iterdir())
+    sizes = [path.stat().st_size for path in found]
+    assert len(found) >= 10
+    assert max(sizes) <= 150_000
+    assert sum(sizes) <= 1_500_000
+    script = (ROOT / "docs" / "pictures.py").read_text("utf-8")
+    for path in found:
+        assert f"pictures/{path.name})" in shown
+        assert f'"{path.stem}": ' in script
+
+
+def docs():
+    return (ROOT / "docs").glob("*.md")
