@@ -6,11 +6,13 @@
 
 `likelihoods` asks both about the same dilemmas in all forms, one after the other in one run: only
 the ratio means anything, and the largest difference of a log-likelihood. On a machine that others
-use, take the ratio of processor time. lm-eval runs in an environment of its own. Data is found
-through MORALSCOPE_DATA (MoralChoice, people's yes rates).
+use, take the ratio of processor time: a thread that waits for another counts as time, so lm-eval is
+also run on one thread. It runs in an environment of its own. Data is found through MORALSCOPE_DATA
+(MoralChoice, people's yes rates).
 """
 
 import argparse
+import itertools
 import json
 import os
 import resource
@@ -18,6 +20,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -70,22 +73,32 @@ def likelihoods(arguments: argparse.Namespace) -> None:
     ours, work = time.perf_counter() - started, time.process_time() - worked
     values = np.array([each.total for some in found for each in some])
     best = least = float("inf")
-    for size in arguments.batch:
-        with tempfile.NamedTemporaryFile("w+", suffix=".json") as file:
-            json.dump(pairs, file)
-            file.flush()
-            python = Path(arguments.lm_eval) / "bin" / "python"
-            folder = str(base_folder(arguments.model))
-            command = [str(python), "-c", THEIRS, folder, file.name, str(size)]
-            clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-            subprocess.run(command, check=True, env={**clean, "HF_HUB_OFFLINE": "1"})
-            theirs = json.loads(Path(file.name).read_text("utf-8"))
+    for size, threads in itertools.product(arguments.batch, (1, os.cpu_count() or 1)):
+        theirs = _theirs(arguments, pairs, size, threads)
         gap = float(np.abs(values - np.array(theirs["values"])).max())
         best, least = min(theirs["seconds"], best), min(theirs["work"], least)
         spent = f"{theirs['seconds']:.1f} s ({theirs['work']:.1f} s of processor time)"
-        print(f"lm-eval, batch {size}: {spent}; largest difference {gap:.2g}", flush=True)
+        how = f"batch {size}, threads {threads}"
+        print(f"lm-eval, {how}: {spent}; largest difference {gap:.2g}", flush=True)
     print(f"ours: {ours:.1f} s ({work:.1f} s of processor time)")
     print(f"ours / lm-eval's best: {ours / best:.2f} of time, {work / least:.2f} of processor time")
+
+
+def _theirs(
+    arguments: argparse.Namespace, pairs: list[tuple[str, str]], size: int, threads: int
+) -> dict[str, Any]:
+    """Let lm-eval score the same pairs, in batches of a size."""
+    with tempfile.NamedTemporaryFile("w+", suffix=".json") as file:
+        json.dump(pairs, file)
+        file.flush()
+        python = Path(arguments.lm_eval) / "bin" / "python"
+        folder = str(base_folder(arguments.model))
+        command = [str(python), "-c", THEIRS, folder, file.name, str(size)]
+        own = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": str(threads)}
+        clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        subprocess.run(command, check=True, env={**clean, **own})
+        found: dict[str, Any] = json.loads(Path(file.name).read_text("utf-8"))
+    return found
 
 
 def memory(arguments: argparse.Namespace) -> None:

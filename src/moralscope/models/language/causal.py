@@ -1,17 +1,20 @@
 """A causal model on this machine as a `LanguageModel`: probabilities, hidden states, steering.
 
 Texts that begin alike are computed as one tree (`trees`); logits are computed for the tokens that
-are asked about and no others. Log-probabilities are those that lm-eval gives for the same texts.
+are asked about and no others. On a CPU trees are computed side by side, one thread each: threads
+that share a product spend more time waiting for each other than computing. Log-probabilities are
+those that lm-eval gives for the same texts.
 """
 
 import copy
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +22,7 @@ from moralscope.core.errors import InputError, StoreError
 from moralscope.core.protocols import Matrix
 from moralscope.core.records import Continuation, ModelRef
 from moralscope.models.adapters import Adapter
+from moralscope.models.fastcpu import SingleThreadPool
 from moralscope.models.language.chat_template import ChatTemplate
 from moralscope.models.language.local import LocalGenerator
 from moralscope.models.language.trees import TokenTree, grow_trees, wanted_nodes
@@ -26,6 +30,7 @@ from moralscope.models.language.trees import TokenTree, grow_trees, wanted_nodes
 log = logging.getLogger(__name__)
 
 _LOGIT_ROWS = 256  # tokens whose logits are in memory at once: a vocabulary has 260,000 words
+R = TypeVar("R")
 
 
 class CausalModel(LocalGenerator):
@@ -54,6 +59,7 @@ class CausalModel(LocalGenerator):
         self.dimension = int(self._model.get_input_embeddings().weight.shape[1])
         self._vectors: dict[int, Matrix] = {}
         self._told_merged = False
+        self._pool: SingleThreadPool | None = None
 
     @property
     def block_path(self) -> str:
@@ -108,8 +114,9 @@ class CausalModel(LocalGenerator):
         rows = np.empty((len(texts), len(layers), self.dimension), dtype=np.float32)
         with self._computing():
             ids = self._ids(texts, 0)
-            for places, tree in grow_trees(ids, self._model.device):
-                rows[places] = self._states(tree, layers)
+            with self._kept_states(layers) as states_of:
+                for places, found in self._on_trees(ids, lambda _, tree: states_of(tree)):
+                    rows[places] = found
         return rows
 
     def distributions(self, texts: Sequence[str]) -> Iterator[Matrix]:
@@ -219,12 +226,32 @@ class CausalModel(LocalGenerator):
         self.warnings.append(line)
         log.warning(line)
 
+    def _on_trees(
+        self, sequences: Sequence[Sequence[int]], work: Callable[[list[int], TokenTree], R]
+    ) -> Iterator[tuple[list[int], R]]:
+        """Yield the places of each tree's sequences and what `work` makes of both."""
+        import torch
+
+        def done(grown: tuple[list[int], TokenTree]) -> tuple[list[int], R]:
+            with torch.inference_mode():  # each thread has a mode of its own
+                return grown[0], work(*grown)
+
+        device = self._model.device
+        trees = list(grow_trees(sequences, device))
+        threads = torch.get_num_threads() if device.type == "cpu" else 1
+        if threads < 2 or len(trees) < 2:
+            return map(done, trees)
+        if self._pool is None or self._pool.count != threads:
+            self._pool = SingleThreadPool(threads)
+        return self._pool.map(done, trees)
+
     def _scores(
         self, sequences: Sequence[Sequence[int]], counts: Sequence[int]
     ) -> list[tuple[float, ...]]:
         """Return the log-probabilities of the last `counts` tokens of each sequence."""
         found: list[tuple[float, ...]] = [()] * len(sequences)
-        for places, tree in grow_trees(sequences, self._model.device):
+
+        def scores(places: list[int], tree: TokenTree) -> list[float]:
             ends = dict(zip(places, tree.paths, strict=True))
             before = {p: path[-counts[p] - 1 : -1] for p, path in ends.items()}
             nodes, at = wanted_nodes(before)
@@ -233,7 +260,10 @@ class CausalModel(LocalGenerator):
             for place in places:
                 rows += [at[node] for node in before[place]]
                 targets += sequences[place][-counts[place] :]
-            values = iter(self._token_scores(tree, nodes, rows, targets))
+            return self._token_scores(tree, nodes, rows, targets)
+
+        for places, numbers in self._on_trees(sequences, scores):
+            values = iter(numbers)
             for place in places:
                 found[place] = tuple(next(values) for _ in range(counts[place]))
         return found
@@ -262,21 +292,29 @@ class CausalModel(LocalGenerator):
         cap = getattr(self._model.config.get_text_config(), "final_logit_softcapping", None)
         return logits if not cap else cap * (logits / cap).tanh()
 
-    def _states(self, tree: TokenTree, layers: Sequence[int]) -> Matrix:
+    @contextmanager
+    def _kept_states(self, layers: Sequence[int]) -> Iterator[Callable[[TokenTree], Matrix]]:
+        """Give a function from a tree to (sequences, layers, dimension) at their last tokens."""
         import torch
 
-        last = torch.tensor([path[-1] for path in tree.paths], device=self._model.device)
-        kept: dict[int, Any] = {}
+        kept = threading.local()
         with ExitStack() as hooks:
             for layer in layers:
 
                 def keep(_module: Any, _inputs: Any, output: Any, layer: int = layer) -> None:
                     rows = output[0] if isinstance(output, tuple) else output
-                    kept[layer] = rows.reshape(-1, self.dimension)[last].float().cpu()
+                    wanted = rows.reshape(-1, self.dimension)[kept.last]
+                    kept.rows[layer] = wanted.float().cpu()
 
                 # After the hooks that steer: what is shown is what the next block reads.
                 handle = self._blocks[layer - 1].register_forward_hook(keep)
                 hooks.callback(handle.remove)
-            self._model.base_model(**tree.inputs())
-        found: Matrix = torch.stack([kept[layer] for layer in layers], 1).numpy()
-        return found
+
+            def states_of(tree: TokenTree) -> Matrix:
+                ends = [path[-1] for path in tree.paths]
+                kept.last, kept.rows = torch.tensor(ends, device=self._model.device), {}
+                self._model.base_model(**tree.inputs())
+                found: Matrix = torch.stack([kept.rows[layer] for layer in layers], 1).numpy()
+                return found
+
+            yield states_of
