@@ -2,7 +2,7 @@
 
     python bench/survey.py likelihoods --lm-eval FOLDER [--limit 20] [--model smollm2]
     python bench/survey.py memory [--limit 10000]
-    python bench/survey.py figures [--limit 40] [--model smollm2] [--layers]
+    python bench/survey.py figures [--limit 40] [--model smollm2] [--parts choice direction survey]
 
 `likelihoods` asks both about the same dilemmas in all forms, one after the other in one run: only
 the ratio means anything, and the largest difference of a log-likelihood. On a machine that others
@@ -118,10 +118,11 @@ def memory(arguments: argparse.Namespace) -> None:
 def figures(arguments: argparse.Namespace) -> None:
     """Print what a model answers: beside people, and to clear dilemmas."""
     model = load_language_model(arguments.model)
-    if not arguments.no_choice:
-        told(_beside_people(model, "choice"), "choice")
-    if arguments.layers:
-        told(_beside_people(model, "direction"), "direction")
+    for axis in ("choice", "direction"):
+        if axis in arguments.parts:
+            told(_beside_people(model, axis, arguments.actions), axis)
+    if "survey" not in arguments.parts:
+        return
     items = spread(read_items(LOW), arguments.limit)
     found = survey(items, speakers=[model], wordings=arguments.wordings)
     each = found.statistics["models"][model.name]
@@ -136,9 +137,10 @@ def figures(arguments: argparse.Namespace) -> None:
     print(f"  noise floor {each.noise_floor:.2f}")
 
 
-def _beside_people(model: LanguageModel, axis: str) -> RunRecord:
-    actions = list(read_ratings(PEOPLE).counts)
-    return score(actions, model=model, human=PEOPLE, axis=axis)
+def _beside_people(model: LanguageModel, axis: str, limit: int | None) -> RunRecord:
+    actions = spread(list(read_ratings(PEOPLE).counts), limit)
+    print(f"{model.name}, {axis}: {len(actions)} actions", flush=True)
+    return score(list(actions), model=model, human=PEOPLE, axis=axis)
 
 
 def told(record: RunRecord, axis: str) -> None:
@@ -166,8 +168,8 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=20)
     parser.add_argument("--model", default="smollm2")
     parser.add_argument("--wordings", type=int, default=2)
-    parser.add_argument("--layers", action="store_true", help="fit a direction in every layer too")
-    parser.add_argument("--no-choice", action="store_true")
+    parser.add_argument("--parts", nargs="+", default=["choice", "direction", "survey"])
+    parser.add_argument("--actions", type=int, help="of those that people rated; all by default")
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 16])
     parser.add_argument("--lm-eval", help="the folder of lm-eval's own virtual environment")
     arguments = parser.parse_args()

@@ -118,16 +118,29 @@ def test_a_run_that_was_stopped_by_its_budget_goes_on_and_pays_nothing_twice(tmp
     top = [("Yes", math.log(0.5)), ("No", math.log(0.4))]
     with served(telling(top)) as (url, seen):
         with pytest.raises(EndpointError, match="budget of 4 requests is used up"):
-            model_at(url, tmp_path, max_requests=4, concurrency=1).log_probabilities(
-                prompts, [ANSWERS] * 6
-            )
-        before = len(seen)
-        assert before == 4
+            model_at(url, tmp_path, max_requests=4).log_probabilities(prompts, [ANSWERS] * 6)
+        assert len(seen) == 4  # those that were out together are all kept
         found = model_at(url, tmp_path, max_requests=4).log_probabilities(prompts, [ANSWERS] * 6)
         assert len(seen) == 6
         model_at(url, tmp_path).log_probabilities(prompts, [ANSWERS] * 6)
         assert len(seen) == 6
     assert all(math.exp(yes.total) == pytest.approx(0.5) for yes, _ in found)
+
+
+def test_replies_that_were_drawn_before_the_budget_ended_are_kept(tmp_path):
+    def one_choice(handler, body, _times):
+        handler.send(200, json.dumps(answer_to({**body, "n": 1})).encode())
+        return True
+
+    prompts = [f"Should I lie {n} times?" for n in range(3)]
+    options = {"samples": 4, "max_requests": 5, "log_probabilities": False}
+    with served(one_choice) as (url, seen):
+        for _ in range(2):
+            with pytest.raises(EndpointError, match="budget of 5 requests is used up"):
+                model_at(url, tmp_path, **options).log_probabilities(prompts, [ANSWERS] * 3)
+        found = model_at(url, tmp_path, **options).log_probabilities(prompts, [ANSWERS] * 3)
+        assert len(seen) == 3 * 4
+    assert {each.samples for some in found for each in some} == {4}
 
 
 def test_what_it_takes_is_told_before_the_first_request(tmp_path, caplog):

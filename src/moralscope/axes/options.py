@@ -14,7 +14,7 @@ from moralscope.core.options import CORPUS, Option, Options, Seed
 from moralscope.models.options import (
     ENCODERS,
     EXPERTS,
-    GENERATORS,
+    SPEAKERS,
     EncoderName,
     EndpointUrl,
     FormName,
@@ -340,7 +340,7 @@ class CompareOptions(Options):
             "folder) and 'people' (with --human).",
             metavar="A,B[,C]",
             group="Model",
-            http=tuple(dict.fromkeys((*ENCODERS, *GENERATORS))),
+            http=tuple(dict.fromkeys((*ENCODERS, *SPEAKERS))),
         ),
     ] = ()
     human: Annotated[

@@ -29,10 +29,11 @@ ExpertsName = Annotated[
         http=EXPERTS,
     ),
 ]
-LANGUAGE_MODELS = (
+SPEAKERS = (
     *(name for name, row in _CATALOGUE.items() if row["kind"] == "generator"),
-    *("stories", "rules", "scripted"),
-)
+    "scripted",
+)  # language models of the catalogue, which a request may name
+LANGUAGE_MODELS = (*SPEAKERS, "stories", "rules")
 FORMS = ("auto", "chat", "plain")
 
 
@@ -63,7 +64,7 @@ LanguageName = Annotated[
         "hub id, or openai:MODEL. An encoder's name is taken as --encoder.",
         short="-m",
         group="Model",
-        http=GENERATORS,
+        http=SPEAKERS,
     ),
 ]
 FormName = Annotated[

@@ -67,6 +67,13 @@ def _compare_title(plain: Plain, source: str) -> str:
     return f"{len(plain['results']):,} actions{where}, {axis}: {models}"
 
 
+def _survey_title(plain: Plain, source: str) -> str:
+    config = plain["config"]
+    kind = "dilemmas" if config["kind"] == "dilemmas" else "statements"
+    what = source or f"{config['items']:,} {kind}"
+    return f"survey of {what}: {text(config['models'])}"
+
+
 def _audit_title(plain: Plain, source: str) -> str:
     rows = plain["results"]
     flagged = sum(bool(row["verdict"]["flag"]) for row in rows)
@@ -91,6 +98,7 @@ def _cut(value: str, most: int = _SAID) -> str:
 _TITLES = {
     "score": _score_title,
     "compare": _compare_title,
+    "survey": _survey_title,
     "audit": _audit_title,
     "chain": _chain_title,
 }

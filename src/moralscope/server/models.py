@@ -24,7 +24,7 @@ from moralscope.core.registry import did_you_mean
 from moralscope.models.batching import BatchCounts, Batcher, Cancelled, OutOfTime, check_patience
 from moralscope.models.encoders import TextEncoder, load_encoder
 from moralscope.models.language import generator_refs, load_generator, load_language_model
-from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS
+from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS, SPEAKERS
 from moralscope.models.store import Store
 from moralscope.models.windows import Pair, Windows, unread_tokens
 from moralscope.rules.experts import prepare_rule_experts
@@ -314,7 +314,7 @@ class Models:
         self._encoders = SingleFlightCache[tuple[str, bool], SharedEncoder](2 * len(ENCODERS))
         self._experts = SingleFlightCache[tuple[str, str, float], SharedExperts](4 * len(EXPERTS))
         self._generators = SingleFlightCache[str, SharedGenerator](len(GENERATORS))
-        self._languages = SingleFlightCache[str, SharedLanguageModel](len(GENERATORS))
+        self._languages = SingleFlightCache[str, SharedLanguageModel](len(SPEAKERS))
 
     def encoder(self, name: str, *, eight_bits: bool = False) -> SharedEncoder:
         """Return an encoder."""
@@ -372,7 +372,7 @@ class Models:
 
     def speaker(self, name: str) -> LanguageModel:
         """Return a language model; it lets one thread compute at a time."""
-        return self._language(_checked(name, GENERATORS, "language model"))
+        return self._language(_checked(name, SPEAKERS, "language model"))
 
     def _language(self, name: str) -> SharedLanguageModel:
         def load() -> SharedLanguageModel:

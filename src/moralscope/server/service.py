@@ -151,7 +151,10 @@ class Service:
         if len({type(item) for item in items}) > 1:
             raise InputError("items are dilemmas and statements", "send one kind at a time")
         speakers = [self.models.speaker(name) for name in options.models]
-        return survey(items, options, speakers=speakers, report=report)
+        auditor = None
+        if options.free:
+            auditor = self.auditor(AuditOptions(experts=options.experts), AuditRules())
+        return survey(items, options, speakers=speakers, auditor=auditor, report=report)
 
     def rank(self, question: str, answers: Sequence[str], options: RankOptions) -> RunRecord:
         """Rank answers to a question."""

@@ -21,7 +21,7 @@ from moralscope.core.records import Continuation
 from moralscope.surveys.items import Dilemma, Statement
 
 AB, REPEAT, COMPARE = "ab", "repeat", "compare"
-_BLOCK = 400  # questions that are asked at once
+_BLOCK = 96  # questions that are asked at once, between two looks at progress
 _LABELS = "ABCDEF"
 _ALL_ORDERS = 3  # with more actions, each stands in every place once, forwards and backwards
 _YES, _NO = ("Yes", "yes"), ("No", "no")

@@ -84,8 +84,7 @@ def read_items(source: str | Path | Table, columns: Mapping[str, str] | None = N
     elif str(source) == "-":
         table = Table(sys.stdin.buffer, name="stdin", kind=".csv", layout=_LAYOUT)
     elif str(source) == OURS:
-        text = (resources.files(__package__) / "data" / "values.csv").read_text("utf-8")
-        table = Table(text, name="values.csv", kind=".csv", layout=_LAYOUT)
+        table = Table(values_text(), name="values.csv", kind=".csv", layout=_LAYOUT)
     else:
         table = Table(Path(source).expanduser(), layout=_LAYOUT, columns=columns)
     items: list[Any] = []
@@ -105,6 +104,17 @@ def read_items(source: str | Path | Table, columns: Mapping[str, str] | None = N
     if not items:
         raise InputError(f"{table.name} holds no items", _REMEDY)
     return items
+
+
+def values_text() -> str:
+    """Return our own questionnaire, as CSV.
+
+    Examples
+    --------
+    >>> values_text().splitlines()[0]
+    'statement,negated,subscale'
+    """
+    return (resources.files(__package__) / "data" / "values.csv").read_text("utf-8")
 
 
 def read_item(cells: Mapping[str, Any], number: int, source: str) -> Dilemma | Statement:

@@ -6,7 +6,8 @@ from typing import Annotated
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options, Seed
 from moralscope.models.options import (
-    GENERATORS,
+    EXPERTS,
+    SPEAKERS,
     EndpointUrl,
     FormName,
     MaxRequests,
@@ -37,7 +38,7 @@ class SurveyOptions(Options):
             short="-m",
             metavar="NAME",
             group="Model",
-            http=GENERATORS,
+            http=SPEAKERS,
         ),
     ] = ("smollm2",)
     steer: SteerFile = None
@@ -65,11 +66,10 @@ class SurveyOptions(Options):
             "Let the model answer in words too, and audit the replies: what it says, rates and "
             "does, side by side.",
             group="Free replies",
-            http=False,
         ),
     ] = False
     replies: Annotated[
-        int, Option("Free replies to an item.", least=2, most=20, group="Free replies", http=False)
+        int, Option("Free replies to an item.", least=2, most=20, group="Free replies")
     ] = 2
     rulebooks: Annotated[
         tuple[str, ...],
@@ -83,7 +83,7 @@ class SurveyOptions(Options):
     ] = ()
     experts: Annotated[
         str,
-        Option("Whose experts audit free replies.", group="Free replies", http=False),
+        Option("Whose experts audit free replies.", group="Free replies", http=EXPERTS),
     ] = "mpnet"
     endpoint: EndpointUrl = None
     max_requests: MaxRequests = None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from moralscope.core.records import Interval
 from moralscope.surveys.asking import CellAnswer
 from moralscope.surveys.items import Statement
-from moralscope.surveys.statistics import mean_interval
+from moralscope.surveys.statistics import mean_interval, share_interval
 
 Floats = NDArray[np.float64]
 
@@ -80,7 +80,7 @@ def statement_figures(
         found[each.cell.form].append((placed, each.cell.chosen[0] == 0))
     values = {form: [float(row @ steps) for row, _ in some] for form, some in found.items()}
     forward, negated = (float(np.mean(values[form])) for form in ("forward", "negated"))
-    span = mean_interval([*values["forward"], *(1 - each for each in values["negated"])])
+    span = share_interval([*values["forward"], *(1 - each for each in values["negated"])])
     sides: dict[bool, list[float]] = {True: [], False: []}
     for form, some in found.items():
         for value, (_, least_first) in zip(values[form], some, strict=True):
@@ -91,8 +91,8 @@ def statement_figures(
         statement=statement.text,
         subscale=statement.subscale,
         agreement=span.value,
-        low=max(0.0, span.low),
-        high=min(1.0, span.high),
+        low=span.low,
+        high=span.high,
         forward=forward,
         negated=negated,
         acquiescence=(forward + negated - 1) / 2,
@@ -111,15 +111,15 @@ def questionnaire_figures(rows: Sequence[StatementFigures], questions: int) -> Q
     return QuestionnaireFigures(
         items=len(rows),
         questions=questions,
-        agreement=mean_interval([row.agreement for row in rows]),
+        agreement=share_interval([row.agreement for row in rows]),
         acquiescence=mean_interval([row.acquiescence for row in rows]),
         numbering=mean_interval([row.numbering for row in rows]),
-        mass=mean_interval([row.mass for row in rows]),
+        mass=share_interval([row.mass for row in rows]),
         subscales=[
             SubscaleFigure(
                 name,
                 sum(row.subscale == name for row in rows),
-                mean_interval([row.agreement for row in rows if row.subscale == name]),
+                share_interval([row.agreement for row in rows if row.subscale == name]),
             )
             for name in names
         ],

@@ -26,6 +26,7 @@ from moralscope.stats.correlation import Correlation, correlate
 from moralscope.surveys.asking import CellAnswer, ask_cells, statement_cells, wordings
 from moralscope.surveys.items import Dilemma, Statement
 from moralscope.surveys.options import SurveyOptions
+from moralscope.surveys.statistics import share_interval
 
 _TOKENS = 60
 _LEAST = 3
@@ -119,8 +120,6 @@ def say_do(
     rows: Sequence[FreeReply], parts: Mapping[str, Sequence[Floats]], options: SurveyOptions
 ) -> SayDo:
     """Correlate the three; `parts` hold the repeated measurements of each item."""
-    from moralscope.surveys.statistics import mean_interval
-
     reliability = {name: cronbach_alpha(values) for name, values in parts.items()}
     gaps = []
     for pair in combinations(parts, 2):
@@ -131,7 +130,7 @@ def say_do(
         product = reliability[pair[0]] * reliability[pair[1]]
         true = found.r / np.sqrt(product) if product > 0 else float("nan")
         gaps.append(Gap(pair, found, float(np.clip(true, -1, 1)) if product > 0 else true))
-    flagged = mean_interval([row.flagged / max(1, len(row.reply)) for row in rows])
+    flagged = share_interval([row.flagged / max(1, len(row.reply)) for row in rows])
     return SayDo(sum(len(row.reply) for row in rows), flagged, reliability, gaps)
 
 

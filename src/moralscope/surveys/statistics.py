@@ -177,12 +177,12 @@ def model_figures(
             for name, found in biases.items()
             if found.low > _ROUNDING or found.high < -_ROUNDING
         ),
-        mass=mean_interval([row.mass for row in rows], family),
+        mass=share_interval([row.mass for row in rows], family),
         noise_floor=_root(noise),
         entropy=mean_interval([row.entropy for row in rows]),
-        consistency=mean_interval([row.consistency for row in rows]),
-        flips=mean_interval([row.flips for row in rows]),
-        better=mean_interval(chosen) if known else None,
+        consistency=share_interval([row.consistency for row in rows]),
+        flips=share_interval([row.flips for row in rows]),
+        better=share_interval(chosen) if known else None,
         accuracy=wilson(sum(bool(row.right) for row in known), len(known)) if known else None,
         accuracy_unnormalised=wilson(sum(bool(row.right_unnormalised) for row in known), len(known))
         if known
@@ -238,6 +238,19 @@ def mean_interval(values: Sequence[float], family: int = 1) -> Interval:
     return Interval(mean, mean - half, mean + half)
 
 
+def share_interval(values: Sequence[float], family: int = 1) -> Interval:
+    """Return a mean of shares; its interval ends where shares end.
+
+    Examples
+    --------
+    >>> share_interval([0.7, 0.9]).high
+    1.0
+    """
+    found = mean_interval(values, family)
+    low, high = (min(1.0, max(0.0, end)) for end in (found.low, found.high))
+    return found if math.isnan(found.low) else Interval(found.value, low, high)
+
+
 def t_against_zero(values: Sequence[float]) -> float:
     """Return the two-sided p of a mean against zero.
 
@@ -274,7 +287,7 @@ def _rules(rows: Sequence[ItemFigures], dilemmas: Sequence[Dilemma]) -> list[Rul
     corrected = holm([1.0 if math.isnan(p) else p for p in tests])
     found = []
     for name, p in zip(names, corrected, strict=True):
-        span = mean_interval(rates[name])
+        span = share_interval(rates[name])
         rate = SampleInterval(span.value, span.low, span.high, len(rates[name]))
         found.append(RuleFigure(name, rate, float(p)))
     return found

@@ -11,6 +11,7 @@ from moralscope.core.protocols import LanguageModel, Report
 from moralscope.core.records import ModelRef, RunRecord
 from moralscope.models.language import EndpointOptions, load_language_model, steer_model
 from moralscope.models.store import Progress
+from moralscope.rules.audit import AuditModels
 from moralscope.stats.gates import check_gate, parse_gate
 from moralscope.surveys.asking import (
     Cell,
@@ -26,6 +27,7 @@ from moralscope.surveys.questionnaire import (
     questionnaire_figures,
     statement_figures,
 )
+from moralscope.surveys.replies import auditor_of, free_replies
 from moralscope.surveys.statistics import (
     BIASES,
     ItemFigures,
@@ -64,6 +66,7 @@ def survey(
     options: SurveyOptions | None = None,
     *,
     speakers: Sequence[LanguageModel] | None = None,
+    auditor: AuditModels | None = None,
     report: Report | None = None,
     progress: Progress | None = None,
     **given: Any,
@@ -78,6 +81,8 @@ def survey(
         `SurveyOptions`, or its fields as keywords.
     speakers
         Language models that are loaded already; else those that the options name.
+    auditor
+        What audits free replies; else one by the options.
     report
         Called with (done, total) as the work goes on.
 
@@ -100,8 +105,10 @@ def survey(
         raise InputError("free replies answer dilemmas, not statements", "leave --free out")
     speakers = speakers or [load_speaker(name, chosen, progress) for name in chosen.models]
     askings = [Asking.of(each, chosen.form) for each in speakers]
+    if chosen.free and auditor is None:
+        auditor = auditor_of(chosen)
     runs = [
-        _put(asking, read, chosen, _step(report, at, len(askings)))
+        _put(asking, read, chosen, auditor, _step(report, at, len(askings)))
         for at, asking in enumerate(askings)
     ]
     figures = {asking.model.name: run.figures for asking, run in zip(askings, runs, strict=True)}
@@ -160,7 +167,13 @@ def load_speaker(
     return steer_model(model, options.steer)
 
 
-def _put(asking: Asking, items: Items, options: SurveyOptions, report: Report | None) -> _Run:
+def _put(
+    asking: Asking,
+    items: Items,
+    options: SurveyOptions,
+    auditor: AuditModels | None,
+    report: Report | None,
+) -> _Run:
     cells = cells_of(items, options)
     groups: list[list[CellAnswer]] = [[] for _ in items]
     for answer in ask_cells(asking, cells, report):
@@ -172,10 +185,7 @@ def _put(asking: Asking, items: Items, options: SurveyOptions, report: Report | 
     if isinstance(items[0], Statement):
         return _Run(rows, questionnaire_figures(rows, len(cells)))
     run = _Run(rows, model_figures(rows, items, len(cells)))  # type: ignore[arg-type]
-    if options.free:
-        from moralscope.surveys.replies import auditor_of, free_replies
-
-        auditor = auditor_of(options)
+    if auditor is not None and options.free:
         run.replies, run.say_do = free_replies(asking, items, groups, auditor, options)  # type: ignore[arg-type]
     return run
 

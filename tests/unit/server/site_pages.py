@@ -11,7 +11,7 @@ from moralscope.server.site.runs import Runs
 
 from .api_site import BASE
 
-PAGES = ("/actions", "/models", "/audit", "/rules", "/stories", "/runs", "/about")
+PAGES = ("/actions", "/models", "/survey", "/audit", "/rules", "/stories", "/runs", "/about")
 
 
 def whole_app(folder, **more):

@@ -156,10 +156,16 @@ class EndpointGenerator:
         found: list[Candidate] = []
         while len(found) < decoding.count:
             asked = replace(decoding, count=decoding.count - len(found))
-            body = self._body(prompt, asked, seed + len(found))
-            answer = await self._answer(client, body)
-            found += [_candidate(choice, decoding) for choice in answer["choices"]]
-        return [replace(each, text=self._unsaid(each.text)) for each in found[: decoding.count]]
+            found += await self._some(client, prompt, asked, seed + len(found))
+        return found
+
+    async def _some(
+        self, client: Any, prompt: str, decoding: Decoding, seed: int
+    ) -> list[Candidate]:
+        """Ask once, and return as many candidates as were wanted or fewer."""
+        answer = await self._answer(client, self._body(prompt, decoding, seed))
+        found = [_candidate(choice, decoding) for choice in answer["choices"][: decoding.count]]
+        return [replace(each, text=self._unsaid(each.text)) for each in found]
 
     def _body(self, prompt: str, decoding: Decoding, seed: int) -> dict[str, Any]:
         greedy = decoding.strategy == "greedy"

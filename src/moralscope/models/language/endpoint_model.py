@@ -12,6 +12,7 @@ import logging
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ class EndpointModel(EndpointGenerator):
         store = store or Store()
         super().__init__(model, options, offline=store.offline)
         path = store.home / "cache" / "answers" / f"{self.checksum[:24]}-{options.samples}.jsonl"
-        self._kept = KeptAnswers(path)
+        self._kept = KeptAnswers(path, options.samples)
         self._tells = options.log_probabilities
         self._asked = 0
 
@@ -112,13 +113,21 @@ class EndpointModel(EndpointGenerator):
 
     async def _ask(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> None:
         gate = asyncio.Semaphore(self._options.concurrency)
+        failures: list[EndpointError] = []
         async with self._client() as client:
 
             async def one(prompt: str, answers: tuple[str, ...]) -> None:
                 async with gate:
-                    found = await self._told(client, prompt, answers)
-                    found = found or await self._drawn(client, prompt, answers)
-                    self._kept.put(prompt, answers, found)
+                    if failures:
+                        return
+                    try:
+                        found = await self._told(client, prompt, answers)
+                        if not found:
+                            await self._draw(client, prompt, answers)
+                        else:
+                            self._kept.put(prompt, answers, found)
+                    except EndpointError as error:  # requests that are out are paid: await them
+                        failures.append(error)
 
             tasks = [asyncio.create_task(one(*pair)) for pair in pairs]
             try:
@@ -126,6 +135,8 @@ class EndpointModel(EndpointGenerator):
             finally:
                 for task in tasks:
                     task.cancel()
+        if failures:
+            raise failures[0]
 
     async def _told(
         self, client: Any, prompt: str, answers: tuple[str, ...]
@@ -142,26 +153,27 @@ class EndpointModel(EndpointGenerator):
             return None
         return [Continuation(text, (_first_score(text, rows),)) for text in answers]
 
-    async def _drawn(
-        self, client: Any, prompt: str, answers: tuple[str, ...]
-    ) -> list[Continuation]:
-        """Draw replies and count those that begin with each answer."""
+    async def _draw(self, client: Any, prompt: str, answers: tuple[str, ...]) -> None:
+        """Draw replies and count those that begin with each answer; each request's are kept."""
         samples = self._options.samples
         longest = max(len(answer) for answer in answers)
-        decoding = Decoding(
-            "nucleus", count=samples, p=1.0, max_tokens=8 + longest // 2, sentence=False
-        )
-        replies = await self._candidates(client, prompt, decoding, 0)
-        hits = [0] * len(answers)
-        for reply in replies:
-            place = said_answer(reply.text, answers)
-            if place is not None:
-                hits[place] += 1
-        return [
-            # Half a hit more: what was never drawn is unlikely, not impossible.
-            Continuation(text, (math.log((hit + 0.5) / (samples + 1)),), hit, samples)
-            for text, hit in zip(answers, hits, strict=True)
-        ]
+        wanted = Decoding("nucleus", p=1.0, max_tokens=8 + longest // 2, sentence=False)
+        begun = self._kept.begun(prompt, answers)
+        hits = [each.hits for each in begun] or [0] * len(answers)
+        drawn = begun[0].samples if begun else 0
+        while drawn < samples:
+            decoding = replace(wanted, count=samples - drawn)
+            for reply in await self._some(client, prompt, decoding, drawn):
+                drawn += 1
+                place = said_answer(reply.text, answers)
+                if place is not None:
+                    hits[place] += 1
+            found = [
+                # Half a hit more: what was never drawn is unlikely, not impossible.
+                Continuation(text, (math.log((hit + 0.5) / (drawn + 1)),), hit, drawn)
+                for text, hit in zip(answers, hits, strict=True)
+            ]
+            self._kept.put(prompt, answers, found)
 
     async def _answer(self, client: Any, body: Mapping[str, Any]) -> dict[str, Any]:
         most = self._options.max_requests
@@ -182,21 +194,28 @@ class EndpointModel(EndpointGenerator):
 class KeptAnswers:
     """Answers of an endpoint on disk, a line each; neither prompts nor replies are written.
 
-    A line that was cut off in the middle is asked again.
+    A line that was cut off in the middle is asked again. Of `samples` replies to a question those
+    that were drawn are kept, so that a small budget of requests gets on, too.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, samples: int) -> None:
+        self._path, self._samples = path, samples
         self._rows: dict[str, list[list[float]]] = {}
         if path.is_file():
             for line in path.read_bytes().splitlines():
                 self._take(line)
 
     def get(self, prompt: str, answers: tuple[str, ...]) -> list[Continuation] | None:
-        """Return what was answered, or None."""
-        rows = self._rows.get(_key(prompt, answers))
-        if rows is None or len(rows) != len(answers):
-            return None
+        """Return what was answered, or None where that is not all."""
+        found = self.begun(prompt, answers)
+        is_whole = all(each.samples in (0, self._samples) for each in found)
+        return found if found and is_whole else None
+
+    def begun(self, prompt: str, answers: tuple[str, ...]) -> list[Continuation]:
+        """Return what was answered so far, maybe with fewer replies than are to be drawn."""
+        rows = self._rows.get(_key(prompt, answers), [])
+        if len(rows) != len(answers):
+            return []
         return [
             Continuation(text, (row[0],), int(row[1]), int(row[2]))
             for text, row in zip(answers, rows, strict=True)

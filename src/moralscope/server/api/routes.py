@@ -62,6 +62,12 @@ def compare_job(service: Service, body: s.CompareRequest) -> Job:
     return lambda report, tell: service.compare(body.actions, options, report)
 
 
+def survey_job(service: Service, body: s.SurveyRequest) -> Job:
+    """Return what puts the items of a request to language models."""
+    options = options_in(body, SurveyOptions)
+    return lambda report, tell: service.survey(body.items, options, report)
+
+
 def audit_job(service: Service, body: s.AuditRequest) -> Job:
     """Return what audits the replies of a request."""
     options = options_in(body, AuditOptions, rulebooks=())
@@ -103,12 +109,8 @@ async def survey(request: Request, body: s.SurveyRequest) -> Response:
 
     A gate that is not met is no error here: see `statistics.gate.met`.
     """
-    work, options = _work(request), options_in(body, SurveyOptions)
-
-    def job(report: Report, tell: Tell | None) -> RunRecord:
-        return work.service.survey(body.items, options, report)
-
-    return await work.answer(request, job)
+    work = _work(request)
+    return await work.answer(request, survey_job(work.service, body))
 
 
 @router.post("/rank", responses=_answers("rank", "record"), summary="Rank answers")

@@ -188,10 +188,13 @@ def asked_title(kind: str, source: str, request: dict[str, Any]) -> str:
     'score: 2 actions, kill time …'
     """
     actions, exchanges = request.get("actions"), request.get("exchanges")
+    items = request.get("items")
     if isinstance(actions, list) and actions:
         told = f"{len(actions):,} actions, {str(actions[0])[:40]} …"
     elif isinstance(exchanges, list) and len(exchanges) > 1:
         told = f"{len(exchanges):,} replies"
+    elif isinstance(items, list):
+        told = f"{len(items):,} items"
     else:
         one = exchanges[0] if isinstance(exchanges, list) and exchanges else request
         told = str(one.get("reply") or one.get("norm") or "")[:60] if isinstance(one, dict) else ""

@@ -20,20 +20,23 @@ from moralscope.axes.options import AXES, FITS, AxisKind, AxisOptions
 from moralscope.core.errors import InputError
 from moralscope.core.options import option_fields
 from moralscope.io.tables import Layout, Limits, Table
-from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS
+from moralscope.models.options import ENCODERS, EXPERTS
+from moralscope.models.options import SPEAKERS as SUBJECTS
 from moralscope.models.store.data_cards import list_data
 from moralscope.rules.options import SHIPPED, AuditOptions
 from moralscope.rules.records import FOUNDATIONS
 from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.rules.thresholds import Thresholds
-from moralscope.server.api.schemas import MAX_ACTIONS, MAX_ENCODERS, MAX_EXCHANGES
+from moralscope.server.api.schemas import MAX_ACTIONS, MAX_ENCODERS, MAX_EXCHANGES, MAX_ITEMS
 from moralscope.server.app import FOLDER, page
 from moralscope.server.site.chains import GENERATORS as STORY_GENERATORS
 from moralscope.server.site.chains import recipe_lines
+from moralscope.surveys.items import values_text
+from moralscope.surveys.options import MAX_WORDINGS, SurveyOptions
 from moralscope.version import __version__
 
 router = APIRouter(include_in_schema=False)
-SPEAKERS = tuple(name for name in GENERATORS if name not in ENCODERS)  # language models
+SPEAKERS = tuple(name for name in SUBJECTS if name not in ENCODERS)  # language models
 _READ = ".csv, .jsonl, .ndjson, .parquet or .txt"
 
 
@@ -136,6 +139,21 @@ def models(request: Request) -> Response:
         states=_states(request),
         most=MAX_ACTIONS,
         most_models=MAX_ENCODERS,
+    )
+
+
+@router.get("/survey")
+def survey(request: Request) -> Response:
+    """Put dilemmas or statements to language models."""
+    return _page(
+        "survey",
+        samples={**_samples("surveys"), "Values": values_text().splitlines()},
+        models=SUBJECTS,
+        experts=EXPERTS,
+        options=SurveyOptions(),
+        states=_states(request),
+        most=MAX_ITEMS,
+        most_wordings=MAX_WORDINGS,
     )
 
 

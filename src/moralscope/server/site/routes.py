@@ -66,7 +66,7 @@ class PeopleRequest(s.CompareRequest):
 class JobRequest(RequestModel):
     """A job of the page: what `/v1` would be asked, and the file it came from."""
 
-    kind: Literal["score", "compare", "audit", "chain"]
+    kind: Literal["score", "compare", "survey", "audit", "chain"]
     request: dict[str, Any]
     source: Name = ""
 
@@ -137,6 +137,7 @@ def _compare_job(request: Request, body: PeopleRequest) -> Job:
 _KINDS: dict[str, tuple[Any, Any]] = {
     "score": (s.ScoreRequest, lambda r, body: api.score_job(r.app.state.work.service, body)),
     "compare": (PeopleRequest, _compare_job),
+    "survey": (s.SurveyRequest, lambda r, body: api.survey_job(r.app.state.work.service, body)),
     "audit": (s.AuditRequest, lambda r, body: api.audit_job(r.app.state.work.service, body)),
     "chain": (ChainRequest, _chain_job),
 }

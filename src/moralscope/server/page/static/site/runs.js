@@ -2,7 +2,7 @@
 import { $, ask, askText, charts, download, el, jobWords, loadRun, openReport, say, short, signed, tables, tell } from "/static/site/core.js";
 import { beforeAfter } from "/static/site/specs.js";
 
-const PLACES = { score: "/actions", compare: "/models", audit: "/audit", chain: "/stories", generate: "/stories" };
+const PLACES = { score: "/actions", compare: "/models", survey: "/survey", audit: "/audit", chain: "/stories", generate: "/stories" };
 const ACTIVE = ["waiting", "running"];
 let list = [], wait;
 const chosen = new Set();
