@@ -399,6 +399,10 @@ def test_remarks_come_beside_the_field_and_go_when_mended(site, open_page):
     expect(remark).to_contain_text("'it is' stands here 3 times")
     assert page.locator("[data-field=severity] .remarks li").count() == 0
     assert_accessible(page)
+    rule.fill("It is bad to take a apple.")
+    hint = page.locator("[data-field=rule] .remarks li.hint")
+    expect(hint).to_have_text("Please look at the grammar: 'a apple' (an apple?).")
+    assert_accessible(page)
     rule.fill(GOOD["rule"])
     expect(remark).to_have_count(0)
     page.get_by_role("button", name=re.compile("^Submit")).click()

@@ -3,8 +3,8 @@
 The rules for rules of thumb are those of Ziems et al. 2022, appendix E.2; those for stories are
 Emelin et al. 2021, section 2.1, as far as a program can see them (the rest is asked of the writer
 and of those who validate). A finding is worded for the person who reads it beside the field. Those
-that a program can get wrong (spelling, names) never block: the offline dictionary (pyspellchecker,
-MIT) knows English as written, not what is meant.
+that a program can get wrong (spelling, grammar, names, the form of a rule) never block: the offline
+dictionary (pyspellchecker, MIT) knows English as written, not what is meant.
 
 Texts are bounded and hold nothing that a database refuses; nothing is escaped or altered here:
 whoever shows a text escapes it.
@@ -20,6 +20,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from moralscope.annotation.forms import shipped_data
+from moralscope.annotation.grammar import grammar_hint, rule_hint
 from moralscope.annotation.records import Answer, Field, Finding, TaskForm
 from moralscope.core.errors import InputError
 
@@ -191,6 +192,8 @@ CHECKS: Mapping[str, tuple[bool, Callable[[_Seen], str | None]]] = {
     "differs_from": (True, _differs),
     "repeated_pair": (True, _bigrams),
     "spelling": (False, _spelling),
+    "grammar": (False, lambda seen: grammar_hint(seen.text)),
+    "rule_form": (False, lambda seen: rule_hint(seen.text)),
     "plain_words": (True, _plain_words),
     "one_sentence": (
         False,
