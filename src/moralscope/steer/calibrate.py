@@ -6,6 +6,7 @@ with P' the steered model and P the plain one, in nats. Two vectors at the same 
 equally; their norms say nothing, since layers and models differ in scale.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -14,7 +15,8 @@ from moralscope.core.errors import InputError
 from moralscope.core.protocols import LanguageModel, Matrix
 
 _CLOSE = 0.02  # of the target: where bisection stops
-_MOST = 40
+_MOST = 40  # strengths that are tried
+_STRONGEST = 1e6
 Vectors = Mapping[int, Matrix]
 Step = Callable[[float, float], None]  # told a strength that was tried, and its KL
 
@@ -37,7 +39,7 @@ def calibrate(
 ) -> tuple[float, float]:
     """Return the strength at which the KL on `texts` is the target, and that KL.
 
-    The strength is doubled until it is enough, then bisected.
+    Bisected between a strength that is too small and one that is too large.
 
     Examples
     --------
@@ -61,12 +63,12 @@ def calibrate(
         found = divergence(strength)
         if abs(found - target) <= _CLOSE * target:
             return strength, found
-        if found < target:
-            low = strength
-        else:
-            high = strength
-        strength = 2 * low if high == float("inf") else (low + high) / 2
-        if strength > 1e6:
+        low, high = (strength, high) if found < target else (low, strength)
+        # KL grows about with the square of a small push; where that guess fails, halve the rest.
+        guess = strength * min(4.0, math.sqrt(target / found)) if found > 0 else 4 * strength
+        middle = (low + high) / 2 if high < float("inf") else 2 * low
+        strength = guess if low < guess < high else middle
+        if strength > _STRONGEST:
             break
     raise InputError(
         f"no strength of this vector moves {model.name} by a KL of {target:g}",

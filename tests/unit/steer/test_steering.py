@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from moralscope.axes.score import score
+from moralscope.cli import main
 from moralscope.core.errors import InputError
 from moralscope.core.records import Decoding
 from moralscope.models.language import load_language_model, load_steered, load_vector, steer_model
 from moralscope.models.language.hidden import HiddenStates
 from moralscope.models.language.steering import SteeringVector, VectorInfo, save_vector
 from moralscope.models.store import Store
+from moralscope.rules.audit import prepare_auditor
+from moralscope.rules.options import AuditOptions
 from moralscope.steer.calibrate import scaled
 from moralscope.steer.contrasts import (
     check_contrasts,
@@ -198,3 +201,28 @@ def test_score_and_survey_take_a_steering_file(tmp_path):
     assert list(record.statistics["models"]) == ["scripted+steered"]
     with pytest.raises(InputError, match="--steer has no meaning beside an encoder"):
         score(["kill time"], axis="choice", encoder="scripted", steer=place)
+
+
+def test_chains_write_with_a_steered_model(folder, made, tmp_path, capsys):
+    names = ("norm", "situation", "intention", "moral_action", "moral_consequence")
+    names += ("immoral_action", "immoral_consequence")
+    story = {"ID": "a", **{name: f"Mia has {name}." for name in names}}
+    (tmp_path / "s.jsonl").write_text(json.dumps(story) + "\n")
+    words = ["stories", "chain", "action-sample", "--stories", tmp_path / "s.jsonl", "--json"]
+    words += ["--generator", folder, "--experts", "scripted"]
+    found = []
+    for more in ([], ["--steer", made[1]]):
+        with pytest.raises(SystemExit) as caught:
+            main([str(word) for word in (*words, *more)])
+        assert caught.value.code in (0, None)
+        found.append(json.loads(capsys.readouterr().out))
+    assert "steering vector" in [ref["name"] for ref in found[1]["models"]]
+    assert found[0]["results"][0]["choice"] != found[1]["results"][0]["choice"]
+
+
+def test_revised_replies_are_written_by_a_steered_model(folder, made):
+    options = {"experts": "scripted", "revise": True, "generator": str(folder)}
+    models = prepare_auditor(AuditOptions(**options, steer=made[1]))
+    assert "steering vector" in [ref.name for ref in models.refs]
+    with pytest.raises(InputError, match="add --revise"):
+        AuditOptions(steer=made[1])

@@ -1,0 +1,105 @@
+"""Steer smollm2 toward declining harm, and certify it.
+
+    python bench/steer.py choose [--layers 9-15 --layers 12-18] [--method mean --method pca]
+    python bench/steer.py certify [--kl 0.5] [--layers 12-18] [--method mean] [--replies 24]
+
+`choose` is where layers and methods are chosen: vectors are made of three quarters of the pairs
+that ship for making them, and looked at on the last quarter, never on those of the check. `certify`
+makes the vector of all of them and prints its certificate, which asks about other requests.
+"""
+
+import argparse
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from moralscope.axes.language import Asking
+from moralscope.cli.steer import _show_check, _show_make
+from moralscope.io.files import write_record
+from moralscope.models.language import load_language_model
+from moralscope.steer.calibrate import calibrate, scaled
+from moralscope.steer.check import check_vector
+from moralscope.steer.contrasts import load_contrasts, neutral_texts
+from moralscope.steer.fit import fit_layers, pair_states
+from moralscope.steer.make import make_vector
+from moralscope.steer.measures import CHOICE, preferences
+from moralscope.steer.options import METHODS, SteerMakeOptions, parse_layers
+from moralscope.surveys.statistics import t_against_zero
+
+
+def choose(arguments: argparse.Namespace) -> None:
+    """Compare layers and methods on pairs that no certificate asks about."""
+    model = load_language_model(arguments.model)
+    asking = Asking.of(model, "auto")
+    pairs = load_contrasts("declining")
+    cut = 3 * len(pairs) // 4
+    texts = neutral_texts(held_out=False)[:8]
+    plain = preferences(asking, pairs[cut:])
+    every = tuple(range(1, model.layers + 1))
+    wanted, unwanted = pair_states(asking, pairs[:cut], every)
+    print("layers     method    strength    KL   change  random   p against random")
+    for band in arguments.layers or ["9-15", "12-18", "15-21"]:
+        layers = parse_layers(band)
+        at = [layer - 1 for layer in layers]
+        for method in arguments.method or METHODS:
+            rows, _ = fit_layers(wanted[:, at], unwanted[:, at], layers, method)
+            vectors = dict(zip(layers, rows, strict=True))
+            strength, kl = calibrate(model, vectors, arguments.kl, texts)
+            drawn = np.random.default_rng(0).standard_normal(rows.shape).astype(np.float32)
+            drawn *= np.linalg.norm(rows, axis=1, keepdims=True) / np.linalg.norm(
+                drawn, axis=1, keepdims=True
+            )
+            moved = []
+            for each in (vectors, dict(zip(layers, drawn, strict=True))):
+                steered = Asking(model.steered(scaled(each, strength)), asking.chat)
+                moved.append(preferences(steered, pairs[cut:]))
+            p = t_against_zero((moved[0] - moved[1]).tolist())
+            change, random = ((each - plain).mean() for each in moved)
+            told = f"{strength:8.3f} {kl:7.3f} {change:+8.3f} {random:+7.3f} {p:11.2g}"
+            print(f"{band:10} {method:9} {told}", flush=True)
+
+
+def certify(arguments: argparse.Namespace) -> None:
+    """Make the vector and print its certificate."""
+    place = Path(tempfile.mkdtemp()) / "decline.safetensors"
+    options = SteerMakeOptions(model=arguments.model, kl=arguments.kl, save=place)
+    if arguments.layers:
+        options = replace(options, layers=arguments.layers[0])
+    if arguments.method:
+        options = replace(options, method=arguments.method[0])
+    model = load_language_model(arguments.model)
+    started = time.perf_counter()
+    made = make_vector(model, options)
+    _show_make(made)
+    print(f"{time.perf_counter() - started:.0f} s to make it", flush=True)
+    started = time.perf_counter()
+    record = check_vector(model, vector=place, replies=arguments.replies)
+    _show_check(record)
+    print(f"{time.perf_counter() - started:.0f} s to check it")
+    if arguments.out:
+        write_record(record, arguments.out)
+    kl = made.statistics["calibration"].kl
+    assert abs(kl - arguments.kl) <= 0.1 * arguments.kl
+    choice = next(row for row in record.results if row.figure == CHOICE)
+    print(
+        f"wanted: {choice.change.value:+.3f} against {choice.random:+.3f} of a random vector, "
+        f"p = {choice.p_random:.2g}, Holm-corrected {choice.p_random_holm:.2g}"
+    )
+    assert choice.change.value > choice.random
+    assert choice.p_random_holm < 0.01
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["choose", "certify"])
+    parser.add_argument("--model", default="smollm2")
+    parser.add_argument("--kl", type=float, default=0.5)
+    parser.add_argument("--layers", action="append")
+    parser.add_argument("--method", action="append", choices=METHODS)
+    parser.add_argument("--replies", type=int, default=24)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    {"choose": choose, "certify": certify}[given.what](given)
