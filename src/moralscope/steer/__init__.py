@@ -1,1 +1,1 @@
-"""Steering encoders: remove a direction or teach the moral one, and see what else moved."""
+"""Steering: edit and teach encoders, push language models, and see what else moved."""
