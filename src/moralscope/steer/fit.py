@@ -42,14 +42,16 @@ class LayerFit:
 
 
 def middle_layers(layers: int) -> tuple[int, ...]:
-    """Return the layers that are steered where none are named: a band in the middle.
+    """Return the layers that are steered where none are named: a band behind the middle.
+
+    Chosen with smollm2 on pairs that no certificate asks about (``bench/steer.py choose``).
 
     Examples
     --------
     >>> middle_layers(30)
-    (9, 10, 11, 12, 13, 14, 15)
+    (15, 16, 17, 18, 19, 20, 21)
     """
-    return tuple(range(max(1, round(0.3 * layers)), max(1, round(0.5 * layers)) + 1))
+    return tuple(range(max(1, round(0.5 * layers)), max(1, round(0.7 * layers)) + 1))
 
 
 def pair_states(

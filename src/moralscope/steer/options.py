@@ -151,7 +151,7 @@ class SteerMakeOptions(Options):
     ] = "declining"
     layers: Annotated[
         str | None,
-        Option("Which layers: 9-15, or 9,12.", metavar="N-M", shown="a band in the middle"),
+        Option("Which layers: 9-15, or 9,12.", metavar="N-M", shown="a band behind the middle"),
     ] = None
     method: Annotated[
         str,
