@@ -582,3 +582,33 @@ def test_nothing_is_asked_of_other_sites(site, open_page):
     page.goto(f"{site.address}/guide")
     assert len(asked) > 5
     assert all(url.startswith((site.address, "data:")) for url in asked)
+
+
+def test_the_lead_adjudicates_answers_side_by_side(site, open_page, tmp_path):
+    lee = open_page(1366)
+    people = [site.annotator("Jo"), site.annotator("Al")]
+    for place, (person, alignment) in enumerate(zip(people, ("disagree", "neither"), strict=True)):
+        body = {"submission": f"submission-{place}", "answer": {**GOOD, "alignment": alignment}}
+        address = f"/api/work/{person.work()['assignment']}/submit"
+        assert person.post(address, body).json()["saved"]
+    join(lee, site, site.invite("Lee", "lead"))
+    lee.get_by_role("link", name="Adjudicate").click()
+    expect(lee.locator(".beside .differs")).to_have_count(1)
+    expect(lee.locator(".beside thead")).to_contain_text("Jo")
+    assert_accessible(lee)
+    lee.screenshot(path=tmp_path / "adjudicate.png", full_page=True)
+    lee.get_by_role("button", name="Save and go to the next").click()
+    expect(lee.locator("#trouble")).to_contain_text("lacks something at")
+    lee.get_by_role("button", name="Take this answer of Al").click()
+    expect(lee.locator("#final input[value=neither]")).to_be_checked()
+    lee.get_by_label("Comment").fill(f"The reply is a joke. {HOSTILE}")
+    lee.get_by_role("button", name="Save and go to the next").click()
+    expect(lee.get_by_text("All 1 items on which annotators differ are decided.")).to_be_visible()
+    lee.get_by_role("link", name="i0", exact=True).click()
+    expect(lee.locator("#comment")).to_have_value(f"The reply is a joke. {HOSTILE}")
+    expect(lee.get_by_text("Decided by Lee")).to_be_visible()
+    lee.set_viewport_size({"width": 390, "height": 844})
+    assert lee.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert_accessible(lee)
+    (final,) = site.service.finals(site.service.owner).values()
+    assert final.answer["alignment"] == "neither"

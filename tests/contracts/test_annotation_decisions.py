@@ -218,6 +218,7 @@ def test_a_project_of_version_1_is_brought_up_with_all_it_holds(services, tmp_pa
         for line in (
             f"DROP TRIGGER {trigger}",
             "DROP TABLE decisions",
+            "DROP TABLE adjudications",
             "ALTER TABLE facts DROP COLUMN about",
             "ALTER TABLE facts DROP COLUMN agreed",
             "UPDATE meta SET value = '1' WHERE key = 'schema'",
@@ -228,8 +229,9 @@ def test_a_project_of_version_1_is_brought_up_with_all_it_holds(services, tmp_pa
     assert again.facts(again.owner)[0].leaning == "moderate"
     decision = again.reject(again.owner, again.history(jo)[0].assignment, "No.")
     assert again.own_decisions(jo) == (decision,)
+    assert again.finals(again.owner) == {}
     again.close()
-    assert len(STEPS) == 2
+    assert len(STEPS) == 3
     assert "decisions" in METADATA.tables
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _ABOUT = (
     "schema", "project", "task", "form", "item", "person", "stage", "submitted", "seconds",
-    "revision", "submission", "author", "texts", "answer", "leaning",
+    "revision", "submission", "author", "texts", "answer", "leaning", "final",
 )  # fmt: skip
 COLUMNS = ("item", "person", "field", "value", "leaning", "stage")
 # What others call these columns, in small letters and without what is no letter.
@@ -28,7 +28,7 @@ _ALSO = {
     "item": ("itemid", "unit", "unitid", "hitid"),
     "person": ("personid", "rater", "raterid", "annotator", "annotatorid", "worker", "workerid"),
 }
-_TEXT = "text_"
+_TEXT, _FINAL = "text_", "final_"  # an item's texts, and what a lead decided: nobody's judgment
 _MAX_TEXT = 300
 _MAX_NAME = 200
 _MAIN = "main"
@@ -186,7 +186,7 @@ def _fields(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield _name(row["field"]), row["value"]
     else:
         for name, value in row.items():
-            if name not in _ABOUT and not str(name).startswith(_TEXT):
+            if name not in _ABOUT and not str(name).startswith((_TEXT, _FINAL)):
                 yield str(name), value
 
 

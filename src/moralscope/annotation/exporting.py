@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from moralscope.annotation.forms import load_form
-from moralscope.annotation.records import AnswerRow, AuditLine, PersonFacts, Project
+from moralscope.annotation.records import AnswerRow, AuditLine, FinalAnswer, PersonFacts, Project
 from moralscope.core.errors import InputError
 from moralscope.io.files import csv_bytes, escape_cell
 
@@ -40,21 +40,30 @@ def check_shape(project: Project, shape: str) -> None:
         )
 
 
-def export_bytes(shape: str, project: Project, rows: Sequence[AnswerRow]) -> Iterator[bytes]:
-    """Yield the bytes of an export; of `csv`, no spreadsheet runs a cell."""
+def export_bytes(
+    shape: str,
+    project: Project,
+    rows: Sequence[AnswerRow],
+    finals: Mapping[str, FinalAnswer] | None = None,
+) -> Iterator[bytes]:
+    """Yield the bytes of an export; of `csv`, no spreadsheet runs a cell.
+
+    `finals` are what leads decided, by item: in `jsonl`, `csv` and `parquet` they stand beside.
+    """
     check_shape(project, shape)
-    if shape in ("jsonl", "stories"):
-        found = json_rows(project, rows) if shape == "jsonl" else story_rows(project, rows)
-        return map(_json_line, found)
+    if shape == "jsonl":
+        return map(_json_line, json_rows(project, rows, finals or {}))
+    if shape == "stories":
+        return map(_json_line, story_rows(project, rows))
     if shape == "csv":
-        return _csv_bytes(flat_rows(rows), escape_cell)
+        return _csv_bytes(flat_rows(rows, finals or {}), escape_cell)
     if shape in ("mic", "human"):
         return _csv_bytes(mic_rows(rows) if shape == "mic" else human_rows(rows), str)
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     stream = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(flat_rows(rows)), stream)
+    pq.write_table(pa.Table.from_pylist(flat_rows(rows, finals or {})), stream)
     return iter([stream.getvalue()])
 
 
@@ -71,9 +80,12 @@ def audit_bytes(lines: Iterable[AuditLine]) -> Iterator[bytes]:
         yield _json_line({"schema": AUDIT_SCHEMA, **asdict(one), "at": _utc(one.at)})
 
 
-def json_rows(project: Project, rows: Iterable[AnswerRow]) -> Iterator[dict[str, Any]]:
-    """Yield answers whole: texts and answer as objects."""
+def json_rows(
+    project: Project, rows: Iterable[AnswerRow], finals: Mapping[str, FinalAnswer]
+) -> Iterator[dict[str, Any]]:
+    """Yield answers whole: texts and answer as objects, and so the final one of an item decided."""
     for row in rows:
+        final = finals.get(row.item)
         yield {
             "schema": ROW_SCHEMA,
             "project": project.name,
@@ -81,11 +93,16 @@ def json_rows(project: Project, rows: Iterable[AnswerRow]) -> Iterator[dict[str,
             **_head(row),
             "texts": dict(row.texts),
             "answer": dict(row.answer),
+            **({"final": {"answer": dict(final.answer), **_decided(final)}} if final else {}),
         }
 
 
-def flat_rows(rows: Sequence[AnswerRow]) -> list[dict[str, Any]]:
+def flat_rows(
+    rows: Sequence[AnswerRow], finals: Mapping[str, FinalAnswer] | None = None
+) -> list[dict[str, Any]]:
     """Return answers as a table: texts under `text_NAME`, lists joined by |, yes and no as 1 and 0.
+
+    Where leads decided something, `final_NAME` is the item's final answer.
 
     Examples
     --------
@@ -102,9 +119,21 @@ def flat_rows(rows: Sequence[AnswerRow]) -> list[dict[str, Any]]:
             **_head(row),
             **{f"text_{name}": row.texts.get(name) for name in texts},
             **{name: _cell(row.answer.get(name)) for name in fields},
+            **(_final_cells(finals.get(row.item), fields) if finals else {}),
         }
         for row in rows
     ]
+
+
+def _final_cells(final: FinalAnswer | None, fields: Iterable[str]) -> dict[str, Any]:
+    answer = final.answer if final else {}
+    said = _decided(final) if final else dict.fromkeys(("comment", "by", "at"))
+    named = {f"final_{name}": _cell(answer.get(name)) for name in fields}
+    return {**named, **{f"final_{name}": value for name, value in said.items()}}
+
+
+def _decided(final: FinalAnswer) -> dict[str, Any]:
+    return {"comment": final.comment, "by": final.lead, "at": _utc(final.created)}
 
 
 def mic_rows(rows: Iterable[AnswerRow]) -> list[dict[str, Any]]:

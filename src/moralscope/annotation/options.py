@@ -69,6 +69,26 @@ class DecideOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AdjudicateOptions(Options):
+    """What the final answer of an item is, and why. Fields on which all agree need not be said."""
+
+    like: Annotated[
+        str, Option("Take this person's answer.", flag="--take", metavar="PERSON", group="Input")
+    ] = ""
+    values: Annotated[
+        tuple[str, ...],
+        Option(
+            "A field of the final answer: severity=4, ok=yes, foundations=care|fairness; again for "
+            "more.",
+            flag="--set",
+            metavar="FIELD=VALUE",
+            group="Input",
+        ),
+    ] = ()
+    comment: Annotated[str, Option("Why; kept with the answer.", group="Input")] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementOptions(Options):
     """How agreement is measured. In Python `levels` may be a mapping, too."""
 

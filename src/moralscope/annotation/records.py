@@ -424,6 +424,32 @@ class AnswerRow:
 
 
 @dataclass(frozen=True, slots=True)
+class FinalAnswer:
+    """What a lead decided an item's answer to be, why, and when; `lead` is her random id."""
+
+    item: str
+    answer: Answer
+    comment: str
+    lead: str
+    created: float
+
+
+@dataclass(frozen=True, slots=True)
+class DisputedItem:
+    """An item on which people differ: their answers by person, and in which fields they differ.
+
+    `final` is what a lead decided, None as long as nobody has; `late` says that somebody answered
+    after that.
+    """
+
+    item: Item
+    answers: Mapping[str, Answer]
+    differs: tuple[str, ...]
+    final: FinalAnswer | None
+    late: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PersonFacts:
     """What a person told about herself, under her random id; None where she did not.
 

@@ -2,7 +2,7 @@
 
 The parts: `service_base.py` (what all share), `service_people.py` (from link to admission),
 `service_work.py` (annotating), `service_lead.py` (what leads see and say), `service_decisions.py`
-(rejections, blocks, appeals).
+(rejections, blocks, appeals), `service_adjudication.py` (final answers).
 """
 
 import re
@@ -21,8 +21,8 @@ from moralscope.annotation.exporting import (
 )
 from moralscope.annotation.forms import one_of
 from moralscope.annotation.records import Item, ItemLine, Person
+from moralscope.annotation.service_adjudication import AdjudicationService
 from moralscope.annotation.service_decisions import DecisionService
-from moralscope.annotation.service_lead import LeadService
 from moralscope.annotation.service_people import PeopleService
 from moralscope.annotation.service_work import WorkService
 from moralscope.annotation.storage import ASSIGNMENTS, ITEMS, PEOPLE, UNLIMITED
@@ -34,7 +34,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}(\.[a-z]{1,8})?")
 _NAMED = 3
 
 
-class AnnotationService(PeopleService, WorkService, LeadService, DecisionService):
+class AnnotationService(PeopleService, WorkService, AdjudicationService, DecisionService):
     """All operations of a project; thread-safe, one object a server.
 
     Examples
@@ -160,7 +160,7 @@ class AnnotationService(PeopleService, WorkService, LeadService, DecisionService
             rows = self.answers(lead, stage)
             if not rows:
                 raise InputError("nobody has submitted an answer yet", "export again later")
-            found = export_bytes(shape, self.project, rows)
+            found = export_bytes(shape, self.project, rows, self.finals(lead))
         write_whole(path, found, private=True)
         with self._storage.write() as connection:
             self._log(connection, lead.id, f"export {shape}", path.name)

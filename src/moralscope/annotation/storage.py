@@ -161,6 +161,16 @@ DECISIONS = _table(
     sa.Column("settled", sa.Float),
     sa.Index("decisions_by_person", "person"),
 )
+ADJUDICATIONS = _table(
+    "adjudications",
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("item", sa.Integer, sa.ForeignKey("items.position"), nullable=False),
+    sa.Column("answer", sa.JSON, nullable=False),
+    sa.Column("comment", sa.Text, nullable=False),
+    _id("lead"),
+    sa.Column("created", sa.Float, nullable=False),
+    sa.Index("adjudications_by_item", "item"),
+)
 AUDIT = _table(
     "audit",
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),
@@ -198,7 +208,18 @@ _ONLY_GROWS = {
         "FOR EACH STATEMENT EXECUTE FUNCTION audit_keeps()",
     ],
 }
-STEPS: tuple[Callable[[sa.Connection], None], ...] = (METADATA.create_all, _add_decisions)
+
+
+def _add_adjudications(connection: sa.Connection) -> None:
+    """Add what a project of version 2 lacks: final answers."""
+    METADATA.create_all(connection, tables=[ADJUDICATIONS])
+
+
+STEPS: tuple[Callable[[sa.Connection], None], ...] = (
+    METADATA.create_all,
+    _add_decisions,
+    _add_adjudications,
+)
 
 
 WRITE_SECONDS = LOCK_SECONDS  # for our turn to write and for another program's lock, together
@@ -253,7 +274,7 @@ class Storage:
     ...     with storage.read() as connection:
     ...         storage.version(connection)
     ...     storage.close()
-    2
+    3
     """
 
     def __init__(self, folder: Path, url: str = "", steps: Sequence[Any] = STEPS) -> None:

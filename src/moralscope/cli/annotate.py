@@ -1,14 +1,21 @@
 """`moralscope annotate`: projects in which people write and judge, alone or as a team."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moralscope.annotation.options import DecideOptions, ExportOptions, ImportOptions, InitOptions
+from moralscope.annotation.options import (
+    AdjudicateOptions,
+    DecideOptions,
+    ExportOptions,
+    ImportOptions,
+    InitOptions,
+)
 from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput
 from moralscope.cli.output import clean, emit_to, note, out, plain_table
+from moralscope.core.errors import InputError
 from moralscope.server.options import ANNOTATE_PORT, LOOPBACK, AnnotateServeOptions
 
 if TYPE_CHECKING:
@@ -157,6 +164,60 @@ def decisions(folder: Folder, output: RecordOutput) -> None:
     from moralscope.annotation.decisions import list_decisions
 
     emit_to(output, list_decisions(folder), _show_decisions)
+
+
+@app.command()
+@takes
+def adjudicate(
+    folder: Folder,
+    options: AdjudicateOptions,
+    output: RecordOutput,
+    item: Annotated[
+        str, typer.Argument(metavar="[ITEM]", help="Whose final answer is decided; none: list.")
+    ] = "",
+) -> None:
+    """Show the items on which annotators differ, or decide the final answer of one.
+
+    What annotators answered stays, and agreement is computed from it. Exports hold the final
+    answer in columns of its own (final_…).
+
+    Example: moralscope annotate adjudicate rules item-7 --take p-abc --comment "Reads the joke."
+    """
+    from moralscope.annotation.adjudication import adjudicate, list_disputed
+
+    if item:
+        emit_to(output, adjudicate(folder, item, options), _show_final)
+        return
+    if options != AdjudicateOptions():
+        raise InputError("--take, --set and --comment are about an item", "name it")
+    emit_to(output, list_disputed(folder), _show_disputed)
+
+
+def _show_final(record: "RunRecord") -> None:
+    (made,) = record.results
+    said = ", ".join(f"{name}: {_told(value)}" for name, value in made.answer.items())
+    out.print(clean(f"{made.item}: {said}"), soft_wrap=True)
+
+
+def _show_disputed(record: "RunRecord") -> None:
+    found = record.statistics
+    out.print(f"{found['disputed']:,} disputed, {found['undecided']:,} undecided", style="bold")
+    table = plain_table("item", "field", "answers", "final")
+    for row in record.results:
+        for name in row.differs:
+            answers = ", ".join(
+                f"{person}: {_told(each.get(name))}" for person, each in row.answers.items()
+            )
+            final = "" if row.final is None else _told(row.final.answer.get(name))
+            table.add_row(clean(row.item.id), name, clean(answers), clean(final))
+    if record.results:
+        out.print(table)
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "|".join(value) if isinstance(value, list) else "" if value is None else str(value)
 
 
 def _show_decisions(record: "RunRecord") -> None:

@@ -135,3 +135,41 @@ def test_serve_announces_its_address_and_the_leads_link(folder):
         finally:
             server.send_signal(signal.SIGINT)
             assert server.wait(30) in (0, 130, -signal.SIGINT)
+
+
+def test_adjudicate_lists_what_divides_people_and_decides_it(folder):
+    with open_project(folder) as service:
+        people = [joined(service), joined(service, "Al")]
+        for person, says in zip(people, (True, False), strict=True):
+            work = service.next_item(person)
+            service.submit(person, work.assignment, new_id(), {"ok": says})
+        item = work.item.id
+    assert "1 disputed, 1 undecided" in call("adjudicate", folder).stdout
+    done = call("adjudicate", folder, item, "--take", people[1].id, "--comment", "Rude.", "--json")
+    (made,) = json.loads(done.stdout)["results"]
+    assert (made["answer"], made["comment"], made["lead"]) == ({"ok": False}, "Rude.", "owner")
+    assert "ok: yes" in call("adjudicate", folder, item, "--set", "ok=yes").stdout
+    listed = call("adjudicate", folder, "--json").stdout
+    assert json.loads(listed)["statistics"] == {"disputed": 1, "undecided": 0}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["{item}"], "no final answer; give --take PERSON"),
+        (["{item}", "--take", "p-x"], "'p-x' did not answer"),
+        (["{item}", "--set", "ok"], "write it like severity=4"),
+        (["{item}", "--set", "okk=1"], "did you mean 'ok'"),
+        (["{item}", "--set", "ok=maybe"], "give yes or no"),
+        (["smyle", "--set", "ok=yes"], "do not differ on an item 'smyle'"),
+        (["--comment", "x"], "are about an item"),
+    ],
+)
+def test_adjudicate_refuses_what_it_cannot_keep_in_one_line(folder, words, said):
+    with open_project(folder) as service:
+        for name, says in (("Jo", True), ("Al", False)):
+            person = joined(service, name)
+            work = service.next_item(person)
+            service.submit(person, work.assignment, new_id(), {"ok": says})
+    with pytest.raises(InputError, match=re.escape(said)):
+        call("adjudicate", folder, *(word.format(item=work.item.id) for word in words))

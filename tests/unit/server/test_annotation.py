@@ -325,3 +325,25 @@ def test_rejection_appeal_and_block_over_http(site):
     shown = lee.get(f"/lead/people/{me}")
     assert shown.status_code == 200
     assert lee.get("/lead/people/p-nobody").status_code == 404
+
+
+def test_a_lead_adjudicates_over_http_and_annotators_may_not(tmp_path):
+    site = Site(tmp_path, "action-yes-no", ACTION[:2], people_per_item=2)
+    lead = site.lead()
+    people = [site.annotator("Jo"), site.annotator("Al")]
+    for place, person in enumerate(people):
+        work = person.work()
+        body = {"submission": f"submission-{place}", "answer": {"ok": place == 0}}
+        assert person.post(f"/api/work/{work['assignment']}/submit", body).status_code == 200
+    (one,) = lead.get("/api/lead/disputed").json()
+    assert (one["differs"], one["final"]) == (["ok"], None)
+    body = {"item": one["item"], "answer": {"ok": False}, "comment": "<b>rude</b>"}
+    assert people[0].post("/api/lead/disputed", body).status_code == 403
+    assert people[0].get("/lead/adjudicate").status_code == 403
+    refused = lead.post("/api/lead/disputed", {**body, "answer": {}})
+    assert (refused.status_code, "answer this one" in refused.text) == (422, True)
+    assert lead.post("/api/lead/disputed", body).json()["answer"] == {"ok": False}
+    shown = lead.get(f"/lead/adjudicate?item={one['item']}").text
+    assert "&lt;b&gt;rude&lt;/b&gt;" in shown
+    assert lead.get("/lead/adjudicate?item=nothing").status_code == 404
+    site.service.close()

@@ -53,16 +53,16 @@ def work(caller: Annotator) -> Response:
     if person.stage in _ENDED:
         found = caller.service.own_decisions(person)
         block = next((each for each in found if each.kind == BLOCK), None)
-        return _draw(caller, "ended.html", decision=block)
+        return draw(caller, "ended.html", decision=block)
     if person.stage == "consent":
-        return _draw(caller, "consent.html")
+        return draw(caller, "consent.html")
     if person.paused:
-        return _draw(caller, "paused.html", by_lead=False)
+        return draw(caller, "paused.html", by_lead=False)
     if person.stage == "qualification":
-        return _draw(caller, "test.html", test=caller.service.test(person))
+        return draw(caller, "test.html", test=caller.service.test(person))
     if person.questionnaire_open:
         known = s.Questionnaire.model_validate(caller.service.questionnaire())
-        return _draw(caller, "questionnaire.html", known=known)
+        return draw(caller, "questionnaire.html", known=known)
     return _item(caller)
 
 
@@ -71,10 +71,10 @@ def _item(caller: Caller) -> Response:
     try:
         found = None if caller.person.stage == "review" else caller.service.next_item(caller.person)
     except Paused:
-        return _draw(caller, "paused.html", by_lead=True)
+        return draw(caller, "paused.html", by_lead=True)
     if found is None:
-        return _draw(caller, "nothing.html", past=_past(caller), progress=progress)
-    return _draw(
+        return draw(caller, "nothing.html", past=_past(caller), progress=progress)
+    return draw(
         caller,
         "work.html",
         work=s.Work.of(found),
@@ -88,7 +88,7 @@ def _item(caller: Caller) -> Response:
 @router.get("/answers")
 def answers(caller: Annotator) -> Response:
     """Show one's own answers and what the lead said of them."""
-    return _draw(caller, "answers.html", past=_past(caller))
+    return draw(caller, "answers.html", past=_past(caller))
 
 
 @router.get("/answers/{assignment}")
@@ -109,7 +109,7 @@ def answer(caller: Annotator, assignment: s.Id) -> Response:
         draft=shown.answer,
         lease_until=0,
     )
-    return _draw(
+    return draw(
         caller,
         "work.html",
         work=work,
@@ -124,13 +124,13 @@ def answer(caller: Annotator, assignment: s.Id) -> Response:
 def guide(caller: Anyone) -> Response:
     """Show the instructions, with every definition and example."""
     forms = [(form, s.fields(form, {})) for form in caller.service.forms]
-    return _draw(caller, "guide.html", forms=forms)
+    return draw(caller, "guide.html", forms=forms)
 
 
 @router.get("/lead")
 def lead(caller: Lead) -> Response:
     """Show the lead who did what."""
-    return _draw(caller, "lead.html", seen=caller.service.overview(caller.person))
+    return draw(caller, "lead.html", seen=caller.service.overview(caller.person))
 
 
 @router.get("/lead/review")
@@ -147,7 +147,7 @@ def review(caller: Lead) -> Response:
     for name, entry in people.items():
         entry["row"] = caller.service.runs(caller.person, name)
     found = caller.service.decisions(caller.person)
-    return _draw(
+    return draw(
         caller,
         "review.html",
         people=list(people.values()),
@@ -169,7 +169,7 @@ def reading(caller: Lead, person: s.Id) -> Response:
     decided = _decided(caller, on_her)
     queue = [_read(each) for each in caller.service.unread_answers(caller.person, person)]
     left = caller.service.unread(caller.person).get(person, 0)
-    return _draw(caller, "reading.html", line=line, queue=queue, left=left, decided=decided)
+    return draw(caller, "reading.html", line=line, queue=queue, left=left, decided=decided)
 
 
 def _decided(caller: Caller, found: list[Decision]) -> list[tuple[Decision, dict[str, Any] | None]]:
@@ -190,13 +190,13 @@ def _read(each: ToReview) -> dict[str, Any]:
 @router.get("/lead/items")
 def items(caller: Lead) -> Response:
     """Show the items; add more."""
-    return _draw(caller, "items.html", shows=caller.service.form.shows)
+    return draw(caller, "items.html", shows=caller.service.form.shows)
 
 
 @router.get("/lead/agreement")
 def agreement(request: Request, caller: Lead) -> Response:
     """Show agreement so far and where people differ."""
-    return _draw(caller, "agreement.html", found=request.app.state.agreement.of(caller))
+    return draw(caller, "agreement.html", found=request.app.state.agreement.of(caller))
 
 
 @router.get("/lead/data")
@@ -209,7 +209,7 @@ def data(caller: Lead) -> Response:
     files = sorted(leads.exports(caller))
     task = caller.service.project.task
     shapes = {name: said for name, said in SHAPES.items() if TASK_OF.get(name, task) == task}
-    return _draw(caller, "data.html", files=files, log=log, names=names, shapes=shapes)
+    return draw(caller, "data.html", files=files, log=log, names=names, shapes=shapes)
 
 
 def answered(
@@ -242,7 +242,8 @@ def _past(caller: Caller) -> list[dict[str, Any]]:
     return found[::-1]
 
 
-def _draw(caller: Caller, template: str, **values: Any) -> Response:
+def draw(caller: Caller, template: str, **values: Any) -> Response:
+    """Return a page with what all of them show."""
     return page(
         template,
         person=caller.person,
