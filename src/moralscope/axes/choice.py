@@ -47,7 +47,7 @@ def build_choice(
     options: AxisOptions, models: AxisModels, *, state: Template | None = None, many: bool = False
 ) -> "ChoiceMachine":
     """Read the template and load the encoder."""
-    template = state or load_template(options.template)
+    template = state or load_template(options.template, options.language)
     return ChoiceMachine(question_encoder(options, models), template, seed=options.seed)
 
 
@@ -97,7 +97,7 @@ class ChoiceMachine:
         return AxisCard(
             config=question_config(self.name, self._encoder, self._template),
             models=model_refs([self._encoder]),
-            warnings=[_SHIFTED],
+            warnings=[_SHIFTED, *self._template.warnings],
             arithmetic=self._encoder.arithmetic,
             fingerprint=self._template.fingerprint,
         )

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from moralscope.axes.build import AxisModels, LocalModels, build_axis
 from moralscope.axes.measured import people_agreement
-from moralscope.axes.options import CompareOptions
+from moralscope.axes.options import ENGLISH, CompareOptions
 from moralscope.axes.rated import PEOPLE, RatedActions
 from moralscope.axes.ratings import read_ratings
+from moralscope.axes.templates import load_template
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Axis, AxisCard, Encoder, Report
@@ -154,6 +155,11 @@ def compare(
         names = [each.name if isinstance(each, Encoder) else str(each) for each in encoders]
         given["encoders"] = tuple(names)
     chosen = chosen_options(CompareOptions, options, given)
+    if len(chosen.language) > 1:
+        raise InputError(
+            "several languages need the same actions in each",
+            "use compare_languages, or 'moralscope compare --language'",
+        )
     limits = parse_gate(chosen.gate, FIGURES) if chosen.gate is not None else None
     listed, notes = _distinct(
         actions if isinstance(actions, ActionList) else check_actions(actions)
@@ -203,9 +209,17 @@ def compare(
             *([_PEOPLE] if PEOPLE in chosen.models else ()),
             *notes,
             *_same_weights(labels, refs),
+            *_of_language(chosen),
             *doubts,
         ],
     )
+
+
+def _of_language(options: CompareOptions) -> Sequence[str]:
+    """Return what is to be said of questions in another language."""
+    if options.language == (ENGLISH,):
+        return ()
+    return load_template(options.template, options.language[0]).warnings
 
 
 def build_compared(options: CompareOptions, name: str, models: AxisModels) -> Axis:
@@ -344,7 +358,7 @@ def _summary(
 
 def _config(labels: Sequence[str], card: AxisCard, tables: Mapping[str, Floats]) -> dict[str, Any]:
     actions, prompts = tables[labels[0]].shape
-    named = ("axis", "template", "fit", "norm")
+    named = ("axis", "template", "language", "fit", "norm")
     return {
         "encoders": list(labels),
         **{name: card.config[name] for name in named if name in card.config},

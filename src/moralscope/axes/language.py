@@ -22,17 +22,23 @@ from numpy.typing import NDArray
 
 from moralscope.axes.build import AxisModels
 from moralscope.axes.options import AxisOptions
-from moralscope.axes.prompts import Forms, PromptBootstrap, forms_of, in_blocks
-from moralscope.axes.templates import Prompt, Template, load_template
+from moralscope.axes.prompts import (
+    Forms,
+    PromptBootstrap,
+    forms_of,
+    in_blocks,
+    language_config,
+)
+from moralscope.axes.templates import BLANK, Phrasing, Prompt, Template, load_template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import AxisCard, AxisRun, LanguageModel, Report, Row
 from moralscope.core.records import ActionScore, Continuation, ModelRef
 from moralscope.stats.intervals import bootstrap_mean
 
-NEUTRAL = ("do this", "do that", "do something", "do it this way", "go on with it")
 READINGS = ("whole", "total", "first")
 _LOW_MASS = 0.5
-_WORD = re.compile(r"\w+")
+# Letters, and the marks that Arabic and Devanagari set on them.
+_WORD = re.compile(r"(?:\w|[\u0300-\u036f\u064b-\u065f\u0900-\u0903\u093a-\u094f])+")
 _CALIBRATED = (
     "zero is what the model answers about neutral actions ('do this', 'do something', …), not a "
     "border between right and wrong"
@@ -62,15 +68,16 @@ class Asking:
 
     model: LanguageModel
     chat: bool
+    frame: str = Phrasing().frame
 
     @classmethod
-    def of(cls, model: LanguageModel, form: str) -> "Asking":
+    def of(cls, model: LanguageModel, form: str, frame: str = Phrasing().frame) -> "Asking":
         """Return the form that was asked for; `auto` is chat where the model has a template."""
         if form == "chat" and not model.has_chat:
             raise InputError(f"'{model.name}' brings no chat template", "use --form plain")
         if form == "plain" and not model.layers:
             raise InputError(f"'{model.name}' is asked through its chat form", "use --form chat")
-        return cls(model, model.has_chat if form == "auto" else form == "chat")
+        return cls(model, model.has_chat if form == "auto" else form == "chat", frame)
 
     @property
     def form(self) -> str:
@@ -81,19 +88,20 @@ class Asking:
         """Return what the model reads; it is to go on with the answer."""
         if self.chat:
             return self.model.prompt(question, chat=True)
-        return f"Question: {self.model.prompt(question, chat=False)}\nAnswer:"
+        return self.frame.replace(BLANK, self.model.prompt(question, chat=False))
 
     def answer(self, answer: str) -> str:
         """Return an answer as it follows the question."""
-        return answer if self.chat else f" {answer}"
+        # Chinese sets no space after its wide colon.
+        return answer if self.chat or self.frame.endswith("\uff1a") else f" {answer}"
 
 
 def build_language_choice(
     options: AxisOptions, models: AxisModels, *, state: Template | None = None, many: bool = False
 ) -> "LanguageChoice":
     """Read the template, load the model and find the form in which it is asked."""
-    template = state or load_template(options.template)
-    asking = Asking.of(models.language(options), options.form)
+    template = state or load_template(options.template, options.language)
+    asking = Asking.of(models.language(options), options.form, template.phrasing.frame)
     return LanguageChoice(asking, template, seed=options.seed)
 
 
@@ -127,14 +135,15 @@ class LanguageChoice:
                 "axis": self.name,
                 "model": model.name,
                 "template": self._template.name,
+                **language_config(self._template),
                 "prompts": [prompt.question for prompt in self._template.prompts],
                 "form": self._asking.form,
                 "reading": READINGS[0] if self._told else READINGS[2],
-                "neutral": list(NEUTRAL),
+                "neutral": list(self._template.phrasing.neutral),
                 "interval": "95 % percentile bootstrap over prompts",
             },
             models=model.refs or (ModelRef(model.name, model.checksum),),
-            warnings=[_CALIBRATED],
+            warnings=[_CALIBRATED, *self._template.warnings],
             fingerprint=self._template.fingerprint,
         )
 
@@ -179,7 +188,7 @@ class LanguageChoice:
 
     def _score_block(self, block: Sequence[Forms]) -> list[LanguageScore]:
         if self._neutral is None:
-            odds, _ = self._ask(NEUTRAL)
+            odds, _ = self._ask(self._template.phrasing.neutral)
             self._neutral = odds.mean(axis=1)
         odds, masses = self._ask([form for group in block for form in group])
         odds = odds - self._neutral[:, None]
@@ -207,7 +216,8 @@ class LanguageChoice:
         answers = [self._answers(prompt.positive, prompt.negative) for prompt in prompts]
         given = [answers[at % len(prompts)] for at in range(len(questions))]
         # Told which answers are valid: a chat model would otherwise talk around the question.
-        told = [f" Answer with {' or '.join(_choices(prompt))}." for prompt in prompts]
+        instruct = self._template.phrasing.instruct
+        told = [f" {_filled(instruct, _choices(prompt))}" for prompt in prompts]
         found = self._asking.model.log_probabilities(
             [
                 self._asking.text(question + told[at % len(prompts)])
@@ -249,6 +259,8 @@ def first_words(positive: str, negative: str) -> tuple[str, str]:
     ('Yes', 'No')
     >>> first_words("Yes, she is.", "Yes, he is.")
     ('Yes, she', 'Yes, he')
+    >>> first_words("हाँ, यह ठीक है।", "नहीं, यह ठीक नहीं है।")
+    ('हाँ', 'नहीं')
     """
     ends = zip(_WORD.finditer(positive), _WORD.finditer(negative), strict=False)
     for one, other in ends:
@@ -261,6 +273,11 @@ def _choices(prompt: Prompt) -> tuple[str, str]:
     """Return the valid answers as a question names them: yes and no, in small letters."""
     first, second = first_words(prompt.positive, prompt.negative)
     return first[:1].lower() + first[1:], second[:1].lower() + second[1:]
+
+
+def _filled(text: str, choices: tuple[str, str]) -> str:
+    first, second = choices
+    return text.replace(BLANK, first, 1).replace(BLANK, second, 1)
 
 
 def _share(found: Continuation) -> float:

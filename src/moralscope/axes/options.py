@@ -27,6 +27,16 @@ from moralscope.models.options import (
 from moralscope.words.options import SETS, VECTORS, ListOptions, SetsName, VectorsName
 
 TEMPLATES = ("moral", "gender")
+ENGLISH = "en"
+LANGUAGES = {
+    ENGLISH: "English",
+    "de": "German",
+    "es": "Spanish",
+    "fr": "French",
+    "zh": "Chinese",
+    "ar": "Arabic",
+    "hi": "Hindi",
+}  # of the questions
 FITS = ("pca", "labelled")
 MAX_WORDINGS = 4
 DEFAULT_BASE = "minilm"  # whose experts judge where nobody is named; minilm or mpnet
@@ -55,7 +65,7 @@ class AxisKind:
     language: str = ""
 
 
-_OF_ENCODERS = ("encoder", "template", "eight_bits", "calibrate", "batch_tokens")
+_OF_ENCODERS = ("encoder", "template", "language", "eight_bits", "calibrate", "batch_tokens")
 _OF_LANGUAGE_MODELS = ("model", "form", "steer", "endpoint", "max_requests", "samples")
 # The first that reads everything that was given is the default.
 AXES: Mapping[str, AxisKind] = {
@@ -133,6 +143,14 @@ TemplateName = Annotated[
         f"{', '.join(TEMPLATES)}, or a YAML/CSV file of your own.", group="Model", http=TEMPLATES
     ),
 ]
+LanguageCode = Annotated[
+    str,
+    Option(
+        f"Language of the questions, and of your actions: {', '.join(LANGUAGES)}.",
+        choices=tuple(LANGUAGES),
+        group="Model",
+    ),
+]
 FitName = Annotated[
     str,
     Option(
@@ -194,6 +212,7 @@ the direction axis
     axis: DefaultAxis = None
     encoder: BaseName = None
     template: TemplateName = "moral"
+    language: LanguageCode = ENGLISH
     fit: FitName = "pca"
     fit_actions: FitActions = None
     axis_file: AxisFile = None
@@ -255,6 +274,9 @@ the direction axis
                 f"the {self.axis} axis has no option {', '.join(map(repr, idle))}",
                 f"leave {'them' if len(idle) > 1 else 'it'} out{instead}",
             )
+        if self.language != ENGLISH and self.axis == "direction" and self.model:
+            problem = "layers of a language model are chosen by English actions"
+            raise InputError(problem, "use --axis choice, or leave --language out")
         if self.axis_file and self.fit_actions:
             raise InputError(
                 "--axis-file is fitted already and --fit-actions fits anew", "give one of them"
@@ -320,6 +342,8 @@ class ScoreOptions(AxisOptions):
         AxisOptions.__post_init__(self)
         if self.gate is not None and not self.framings:
             raise InputError("a gate of scores looks at framings", "add --framings")
+        if self.framings and self.language != ENGLISH:
+            raise InputError("framings are written in English", "leave --language out")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -359,6 +383,15 @@ class CompareOptions(Options):
     samples: Samples = 20
     axis: AxisName = "choice"
     template: TemplateName = "moral"
+    language: Annotated[
+        tuple[str, ...],
+        Option(
+            "Language of the questions, and of your actions: "
+            f"{', '.join(LANGUAGES)}. Two or more, by commas: one model in these languages.",
+            metavar="A[,B]",
+            group="Model",
+        ),
+    ] = (ENGLISH,)
     fit: FitName = "pca"
     fit_actions: FitActions = None
     norm: Norm = None
@@ -368,10 +401,20 @@ class CompareOptions(Options):
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
+        object.__setattr__(self, "language", split_names(self.language))
+        for code in self.language:
+            if code not in LANGUAGES:
+                known = ", ".join(LANGUAGES)
+                raise InputError(
+                    f"there are no questions in '{code[:40]}'", f"name some of {known}"
+                )
+        if len(set(self.language)) < len(self.language):
+            raise InputError("a language was named twice", "name each once")
+        least = 1 if len(self.language) > 1 else 2
         for kind, example in (("encoders", "minilm,mpnet"), ("models", "minilm,smollm2")):
             given = getattr(self, kind)
             names = split_names(given)
-            if given and (len(names) < 2 or not all(names)):
+            if given and (len(names) < least or not all(names)):
                 alone = f"1 {kind[:-1]} was given: " if len(names) == 1 else ""
                 problem = f"{alone}'{','.join(given)}' is not a list like {example}"
                 raise InputError(problem, f"name two {kind} or more")
@@ -387,8 +430,8 @@ class CompareOptions(Options):
         """What is compared."""
         return self.models or self.encoders
 
-    def for_encoder(self, name: str | None) -> AxisOptions:
-        """Return how the axis of one of the models comes about."""
+    def for_encoder(self, name: str | None, language: str | None = None) -> AxisOptions:
+        """Return how the axis of one of the models comes about; `language` is else the first."""
         speaks = bool(self.models and name and is_language_model(name))
         asked: dict[str, Any] = {"form": self.form} if speaks else {}
         if speaks and self.axis == "choice":
@@ -399,6 +442,7 @@ class CompareOptions(Options):
             model=name if speaks else None,
             **asked,
             template=self.template,
+            language=language or self.language[0],
             fit=self.fit,
             fit_actions=self.fit_actions,
             norm=self.norm,

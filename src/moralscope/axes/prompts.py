@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from moralscope.axes.options import ENGLISH
 from moralscope.axes.templates import Template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder, Report
@@ -28,9 +29,15 @@ def question_config(axis: str, encoder: Encoder, template: Template) -> dict[str
         "axis": axis,
         "encoder": encoder.name,
         "template": template.name,
+        **language_config(template),
         "prompts": [prompt.question for prompt in template.prompts],
         "interval": "95 % percentile bootstrap over prompts",
     }
+
+
+def language_config(template: Template) -> dict[str, str]:
+    """Return what a record says of the language of the questions; nothing where it is English."""
+    return {} if template.language == ENGLISH else {"language": template.language}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,31 +1,40 @@
 """Question/answer templates: data files that say how an action is asked about.
 
-Built in: `moral` and `gender`. A user's own file is YAML in the same shape or CSV with the
-columns question, positive, negative; what is wrong with it is said by line.
+Built in: `moral`, in all languages of `LANGUAGES`, and `gender`. A user's own file is YAML in the
+same shape or CSV with the columns question, positive, negative; what is wrong with it is said by
+line.
 """
 
 import json
 import re
-from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple, dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
-from moralscope.axes.options import TEMPLATES
+from moralscope.axes.options import ENGLISH, LANGUAGES, TEMPLATES
+from moralscope.core.errors import InputError
 from moralscope.core.registry import registry
 from moralscope.io.documents import Document, Node, read_document
 from moralscope.io.tables import Layout, Table
 
 BLANK = "{}"
-GENDER = "gender"
+MORAL, GENDER = TEMPLATES
 _KEYS = ("question", "positive", "negative")
-_INSERTS = ("as-given", "with-article")
+_AS_GIVEN, _ARTICLE, _ELISION = _INSERTS = ("as-given", "with-article", "with-elision")
+_OWN = {"name", "about", "insert", "prompts"}
+_OF_LANGUAGE = {"language", "reviewed", "action", "instruct", "frame", "neutral"}
 _ALIASES = {"yes": "positive", "no": "negative"}
 _REMEDY = f"each prompt needs a question with one {BLANK} and a positive and a negative answer"
 _DEPTH = 6  # a mapping of a list of mappings; a bare {} adds two, and has a message of its own
 _VOWEL_SOUND = re.compile(r"^(?:hour|honest|honou?r|heir|[aeio]|u(?!ni|se|su|ro|k))", re.IGNORECASE)
+# French: de before a vowel and a mute h; these begin with an h that is not mute.
+_ELIDES = re.compile(
+    r"^(?:[aeiouâàéèêëîïôöùûüœæ]|y |h(?!aïr|arcel|url|eurt|ach|auss|ant|iss|andic))", re.I
+)
 _CONSONANT_SOUND = re.compile(r"^(?:one\b|once\b|eu|ewe)", re.IGNORECASE)
 
 
@@ -39,13 +48,40 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
+class Phrasing:
+    """How a language model is asked in a language, beside the questions themselves.
+
+    `instruct` names the valid answers, `frame` is for models without a chat form, `neutral` are
+    actions that say nothing: what a model answers about them is zero.
+    """
+
+    instruct: str = "Answer with {} or {}."
+    frame: str = "Question: {}\nAnswer:"
+    neutral: tuple[str, ...] = (
+        "do this",
+        "do that",
+        "do something",
+        "do it this way",
+        "go on with it",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Template:
-    """A named set of prompts; `with_article` fits "a {}" to "an engineer"."""
+    """A named set of prompts; `with_article` fits "a {}" to "an engineer".
+
+    `with_elision` turns "de {}" into "d'{}" where French does. `unreviewed` says that no native
+    speaker has read the questions.
+    """
 
     name: str
     prompts: tuple[Prompt, ...]
     with_article: bool = False
     about: str = ""
+    language: str = ENGLISH
+    with_elision: bool = False
+    unreviewed: bool = False
+    phrasing: Phrasing = Phrasing()
 
     @property
     def positive(self) -> tuple[str, ...]:
@@ -61,7 +97,16 @@ class Template:
     def fingerprint(self) -> str:
         """A checksum of all questions and answers: a saved direction is tied to it."""
         parts = [self.with_article, *(astuple(prompt) for prompt in self.prompts)]
+        parts += ["elision"] if self.with_elision else []
         return sha256(json.dumps(parts).encode()).hexdigest()
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is to be said of the questions."""
+        if not self.unreviewed:
+            return []
+        name = LANGUAGES[self.language]
+        return [f"the questions in {name} are ours: no native speaker has reviewed them"]
 
     def questions(self, action: str) -> list[str]:
         """Return the questions about one action, a prompt each, in order.
@@ -76,6 +121,8 @@ class Template:
         questions = [prompt.question for prompt in self.prompts]
         if self.with_article and takes_an(action):
             questions = [re.sub(r"\b([Aa]) \{\}", r"\1n {}", each) for each in questions]
+        if self.with_elision and _ELIDES.match(action):
+            questions = [re.sub(r"\b([Dd])e \{\}", r"\1'{}", each) for each in questions]
         return [question.replace(BLANK, action) for question in questions]
 
 
@@ -90,25 +137,39 @@ def takes_an(noun: str) -> bool:
     return bool(_VOWEL_SOUND.match(noun)) and not _CONSONANT_SOUND.match(noun)
 
 
-def load_template(name: str) -> Template:
+def load_template(name: str, language: str = ENGLISH) -> Template:
     """Return a built-in template by name, or read the user's file.
 
     Examples
     --------
     >>> len(load_template("moral").prompts), len(load_template("gender").prompts)
     (10, 4)
+    >>> load_template("moral", "fr").questions("aider les gens")[0]
+    "Est-il acceptable d'aider les gens ?"
     """
     path = Path(name)
     if path.suffix.lower() in {".yaml", ".yml", ".csv"} or path.is_file():
         remedy = f"give YAML or CSV, or one of {', '.join(TEMPLATES)}"
-        return parse_template(read_document(path, "template", remedy).content, str(path))
-    return _built_in(name)
+        own = parse_template(read_document(path, "template", remedy).content, str(path))
+        if language in (ENGLISH, own.language):
+            return own
+        return replace(own, language=language, phrasing=_in_language(language).phrasing)
+    if language != ENGLISH and name != MORAL:
+        what = f"the template '{name}' is there in English only"
+        raise InputError(what, "give a file of your own in that language")
+    return _built_in(name) if language == ENGLISH else _in_language(language)
 
 
 @cache
 def _built_in(name: str) -> Template:
     resource = registry.get("question template", name)
     return parse_template(resource.read_text("utf-8"), f"{name}.yaml")
+
+
+@cache
+def _in_language(language: str) -> Template:
+    file = f"{MORAL}.{language}.yaml"
+    return parse_template((resources.files(__package__) / "data" / file).read_text("utf-8"), file)
 
 
 def parse_template(text: str, source: str) -> Template:
@@ -123,8 +184,8 @@ def parse_template(text: str, source: str) -> Template:
         )
         return Template(stem, _prompts(rows, document))
     root = document.yaml_node(_DEPTH)
-    fields = root.fields({"name", "about", "insert", "prompts"})
-    insert = _text(fields.get("insert")) or "as-given"
+    fields = root.fields(_OWN | _OF_LANGUAGE)
+    insert = _text(fields.get("insert")) or _AS_GIVEN
     if insert not in _INSERTS:
         raise fields["insert"].wrong(f"says insert: {insert}, not {' or '.join(_INSERTS)}")
     rows = (
@@ -133,7 +194,32 @@ def parse_template(text: str, source: str) -> Template:
     )
     prompts = _prompts(rows, document)
     name, about = (_text(fields.get(key)) for key in ("name", "about"))
-    return Template(name or stem, prompts, insert == "with-article", about)
+    language = _text(fields.get("language")) or ENGLISH
+    if language not in LANGUAGES:
+        raise fields["language"].wrong(f"says language: {language}, not {', '.join(LANGUAGES)}")
+    return Template(
+        name or stem,
+        prompts,
+        insert == _ARTICLE,
+        about,
+        language,
+        insert == _ELISION,
+        unreviewed=_text(fields.get("reviewed")) == "no",
+        phrasing=_phrasing(fields),
+    )
+
+
+def _phrasing(fields: Mapping[str, Node]) -> Phrasing:
+    given: dict[str, Any] = {}
+    for key, blanks in (("instruct", 2), ("frame", 1)):
+        if key in fields:
+            given[key] = _text(fields[key])
+            if given[key].count(BLANK) != blanks:
+                raise fields[key].wrong(f"has not {blanks} {BLANK} under '{key}'")
+    if "neutral" in fields:
+        listed = fields["neutral"].items("actions under 'neutral:'")
+        given["neutral"] = tuple(_text(node) for node in listed)
+    return Phrasing(**given)
 
 
 def _prompts(rows: Iterable[tuple[int, dict[str, str]]], document: Document) -> tuple[Prompt, ...]:

@@ -66,6 +66,10 @@ def compare(
 
     --models takes encoders, language models, endpoints and people side by side.
 
+    --language de asks in German; --language en,de,zh asks one model in each of these about the same
+    actions (ours, or --file with a column for each language) and checks first whether languages are
+    measured alike.
+
     With --runs nothing is computed anew: two saved runs are paired item by item, for CI.
 
     Example: moralscope compare --encoders minilm,mpnet --file actions.txt --gate "r>=0.7"
@@ -87,6 +91,10 @@ def compare(
         _require(record)
         return
     _refuse(context, _own_fields(CompareRunsOptions), "--encoders")
+    if len(options.language) > 1:
+        _refuse(context, ("actions", "figure"), "several languages")
+        _compare_languages(options, file, output)
+        return
     if options.gate is not None:
         parse_gate(options.gate, FIGURES)  # refused before any weights are fetched
     starting(*options.names, reading=file, quiet=output.json)
@@ -99,6 +107,16 @@ def compare(
         record = compare(listed, options, built=built, report=step)
     emit_to(output, record, _show)
     _require(record)
+
+
+def _compare_languages(options: CompareOptions, file: Path | None, output: OutputOptions) -> None:
+    from moralscope.axes.languages import compare_languages
+    from moralscope.axes.parallel import read_parallel
+
+    listed = None if file is None else read_parallel(file)
+    with counting("languages") as step:
+        record = compare_languages(listed, options, report=step)
+    emit_to(output, record, _show_languages)
 
 
 def _own_fields(kind: type[Options]) -> list[str]:
@@ -185,6 +203,48 @@ def _disagreements(record: "RunRecord", place: int, pair: tuple[str, str]) -> "T
 
 def _p(value: float) -> str:
     return "<0.001 *" if value < 0.001 else f"{value:.3f}" + (" *" if value < 0.05 else "  ")
+
+
+def _show_languages(record: "RunRecord") -> None:
+    config, found = record.config, record.statistics
+    first, *others = config["languages"]
+    title = f"{config['model']}: {config['actions']:,} actions in {', '.join(config['languages'])}"
+    out.print(clean(title), style="bold")
+    table = plain_table(f"beside {first}", "r", "slope", "residual", "differ", "fails")
+    table.columns[-1].justify = "left"
+    for row in found["checks"]:
+        slope = f"{row.slope.value:.2f} ({row.slope.low:.2f} … {row.slope.high:.2f})"
+        cells = (_coefficient(row.r), slope, f"{row.residual:.2f}", f"{row.differ} of {row.of}")
+        table.add_row(row.language, *cells, ", ".join(row.fails) or "nothing")
+    out.print(table)
+    for code in others:
+        _show_differing(record, first, code)
+    ranking = found["ranking"]
+    if ranking.refused:
+        out.print(ranking.refused, soft_wrap=True)
+    else:
+        levels = plain_table("language", "level above neutral", "95 % interval")
+        for row in ranking.levels:
+            levels.add_row(row.language, f"{row.level:+.3f}", f"{row.low:+.3f} … {row.high:+.3f}")
+        out.print(levels)
+    print_warnings(record)
+
+
+def _show_differing(record: "RunRecord", first: str, code: str) -> None:
+    """Print the actions that differ after alignment, the largest difference first."""
+    rows = [row for row in record.results if row.differences[code].differs]
+    if not rows:
+        return
+    rows.sort(key=lambda row: -abs(row.differences[code].difference))
+    titles = (f"{code} less {first}, aligned", code, "difference", "95 % interval", "p (Holm)")
+    table = plain_table(*titles)
+    table.columns[1].justify = "left"
+    for row in rows[:_SHOWN]:
+        one = row.differences[code]
+        interval = f"{one.low:+.2f} … {one.high:+.2f}"
+        texts = (clean(row.action), clean(row.texts[code]))
+        table.add_row(*texts, f"{one.difference:+.2f}", interval, _p(one.p_holm))
+    out.print(table)
 
 
 def _show_runs(record: "RunRecord") -> None:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import bidirectional, category
 
 from rich.console import Console
 from rich.progress import (
@@ -29,6 +30,7 @@ _BAR = 12  # cells on each side of zero
 _SHORT_BAR = 6  # the same where more columns stand beside it
 _SHOWN = 20
 GOOD, BAD = "green", "red"
+_JOINERS = "\u200c\u200d"  # between letters of Hindi and Persian
 
 out = Console(highlight=False)
 notes = Console(stderr=True, highlight=False)
@@ -109,8 +111,22 @@ def correlation_rows(label: str, found: Any) -> list[tuple[str, str]]:
 
 
 def clean(text: str) -> Text:
-    """Make hostile text safe to print: no markup, no control characters, one line."""
-    return Text("".join(char if char.isprintable() else "�" for char in text))
+    """Make hostile text safe to print: no markup, no control characters, one line.
+
+    Text that runs from right to left is isolated, so that what stands beside it keeps its place.
+    """
+    if text.isascii() and text.isprintable():
+        return Text(text)
+    shown = "".join(_shown(char) for char in text)
+    if any(bidirectional(char) in ("R", "AL") for char in shown):
+        shown = f"\u2068{shown}\u2069"
+    return Text(shown)
+
+
+def _shown(char: str) -> str:
+    if char.isprintable() or char in _JOINERS:
+        return char
+    return " " if category(char) == "Zs" else "�"
 
 
 def score_table(

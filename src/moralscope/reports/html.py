@@ -110,7 +110,7 @@ def _table(table: Table, name: str) -> str:
     )
     cells = (
         "".join(
-            f"<td{_numeric(column.kind)}>{escape(column.write(value))}</td>"
+            f"<td{_numeric(column.kind) or ' dir=auto'}>{escape(column.write(value))}</td>"
             for column, value in zip(table.columns, row, strict=False)
         )
         for row in table.rows[:_ROWS_FIRST]

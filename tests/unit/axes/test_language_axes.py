@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from moralscope.axes.compare import compare
-from moralscope.axes.language import NEUTRAL, first_words
+from moralscope.axes.language import first_words
 from moralscope.axes.options import AxisOptions, CompareOptions
 from moralscope.axes.score import score
+from moralscope.axes.templates import Phrasing
 from moralscope.core.errors import InputError
 from moralscope.core.records import Continuation, to_plain
 from moralscope.models.language import ScriptedModel, load_language_model
@@ -51,7 +52,7 @@ def test_neutral_actions_take_the_taste_for_yes_out():
     assert eating.first == pytest.approx(0.0)
     assert eating.score == pytest.approx(0.0)
     assert helping.score > 0
-    assert record.config["neutral"] == list(NEUTRAL)
+    assert record.config["neutral"] == list(Phrasing().neutral)
 
 
 def test_the_answer_mass_is_recorded_and_a_low_one_is_told():

@@ -17,7 +17,8 @@ from moralscope.axes.direction.fitting import LABELLED, Anchors, Direction, fit_
 from moralscope.axes.direction.labelled import read_labelled
 from moralscope.axes.direction.paper import load_paper
 from moralscope.axes.direction.saved import load_direction, save_direction
-from moralscope.axes.options import AxisOptions
+from moralscope.axes.options import ENGLISH, AxisOptions
+from moralscope.axes.parallel import load_parallel
 from moralscope.axes.prompts import (
     Forms,
     PromptBootstrap,
@@ -63,7 +64,7 @@ def build_direction(
         return DirectionAxis(direction, encoder, template, seed=options.seed)
     if options.save_axis is not None:
         check_writable(options.save_axis)
-    template = load_template(options.template)
+    template = load_template(options.template, options.language)
     encoder = question_encoder(options, models)
     if options.axis_file is not None:
         direction = load_direction(options.axis_file, encoder, template)
@@ -81,6 +82,10 @@ def fit_direction(options: AxisOptions, encoder: Encoder, template: Template) ->
 
 
 def _fit_pca(options: AxisOptions, encoder: Encoder, template: Template) -> Direction:
+    if options.fit_actions is None and template.language != ENGLISH:
+        ours = load_parallel()
+        labels = Anchors(*(ours.labelled(template.language, side) for side in ("good", "bad")))
+        return fit_pca(encoder, template, ours.texts[template.language], labels, seed=options.seed)
     if options.fit_actions is None:
         return fit_pca(encoder, template, load_paper().atomic, seed=options.seed)
     listed = read_labelled(options.fit_actions, all_labelled=False)
@@ -95,7 +100,10 @@ def _fit_pca(options: AxisOptions, encoder: Encoder, template: Template) -> Dire
 
 
 def _fit_labelled(options: AxisOptions, encoder: Encoder, template: Template) -> Direction:
-    if options.fit_actions is None:
+    if options.fit_actions is None and template.language != ENGLISH:
+        ours = load_parallel()
+        labels = Anchors(*(ours.labelled(template.language, side) for side in ("good", "bad")))
+    elif options.fit_actions is None:
         paper = load_choice_paper()
         labels = Anchors(paper.dos, paper.donts)
     else:
@@ -148,7 +156,7 @@ class DirectionAxis:
             },
             models=model_refs([self._encoder]),
             statistics={"direction": describe_direction(self.direction)},
-            warnings=[_MIDDLE],
+            warnings=[_MIDDLE, *self._template.warnings],
             doubts=[
                 *direction_warnings(self.direction),
                 *([_NOT_MORAL] if self._template.name == GENDER else []),

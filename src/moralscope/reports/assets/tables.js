@@ -53,7 +53,7 @@
     const state = { order: [...rows], at: 0, sorted, wanted: "", chosen: {} };
     const body = element("tbody"), count = element("p", { class: "count", role: "status" });
     const heads = cols.map((each, at) => {
-      const head = element("th", { scope: "col", class: each.kind === "text" ? undefined : "n" });
+      const head = element("th", { scope: "col", class: each.kind === "text" ? undefined : "n", dir: each.kind === "text" ? "auto" : undefined });
       head.append(isMany && each.sort !== false && each.title ? element("button", { type: "button", onclick: () => sortBy(at) }, each.title) : each.title ?? "");
       return head;
     });
@@ -61,7 +61,7 @@
       const made = element("tr", attributes?.(row) ?? {});
       cols.forEach((each, at) => {
         const content = each.cell?.(row) ?? write(each.value(row), each.kind, each.digits);
-        const cell = element(each.head ? "th" : "td", { scope: each.head ? "row" : undefined, class: each.kind === "text" ? undefined : "n" });
+        const cell = element(each.head ? "th" : "td", { scope: each.head ? "row" : undefined, class: each.kind === "text" ? undefined : "n", dir: each.kind === "text" ? "auto" : undefined });
         if (at === 0 && more) cell.append(opener(content, made, row)); else cell.append(content);
         made.append(cell);
       });

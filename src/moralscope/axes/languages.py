@@ -1,0 +1,340 @@
+"""One model asked in several languages: whether it is the same measurement, and what differs.
+
+Before levels of two languages may be compared, they must be measured alike (measurement
+invariance; Meredith 1993). The same actions are asked about in each language, prompt by prompt, and
+every language is checked against the first:
+
+- *configural*: actions come in the same order: the lower end of Pearson's r is at least 0.5;
+- *metric*: the unit is the same: the slope (reduced major axis) lies between 2/3 and 3/2 with its
+  whole 95 % interval;
+- *scalar*: actions keep their places: after linear alignment at most a fifth differ (differential
+  item functioning: paired over prompts, Holm-corrected over actions and languages, and by half a
+  standard deviation or more). Actions that differ do not align: the fit is made anew without them.
+
+Where one of these fails, languages are not ranked. Where all hold, a language's level is the mean
+score of the actions that differ nowhere, above what the model answers about neutral actions.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.axes.build import LocalModels, build_axis
+from moralscope.axes.options import LANGUAGES, CompareOptions
+from moralscope.axes.parallel import ParallelActions, load_parallel
+from moralscope.axes.templates import load_template
+from moralscope.core.errors import InputError
+from moralscope.core.options import chosen_options, plain_options
+from moralscope.core.protocols import Axis, Encoder, LanguageModel, Report
+from moralscope.core.records import NOT_ADVICE, Interval, RunRecord
+from moralscope.models.encoders import load_encoder
+from moralscope.stats.correlation import Correlation, correlate
+from moralscope.stats.intervals import bootstrap_mean, percentile_interval
+from moralscope.stats.significance import PairedDifferences, holm, paired_differences
+from moralscope.stats.summary import without_column_effects
+
+MIN_ACTIONS = 10
+LEVEL = 0.05
+MIN_R = 0.5
+SLOPES = (2 / 3, 3 / 2)
+MAX_DIFFER = 0.2
+SIZE = 0.5  # standard deviations of the first language below which a difference is small
+_ROUNDS = 10
+_RESAMPLES = 2000
+_OURS = "the actions are ours: no native speaker has reviewed their translations"
+_MEANING = (
+    "an action that differs may be valued otherwise, or be translated, worded or tokenised "
+    "otherwise: the figures cannot tell these apart"
+)
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageCheck:
+    """A language beside the first: order, unit and places of the actions, and what holds.
+
+    `residual` is the standard deviation of what is left after alignment, in standard deviations of
+    the first language. `fails` names the checks that do not hold.
+    """
+
+    language: str
+    r: Correlation
+    slope: Interval
+    residual: float
+    differ: int
+    of: int
+    fails: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageDifference:
+    """An action in a language less the same in the first, aligned; in standard deviations."""
+
+    difference: float
+    low: float
+    high: float
+    p_holm: float
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelScore:
+    """An action in every language: its texts, raw scores, and the differences from the first."""
+
+    action: str
+    label: str
+    texts: Mapping[str, str]
+    scores: Mapping[str, float]
+    differences: Mapping[str, LanguageDifference]
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageLevel:
+    """The mean score of a language above its neutral actions, with an interval over actions."""
+
+    language: str
+    level: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Levels from the highest; empty, with the reason, where languages are not measured alike."""
+
+    levels: tuple[LanguageLevel, ...]
+    refused: str = ""
+
+
+def compare_languages(
+    actions: ParallelActions | None = None,
+    options: CompareOptions | None = None,
+    *,
+    model: Encoder | LanguageModel | None = None,
+    report: Report | None = None,
+    **given: Any,
+) -> RunRecord:
+    """Ask one model about the same actions in several languages, and check before ranking.
+
+    Parameters
+    ----------
+    actions
+        `read_parallel(path)`; else our own.
+    options
+        `CompareOptions`, or its fields as keywords: `language=("en", "de")`, and one name under
+        `encoders` or `models`.
+    model
+        An encoder or a language model that is loaded already.
+    report
+        Called with (done, total) as the work goes on.
+
+    Examples
+    --------
+    >>> record = compare_languages(encoders=("scripted",), language=("en", "de"))
+    >>> record.statistics["ranking"].levels, record.statistics["checks"][0].fails[0]
+    ((), 'configural')
+    """
+    if model is not None:
+        given["models" if isinstance(model, LanguageModel) else "encoders"] = (model.name,)
+    chosen = chosen_options(CompareOptions, options, given)
+    _check(chosen)
+    listed = (actions or load_parallel()).in_languages(chosen.language)
+    if len(listed.labels) < MIN_ACTIONS:
+        raise InputError(
+            f"{listed.source} has {len(listed.labels)} actions",
+            f"whether languages are measured alike is checked on {MIN_ACTIONS} or more",
+        )
+    axes = _axes(chosen, model)
+    tables = _tables(axes, listed, report)
+    neutral = {code: _neutral(axis, code) for code, axis in axes.items()}
+    found, results = check_invariance(tables, listed, seed=chosen.seed)
+    cards = [axis.card for axis in axes.values()]
+    doubts = [
+        f"{code}: {line}"
+        for code, card in zip(axes, cards, strict=True)
+        for line in (*card.doubts, *card.warnings[1:])
+    ]
+    return RunRecord(
+        "compare languages",
+        seed=chosen.seed,
+        config={
+            "model": chosen.names[0],
+            "axis": chosen.axis,
+            "languages": list(chosen.language),
+            "reference": chosen.language[0],
+            "actions": len(listed.labels),
+            "source": listed.source,
+            "bounds": {"r": MIN_R, "slope": SLOPES, "share that differs": MAX_DIFFER, "size": SIZE},
+            "options": plain_options(chosen),
+        },
+        models=list(cards[0].models),
+        results=results,
+        statistics={
+            "checks": found,
+            "neutral": neutral,
+            "ranking": rank_languages(found, results, neutral, seed=chosen.seed),
+        },
+        warnings=[NOT_ADVICE, _MEANING, *([_OURS] if listed.unreviewed else ()), *doubts],
+    )
+
+
+def check_invariance(
+    tables: Mapping[str, Floats], listed: ParallelActions, *, seed: int = 0
+) -> tuple[list[LanguageCheck], list[ParallelScore]]:
+    """Check every language against the first; `tables` hold scores, actions x prompts."""
+    reference, *others = tables
+    first = without_column_effects(tables[reference])
+    plain = {code: without_column_effects(tables[code]) for code in others}
+    count = len(first) * len(others)
+    aligned = {code: _differences(first, table, count, seed) for code, table in plain.items()}
+    corrected = holm(np.concatenate([each.p for each in aligned.values()]))
+    places = corrected.reshape(len(others), -1)
+    differs = {
+        code: (p < LEVEL) & (np.abs(aligned[code].difference) >= SIZE)
+        for code, p in zip(others, places, strict=True)
+    }
+    checks = [
+        _check_language(code, first, plain[code], aligned[code], int(differs[code].sum()), seed)
+        for code in others
+    ]
+    results = []
+    for at, label in enumerate(listed.labels):
+        differences = {
+            code: LanguageDifference(
+                float(each.difference[at]),
+                float(each.low[at]),
+                float(each.high[at]),
+                float(p[at]),
+                bool(differs[code][at]),
+            )
+            for (code, each), p in zip(aligned.items(), places, strict=True)
+        }
+        texts = {code: listed.texts[code][at] for code in tables}
+        scores = {code: float(table[at].mean()) for code, table in tables.items()}
+        results.append(ParallelScore(texts[reference], label, texts, scores, differences))
+    return checks, results
+
+
+def rank_languages(
+    checks: Sequence[LanguageCheck],
+    results: Sequence[ParallelScore],
+    neutral: Mapping[str, float],
+    *,
+    seed: int = 0,
+) -> Ranking:
+    """Rank languages by level, or say why they cannot be ranked."""
+    failed = [
+        f"{LANGUAGES[each.language]} ({', '.join(each.fails)})" for each in checks if each.fails
+    ]
+    if failed:
+        told = "languages are not ranked, because they are not measured as the first is"
+        return Ranking((), f"{told}: {'; '.join(failed)}")
+    kept = [row for row in results if not any(one.differs for one in row.differences.values())]
+    levels = []
+    for code, zero in neutral.items():
+        values = np.array([row.scores[code] - zero for row in kept])
+        levels.append(LanguageLevel(code, *bootstrap_mean(values, seed)))
+    return Ranking(tuple(sorted(levels, key=lambda each: -each.level)))
+
+
+def _check(options: CompareOptions) -> None:
+    if len(options.language) < 2:
+        raise InputError("one language was given", "name two or more: --language en,de")
+    if len(options.names) != 1:
+        raise InputError(
+            f"{len(options.names)} models are to be asked in several languages",
+            "name one: --encoders NAME, or --models NAME",
+        )
+    if options.axis != "choice" or options.template != "moral":
+        raise InputError(
+            "languages are compared by the moral questions", "leave --axis and --template out"
+        )
+    if options.human is not None or options.gate is not None:
+        raise InputError("ratings and gates have no meaning beside languages", "leave them out")
+
+
+def _axes(options: CompareOptions, model: Encoder | LanguageModel | None) -> dict[str, Axis]:
+    """Build the axis of every language on one model that is loaded once."""
+    name, speaks = options.names[0], isinstance(model, LanguageModel)
+    asked = {code: options.for_encoder(name, code) for code in options.language}
+    if speaks:  # loaded already, whatever its name
+        asked = {code: replace(each, model=name, encoder=None) for code, each in asked.items()}
+    first = asked[options.language[0]]
+    if isinstance(model, LanguageModel):
+        models = LocalModels(speaker=model)
+    elif first.model is not None:
+        models = LocalModels(speaker=LocalModels().language(first))
+    else:
+        models = LocalModels(model or load_encoder(name))
+    return {code: build_axis(each, models) for code, each in asked.items()}
+
+
+def _tables(
+    axes: Mapping[str, Axis], listed: ParallelActions, report: Report | None
+) -> dict[str, Floats]:
+    tables = {}
+    for place, (code, axis) in enumerate(axes.items()):
+        rows = axis.score(listed.texts[code])
+        tables[code] = np.array([row.prompts for row in rows], dtype=np.float64)
+        if not np.isfinite(tables[code]).all() or np.ptp(tables[code].mean(axis=1)) < 1e-9:
+            raise InputError(
+                f"every action has the same score in {LANGUAGES[code]}", "use another model"
+            )
+        if report:
+            report(place + 1, len(axes))
+    return tables
+
+
+def _neutral(axis: Axis, code: str) -> float:
+    """Return what the model answers about actions that say nothing."""
+    rows = axis.score(list(load_template("moral", code).phrasing.neutral))
+    return float(np.mean([row.score for row in rows]))
+
+
+def _align(first: Floats, other: Floats, anchors: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Put both on the scale of the first by the actions that anchor: mean and deviation."""
+    tables = []
+    for table in (first, other):
+        means = table.mean(axis=1)[anchors]
+        tables.append((table - means.mean()) / means.std(ddof=1))
+    return tables[0], tables[1]
+
+
+def _differences(first: Floats, other: Floats, count: int, seed: int) -> PairedDifferences:
+    """Return aligned differences; actions that differ are left out of the alignment, repeatedly."""
+    anchors = np.ones(len(first), dtype=bool)
+    for _ in range(_ROUNDS):
+        one, two = _align(first, other, anchors)
+        found = paired_differences(two, one, seed=seed)
+        kept = ~((found.p * count < LEVEL) & (np.abs(found.difference) >= SIZE))
+        if (kept == anchors).all() or kept.sum() < MIN_ACTIONS // 2:
+            break
+        anchors = kept
+    return found
+
+
+def _check_language(
+    code: str, first: Floats, other: Floats, found: PairedDifferences, differ: int, seed: int
+) -> LanguageCheck:
+    one, two = first.mean(axis=1), other.mean(axis=1)
+    r = correlate(one.tolist(), two.tolist(), seed=seed)
+    slope = _slope(one, two, seed)
+    fails = {
+        "configural": r.low < MIN_R,
+        "metric": slope.low < SLOPES[0] or slope.high > SLOPES[1],
+        "scalar": differ > MAX_DIFFER * len(one),
+    }
+    residual = float(found.difference.std(ddof=1))
+    names = tuple(name for name, wrong in fails.items() if wrong)
+    return LanguageCheck(code, r, slope, residual, differ, len(one), names)
+
+
+def _slope(one: Floats, two: Floats, seed: int) -> Interval:
+    """Return the reduced major axis: how many units of the second are one of the first."""
+    draw = np.random.default_rng(seed).integers(0, len(one), (_RESAMPLES, len(one)))
+    spread = np.maximum(one[draw].std(axis=1), 1e-12)
+    low, high = percentile_interval(two[draw].std(axis=1) / spread, 1 - LEVEL)
+    return Interval(float(two.std() / one.std()), float(low), float(high))
