@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from moralscope.axes.compare import compare
     from moralscope.axes.compare_runs import compare_runs
     from moralscope.axes.correlate import correlate_words
+    from moralscope.axes.languages import compare_languages
     from moralscope.axes.score import score
     from moralscope.interop.reward import reward
     from moralscope.io.files import write_record
@@ -48,6 +49,7 @@ _HOMES = {
     "check_vector": "moralscope.steer.check",
     "compare": "moralscope.axes.compare",
     "compare_corpora": "moralscope.words.compare",
+    "compare_languages": "moralscope.axes.languages",
     "compare_runs": "moralscope.axes.compare_runs",
     "correlate_words": "moralscope.axes.correlate",
     "edit": "moralscope.steer.edit",
@@ -85,6 +87,7 @@ __all__ = [
     "check_vector",
     "compare",
     "compare_corpora",
+    "compare_languages",
     "compare_runs",
     "correlate_words",
     "edit",

@@ -155,11 +155,7 @@ def compare(
         names = [each.name if isinstance(each, Encoder) else str(each) for each in encoders]
         given["encoders"] = tuple(names)
     chosen = chosen_options(CompareOptions, options, given)
-    if len(chosen.language) > 1:
-        raise InputError(
-            "several languages need the same actions in each",
-            "use compare_languages, or 'moralscope compare --language'",
-        )
+    told = _of_language(chosen)
     limits = parse_gate(chosen.gate, FIGURES) if chosen.gate is not None else None
     listed, notes = _distinct(
         actions if isinstance(actions, ActionList) else check_actions(actions)
@@ -209,16 +205,21 @@ def compare(
             *([_PEOPLE] if PEOPLE in chosen.models else ()),
             *notes,
             *_same_weights(labels, refs),
-            *_of_language(chosen),
+            *told,
             *doubts,
         ],
     )
 
 
 def _of_language(options: CompareOptions) -> Sequence[str]:
-    """Return what is to be said of questions in another language."""
+    """Return what is to be said of questions in another language; several are refused here."""
     if options.language == (ENGLISH,):
         return ()
+    if len(options.language) > 1:
+        raise InputError(
+            "several languages need the same actions in each",
+            "use compare_languages, or 'moralscope compare --language'",
+        )
     return load_template(options.template, options.language[0]).warnings
 
 
