@@ -243,6 +243,26 @@ def test_a_lead_rejects_and_blocks_and_a_person_appeals(site, open_page):
         expect(lee.get_by_role("cell", name=action, exact=True).first).to_be_visible()
 
 
+def test_the_lead_sees_who_annotates_and_takes_the_statement_along(site, open_page):
+    service = site.service
+    for place in range(11):
+        person = service.join(service.invite(service.owner, f"P{place}").token).person
+        person = service.consent(person, True)
+        told = {"region": "europe" if place < 6 else "canada"}
+        service.answer_questionnaire(person, None, {}, told, agrees=True)
+        work = service.next_item(person)
+        service.submit(person, work.assignment, f"browser-who-{place}", GOOD)
+    lee = open_page(accept_downloads=True)
+    join(lee, site, site.invite("Lee", "lead"))
+    lee.goto(f"{site.address}/lead/data")
+    row = lee.get_by_role("row", name="Europe")
+    expect(row.locator(".n")).to_have_text(["55", "55"])
+    assert_accessible(lee)
+    with lee.expect_download() as started:
+        lee.get_by_role("link", name="Data statement").click()
+    assert "Europe: 54.5 % / 54.5 %" in started.value.path().read_text("utf-8")
+
+
 def test_keyboard_alone_is_enough(site, open_page):
     page = open_page()
     page.goto(f"{site.address}/join")

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from moralscope.annotation.forms import load_form
+from moralscope.annotation.groups import NOT_SAID, large_groups
 from moralscope.annotation.records import AnswerRow, AuditLine, FinalAnswer, PersonFacts, Project
 from moralscope.core.errors import InputError
 from moralscope.io.files import csv_bytes, escape_cell
@@ -67,10 +68,18 @@ def export_bytes(
     return iter([stream.getvalue()])
 
 
-def people_bytes(facts: Iterable[PersonFacts]) -> Iterator[bytes]:
-    """Yield a line for each person who told something about herself."""
-    for one in facts:
-        row = {"schema": PEOPLE_SCHEMA, "person": one.person, "leaning": one.leaning}
+def people_bytes(facts: Iterable[PersonFacts], smallest: int) -> Iterator[bytes]:
+    """Yield a line for each person who told something about herself.
+
+    A leaning that fewer than `smallest` people have is exported as `others`. Age, region and so on
+    are in no line: together they would name people. `annotate statement` counts them.
+    """
+    told = list(facts)
+    groups = large_groups({one.person: one.leaning for one in told}, smallest)
+    shown = {who: name for name, people in groups.items() for who in people}
+    for one in told:
+        leaning = None if shown[one.person] == NOT_SAID else shown[one.person]
+        row = {"schema": PEOPLE_SCHEMA, "person": one.person, "leaning": leaning}
         yield _json_line({**row, "foundations": dict(one.foundations)})
 
 

@@ -43,6 +43,19 @@ class LeaningShare:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupShare:
+    """The share of people who gave one answer about themselves, and of their annotations."""
+
+    question: str
+    group: str
+    people: int
+    share: SampleInterval
+    annotations: int
+    annotation_share: float
+    label: str = ""  # what a page calls the group
+
+
+@dataclass(frozen=True, slots=True)
 class FoundationWeight:
     """The mean weight that people of a leaning give to a foundation, 1 to 5 (Figure 4)."""
 
@@ -112,14 +125,48 @@ def leaning_shares(
     >>> [row.annotation_share for row in leaning_shares(people, {"p0": 3, "p9": 1})]
     [0.75, 0.25]
     """
-    groups = large_groups({one.person: one.leaning for one in annotators}, smallest)
+    leanings = {one.person: one.leaning for one in annotators}
+    found = group_shares("leaning", leanings, annotations, smallest)
+    return [
+        LeaningShare(row.group, row.people, row.share, row.annotations, row.annotation_share)
+        for row in found
+    ]
+
+
+def group_shares(
+    question: str,
+    answers: Mapping[str, str | None],
+    annotations: Mapping[str, int],
+    smallest: int = 5,
+) -> list[GroupShare]:
+    """Return the shares of answers to a question among people and among annotations.
+
+    Parameters
+    ----------
+    question
+        What was asked: age, region, leaning.
+    answers
+        Person → answer; None: not said.
+    annotations
+        Person → how many she gave.
+    smallest
+        People that a group must have to be named; the others are taken together.
+
+    Examples
+    --------
+    >>> told = {f"p{n}": "europe" if n < 5 else "canada" for n in range(10)} | {"q": "oceania"}
+    >>> [(row.group, row.people) for row in group_shares("region", told, {})]
+    [('europe', 5), ('others', 6)]
+    """
+    groups = large_groups(answers, smallest)
     total = sum(annotations.get(who, 0) for people in groups.values() for who in people)
     everyone = sum(map(len, groups.values()))
     rows = []
     for name, people in groups.items():
         written = sum(annotations.get(who, 0) for who in people)
         share = written / total if total else float("nan")
-        rows.append(LeaningShare(name, len(people), wilson(len(people), everyone), written, share))
+        found = wilson(len(people), everyone)
+        rows.append(GroupShare(question, name, len(people), found, written, share))
     return rows
 
 

@@ -16,7 +16,7 @@ from moralscope.annotation.exporting import sheet_rows
 from moralscope.annotation.forms import default_policies, load_form, one_of, task_names
 from moralscope.annotation.item_files import RATINGS, read_items
 from moralscope.annotation.options import ExportOptions, ImportOptions, InitOptions, Policies
-from moralscope.annotation.records import Invitation, Project
+from moralscope.annotation.records import STATEMENT, Invitation, Project
 from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 from moralscope.core.errors import InputError
@@ -79,6 +79,12 @@ def project_text(project: Project) -> str:
         f"consent: {_quoted(project.consent)}",
         "# Where the search box finds examples: moralscope (ours), or rulebook files beside this.",
         f"rulebooks: [{', '.join(map(_quoted, project.rulebooks))}]",
+        "# For the data statement (moralscope annotate statement): what only you know.",
+        "statement:",
+        *(
+            f"  {name}: {_quoted(project.statement.get(name, ''))}  # {about}"
+            for name, about in STATEMENT.items()
+        ),
         "policies:",
     ]
     values = asdict(project.policies)
@@ -125,6 +131,7 @@ def parse_project(text: str, source: str) -> Project:
         )
     keys = _Keys(found, source, _KEYS)
     task = one_of(keys.text("task"), task_names(), "task")
+    stated = keys.inner("statement", STATEMENT)
     project = Project(
         keys.text("name"),
         task,
@@ -134,9 +141,10 @@ def parse_project(text: str, source: str) -> Project:
         keys.texts("rulebooks"),
         keys.text("database", ""),
         keys.number("version", VERSION, 1, VERSION),
+        {name: told for name in STATEMENT if (told := stated.text(name, ""))},
     )
     texts = {"name": project.name, "warning": project.warning, "consent": project.consent}
-    for name, value in texts.items():
+    for name, value in {**project.statement, **texts}.items():
         if not value or len(value) > _LONGEST:
             raise InputError(f"{source} has {len(value):,} characters of {name}", "give 1 to 5,000")
     return project

@@ -22,6 +22,13 @@ STAGES = (
 )  # fmt: skip
 REJECT, BLOCK = "reject", "block"  # kinds of decisions
 STANDS, DECLINED, LIFTED = "stands", "declined", "lifted"  # what became of one
+STATEMENT = {  # what a lead says in a data statement, and what it is about
+    "rationale": "why these texts, and what they are for",
+    "language": "the language and variety that people read and write",
+    "speakers": "who wrote the texts that are shown",
+    "situation": "how people were found, what they were paid, how they could ask",
+    "provenance": "where the texts come from, and under which licence",
+}
 FIELD_TYPES = ("text", "long", "one", "many", "scale", "yes_no", "confirm")
 LEVELS = ("nominal", "ordinal", "several", "text")
 Answer = Mapping[str, Any]  # field name → value; see `Field` for the value's type
@@ -117,7 +124,8 @@ class Project:
     """`project.yaml`: a name, a task, policies, texts of the first page, where answers are kept.
 
     `database` is empty (SQLite, `annotations.sqlite` in the project's folder) or a URL of
-    PostgreSQL. `folder` is where the file stood; it is not in the file.
+    PostgreSQL. `statement` is what only a lead knows of the data, for `annotate statement`: a key
+    of `STATEMENT` → a text. `folder` is where the file stood; it is not in the file.
     """
 
     name: str
@@ -128,6 +136,7 @@ class Project:
     rulebooks: tuple[str, ...] = ()
     database: str = ""
     version: int = 1
+    statement: Mapping[str, str] = field(default_factory=dict)
     folder: str = ""
 
 

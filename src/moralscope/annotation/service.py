@@ -6,7 +6,7 @@ The parts: `service_base.py` (what all share), `service_people.py` (from link to
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -146,14 +146,8 @@ class AnnotationService(PeopleService, WorkService, AdjudicationService, Decisio
         one_of(shape, SUFFIXES, "shape")
         check_shape(self.project, shape)
         path = self.export_place(name, shape)
-        try:
-            path.parent.mkdir(exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"{path.parent} cannot be made ({error.strerror})", "see the project's folder"
-            ) from error
         if shape == "people":
-            found = people_bytes(self.facts(lead))
+            found = people_bytes(self.facts(lead), self.project.policies.smallest_group)
         elif shape == "audit":
             found = audit_bytes(self.audit_log(lead, None)[::-1])
         else:
@@ -161,9 +155,20 @@ class AnnotationService(PeopleService, WorkService, AdjudicationService, Decisio
             if not rows:
                 raise InputError("nobody has submitted an answer yet", "export again later")
             found = export_bytes(shape, self.project, rows, self.finals(lead))
+        return self.write_export(lead, path, found, shape)
+
+    def write_export(self, lead: Person, path: Path, found: Iterable[bytes], what: str) -> Path:
+        """Write bytes where `export_place` says, readable by the owner only, and log it."""
+        self._lead(lead)
+        try:
+            path.parent.mkdir(exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"{path.parent} cannot be made ({error.strerror})", "see the project's folder"
+            ) from error
         write_whole(path, found, private=True)
         with self._storage.write() as connection:
-            self._log(connection, lead.id, f"export {shape}", path.name)
+            self._log(connection, lead.id, f"export {what}", path.name)
         return path
 
     def export_place(self, name: str, shape: str) -> Path:

@@ -13,6 +13,10 @@ import sqlalchemy as sa
 from moralscope.annotation.checks import plain_text
 from moralscope.annotation.forms import load_form, mean_weights, one_of
 from moralscope.annotation.records import (
+    BLOCK,
+    LEAD,
+    LIFTED,
+    REJECT,
     STANDS,
     AnswerRow,
     AuditLine,
@@ -29,6 +33,7 @@ from moralscope.annotation.records import (
 from moralscope.annotation.service_base import ITEM_COLUMNS, Row, ServiceBase, item_of, own_id
 from moralscope.annotation.storage import (
     ASSIGNMENTS,
+    ATTEMPTS,
     AUDIT,
     DECISIONS,
     FACTS,
@@ -259,6 +264,32 @@ class LeadService(ServiceBase):
             )
             for row in self._storage.rows(sa.select(FACTS).order_by(FACTS.c.person))
         )
+
+    def quality(self, lead: Person) -> dict[str, int]:
+        """Count what was done for quality: tests, reviews, decisions, appeals, in the whole."""
+        self._lead(lead)
+        stages = sa.select(PEOPLE.c.stage, sa.func.count()).where(PEOPLE.c.role != LEAD)
+        tested = sa.select(sa.func.count(sa.distinct(ATTEMPTS.c.person)))
+        read = sa.select(REVIEWS.c.verdict, sa.func.count()).group_by(REVIEWS.c.verdict)
+        with self._storage.read() as connection:
+            at: dict[str, int] = dict(iter(connection.execute(stages.group_by(PEOPLE.c.stage))))
+            taken = connection.execute(tested).scalar_one()
+            verdicts: dict[str, int] = dict(iter(connection.execute(read)))
+            rows = connection.execute(sa.select(DECISIONS)).mappings().all()
+        held = [row for row in rows if row["outcome"] != LIFTED]
+        return {
+            "invited": sum(at.values()),
+            "declined": at.get("declined", 0),
+            "tested": taken,
+            "failed": at.get("failed", 0),
+            "reviewed_good": verdicts.get("good", 0),
+            "reviewed_to_mend": verdicts.get("mend", 0),
+            "rejected": sum(row["kind"] == REJECT for row in held),
+            "blocked": sum(row["kind"] == BLOCK for row in held),
+            "blocked_left_out": sum(bool(row["leave_out"]) for row in held),
+            "appeals": sum(row["appeal"] is not None for row in rows),
+            "lifted": len(rows) - len(held),
+        }
 
     def audit_log(self, lead: Person, last: int | None = 200) -> tuple[AuditLine, ...]:
         """Return the last lines of the audit log, the newest first; all of them for None."""

@@ -13,7 +13,7 @@ from moralscope.annotation.options import (
     InitOptions,
 )
 from moralscope.cli.declare import takes
-from moralscope.cli.options import RecordOutput
+from moralscope.cli.options import RecordOutput, ReportOutput
 from moralscope.cli.output import clean, emit_to, note, out, plain_table
 from moralscope.core.errors import InputError
 from moralscope.server.options import ANNOTATE_PORT, LOOPBACK, AnnotateServeOptions
@@ -218,6 +218,39 @@ def _told(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "|".join(value) if isinstance(value, list) else "" if value is None else str(value)
+
+
+@app.command()
+@takes
+def statement(folder: Folder, output: ReportOutput) -> None:
+    """Write the data statement: who annotated, what, how, and with what care.
+
+    It goes into the project's folder 'exports', with a table of who the people are. No group of
+    fewer people than project.yaml allows (smallest_group, 5) is named.
+
+    Example: moralscope annotate statement rules --report people.html
+    """
+    from moralscope.annotation.statement import data_statement
+
+    emit_to(output, data_statement(folder), _show_statement)
+
+
+def _show_statement(record: "RunRecord") -> None:
+    from moralscope.annotation.statement import question_label
+
+    found = record.statistics
+    table = plain_table("question", "group", "people", "share", "annotations", "share ")
+    for row in found["groups"]:
+        names = (question_label(row.question), row.label)
+        people = (f"{row.people:,}", f"{100 * row.share.value:.1f} %")
+        written = (f"{row.annotations:,}", f"{100 * row.annotation_share:.1f} %")
+        table.add_row(*map(clean, names), *people, *written)
+    if found["groups"]:
+        out.print(table)
+    else:
+        out.print("no group is described: too few people contributed, or nobody told anything")
+    for path in (found["file"], found["table"]):
+        out.print(clean(path), soft_wrap=True)
 
 
 def _show_decisions(record: "RunRecord") -> None:

@@ -20,12 +20,14 @@ from moralscope.reports.generic_page import generic_page
 from moralscope.reports.page import Block, Code, Column, Facts, Page, Section, Table, part
 from moralscope.reports.reproduce_page import reproduce_page, words_page
 from moralscope.reports.score_page import score_page
+from moralscope.reports.statement_page import statement_page
 from moralscope.reports.steer_page import check_page
 from moralscope.reports.stories_page import split_page, stats_page
 from moralscope.reports.survey_page import survey_page
 
 _PAGES: Mapping[str, Callable[[Plain], Page]] = {
     "agreement": agreement_page,
+    "annotate statement": statement_page,
     "audit": audit_page,
     "compare": compare_page,
     "compare runs": runs_page,
@@ -133,6 +135,7 @@ _NOT_STEER = (
 _LIMITS_OF = {"judge": _NOT_JUDGE, "stories": _NOT_JUDGE}  # by axis and by paper
 _LIMITS = {
     "agreement": _NOT_PEOPLE,
+    "annotate statement": _NOT_PEOPLE,
     "audit": _NOT_AUDIT,
     "stories evaluate": _NOT_JUDGE,
     "chain": _NOT_TEXTS,

@@ -103,6 +103,23 @@ def test_decisions_from_the_command_line(folder):
     assert done[-3:] == ["reject", "lift", "block"]
 
 
+def test_the_data_statement_from_the_command_line(folder, tmp_path):
+    service = open_project(folder)
+    for place in range(2):
+        person = joined(service, f"P{place}")
+        told = {"region": "europe"}
+        service.answer_questionnaire(person, "moderate", {}, told, agrees=True)
+        work = service.next_item(person)
+        service.submit(person, work.assignment, new_id(), {"ok": True})
+    service.close()
+    done = call("statement", folder, "--report", tmp_path / "s.html")
+    assert "no group is described" in done.stdout
+    assert (folder / "exports/statement.md").read_text().startswith("# Data statement: ok")
+    assert "Data statement" in (tmp_path / "s.html").read_text()
+    found = json.loads(call("statement", folder, "--json").stdout)["statistics"]
+    assert (found["people"], found["groups"]) == (2, [])
+
+
 def test_errors_are_one_line(folder, tmp_path):
     for words, problem in (
         (("status", tmp_path), "holds no project.yaml"),

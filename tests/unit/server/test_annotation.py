@@ -347,3 +347,22 @@ def test_a_lead_adjudicates_over_http_and_annotators_may_not(tmp_path):
     assert "&lt;b&gt;rude&lt;/b&gt;" in shown
     assert lead.get("/lead/adjudicate?item=nothing").status_code == 404
     site.service.close()
+
+
+def test_the_data_statement_over_http(site):
+    for place in range(6):
+        guest = site.annotator(f"P{place}")
+        told = {"about": {"region": "europe"}, "agrees": True}
+        assert guest.post("/api/questionnaire", {"about": {"region": "mars"}}).status_code == 422
+        assert guest.post("/api/questionnaire", {"about": {"region": "europe"}}).status_code == 422
+        assert guest.post("/api/questionnaire", told).status_code == 200
+        work = guest.work()["assignment"]
+        body = {"submission": f"statement-{place}", "answer": GOOD}
+        assert guest.post(f"/api/work/{work}/submit", body).json()["saved"]
+    assert guest.get("/api/lead/statement").status_code == 403
+    lee = site.lead()
+    (group,) = lee.get("/api/lead/statement").json()["groups"]
+    assert (group["label"], group["people"], group["annotation_share"]) == ("Europe", 6, 1.0)
+    file = lee.get("/api/lead/statement.md")
+    assert "**Europe: 100.0 % / 100.0 %**" in file.text
+    assert "attachment" in file.headers["content-disposition"]

@@ -7,11 +7,13 @@ from threading import Lock
 from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.requests import Request
-from starlette.responses import FileResponse
+from starlette.responses import FileResponse, PlainTextResponse
 
 from moralscope.annotation import records
 from moralscope.annotation.agreement import agreement_so_far
+from moralscope.annotation.groups import GroupShare
 from moralscope.annotation.records import Field, Invitation
+from moralscope.annotation.statement import statement_of, statement_text
 from moralscope.server.annotate import schemas as s
 from moralscope.server.annotate.access import IN_LINE, Caller, Lead
 from moralscope.server.errors import Refused, documented
@@ -167,6 +169,32 @@ def agreement(request: Request, caller: Lead) -> Agreement:
     """Return agreement so far and the items on which people differ most."""
     cache: AgreementCache = request.app.state.agreement
     return cache.of(caller)
+
+
+class Statement(BaseModel):
+    """A data statement: who annotated, what, how; no group of too few people is named."""
+
+    people: int
+    answers: int
+    smallest_group: int
+    groups: list[GroupShare]
+    quality: dict[str, int]
+    sections: dict[str, str]
+
+
+@router.get("/statement")
+def statement(caller: Lead) -> Statement:
+    """Return the data statement as it would be written now."""
+    return Statement(**statement_of(caller.service, caller.person))
+
+
+@router.get("/statement.md", response_class=PlainTextResponse)
+def statement_file(caller: Lead) -> PlainTextResponse:
+    """Download the data statement as Markdown."""
+    found = statement_of(caller.service, caller.person)
+    text = statement_text(caller.service.project.name, found["sections"])
+    attached = {"content-disposition": 'attachment; filename="statement.md"'}
+    return PlainTextResponse(text, media_type="text/markdown", headers=attached)
 
 
 @router.get("/log")

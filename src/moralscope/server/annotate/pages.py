@@ -1,5 +1,6 @@
 """The pages that annotators and leads look at; what they do goes through `api` and `lead`."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,7 +9,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from moralscope.annotation.exporting import TASK_OF
+from moralscope.annotation.groups import GroupShare
 from moralscope.annotation.records import BLOCK, Decision, Paused, TaskForm, ToReview
+from moralscope.annotation.statement import people_groups, question_label
 from moralscope.server.annotate import lead as leads
 from moralscope.server.annotate import schemas as s
 from moralscope.server.annotate.access import IN_LINE, LEAD, Annotator, Anyone, Caller, Lead, access
@@ -209,7 +212,13 @@ def data(caller: Lead) -> Response:
     files = sorted(leads.exports(caller))
     task = caller.service.project.task
     shapes = {name: said for name, said in SHAPES.items() if TASK_OF.get(name, task) == task}
-    return draw(caller, "data.html", files=files, log=log, names=names, shapes=shapes)
+    written = Counter(row.person for row in caller.service.answers(caller.person))
+    asked: dict[str, list[GroupShare]] = {}
+    for share in people_groups(caller.service, caller.person, written):
+        asked.setdefault(question_label(share.question), []).append(share)
+    who = {"people": len(written), "answers": written.total()}
+    drawn = {"files": files, "log": log, "names": names, "shapes": shapes}
+    return draw(caller, "data.html", **drawn, who=who, asked=asked)
 
 
 def answered(
