@@ -27,8 +27,13 @@ from moralscope.papers.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from moralscope.core.records import RunRecord
-    from moralscope.papers import PaperTable
+    from moralscope.papers import PaperRow, PaperTable
+
+_ACROSS = 6  # columns of a table that fit beside each other
+_DENSE = 0.6  # a table with more holes than that is a list
 
 app = typer.Typer(help="The papers' tables beside ours.", no_args_is_help=True)
 
@@ -138,24 +143,58 @@ def _show_numbers(found: "PaperTable") -> None:
     known = [value for value in values if value is not None]
     shares = all(abs(value) <= 1 for value in known)
     digits = 0 if all(value > 100 for value in known) else 3 if shares else 2
-    _show_table(found, digits, repeat=False)
+    _show_table(found, digits)
 
 
 def _show_integrity(record: "RunRecord") -> None:
     for found in record.results:
-        _show_table(found, 2, repeat=True)
+        _show_table(found, 2)
     print_warnings(record)
 
 
-def _show_table(found: "PaperTable", digits: int, *, repeat: bool) -> None:
-    """Print ours beside the paper's; a row's name stands once, or again for each column."""
-    table = plain_table("", "column", "ours", "interval", "paper", "again", title=found.name)
+def _show_table(found: "PaperTable", digits: int) -> None:
+    """Print the paper's layout, a row for each system, then what was measured with its interval."""
+    out.print(clean(found.name), style="bold")
+    systems: dict[str, dict[str, PaperRow]] = {}
+    for row in found.rows:
+        systems.setdefault(row.row, {})[row.column] = row
+    columns = list(dict.fromkeys(row.column for row in found.rows))
+    rows: Sequence[PaperRow] = found.rows
+    if len(columns) > 1 and len(found.rows) >= _DENSE * len(systems) * len(columns):
+        for start in range(0, len(columns), _ACROSS):
+            _show_systems(systems, columns[start : start + _ACROSS], digits)
+        rows = [row for row in found.rows if row.ours is not None]
+    if rows:
+        _show_rows(rows, digits)
+    for why in dict.fromkeys(row.why for row in found.rows if row.why):
+        out.print(clean(f"why not all: {why}"), soft_wrap=True)
+    out.print()
+
+
+def _show_systems(
+    systems: "Mapping[str, Mapping[str, PaperRow]]", columns: "Sequence[str]", digits: int
+) -> None:
+    table = plain_table("", "", *map(str, map(clean, columns)))
+    table.columns[1].justify = "left"
+    for name, cells in systems.items():
+        told = [cells.get(column) for column in columns]
+        paper = [_shown(row.paper, digits) if row else "" for row in told]
+        ours = [_shown(row.ours, digits) if row else "" for row in told]
+        if any(paper):
+            table.add_row(clean(name), "paper", *paper)
+        if any(ours):
+            table.add_row("" if any(paper) else clean(name), "ours", *ours)
+    out.print(table)
+
+
+def _show_rows(rows: "Sequence[PaperRow]", digits: int) -> None:
+    table = plain_table("", "column", "ours", "interval", "paper", "again")
     table.columns[1].justify = table.columns[5].justify = "left"
     named = ""
-    for row in found.rows:
+    for row in rows:
         low, high = _shown(row.low, 2), _shown(row.high, 2)
         table.add_row(
-            clean("" if row.row == named and not repeat else row.row),
+            clean("" if row.row == named else row.row),
             clean(row.column),
             _shown(row.ours, digits),
             f"{low} … {high}" if low else "",
@@ -164,9 +203,6 @@ def _show_table(found: "PaperTable", digits: int, *, repeat: bool) -> None:
         )
         named = row.row
     out.print(table)
-    for why in dict.fromkeys(row.why for row in found.rows if row.why):
-        out.print(clean(f"why not all: {why}"), soft_wrap=True)
-    out.print()
 
 
 def _shown(value: float | None, digits: int) -> str:

@@ -53,7 +53,7 @@ def paper_row(
 def told(table: PaperTable, *, other: str, missing: str, signed: bool = False) -> PaperTable:
     """Say of every row whether the paper's figure came out again, and why not.
 
-    Equal is what has the printed figure's digits, as many as the table prints.
+    Equal is what has the printed figure's digits, as many as its column prints.
 
     Parameters
     ----------
@@ -75,9 +75,11 @@ def told(table: PaperTable, *, other: str, missing: str, signed: bool = False) -
     [('outside the interval', 'another encoder'), ('not measured', 'no vectors')]
     """
     rows = []
-    digits = max((_digits(row.paper) for row in table.rows), default=0)
+    digits: dict[str, int] = {}
     for row in table.rows:
-        outcome = row.reproduced or _outcome(row, digits, signed=signed)
+        digits[row.column] = max(digits.get(row.column, 0), _digits(row.paper))
+    for row in table.rows:
+        outcome = row.reproduced or _outcome(row, digits[row.column], signed=signed)
         same = outcome in ("", "equal", "inside the interval")
         why = "" if same else missing if outcome == "not measured" else other
         rows.append(replace(row, reproduced=outcome, why=why))

@@ -42,16 +42,18 @@ def reproduce_all(
 ) -> RunRecord:
     """Compute the four papers one after the other; one that cannot be computed is reported.
 
-    `tell` gets each table as soon as it is there.
+    `tell` gets each table as soon as it is there; of Moral Stories, which takes long, while it
+    computes.
     """
     asked = chosen_options(AllOptions, options, given)
+    show = tell or (lambda table: None)
     stories = StoriesOptions(experts=asked.experts, quick=asked.quick, seed=asked.seed)
     integrity = IntegrityOptions(seed=asked.seed)
     common: dict[str, Any] = {"seed": asked.seed, "progress": progress}
     runs: dict[str, Callable[[], RunRecord]] = {
         "choice": lambda: reproduce_choice(asked.encoders, **common),
         "direction": lambda: reproduce_direction(asked.encoders, **common),
-        "stories": lambda: run_stories(stories, progress=progress),
+        "stories": lambda: run_stories(stories, progress=progress, tell=tell),
         "integrity": lambda: reproduce_integrity(
             prepare_sources(integrity, progress), seed=asked.seed
         ),
@@ -69,9 +71,8 @@ def reproduce_all(
         found = [replace(table, name=f"{name}: {table.name}") for table in _flat(name, records[-1])]
         tallies[name] = tally(found)
         tables += found
-        if tell:
-            for table in found:
-                tell(table)
+        for table in found if name != "stories" else ():
+            show(table)
     warnings = [line for record in records for line in record.warnings]
     return RunRecord(
         "reproduce",

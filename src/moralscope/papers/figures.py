@@ -148,7 +148,9 @@ def direction_tables(found: DirectionReproduction) -> list[PaperTable]:
     tables = []
     for name, figure in load_compass().figures.items():
         rows = [
-            PaperRow(f"{group}, bias", what, attrgetter(what)(ours), None, None, value)
+            PaperRow(
+                f"{_SIDES.get(group, group)}, bias", what, attrgetter(what)(ours), None, None, value
+            )
             for group, ours in found.means.items()
             for printed in [attrgetter(group)(figure)]
             for what, value in (("mean", printed.mean), ("sd", printed.sd))

@@ -38,6 +38,20 @@ _ALL = (
     "Every figure that the four papers print and we carry: the paper's value, ours, whether it "
     "came out again, and why not. Other weights than the papers' give other digits."
 )
+_TALLY = {
+    "printed": "printed figures",
+    "came_out": "came out",
+    "other": "did not",
+    "not_measured": "not measured",
+}
+_CAME_OUT = (
+    "A figure came out where it has the printed digits, where the printed one lies inside our "
+    "interval, or, of scores that lie around zero, where it has the same sign."
+)
+_UNLIKE = ("t", "p", "n")  # columns whose figures lie on scales of their own
+_DENSE = 0.6  # a table with more holes than that is a list
+_NUMBERS = ("ours", "low", "high", "paper")
+_LISTED = ("row", "column", *_NUMBERS, "reproduced")
 _CHOICE_TABLES = (
     (
         "Table 2: the paper's dos and don'ts",
@@ -53,7 +67,8 @@ def reproduce_page(plain: Plain) -> Page:
     results = rows_of(plain["results"], "'results'")
     paper_name = plain["config"].get("paper")
     if paper_name == "all":
-        return Page("Four papers, their figures beside ours", [_ALL], [], _beside(results))
+        drawn = [*_papers(plain), *_beside(results)]
+        return Page("Four papers, their figures beside ours", [_ALL], [], drawn)
     if paper_name in ("stories", "integrity"):
         told = _stories(plain) if paper_name == "stories" else _integrity(plain)
         title = f"The paper “{paper_name}”, its tables beside ours"
@@ -78,6 +93,15 @@ def reproduce_page(plain: Plain) -> Page:
     return Page(title, summary, [], sections)
 
 
+def _papers(plain: Plain) -> list[Section]:
+    """Lay out how many figures of each paper came out."""
+    found = plain["statistics"].get("papers")
+    counts = found if isinstance(found, dict) else {}
+    rows = [[name, *(row.get(key) for key in _TALLY)] for name, row in counts.items()]
+    columns = [Column("paper"), *(Column(title, "whole") for title in _TALLY.values())]
+    return [Section("How many came out", [_CAME_OUT], [Table("Figures", columns, rows)])]
+
+
 def _stories(plain: Plain) -> str:
     experts = text(plain["config"].get("experts"))
     complete, stories = (
@@ -96,17 +120,85 @@ def _integrity(plain: Plain) -> str:
 
 
 def _beside(tables: Sequence[Plain]) -> list[Section]:
-    """Lay out tables of numbers, ours beside the paper's."""
+    """Lay out tables of numbers, ours beside the paper's, a row for each system where it has many.
+
+    Why a figure did not come out is said once. What has no common scale is not drawn.
+    """
     sections = []
     for table in tables:
         name, rows = text(table.get("name")), _rows(table, "rows")
+        columns = {text(row.get("column")) for row in rows}
+        several = len(columns) > 1
         named = [
-            {"action": f"{text(row.get('row'))}, {text(row.get('column'))}", **row} for row in rows
+            {
+                "action": ", ".join([text(row.get("row")), *[text(row.get("column"))] * several]),
+                **row,
+            }
+            for row in rows
         ]
-        chart = cloud(name, {"each": named}, ("paper", "ours"), fits=False)
+        mixed = not columns.isdisjoint(_UNLIKE)
+        chart = None if mixed else cloud(name, {"each": named}, ("paper", "ours"), fits=False)
         told = [_told(row, "paper") for row in rows]
-        sections.append(_section(name, _tally(told), [table_of(name, told), chart]))
+        why = dict.fromkeys(text(row["why"]) for row in rows if row.get("why"))
+        listed = [{key: row.get(key) for key in _LISTED} for row in told]
+        notes = " ".join(filter(None, [_tally(told), *(f"Why not all: {each}." for each in why)]))
+        wide = _wide(rows)
+        if wide is not None:
+            listed = [row for row in listed if row.get("ours") is not None]
+        sections.append(_section(name, notes, [wide, _long(name, listed), chart]))
     return sections
+
+
+def _point(row: Plain, *, several: bool) -> str:
+    """Name a point of a chart; its column only where there are several."""
+    name = text(row.get("row"))
+    return f"{name}, {text(row.get('column'))}" if several else name
+
+
+def _long(name: str, rows: Sequence[Plain]) -> Table:
+    """Lay out a figure a row; columns that nobody fills are left out."""
+    filled = [key for key in _LISTED if any(row.get(key) is not None for row in rows)]
+    cells = [
+        [_figure(row.get(key)) if key in _NUMBERS else text(row.get(key) or "") for key in filled]
+        for row in rows
+    ]
+    kinds = {key: "number" if key in _NUMBERS else "text" for key in filled}
+    titles = {"row": "figure", "reproduced": "came out"}
+    return Table(name, [Column(titles.get(key, key), kinds[key]) for key in filled], cells)
+
+
+def _wide(rows: Sequence[Plain]) -> Table | None:
+    """Lay out the paper's table, a row for each system, ours below the paper's."""
+    systems: dict[str, dict[str, Plain]] = {}
+    for row in rows:
+        systems.setdefault(text(row.get("row")), {})[text(row.get("column"))] = row
+    columns = list(dict.fromkeys(text(row.get("column")) for row in rows))
+    if len(columns) < 2 or len(rows) < _DENSE * len(systems) * len(columns):
+        return None
+    listed: list[list[Any]] = []
+    for name, cells in systems.items():
+        for whose in ("paper", "ours"):
+            values = [_figure(cells.get(column, {}).get(whose)) for column in columns]
+            if any(value is not None for value in values):
+                listed.append([name, whose, *values])
+    digits = {
+        column: max(_digits(cells.get(column, {}).get("paper")) for cells in systems.values())
+        for column in columns
+    }
+    heads = [Column("system"), Column("whose")]
+    heads += [Column(column, "number", digits[column]) for column in columns]
+    return Table("In the paper's layout", heads, listed)
+
+
+def _digits(printed: Any) -> int:
+    """Return how many digits behind the point a figure is printed with; two where none is."""
+    return 2 if printed is None else len(str(printed).partition(".")[2].removesuffix("0"))
+
+
+def _figure(value: Any) -> float | str | None:
+    """Write out what is too small for the digits of a column."""
+    found = number(value, "a figure")
+    return f"{found:.1e}" if found is not None and 0 < abs(found) < 5e-4 else found
 
 
 def _told(row: Plain, printed: str, sign: int = 1) -> dict[str, Any]:

@@ -131,3 +131,13 @@ def test_words_are_extracted_from_each_vocabulary_and_beside_the_printed_valence
         "extracted from scripted, of 3 dos",
         "extracted from scripted, of 3 don'ts",
     ]
+
+
+def test_tables_are_in_the_papers_layout_one_row_for_each_system(tmp_path):
+    page = tmp_path / "page.html"
+    command = ["reproduce", "integrity", "--report", str(page)]
+    ran = CliRunner().invoke(app, command, env={"COLUMNS": "120", "MORALSCOPE_DATA": ""})
+    assert ran.exit_code == 0, ran.output
+    # Table 1 of Ziems et al. 2022: a system's figures stand in one row.
+    assert re.search(r"T-5, beam +paper +53.89 +33.68 +52.62 +24.85 +93.52 +8.86", ran.output)
+    assert "In the paper's layout" in page.read_text("utf-8")
