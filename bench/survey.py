@@ -63,8 +63,13 @@ def likelihoods(arguments: argparse.Namespace) -> None:
     asking = Asking.of(model, "auto")
     items = spread(read_items(LOW), arguments.limit)
     cells = cells_of(items, SurveyOptions(wordings=1))
-    prompts = [asking.text(cell.question) for cell in cells]
-    answers = [[asking.answer(t) for some in cell.answers for t in some] for cell in cells]
+    # lm-eval counts blanks that end a prompt (a chat template's last line break) to the answer.
+    whole = [asking.text(cell.question) for cell in cells]
+    prompts = [text.rstrip() for text in whole]
+    answers = [
+        [text[len(prompt) :] + asking.answer(t) for some in cell.answers for t in some]
+        for text, prompt, cell in zip(whole, prompts, cells, strict=True)
+    ]
     pairs = [(p, text) for p, some in zip(prompts, answers, strict=True) for text in some]
     print(f"{len(items)} dilemmas, {len(cells)} questions, {len(pairs)} answers, {model.name}")
     model.log_probabilities(prompts[:1], answers[:1])

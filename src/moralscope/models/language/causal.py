@@ -30,6 +30,8 @@ from moralscope.models.language.trees import TokenTree, grow_trees, wanted_nodes
 log = logging.getLogger(__name__)
 
 _LOGIT_ROWS = 256  # tokens whose logits are in memory at once: a vocabulary has 260,000 words
+_LEAST_NODES = 64  # of a tree that has a thread for itself
+_REPEATED = 1.3  # times as many nodes where what is shared is computed in every part
 R = TypeVar("R")
 
 
@@ -239,6 +241,10 @@ class CausalModel(LocalGenerator):
         device = self._model.device
         trees = list(grow_trees(sequences, device))
         threads = torch.get_num_threads() if device.type == "cpu" else 1
+        if len(trees) < threads:  # a part each; what parts share is computed in each of them
+            nodes = sum(len(tree.tokens) for _, tree in trees)
+            most = max(_LEAST_NODES, int(_REPEATED * nodes / threads))
+            trees = list(grow_trees(sequences, device, most))
         if threads < 2 or len(trees) < 2:
             return map(done, trees)
         if self._pool is None or self._pool.count != threads:

@@ -119,3 +119,27 @@ def test_what_texts_share_is_computed_once():
     last = tree.paths[places.index(1)][-1]
     assert mask[last].sum() == 4
     assert TokenTree([[7, 8, 9]]).visible(2)[2].tolist() == [False, True, True]
+
+
+def test_trees_side_by_side_give_what_one_thread_gives(folder):
+    import torch
+
+    model = load_language_model(str(folder))
+    vector = np.linspace(-1, 1, model.dimension, dtype=np.float32)
+    texts = [f"Should I help {n} friends with the move of house {n}?" for n in range(60)]
+    found = []
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            for each in (model, model.steered({1: vector})):
+                rows = each.log_probabilities(texts, [[" Yes", " No, never."]] * len(texts))
+                totals = [answer.total for some in rows for answer in some]
+                found.append((totals, each.hidden_states(texts, [1, 2])))
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    for one, two in ((0, 2), (1, 3)):
+        assert found[one][0] == pytest.approx(found[two][0], abs=1e-4)
+        np.testing.assert_allclose(found[one][1], found[two][1], atol=1e-4)
+    assert np.abs(found[0][1] - found[1][1]).max() > 0.1  # the vector is added in every thread
