@@ -22,6 +22,7 @@ from moralscope.models.options import (
     MaxRequests,
     Samples,
     SteerFile,
+    check_model_name,
     is_language_model,
 )
 from moralscope.words.options import SETS, VECTORS, ListOptions, SetsName, VectorsName
@@ -258,6 +259,8 @@ the direction axis
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
+        if self.model:
+            check_model_name(self.model)
         if self.model and not is_language_model(self.model) and self.encoder is None:
             object.__setattr__(self, "encoder", self.model)
             object.__setattr__(self, "model", None)
@@ -419,6 +422,9 @@ class CompareOptions(Options):
                 problem = f"{alone}'{','.join(given)}' is not a list like {example}"
                 raise InputError(problem, f"name two {kind} or more")
             object.__setattr__(self, kind, names)
+        for name in self.models:
+            if name != "people":
+                check_model_name(name)
         if "people" in self.models and self.human is None:
             raise InputError(
                 "people are to be compared and nobody's ratings were given", "add --human FILE"

@@ -1,5 +1,6 @@
 """`moralscope survey`: dilemmas and questionnaires put to language models."""
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -121,10 +122,10 @@ def _show(record: "RunRecord") -> None:
     if config["kind"] == "dilemmas":
         _show_dilemmas(found["models"])
         _show_rules(found["models"])
-        _show_differences(found.get("comparisons") or ())
-        _show_replies(found)
     else:
         _show_statements(found["models"])
+    _show_differences(found.get("comparisons") or ())
+    _show_replies(found)
     gate = found["gate"]
     if gate is not None:
         out.print(clean(f"gate {gate.expression}: {'met' if gate.met else 'not met'}"))
@@ -138,7 +139,7 @@ def _show_dilemmas(models: "Mapping[str, Any]") -> None:
         (title, lambda each, key=key: _marked(each, key)) for key, title in _BIASES.items()
     ]
     rows += [
-        ("noise floor (sd)", lambda each: f"{each.noise_floor:.2f}"),
+        ("noise floor (sd)", lambda each: _number(each.noise_floor, ".2f")),
         ("answers that turn with the order", lambda each: _share(each.flips)),
         ("forms agree", lambda each: _span(each.consistency)),
         ("entropy (bits)", lambda each: _span(each.entropy)),
@@ -191,8 +192,8 @@ def _show_replies(found: "Mapping[str, Any]") -> None:
         table = plain_table("", "r", "without noise", title=f"{clean(name)}: say, rate, do")
         for gap in each.gaps:
             r = gap.correlation
-            span = f"{r.r:+.2f} ({r.low:+.2f} … {r.high:+.2f})"
-            table.add_row(" and ".join(gap.pair), span, f"{gap.disattenuated:+.2f}")
+            span = f"{_number(r.r)} ({_number(r.low)} … {_number(r.high)})"
+            table.add_row(" and ".join(gap.pair), span, _number(gap.disattenuated))
         out.print(table)
         out.print(f"{each.replies:,} free replies, {_share(each.flagged)} flagged")
     rows = found.get("say_rate_do") or ()
@@ -217,11 +218,20 @@ def _show_statements(models: "Mapping[str, Any]") -> None:
     out.print(table)
 
 
-def _span(found: Any) -> str:
+def _span(found: Any, form: str = "+.2f") -> str:
+    """Write a value with its interval; of one item there is none, of none at all nothing."""
+    places = 4 if form.endswith("%") else 2
     # Rounded first, and zero added: no minus before a zero.
-    value, low, high = (round(end, 2) + 0.0 for end in (found.value, found.low, found.high))
-    return f"{value:+.2f} ({low:+.2f} … {high:+.2f})"
+    value, low, high = (round(end, places) + 0.0 for end in (found.value, found.low, found.high))
+    if math.isnan(value):
+        return "-"
+    shown = f"{value:{form}}"
+    return shown if math.isnan(low) else f"{shown} ({low:{form}} … {high:{form}})"
 
 
 def _share(found: Any) -> str:
-    return f"{found.value:.0%} ({max(0.0, found.low):.0%} … {min(1.0, found.high):.0%})"
+    return _span(found, ".0%")
+
+
+def _number(value: float, form: str = "+.2f") -> str:
+    return "-" if math.isnan(value) else f"{value:{form}}"

@@ -4,7 +4,9 @@ import tomllib
 from pathlib import Path
 from typing import Annotated
 
+from moralscope.core.errors import UnknownName
 from moralscope.core.options import Option
+from moralscope.core.registry import did_you_mean
 
 # Read here and not through the store, which no help needs.
 _CATALOGUE = tomllib.loads((Path(__file__).parent / "store" / "models.toml").read_text("utf-8"))
@@ -55,6 +57,22 @@ def is_language_model(name: str) -> bool:
     if folder.is_dir():
         return not (folder / "modules.json").is_file()
     return "/" in name and not name.startswith("sentence-transformers/")
+
+
+def check_model_name(name: str) -> None:
+    """Refuse a name that can mean neither an encoder nor a language model.
+
+    Examples
+    --------
+    >>> check_model_name("smolm2")
+    Traceback (most recent call last):
+    moralscope.core.errors.UnknownName: there is no model 'smolm2'; did you mean 'smollm2'? ...
+    """
+    known = dict.fromkeys((*ENCODERS, *LANGUAGE_MODELS))
+    if name in known or ":" in name or "/" in name or Path(name).expanduser().exists():
+        return
+    remedy = "or openai:MODEL, a local folder, or a hub id (owner/name)"
+    raise UnknownName(f"there is no model '{name}'", f"{did_you_mean(name, list(known))}, {remedy}")
 
 
 LanguageName = Annotated[

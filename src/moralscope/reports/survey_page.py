@@ -74,25 +74,30 @@ def _dilemmas(plain: Plain, models: Mapping[str, Plain]) -> list[Section]:
     rows = rows_of(plain["results"], "'results'")
     sections.append(Section("What the models would do", [], _item_blocks(rows)))
     sections += _rules(models)
-    differences = rows_of(found.get("comparisons") or [], "'comparisons'")
-    if differences:
-        columns = {
-            "pair": Column("pair"),
-            "figure": Column("figure"),
-            "difference": Column("second less first"),
-            "p_holm": Column("p (Holm)", "number"),
-        }
-        shown = [
-            {
-                **row,
-                "pair": " → ".join(text(each) for each in row.get("pair") or []),
-                "difference": span_text(part(row.get("difference"))),
-            }
-            for row in differences
-        ]
-        table = keyed_table("Differences", shown, columns)
-        sections.append(Section("Models compared item by item", [], [table]))
+    sections += _differences(found)
     return [*sections, *_replies(found)]
+
+
+def _differences(found: Plain) -> list[Section]:
+    differences = rows_of(found.get("comparisons") or [], "'comparisons'")
+    if not differences:
+        return []
+    columns = {
+        "pair": Column("pair"),
+        "figure": Column("figure"),
+        "difference": Column("second less first"),
+        "p_holm": Column("p (Holm)", "number"),
+    }
+    shown = [
+        {
+            **row,
+            "pair": " → ".join(text(each) for each in row.get("pair") or []),
+            "difference": span_text(part(row.get("difference"))),
+        }
+        for row in differences
+    ]
+    table = keyed_table("Differences", shown, columns)
+    return [Section("Models compared item by item", [], [table])]
 
 
 def _bias_chart(models: Mapping[str, Plain]) -> Chart:
@@ -272,4 +277,5 @@ def _scales(plain: Plain, models: Mapping[str, Plain]) -> list[Section]:
     rows = rows_of(plain["results"], "'results'")[:_MOST]
     blocks.append(keyed_table("Statements", rows, columns))
     prose = ["Agreement from 0 to 1: the expected value over the scale, forwards and negated."]
-    return [Section("How far the models agree", prose, blocks)]
+    agreed = Section("How far the models agree", prose, blocks)
+    return [agreed, *_differences(plain["statistics"])]

@@ -156,7 +156,7 @@ def _item(table: Table, line: int, cells: Mapping[str, str]) -> Dilemma | Statem
     columns = sorted(name for name in cells if _ACTION.fullmatch(name))
     actions = tuple(cells[name] for name in columns if cells[name])
     if not 2 <= len(actions) <= _MOST_ACTIONS:
-        problem = f"has {len(actions)} actions"
+        problem = f"has {len(actions)} actions" if len(actions) != 1 else "has only one action"
         raise table.wrong(line, problem, f"give 2 to {_MOST_ACTIONS} (action1, action2, …)")
     if len({action.lower().rstrip(".") for action in actions}) < len(actions):
         raise table.wrong(line, "has actions that are equal", "give actions that differ")

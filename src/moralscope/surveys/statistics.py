@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,9 +192,16 @@ def model_figures(
     )
 
 
-def compare_models(tables: Mapping[str, Sequence[ItemFigures]]) -> list[ModelDifference]:
-    """Compare each pair of models item by item, p-values Holm-corrected over everything."""
-    names = ("first_action", "order_bias", "label_bias", "yes_bias", "flips", "mass", "consistency")
+COMPARED = ("first_action", "order_bias", "label_bias", "yes_bias", "flips", "mass", "consistency")
+
+
+def compare_models(
+    tables: Mapping[str, Sequence[Any]], names: Sequence[str] = COMPARED
+) -> list[ModelDifference]:
+    """Compare each pair of models item by item, p-values Holm-corrected over everything.
+
+    `tables` hold the figures of the same items in the same order, `names` which are compared.
+    """
     found: list[tuple[tuple[str, str], str, Interval, float]] = []
     for pair in combinations(tables, 2):
         for name in names:
@@ -209,10 +217,10 @@ def compare_models(tables: Mapping[str, Sequence[ItemFigures]]) -> list[ModelDif
     ]
 
 
-def _value(row: ItemFigures, name: str) -> float:
+def _value(row: Any, name: str) -> float:
     """Return a figure of an item: of its right action, or of the first where none is known."""
     if name == "first_action":
-        return row.likelihoods[row.better or 0]
+        return float(row.likelihoods[row.better or 0])
     return float(attrgetter(name)(row))
 
 

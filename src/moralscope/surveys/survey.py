@@ -30,6 +30,7 @@ from moralscope.surveys.questionnaire import (
 from moralscope.surveys.replies import auditor_of, free_replies
 from moralscope.surveys.statistics import (
     BIASES,
+    COMPARED,
     ItemFigures,
     ModelFigures,
     compare_models,
@@ -113,9 +114,10 @@ def survey(
     ]
     figures = {asking.model.name: run.figures for asking, run in zip(askings, runs, strict=True)}
     statistics: dict[str, Any] = {"models": figures}
-    if len(runs) > 1 and not isinstance(read[0], Statement):
+    if len(runs) > 1:
         tables = {name: run.rows for name, run in zip(figures, runs, strict=True)}
-        statistics["comparisons"] = compare_models(tables)
+        names = tuple(SCALE_FIGURES) if isinstance(read[0], Statement) else COMPARED
+        statistics["comparisons"] = compare_models(tables, names)
     if chosen.free:
         statistics["replies"] = {name: run.say_do for name, run in zip(figures, runs, strict=True)}
         statistics["say_rate_do"] = [row for run in runs for row in run.replies]

@@ -125,6 +125,28 @@ def test_models_are_compared_item_by_item_with_holm():
     assert by_name["label_bias"].p_holm > 0.05
 
 
+def test_models_are_compared_statement_by_statement():
+    record = survey("values", models=("scripted", "scripted:seed=3,mass=0.5"), wordings=1)
+    by_name = {each.figure: each for each in record.statistics["comparisons"]}
+    assert by_name["mass"].difference.value == pytest.approx(-0.5, abs=0.05)
+    assert by_name["mass"].p_holm < 0.001
+    assert by_name["agreement"].p_holm > 0.05
+    titles = [section.title for section in build_page(to_plain(record)).sections]
+    assert "Models compared item by item" in titles
+
+
+def test_shares_of_few_items_end_at_zero_and_one():
+    record = survey(dilemmas(2), models=("scripted",), wordings=1)
+    found = record.statistics["models"]["scripted"]
+    assert 0 <= found.better.low <= found.better.high <= 1
+    assert math.isnan(found.biases["wording"].value)  # one wording says nothing of wordings
+
+
+def test_an_encoder_is_no_subject_of_a_survey():
+    with pytest.raises(InputError, match="'minilm' is an encoder"):
+        survey(dilemmas(2), models=("minilm",))
+
+
 def test_a_gate_that_is_not_met_says_so():
     record = survey(dilemmas(4), models=("scripted:order=1",), gate="order_bias<=0.5", wordings=1)
     with pytest.raises(GateNotMet, match="order_bias is 1"):
@@ -203,7 +225,7 @@ def test_items_are_spread_evenly_over_a_file():
     ("text", "told"),
     [
         ("situation,action1,action2\nYou go.,I run.,I run.\n", "line 2 has actions that are equal"),
-        ("situation,action1,action2\nYou go.,I run.,\n", "line 2 has 1 actions"),
+        ("situation,action1,action2\nYou go.,I run.,\n", "line 2 has only one action"),
         ("situation,action1,action2\n,I run.,I go.\n", "line 2 has no situation"),
         ("a,b\n1,2\n", "neither dilemmas nor statements"),
         ("situation,action1,action2\n", "holds no items"),

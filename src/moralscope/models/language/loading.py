@@ -11,6 +11,7 @@ from moralscope.models.language.endpoint import EndpointGenerator, EndpointOptio
 from moralscope.models.language.endpoint_model import EndpointModel
 from moralscope.models.language.scripted import ScriptedGenerator
 from moralscope.models.language.scripted_model import ScriptedModel
+from moralscope.models.options import ENCODERS, SPEAKERS
 from moralscope.models.store import Progress, Store, shipped_folder
 
 STORIES, RULES = "stories", "rules"
@@ -93,6 +94,9 @@ def load_language_model(
     if name.startswith(_ENDPOINT):
         options = endpoint or EndpointOptions()
         return EndpointModel(name.removeprefix(_ENDPOINT), options, store=store)
+    if name in ENCODERS:
+        problem = f"'{name}' is an encoder, not a language model"
+        raise InputError(problem, f"name a language model: {', '.join(SPEAKERS)}")
     from moralscope.models.language.causal import CausalModel
 
     path, label, checksum, chosen = _local(name, store, adapter, progress)

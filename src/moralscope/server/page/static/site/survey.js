@@ -51,6 +51,7 @@ function drawAll() {
   show(`${models().map(([name]) => name).join(", ")}: ${record.config.items.toLocaleString("en")} ${isScale() ? "statements" : record.config.items === 1 ? "dilemma" : "dilemmas"}`);
   for (const id of ["differences", "replies", "broken"]) $(id).hidden = true;
   if (isScale()) scale(); else dilemmas();
+  differences();
   notes(record.warnings);
   shareBar({ name: "survey", link: () => `/survey?run=${kept ?? ""}`, record: () => record, run: () => kept, chart: () => $("chart"), rows: () => (isScale() ? scaleRows() : choiceRows()) });
 }
@@ -73,7 +74,6 @@ function dilemmas() {
     { title: "Situation", head: true, filter: false, value: (row) => row.situation, cell: (row) => short(row.situation, 110) }, ...(several() ? [{ title: "Model", value: (row) => row.model }] : []),
     { title: "Likeliest action", filter: false, value: (row) => row.actions[best(row)], cell: (row) => short(row.actions[best(row)], 90) }, { title: "Likelihood", kind: "share", value: (row) => row.likelihoods[best(row)] },
     { title: "Right", value: (row) => (row.right === null ? "" : row.right ? "yes" : "no") }, { title: "Forms agree", kind: "number", digits: 2, value: (row) => row.consistency }, { title: "First", kind: "signed", digits: 2, value: (row) => row.order_bias }, { title: "Mass", kind: "share", value: (row) => row.mass }] }));
-  differences();
   replies();
   broken();
 }
