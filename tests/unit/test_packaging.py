@@ -1,5 +1,6 @@
 """What is installed: extras, the lock file, and an audit that says when it did not audit."""
 
+import subprocess
 import sys
 import tomllib
 from importlib.machinery import SourceFileLoader
@@ -87,3 +88,10 @@ def test_an_audit_of_a_part_is_no_success_and_a_known_hole_is_a_failure(monkeypa
     assert audit.main([]) == 4
     assert "1 of 3 packages were NOT AUDITED (torch)" in capsys.readouterr().out
     assert audit.main([]) == 1
+
+
+def test_nothing_of_the_package_is_ignored_by_git_since_the_wheel_would_lack_it():
+    if not (ROOT / ".git").exists():
+        pytest.skip("not in a checkout")
+    listed = ["git", "-C", str(ROOT), "ls-files", "--cached", "--ignored", "--exclude-standard"]
+    assert subprocess.run(listed, capture_output=True, check=True, text=True).stdout == ""
