@@ -29,7 +29,10 @@ _NEXT = (
         "score actions of your own and look at them; --axis choice and --axis direction are what "
         "the papers propose",
     ),
-    ("moralscope compare --encoders minilm,use-lite --file actions.txt", "two models, one list"),
+    (
+        'moralscope compare "forgive a friend" "eat meat" "spread rumours" --encoders minilm,mpnet',
+        "two models, one list",
+    ),
     (
         'moralscope rank "What should I put in the toaster?" bread "my hamster"',
         "rank answers to a question",
