@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import struct
+import zipfile
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -102,6 +103,27 @@ def _gguf_bombs() -> Iterator[bytes]:
     yield one + nested
 
 
+def _torch_file(pickled: bytes) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr(zipfile.ZipInfo("v/data.pkl"), b"\x80\x02" + pickled)
+        archive.writestr(zipfile.ZipInfo("v/data/0"), bytes(8))
+    return stream.getvalue()
+
+
+def _torch_bombs() -> Iterator[bytes]:
+    """Values that hold themselves twice over, thirty times: written out, they would fill a disk."""
+    doubled = b"".join(b"(h%ch%ct" % (at, at) + b"q" + bytes([at + 1]) for at in range(30))
+    yield _torch_file(b"}K\x01\x85q\x00" + doubled + b"K\x01s.")
+    yield _torch_file(b"}X\x08\x00\x00\x00layers.0K\x01\x85q\x00" + doubled + b"s.")
+    yield _torch_file(b"K\x01\x85q\x00" + doubled + b")R.")
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo("v/data.pkl"), b"\x80\x02N.")
+        archive.writestr("v/data/0", bytes(100_000_000))
+    yield stream.getvalue()
+
+
 def _record_bombs() -> Iterator[bytes]:
     record = {"schema": "moralscope.run/1", "job": "score", "config": {}}
     text = json.dumps({**record, "results": [{"action": "a", "score": 0}]})
@@ -112,6 +134,7 @@ _OWN_BOMBS = {
     "word-vectors": _vector_bombs,
     "tfjs-graph": _graph_bombs,
     "gguf": _gguf_bombs,
+    "steering": _torch_bombs,
     "run-record": _record_bombs,
     "gate": lambda: [b"r>=" + b"1" * 900 + b"e" + b"9" * 50, b"and " * 240],
     "lexicon": lambda: [b"%\n" + b"1" * 6000 + b"\ta\n%\nb\t" + b"1" * 6000],
@@ -389,6 +412,23 @@ def _saved_axes() -> list[tuple[str, str | bytes]]:
     ]
 
 
+def _steering() -> list[tuple[str, str | bytes]]:
+    info = {"model": "m", "checksum": "c", "width": 2, "layers": [3], "method": "mean", "kl": 0.5}
+    info |= {"strength": 1.0, "source": "x", "blocks": "layers"}
+    metadata = {"format": "moralscope.steering/1", "vector": json.dumps(info)}
+    ours = _safetensors(metadata, {"rows": ("F32", [1, 2], 0, 8)}, bytes(8))
+    key = _gguf_key("general.architecture") + _u32(8) + _gguf_key("controlvector")
+    tensor = _gguf_key("direction.1") + _u32(1) + struct.pack("<QIQ", 4, 0, 0)
+    head = struct.pack("<4sIQQ", b"GGUF", 3, 1, 1) + key + tensor
+    return [
+        (".safetensors", ours),
+        (".pt", _torch_file(b"}X\x08\x00\x00\x00layers.0}(X\x0f\x00\x00\x00steering_vector"
+            b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nFloatStorage\n"
+            b"X\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x02tQK\x00K\x02\x85K\x01\x85\x89}tRus.")),
+        (".gguf", head + bytes(-len(head) % 32) + bytes(16)),
+    ]  # fmt: skip
+
+
 def _lexicons() -> list[tuple[str, str | bytes]]:
     clue = "type=strongsubj len=1 word1=steal pos1=verb stemmed1=y priorpolarity=negative"
     return [
@@ -434,6 +474,7 @@ _VALID = {
     "tfjs-vocabulary": _vocabulary,
     "word-vectors": _word_vectors,
     "gguf": _gguf,
+    "steering": _steering,
     "annotations": _annotations,
     "exchanges": _exchanges,
     "gate": lambda: [(".txt", "r>=0.7 and changed<=3"), (".txt", "R > -.5e3, changed==0")],

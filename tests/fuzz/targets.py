@@ -183,6 +183,14 @@ def _pairs(path: Path) -> Any:
     return load_pairs("mine", path)
 
 
+def _steering(path: Path) -> Any:
+    """Read a vector: ours, lm-eval's, llama.cpp's."""
+    from moralscope.models.language.steering import load_vector
+    from moralscope.steer.exchange import read_gguf, read_lm_eval
+
+    return {".safetensors": load_vector, ".pt": read_lm_eval}.get(path.suffix, read_gguf)(path)
+
+
 def _settings(path: Path) -> Any:
     """Read what a user writes or shares as TOML or JSON: recipes, limits, experts, adapters."""
     from moralscope.models.classifiers.saved import read_settings
@@ -299,6 +307,7 @@ _TABLE = (
     Target("judge-rows", (".csv", ".jsonl"), _judge_rows),
     Target("word-sets", (".yaml", ".toml", ".json"), _word_sets),
     Target("pairs", (".yaml", ".csv"), _pairs),
+    Target("steering", (".safetensors", ".pt", ".gguf"), _steering),
     Target("settings", (".toml", ".json"), _settings),
     Target("ratings", (".csv",), _ratings),
     Target("judgments", (".csv", ".jsonl"), _judgments),

@@ -28,6 +28,7 @@ from moralscope.steer.options import SteerExportOptions, SteerImportOptions
 from moralscope.steer.torch_file import NotPlain, read_torch
 
 _MAX_BYTES = 256_000_000
+_STRONGEST = 1e30
 _ARCHITECTURE = "controlvector"
 _DIRECTION = re.compile(r"direction\.(\d{1,4})")
 _HOOKPOINT = re.compile(r"(.+)\.(\d{1,4})")
@@ -112,7 +113,7 @@ def read_gguf(path: Path) -> dict[int, Matrix]:
 
     try:
         tensors = {each.name: np.array(each.data) for each in GGUFReader(path).tensors}
-    except (ValueError, IndexError, KeyError, OverflowError) as error:
+    except Exception as error:  # whatever the library raises at a damaged file
         raise InputError(f"{path} is damaged", "write it again") from error
     found = {}
     for name, data in tensors.items():
@@ -155,10 +156,9 @@ def read_lm_eval(path: Path) -> dict[int, Matrix]:
         raise InputError(f"{path} holds no steering vectors", remedy)
     found = {}
     for name, entry in content.items():
-        match = _HOOKPOINT.fullmatch(str(name))
-        row = _lm_eval_row(entry)
+        match, row = _HOOKPOINT.fullmatch(name), _lm_eval_row(entry)
         if match is None or row is None:
-            raise InputError(f"{path} cannot be read at '{str(name)[:60]}'", remedy)
+            raise InputError(f"{path} cannot be read at '{name[:60]}'", remedy)
         found[int(match[2]) + 1] = row
     return _some(found, path)
 
@@ -169,10 +169,10 @@ def _lm_eval_row(entry: Any) -> Matrix | None:
         return None
     if entry.get("bias") is not None or entry.get("head_index") is not None:
         return None
-    try:
-        strength = float(entry.get("steering_coefficient", 1.0))
-        row = np.asarray(entry["steering_vector"], dtype=np.float32)
-    except (KeyError, TypeError, ValueError):
+    row, strength = entry.get("steering_vector"), entry.get("steering_coefficient", 1.0)
+    if not isinstance(row, np.ndarray) or not isinstance(strength, int | float):
+        return None
+    if not abs(strength) <= _STRONGEST:
         return None
     return np.float32(strength) * row
 

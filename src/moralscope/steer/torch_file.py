@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_MAX_BYTES = 256_000_000
+_MAX_BYTES = 32_000_000
 _KINDS = {"FloatStorage": "<f4", "DoubleStorage": "<f8", "HalfStorage": "<f2"}
 _MARK = object()
 _PLAIN = {
@@ -48,7 +48,9 @@ def read_torch(path: Path) -> Any:
             found = {each.split("/", 1)[-1]: each for each in archive.namelist()}
             parts = {name: archive.read(each) for name, each in found.items()}
             return _Walk(parts).value()
-    except (zipfile.BadZipFile, OSError, KeyError, ValueError, IndexError, TypeError) as error:
+    except NotPlain:
+        raise
+    except Exception as error:  # whatever a damaged file makes the walk raise means the same
         raise NotPlain("it is damaged, or of another tool") from error
 
 
@@ -96,10 +98,11 @@ class _Walk:
             elif name == "APPENDS":
                 stack[-1].extend(values)
             else:
-                stack[-1].update(zip(values[0::2], values[1::2], strict=True))
+                _fill(stack[-1], values)
         elif name == "SETITEM":
-            value, key = stack.pop(), stack.pop()
-            stack[-1][key] = value
+            pair = stack[-2:]
+            del stack[-2:]
+            _fill(stack[-1], pair)
         elif name == "BINPERSID":
             stack.append(self._storage(stack.pop()))
         elif name == "REDUCE":
@@ -120,10 +123,18 @@ class _Walk:
 
     def _storage(self, given: Any) -> NDArray[Any]:
         _, kind, key, *_ = given
-        form = _KINDS.get(str(kind).rpartition(".")[2])
+        form = _KINDS.get(kind.rpartition(".")[2])
         if form is None:
-            raise NotPlain(f"it holds numbers of the kind {str(kind)[:40]}")
+            raise NotPlain(f"it holds numbers of the kind {kind[:40]}")
         return np.frombuffer(self._parts[f"data/{key}"], dtype=form)
+
+
+def _fill(found: dict[str, Any], values: list[Any]) -> None:
+    """Put pairs into a dict; keys are texts, since tuples of tuples of … could take forever."""
+    for key, value in zip(values[0::2], values[1::2], strict=True):
+        if type(key) is not str:
+            raise NotPlain("a key is no text")
+        found[key] = value
 
 
 def _made(function: Any, given: Any) -> Any:
@@ -137,4 +148,4 @@ def _made(function: Any, given: Any) -> Any:
             if len(found) == shape[0]:
                 return found.astype(np.float32)
         raise NotPlain("a tensor is no plain row of numbers")
-    raise NotPlain(f"it would call {str(function)[:60]}")
+    raise NotPlain(f"it would call {function[:60] if isinstance(function, str) else 'something'}")

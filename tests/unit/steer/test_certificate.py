@@ -1,18 +1,22 @@
 """The certificate: finds what was planted, corrects for many tests, exits 3 beyond a limit."""
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from moralscope.axes.language import Asking
 from moralscope.cli.root import app
 from moralscope.core.errors import InputError
-from moralscope.models.language import load_vector
+from moralscope.models.language import load_language_model, load_vector
 from moralscope.reports import write_report
 from moralscope.steer.check import check_vector, compare, random_like
+from moralscope.steer.contrasts import check_contrasts, load_contrasts
 from moralscope.steer.make import make_vector
-from moralscope.steer.measures import CHOICE, HARMLESS, Measures
+from moralscope.steer.measures import CHOICE, HARMLESS, Measures, preferences
+from moralscope.surveys.statistics import t_against_zero
 
 
 @pytest.fixture(scope="module")
@@ -103,3 +107,20 @@ def test_bad_calls_are_told_in_one_line(vector, tmp_path):
         check_vector(vector=vector, survey=str(tmp_path / "d.csv"), replies=0)
     with pytest.raises(InputError, match="cannot be read"):
         check_vector(vector=tmp_path / "none.safetensors")
+
+
+@pytest.mark.slow
+def test_smollm2_is_steered_toward_declining_and_a_random_vector_does_not(tmp_path):
+    model = load_language_model("smollm2")
+    own = load_contrasts("declining")[::8]
+    pairs, place = tmp_path / "pairs.jsonl", tmp_path / "v.safetensors"
+    pairs.write_text("".join(json.dumps(asdict(each)) + "\n" for each in own))
+    made = make_vector(model, pairs=str(pairs), layers="15-21", kl=0.5, save=place)
+    assert made.statistics["calibration"].kl == pytest.approx(0.5, rel=0.1)
+    vector, asked = load_vector(place), check_contrasts()[::9]
+    plain, steered, random = (
+        preferences(Asking.of(each, "auto"), asked)
+        for each in (model, vector.steer(model), model.steered(random_like(vector, 0)))
+    )
+    assert (steered - plain).mean() > 0.3
+    assert t_against_zero((steered - random).tolist()) < 0.01
