@@ -67,7 +67,7 @@ def load_contrasts(source: str) -> tuple[Contrast, ...]:
 
 def check_contrasts(source: str | None = None) -> tuple[Contrast, ...]:
     """Return pairs that show whether a vector does what is wanted: none of ours makes one."""
-    return _paired("check", "requests", 3) if source is None else load_contrasts(source)
+    return _paired("check", "requests", 2) if source is None else load_contrasts(source)
 
 
 def harmless_contrasts() -> tuple[Contrast, ...]:
@@ -78,7 +78,7 @@ def harmless_contrasts() -> tuple[Contrast, ...]:
     >>> harmless_contrasts()[0].wanted
     'Yes, gladly. Begin by'
     """
-    found = _paired("check", "harmless", 3)
+    found = _paired("check", "harmless", 2)
     return tuple(Contrast(each.prompt, each.unwanted, each.wanted) for each in found)
 
 

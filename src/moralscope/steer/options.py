@@ -233,7 +233,7 @@ class SteerCheckOptions(Options):
     replies: Annotated[
         int,
         Option("Audit so many free replies; 0 leaves the audit out.", least=0, most=500),
-    ] = 24
+    ] = 16
     experts: ExpertsName = "mpnet"
     gate: Annotated[
         str | None,
