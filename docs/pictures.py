@@ -288,7 +288,7 @@ def audit_report(studio: Studio, name: str) -> None:
 def survey(studio: Studio, name: str) -> None:
     studio.file("dilemmas.csv", DILEMMAS)
     studio.command(*["survey", "dilemmas.csv", "--model", "smollm2", "--report", "survey.html"])
-    page = studio.page((studio.folder / "survey.html").as_uri(), height=1000)
+    page = studio.page((studio.folder / "survey.html").as_uri(), height=1035)
     save(page, name)
 
 
