@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from moralscope.axes.language import Asking
-from moralscope.cli.steer import _show_check, _show_make
+from moralscope.cli.steer import show_check, show_make
 from moralscope.io.files import write_record
 from moralscope.models.language import load_language_model
 from moralscope.steer.calibrate import calibrate, scaled
@@ -73,11 +73,11 @@ def certify(arguments: argparse.Namespace) -> None:
     model = load_language_model(arguments.model)
     started = time.perf_counter()
     made = make_vector(model, options)
-    _show_make(made)
+    show_make(made)
     print(f"{time.perf_counter() - started:.0f} s to make it", flush=True)
     started = time.perf_counter()
     record = check_vector(model, vector=place, replies=arguments.replies)
-    _show_check(record)
+    show_check(record)
     print(f"{time.perf_counter() - started:.0f} s to check it")
     if arguments.out:
         write_record(record, arguments.out)

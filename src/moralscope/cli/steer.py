@@ -1,6 +1,5 @@
 """`moralscope steer`: push a language model one way, and certify what else that moves."""
 
-from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -53,7 +52,7 @@ def make(options: SteerMakeOptions, output: ReportOutput) -> None:
     load_contrasts(options.pairs)  # refused before any weights are fetched
     with fetching() as progress:
         record = make_vector(None, options, progress=progress)
-    emit_to(output, record, _show_make)
+    emit_to(output, record, show_make)
     if not output.json:
         note(f"steering vector: {options.save}")
 
@@ -73,7 +72,7 @@ def check(options: SteerCheckOptions, output: ReportOutput) -> None:
 
     with fetching() as progress, counting("checking") as step:
         record = check_vector(None, options, report=step, progress=progress)
-    emit_to(output, record, _show_check)
+    emit_to(output, record, show_check)
     if record.statistics["gate"] is not None:
         record.statistics["gate"].require()
 
@@ -111,7 +110,8 @@ def import_(options: SteerImportOptions) -> None:
     note(f"steering vector for {info.model}, layers {layers}: {options.save}")
 
 
-def _show_make(record: "RunRecord") -> None:
+def show_make(record: "RunRecord") -> None:
+    """Print what was made."""
     config, found = record.config, record.statistics
     title = f"{config['model']}: {found['pairs']:,} pairs of {config['pairs']}, {config['method']}"
     out.print(clean(title), style="bold")
@@ -127,7 +127,8 @@ def _show_make(record: "RunRecord") -> None:
     print_warnings(record)
 
 
-def _show_check(record: "RunRecord") -> None:
+def show_check(record: "RunRecord") -> None:
+    """Print a certificate."""
     config, found = record.config, record.statistics
     about = f"{config['model']} steered: layers {config['layers'][0]}-{config['layers'][-1]}"
     out.print(
@@ -152,5 +153,4 @@ def _cells(row: Any) -> list[str]:
     change = f"{row.change.value:+.3f} ({row.change.low:+.3f} … {row.change.high:+.3f})"
     star = " *" if row.p_holm < 0.05 else "  "
     random = f"{row.random:+.3f}{' †' if row.p_random_holm < 0.05 else '  '}"
-    effect = "" if isnan(row.effect) else f"{row.effect:+.2f}"
-    return [f"{row.plain:.3f}", change, effect, f"{row.p_holm:.3f}{star}", random]
+    return [f"{row.plain:.3f}", change, f"{row.effect:+.2f}", f"{row.p_holm:.3f}{star}", random]

@@ -47,6 +47,7 @@ FIGURES = (
     "kl",
 )
 _SURE = 0.05
+_ROUNDING = 1e-9
 _PARTS = 5  # steps of the work with one model
 NOT_SAFE = (
     "a certificate says what moved among the things that were looked at; what was not looked at "
@@ -197,8 +198,10 @@ def compare(values: Mapping[str, Values], measures: Measures) -> list[Moved]:
 
 def _effect(change: Floats, plain: Floats) -> float:
     """Return a mean change in standard deviations of what it changes."""
-    spread = float(plain.std(ddof=1)) if len(plain) > 1 else 0.0
-    return float(change.mean()) / spread if spread > 0 else float("nan")
+    spread, mean = float(plain.std(ddof=1)) if len(plain) > 1 else 0.0, float(change.mean())
+    if spread > _ROUNDING:
+        return mean / spread
+    return 0.0 if abs(mean) <= _ROUNDING else math.copysign(math.inf, mean)
 
 
 def _measures(options: SteerCheckOptions, progress: Progress | None) -> Measures:
