@@ -141,6 +141,7 @@ def show_check(record: "RunRecord") -> None:
                 table.add_row(clean(row.figure), str(row.n), *_cells(row))
         out.print(table)
     figures = found["figures"]
+    out.print("* moved (p < 0.05, Holm); † moved otherwise than by a random vector of equal norm")
     out.print(
         f"KL on held-out neutral text {figures['kl']:.3f}; largest collateral "
         f"{figures['collateral']:.2f} sd ({clean(found['largest'])})"
@@ -150,7 +151,17 @@ def show_check(record: "RunRecord") -> None:
 
 
 def _cells(row: Any) -> list[str]:
-    change = f"{row.change.value:+.3f} ({row.change.low:+.3f} … {row.change.high:+.3f})"
-    star = " *" if row.p_holm < 0.05 else "  "
-    random = f"{row.random:+.3f}{' †' if row.p_random_holm < 0.05 else '  '}"
-    return [f"{row.plain:.3f}", change, f"{row.effect:+.2f}", f"{row.p_holm:.3f}{star}", random]
+    span = row.change
+    # Rounded first, and zero added: no minus before a zero.
+    ends = (span.value, span.low, span.high, row.random)
+    value, low, high, random = (f"{round(each, 3) + 0.0:+.3f}" for each in ends)
+    star, cross = (" *" if p < 0.05 else "  " for p in (row.p_holm, row.p_random_holm))
+    cross = cross.replace("*", "†")
+    effect = f"{round(row.effect, 2) + 0.0:+.2f}"
+    return [
+        f"{row.plain:.3f}",
+        f"{value} ({low} … {high})",
+        effect,
+        f"{row.p_holm:.3f}{star}",
+        f"{random}{cross}",
+    ]
