@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from json import loads
 
 import pytest
@@ -155,6 +156,53 @@ def test_a_rejection_lifted_during_a_block_stays_out_with_the_rest(services):
     assert service.answers(service.owner) == ()
     service.settle(service.owner, block.id, lift=True)
     assert len(service.answers(service.owner)) == 2
+
+
+def test_of_many_who_decide_at_once_one_does(services):
+    service = services(items=1, people_per_item=2, **OPEN)
+    jo = joined(service)
+    done = answered(service, jo)
+
+    def tried(call):
+        try:
+            return call()
+        except (InputError, Conflict):
+            return None
+
+    with ThreadPoolExecutor(6) as pool:
+        rejects = [
+            pool.submit(tried, lambda n=n: service.reject(service.owner, done, f"No {n}."))
+            for n in range(6)
+        ]
+        (decision,) = [each for one in rejects if (each := one.result())]
+        appeals = [
+            pool.submit(tried, lambda n=n: service.appeal(jo, decision.id, f"Yes {n}."))
+            for n in range(6)
+        ]
+        (appeal,) = [each for one in appeals if (each := one.result())]
+        lifts = [
+            pool.submit(tried, lambda: service.settle(service.owner, decision.id, lift=True))
+            for _ in range(6)
+        ]
+        assert [one.result() is not None for one in lifts].count(True) == 1
+    (kept,) = service.decisions(service.owner)
+    assert (kept.appeal, kept.outcome) == (appeal.appeal, "lifted")
+    for name in ("Al", "Cy"):  # one place is hers again, one is free
+        person = joined(service, name)
+        assert (service.next_item(person) is not None) == (name == "Al")
+
+
+def test_what_was_told_can_be_taken_back(services):
+    service = services(items=1, **OPEN)
+    jo = joined(service)
+    service.answer_questionnaire(jo, "moderate", {}, {"region": "europe"}, agrees=True)
+    answered(service, jo)
+    assert service.has_told(jo)
+    service.withdraw_facts(jo)
+    assert not service.has_told(jo)
+    assert service.facts(service.owner) == ()
+    assert len(service.answers(service.owner)) == 1
+    assert "withdraw" in service.audit_log(service.owner)[0].action
 
 
 def test_annotators_decide_nothing(services):

@@ -239,6 +239,19 @@ class PeopleService(ServiceBase):
             self._log(connection, person.id, "tell of oneself" if tells else "tell nothing", "")
             return self._change(connection, person.id, asked=True)
 
+    def withdraw_facts(self, person: Person) -> None:
+        """Delete what a person told about herself: a consent can be taken back at any time."""
+        with self._storage.write() as connection:
+            gone = connection.execute(sa.delete(FACTS).where(FACTS.c.person == person.id)).rowcount
+            if gone:
+                self._log(connection, person.id, "withdraw what was told of oneself", "")
+
+    def has_told(self, person: Person) -> bool:
+        """Say whether anything is kept that a person told about herself."""
+        return bool(
+            self._storage.rows(sa.select(FACTS.c.person).where(FACTS.c.person == person.id))
+        )
+
     def admit(self, lead: Person, person_id: str) -> Person:
         """Admit a person to the main stage, whether she failed the test or waits for review."""
         return self._moved(lead, person_id, ("staging", "review", "failed"), "main")

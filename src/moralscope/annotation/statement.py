@@ -37,7 +37,8 @@ _COLUMNS = ("question", "group", "people", "share", "annotations", "annotation_s
 def data_statement(folder: Path) -> RunRecord:
     """Write `statement.md` and `demographics.csv` into a project's `exports`; return the figures.
 
-    `statistics` holds `sections` (title → text), `groups`, `quality` and where the files are.
+    `statistics` holds `sections` (title → lines of Markdown), `groups`, `quality` and where the
+    files are.
     """
     with open_project(folder) as service:
         lead = service.owner
@@ -66,7 +67,7 @@ def statement_of(service: "AnnotationService", lead: "Person") -> dict[str, Any]
         "D. Annotator demographic": _demographics(groups, len(written), smallest),
         "E. Speech situation": _situation(service, rows),
         "F. Text characteristics": _lengths(rows),
-        "G. Recording quality": "Not applicable: nothing was recorded.",
+        "G. Recording quality": ["Not applicable: nothing was recorded."],
         "H. Quality control and agreement": _quality(service, lead, quality),
         "I. Provenance": _said(service, "provenance"),
     }
@@ -106,12 +107,12 @@ def people_groups(
     ]
 
 
-def statement_text(name: str, sections: Mapping[str, str]) -> str:
+def statement_text(name: str, sections: Mapping[str, Sequence[str]]) -> str:
     """Return a data statement as Markdown.
 
     Examples
     --------
-    >>> print(statement_text("Rules", {"B. Language variety": "US English."}))
+    >>> print(statement_text("Rules", {"B. Language variety": ["US English."]}))
     # Data statement: Rules
     <BLANKLINE>
     ## B. Language variety
@@ -119,11 +120,14 @@ def statement_text(name: str, sections: Mapping[str, str]) -> str:
     US English.
     <BLANKLINE>
     """
-    parts = [
-        f"# Data statement: {name}",
-        *(f"## {title}\n\n{sections[title]}" for title in sections),
-    ]
-    return "\n\n".join(parts) + "\n"
+    text = f"# Data statement: {name}"
+    for title, lines in sections.items():
+        last = ""
+        for line in (f"## {title}", *lines):
+            together = line[:1] in "-|" and line[:1] == last[:1]  # a list, a table
+            text += ("\n" if together else "\n\n") + line
+            last = line
+    return text + "\n"
 
 
 def demographics_bytes(groups: Sequence[GroupShare]) -> Iterator[bytes]:
@@ -165,13 +169,13 @@ def _ordered(question: str, rows: Sequence[GroupShare]) -> list[GroupShare]:
     return sorted(rows, key=lambda row: {**places, **last}[row.group])
 
 
-def _said(service: "AnnotationService", key: str) -> str:
-    return service.project.statement.get(key, "") or NOT_STATED
+def _said(service: "AnnotationService", key: str) -> list[str]:
+    return [service.project.statement.get(key, "") or NOT_STATED]
 
 
 def _rationale(
     service: "AnnotationService", rows: Sequence[AnswerRow], written: Mapping[str, int]
-) -> str:
+) -> list[str]:
     project = service.project
     items = len({row.item for row in rows})
     done = (
@@ -180,21 +184,21 @@ def _rationale(
         f"{_count(len(rows), 'answer')} of {_count(len(written), 'person')} to "
         f"{_count(items, 'item')} count."
     )
-    return f"{_said(service, 'rationale')}\n\n{done}"
+    return [*_said(service, "rationale"), done]
 
 
-def _speakers(service: "AnnotationService") -> str:
+def _speakers(service: "AnnotationService") -> list[str]:
     said = _said(service, "speakers")
     writes = any(field.level == "text" and field.type != "confirm" for field in service.form.fields)
-    return f"{said}\n\nThe annotators wrote texts of their own, too: see D." if writes else said
+    return [*said, "The annotators wrote texts of their own, too: see D."] if writes else said
 
 
-def _demographics(groups: Sequence[GroupShare], people: int, smallest: int) -> str:
+def _demographics(groups: Sequence[GroupShare], people: int, smallest: int) -> list[str]:
     """Write groups as Emelin et al. do, the largest in bold, and annotations as Ziems et al. do."""
     if not groups:
         few = people < smallest
         why = f"{_count(people, 'person')} contributed" if few else "nobody told anything"
-        return f"No group is described: {why}. A group must have {smallest} people to be named."
+        return [f"No group is described: {why}. A group must have {smallest} people to be named."]
     lines = []
     for question in dict.fromkeys(row.question for row in groups):
         rows = [row for row in groups if row.question == question]
@@ -206,7 +210,7 @@ def _demographics(groups: Sequence[GroupShare], people: int, smallest: int) -> s
         f"first share is of the {people} contributors, the second of their annotations. Groups of "
         f"fewer than {smallest} people are among the others."
     )
-    return head + "\n\n" + "\n".join(lines)
+    return [head, *lines]
 
 
 def _share(row: GroupShare, most: int) -> str:
@@ -214,19 +218,19 @@ def _share(row: GroupShare, most: int) -> str:
     return f"**{text}**" if row.people == most and row.group != OTHERS else text
 
 
-def _situation(service: "AnnotationService", rows: Sequence[AnswerRow]) -> str:
+def _situation(service: "AnnotationService", rows: Sequence[AnswerRow]) -> list[str]:
     said = _said(service, "situation")
     if not rows:
         return said
     days = [datetime.fromtimestamp(row.submitted, UTC).date().isoformat() for row in rows]
-    return (
-        f"{said}\n\nAnswers were given from {min(days)} to {max(days)}, on moralscope's annotation "
-        "pages, by each person at their own pace. Everybody could skip items, pause, stop and "
-        "change answers."
-    )
+    return [
+        *said,
+        f"Answers were given from {min(days)} to {max(days)}, on moralscope's annotation pages, by "
+        "each person at their own pace. Everybody could skip, pause, stop and change answers.",
+    ]
 
 
-def _lengths(rows: Sequence[AnswerRow]) -> str:
+def _lengths(rows: Sequence[AnswerRow]) -> list[str]:
     """Say how long texts are, in words: those shown and those written."""
     shown: dict[str, list[int]] = {}
     for texts in {row.item: row.texts for row in rows}.values():
@@ -243,10 +247,10 @@ def _lengths(rows: Sequence[AnswerRow]) -> str:
         if found:
             means = (f"{name.replace('_', ' ')} {fmean(n):.1f}" for name, n in found.items())
             told.append(f"Mean length in words, {what}: {', '.join(means)}.")
-    return "\n\n".join(told) or NOT_STATED
+    return told or [NOT_STATED]
 
 
-def _quality(service: "AnnotationService", lead: "Person", found: Mapping[str, int]) -> str:
+def _quality(service: "AnnotationService", lead: "Person", found: Mapping[str, int]) -> list[str]:
     policies = service.project.policies
     lines = []
     if policies.qualification:
@@ -257,9 +261,8 @@ def _quality(service: "AnnotationService", lead: "Person", found: Mapping[str, i
     if policies.staging_items:
         wanted = min(policies.good_in_a_row, policies.staging_items)
         how = f"{wanted} good answers in a row, or a lead," if wanted else "A lead"
-        lines.append(
-            f"A lead read a trial round of {policies.staging_items}. {how} admitted people."
-        )
+        items = _count(policies.staging_items, "item")
+        lines.append(f"A trial round of {items} came first. {how} admitted people from it.")
     lines.append(_decided(found))
     measured = agreement_so_far(service, lead).fields
     table = [
@@ -270,8 +273,8 @@ def _quality(service: "AnnotationService", lead: "Person", found: Mapping[str, i
     ]
     if table:
         head = ["| question | Krippendorff's alpha | 95 % interval | items |", "|---|---|---|---|"]
-        lines.append("\n".join(head + table))
-    return "\n\n".join(lines)
+        lines += head + table
+    return lines
 
 
 def _decided(found: Mapping[str, int]) -> str:

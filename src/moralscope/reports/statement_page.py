@@ -7,7 +7,7 @@ from typing import Any
 
 from moralscope.io.record_view import Plain, number, rows_of, text
 from moralscope.reports.charts import bars
-from moralscope.reports.page import Block, Column, Page, Section, keyed_table, part
+from moralscope.reports.page import Block, Column, Page, Section, Table, keyed_table, part
 
 _COLUMNS = {
     "label": Column("group"),
@@ -31,13 +31,23 @@ def statement_page(plain: Plain) -> Page:
     for name in ordered:
         blocks += _question(name, [row for row in rows if text(row.get("question")) == name])
     who = [Section("Who the annotators are", [_PROSE], blocks)] if blocks else []
-    told = [
-        Section(text(title), text(words).split("\n\n"), [])
-        for title, words in part(found.get("sections")).items()
-    ]
+    told = [_section(*pair) for pair in part(found.get("sections")).items()]
     counted = [(name, text(found.get(name))) for name in ("people", "answers")]
     prose = ["Who annotated, what, how, and with what care (Bender and Friedman 2018)."]
     return Page("Data statement", prose, counted, [*who, *told])
+
+
+def _section(title: Any, lines: Any) -> Section:
+    """Return a section of the statement, whose lines are Markdown of ours: words, a table."""
+    given = lines if isinstance(lines, list) else [lines]
+    told = [text(line).replace("**", "").replace("`", "") for line in given]
+    rows = [line.strip("|").split("|") for line in told if line.startswith("|")]
+    prose = [line.removeprefix("- ") for line in told if not line.startswith("|")]
+    if not rows:
+        return Section(text(title), prose)
+    head, *body = [[cell.strip() for cell in row] for row in rows]
+    cells = [row for row in body[1:] if len(row) == len(head)]
+    return Section(text(title), prose, [Table("Agreement", [*map(Column, head)], cells)])
 
 
 def _question(name: str, rows: list[Plain]) -> list[Block]:

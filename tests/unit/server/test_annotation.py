@@ -360,9 +360,14 @@ def test_the_data_statement_over_http(site):
         body = {"submission": f"statement-{place}", "answer": GOOD}
         assert guest.post(f"/api/work/{work}/submit", body).json()["saved"]
     assert guest.get("/api/lead/statement").status_code == 403
+    assert "What you told about yourself" in guest.get("/answers").text
     lee = site.lead()
     (group,) = lee.get("/api/lead/statement").json()["groups"]
     assert (group["label"], group["people"], group["annotation_share"]) == ("Europe", 6, 1.0)
     file = lee.get("/api/lead/statement.md")
     assert "**Europe: 100.0 % / 100.0 %**" in file.text
     assert "attachment" in file.headers["content-disposition"]
+    assert guest.send("DELETE", "/api/questionnaire").status_code == 200
+    assert "What you told about yourself" not in guest.get("/answers").text
+    (group,) = lee.get("/api/lead/statement").json()["groups"]
+    assert group["group"] == "others", "one who does not say and five who do would be two groups"

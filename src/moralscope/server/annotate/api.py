@@ -103,6 +103,13 @@ def answer_questionnaire(caller: Annotator, body: s.AboutMe) -> records.Person:
     )
 
 
+@router.delete("/questionnaire")
+def withdraw_facts(caller: Annotator) -> s.Done:
+    """Delete what one told about oneself."""
+    caller.service.withdraw_facts(caller.person)
+    return s.Done()
+
+
 @router.get("/work")
 def work(caller: Annotator) -> s.NextWork:
     """Return the item one is at, or the next one."""

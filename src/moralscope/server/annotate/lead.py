@@ -179,7 +179,7 @@ class Statement(BaseModel):
     smallest_group: int
     groups: list[GroupShare]
     quality: dict[str, int]
-    sections: dict[str, str]
+    sections: dict[str, list[str]]  # lines of Markdown
 
 
 @router.get("/statement")

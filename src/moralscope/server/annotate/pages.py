@@ -91,7 +91,8 @@ def _item(caller: Caller) -> Response:
 @router.get("/answers")
 def answers(caller: Annotator) -> Response:
     """Show one's own answers and what the lead said of them."""
-    return draw(caller, "answers.html", past=_past(caller))
+    has_told = caller.service.has_told(caller.person)
+    return draw(caller, "answers.html", past=_past(caller), has_told=has_told)
 
 
 @router.get("/answers/{assignment}")
