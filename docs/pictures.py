@@ -359,7 +359,7 @@ def annotation(studio: Studio, name: str) -> None:
 
 def annotation_lead(studio: Studio, name: str) -> None:
     with project(studio) as (service, address):
-        page = studio.page(height=865)
+        page = studio.page(height=950)
         page.goto(f"{address}/join#{service.invite(service.owner, 'Lee', 'lead').token}")
         page.wait_for_url(re.compile("/lead$"))
         page.goto(f"{address}/lead/agreement")
