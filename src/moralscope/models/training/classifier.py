@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from moralscope.core.errors import InputError
 from moralscope.models.adapters import with_adapter
 from moralscope.models.classifiers.forward import (
     batch_tokens,
@@ -26,6 +27,7 @@ from moralscope.models.classifiers.module import (
 )
 from moralscope.models.training.heads import (
     CONTRASTIVE,
+    RANKING,
     RIDGE,
     ClassifierTraining,
     Head,
@@ -256,7 +258,20 @@ class ClassifierLearner:
 
 
 def _loss_of(head: Head, row: TrainingExample) -> str:
-    return "ranking" if row.other and head.loss != CONTRASTIVE else head.loss
+    return RANKING if row.other and head.loss != CONTRASTIVE else head.loss
+
+
+def check_pairs(heads: Heads, examples: Sequence[TrainingExample]) -> None:
+    """Refuse a head that compares texts and has examples with nothing to compare."""
+    for name, head in heads.items():
+        own = [row for row in examples if row.task == name]
+        alone = sum(row.other is None for row in own)
+        if head.loss in (RANKING, CONTRASTIVE) and alone:
+            raise InputError(
+                f"heads.{name} has the loss {head.loss}, which compares two texts, and {alone:,} "
+                f"of its {len(own):,} examples have one",
+                f"give heads.{name} another loss, such as cross_entropy",
+            )
 
 
 def keep_columns(network: Any, slices: Slices, tasks: Sequence[str]) -> None:
@@ -282,6 +297,7 @@ def train_classifier(
     """Train on (train, dev); return the learner with its best weights, and what happened."""
     import torch
 
+    check_pairs(heads, examples[0])
     torch.manual_seed(training.seed)
     body, tokenizer = load_body(base, base.name)
     if training.adapter:

@@ -16,6 +16,7 @@ from moralscope.models.classifiers.module import Slices
 from moralscope.models.training.base import ModelTraining
 
 CONTRASTIVE = "contrastive"  # its head has no columns: the body's own rows are compared
+RANKING = "ranking"
 RIDGE = "ridge"  # not learnt with the rest: fitted on the still body at the end
 TEMPERATURE = 0.05  # of likeness; the base was trained with it too
 
@@ -184,5 +185,5 @@ registry.add("loss", "multi_label", Loss("many", multi_label))
 registry.add("loss", "regression", Loss("scale", regression))
 registry.add("loss", "graded", Loss("scale", multi_label))  # a scale whose sigmoid is wanted
 registry.add("loss", RIDGE, Loss("scale", regression))
-registry.add("loss", "ranking", Loss("scale", ranking))
+registry.add("loss", RANKING, Loss("scale", ranking))
 registry.add("loss", CONTRASTIVE, Loss("scale", contrastive))

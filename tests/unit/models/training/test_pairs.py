@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from moralscope.core.errors import InputError
 from moralscope.models.classifiers.experts import Experts
 from moralscope.models.classifiers.module import build_network, load_body
 from moralscope.models.classifiers.saved import ExpertSettings, save_experts
@@ -165,3 +166,15 @@ def test_a_trained_retriever_is_told_in_the_settings(teacher):
 
 def test_auc_counts_ties_by_half():
     assert auc(np.array([1.0, 1.0]), np.array([True, False])) == 0.5
+
+
+@pytest.mark.parametrize("loss", ["ranking", CONTRASTIVE])
+def test_a_loss_that_compares_texts_needs_two_of_them(base, loss):
+    rows = [TrainingExample("verdict", ("hi", "good"), 0), BETTER]
+    heads = {"verdict": Head(("fine", "bad"), loss)}
+    with pytest.raises(InputError) as told:
+        train_classifier(ClassifierTraining(weights="all"), base, heads, (rows, rows))
+    assert str(told.value) == (
+        f"heads.verdict has the loss {loss}, which compares two texts, and 1 of its 2 examples "
+        "have one; give heads.verdict another loss, such as cross_entropy"
+    )
