@@ -90,7 +90,7 @@ def test_wrong_files_and_empty_fields_are_said_in_words(site, open_page, tmp_pat
 
 
 @pytest.mark.parametrize(("width", "height"), [(1366, 768), (390, 844)])
-@pytest.mark.parametrize("path", ["/actions", "/models", "/audit", "/stories"])
+@pytest.mark.parametrize("path", ["/actions", "/models", "/survey", "/audit", "/stories"])
 def test_button_and_messages_are_in_sight_and_not_covered(site, open_page, path, width, height):
     page = open_page(f"{site}{path}", width=width, height=height, warned=False)
     button = page.locator("#form button[type=submit]")

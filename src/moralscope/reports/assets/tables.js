@@ -46,7 +46,7 @@
     return typeof u === "number" && typeof v === "number" ? u - v : String(u).localeCompare(String(v), "en", { numeric: true });
   };
 
-  // Columns are {title, kind, digits, value(row), cell(row), head}; `more(row)` is what a row opens to.
+  // Columns are {title, label (read aloud where nothing is shown), kind, digits, value(row), cell(row), head}; `more(row)` is what a row opens to.
   const make = ({ columns, rows, name, file = "table.csv", size = PAGE, caption, more, attributes, sorted = null, extra = [], csv: hasCsv = true }) => {
     const cols = columns.map((each, at) => ({ kind: "text", digits: 3, value: (row) => row[at], ...each }));
     const isLong = rows.length > size, isMany = rows.length > 10;
@@ -54,7 +54,7 @@
     const body = element("tbody"), count = element("p", { class: "count", role: "status" });
     const heads = cols.map((each, at) => {
       const head = element("th", { scope: "col", class: each.kind === "text" ? undefined : "n", dir: each.kind === "text" ? "auto" : undefined });
-      head.append(isMany && each.sort !== false && each.title ? element("button", { type: "button", onclick: () => sortBy(at) }, each.title) : each.title ?? "");
+      head.append(isMany && each.sort !== false && each.title ? element("button", { type: "button", onclick: () => sortBy(at) }, each.title) : each.title || element("span", { class: "visually-hidden" }, each.label ?? ""));
       return head;
     });
     const line = (row) => {

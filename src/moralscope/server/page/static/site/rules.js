@@ -12,7 +12,7 @@ function refresh() {
   const rows = all.filter((rule) => (!theme || rule.theme === theme) && [...wantedFoundations].every((name) => rule.foundations.includes(name)));
   const box = (rule) => { const made = el("input", { type: "checkbox", "aria-label": `Choose: ${rule.text}`, onchange: () => { if (made.checked) chosen.add(rule); else chosen.delete(rule); count(); } }); made.checked = chosen.has(rule); return made; };
   $("list").replaceChildren(tables.make({ name: "Our rules", file: "rules.csv", rows, extra: [themes()], columns: [
-    { title: "", sort: false, filter: false, value: () => "", cell: box }, { title: "Rule", head: true, filter: false, value: (rule) => rule.text }, { title: "Theme", filter: false, value: (rule) => rule.theme },
+    { title: "", label: "Choose", sort: false, filter: false, value: () => "", cell: box }, { title: "Rule", head: true, filter: false, value: (rule) => rule.text }, { title: "Theme", filter: false, value: (rule) => rule.theme },
     { title: "Foundations", filter: false, value: (rule) => rule.foundations.join(", ") }, { title: "Severity", kind: "number", digits: 1, value: (rule) => rule.severity }, { title: "Consensus", kind: "number", digits: 1, value: (rule) => rule.consensus }] }));
 }
 function themes() {

@@ -67,12 +67,12 @@ const tools = (each) => el("div", { class: "row nowrap" },
   el("button", { type: "button", class: "small", "aria-label": `Record of ${each.title}`, onclick: () => attempt(async () => { const { page: _, ...record } = await loadRun(each.id); download(`run-${each.id}.json`, JSON.stringify(record, null, 1), "application/json"); }) }, "Record"),
   el("button", { type: "button", class: "small quiet", "aria-label": `Rename ${each.title}`, onclick: () => rename(each) }, "Rename"));
 const COLUMNS = [
-  { title: "", sort: false, filter: false, value: () => "", cell: box },
+  { title: "", label: "Choose", sort: false, filter: false, value: () => "", cell: box },
   { title: "Run", head: true, filter: false, value: (each) => each.title, cell: (each) => (PLACES[each.job] ? el("a", { href: `${PLACES[each.job]}?run=${each.id}` }, each.title) : each.title) },
   { title: "Kind", value: (each) => each.job, cell: (each) => el("span", { class: "tag" }, each.job) },
   { title: "When", filter: false, value: (each) => each.created, cell: (each) => el("span", { class: "muted nowrap" }, when(each.created)) },
   { title: "Results", kind: "whole", value: (each) => each.results },
-  { title: "", sort: false, filter: false, value: () => "", cell: tools }];
+  { title: "", label: "What can be done", sort: false, filter: false, value: () => "", cell: tools }];
 
 function dialog(box, then) {
   box.returnValue = "";
