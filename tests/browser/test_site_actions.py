@@ -146,6 +146,20 @@ def test_a_long_list_is_searched_sorted_and_paged(site, open_page):
     expect(page.locator("#table th[aria-sort]")).to_contain_text("Action")
 
 
+def test_whoever_opens_a_file_and_runs_at_once_means_the_file(site, open_page, tmp_path):
+    table = tmp_path / "mine.csv"
+    table.write_text("phrase,note\nsteal a bike,x\nread a book,y\nhelp a friend,z\n")
+    page = open_page(f"{site}/actions")
+    page.get_by_role("radio", name="Choice").check()
+    page.get_by_label("Model", exact=True).select_option("scripted")
+    page.locator("#upload").set_input_files(table)
+    expect(page.locator("#chooser")).to_contain_text("3 rows")
+    page.get_by_role("button", name="Score the actions").click()
+    page.locator("#found:not(.stale)").wait_for()
+    expect(page.locator("#found")).to_contain_text("steal a bike")
+    expect(page.locator("#chooser")).to_be_hidden()
+
+
 def test_a_file_of_actions_is_opened_and_its_column_chosen(site, open_page, tmp_path):
     page = open_page(f"{site}/actions")
     table = tmp_path / "mine.csv"

@@ -248,7 +248,8 @@ const picture = (chart) => { const found = chart(); if (!found?.querySelector("s
 // ---- uploads --------------------------------------------------------------------------------
 // Opens a table and lets its reader choose columns; `use` gets the chosen texts row by row.
 export function upload({ input, chooser, wants, use }) {
-  const close = () => { chooser.hidden = true; chooser.replaceChildren(); input.value = ""; };
+  let take = null;
+  const close = () => { take = null; chooser.hidden = true; chooser.replaceChildren(); input.value = ""; };
   const guess = (columns, names, at) => { const found = columns.findIndex((each) => names.includes(each.toLowerCase().trim())); return found >= 0 ? found : Math.min(at, columns.length - 1); };
   const show = ({ name, columns, rows }) => {
     const plain = columns.length === 1 && columns[0] === "line";
@@ -261,12 +262,15 @@ export function upload({ input, chooser, wants, use }) {
     const tell = () => { const all = given(); taste.textContent = `${all.length.toLocaleString("en")} rows, beginning with “${short(all[0].join(" → "), 80)}”`; };
     chooser.replaceChildren(el("p", { class: "name" }, short(name, 48)), ...wants.map(([label], at) => el("div", { class: "field inline" }, el("label", { for: `upload-${at}` }, label), menus[at])),
       plain ? "" : el("label", { class: "check" }, heading, el("span", {}, "The first row names the columns")), taste,
-      el("div", { class: "row" }, el("button", { type: "button", class: "small primary", onclick: () => { const all = given(); close(); use(all, name); } }, "Use these"), el("button", { type: "button", class: "small", onclick: close }, "Leave it")));
+      el("div", { class: "row" }, el("button", { type: "button", class: "small primary", onclick: () => take() }, "Use these"), el("button", { type: "button", class: "small", onclick: close }, "Leave it")));
+    take = () => { const all = given(); close(); use(all, name); };
     chooser.addEventListener("change", tell);
     tell();
     chooser.hidden = false;
-    if (plain) { const all = given(); close(); use(all, name); } else chooser.querySelector("select").focus();
+    if (plain) take(); else chooser.querySelector("select").focus();
   };
+  // Whoever opens a file and runs at once means the file.
+  input.form?.addEventListener("submit", () => take?.(), { capture: true });
   input.addEventListener("change", async () => {
     const file = input.files[0];
     if (!file) return;
