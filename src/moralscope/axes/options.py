@@ -147,16 +147,14 @@ TemplateName = Annotated[
 LanguageCode = Annotated[
     str,
     Option(
-        f"Language of the questions, and of your actions: {', '.join(LANGUAGES)}.",
+        f"Of questions and actions: {', '.join(LANGUAGES)}.",
         choices=tuple(LANGUAGES),
         group="Model",
     ),
 ]
 FitName = Annotated[
     str,
-    Option(
-        "How a direction is fitted: pca or labelled (by good and bad).", choices=FITS, group="Model"
-    ),
+    Option("How a direction is fitted: pca or labelled.", choices=FITS, group="Model"),
 ]
 FitActions = Annotated[
     Path | None,
@@ -248,7 +246,7 @@ the direction axis
         Option(
             "Direction axis: a language model's layer.",
             least=1,
-            shown="the one that tells good from bad best",
+            shown="the best",
             group="Model",
         ),
     ] = None

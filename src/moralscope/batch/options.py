@@ -41,7 +41,7 @@ class BatchOptions(Options):
     engine: Annotated[
         str | None,
         Option(
-            "local (a process a core) or ray (a Ray cluster).",
+            "local (a process a core) or ray (a cluster).",
             shown="local",
             group=CORPUS,
             http=False,

@@ -88,7 +88,7 @@ LanguageName = Annotated[
 FormName = Annotated[
     str,
     Option(
-        "How a language model is asked: chat, plain, or auto.",
+        "How a language model is asked: chat, plain, auto.",
         choices=FORMS,
         group="Model",
     ),
@@ -96,7 +96,7 @@ FormName = Annotated[
 SteerFile = Annotated[
     Path | None,
     Option(
-        "Push a local language model with this steering vector (a file of 'steer make').",
+        "Push a local language model with this vector of 'steer make'.",
         metavar="FILE",
         group="Model",
         http=False,
@@ -107,7 +107,7 @@ EndpointUrl = Annotated[
     Option(
         "Where openai:MODEL is served.",
         metavar="URL",
-        shown="$OPENAI_BASE_URL, else OpenAI's",
+        shown="$OPENAI_BASE_URL or OpenAI's",
         group="Endpoint",
         http=False,
     ),
