@@ -182,8 +182,8 @@ def _sureness(rows: Sequence[Scored], interval: str) -> list[str]:
     ]
     if len(rows) > 2:
         lines.append(
-            f"In {overlaps:,} of {len(rows) - 1:,} pairs of neighbours in the ranking the intervals "
-            "overlap: do not read an order into those."
+            f"In {overlaps:,} of {len(rows) - 1:,} pairs of neighbours in the ranking the "
+            "intervals overlap: do not read an order into those."
         )
     return lines
 
