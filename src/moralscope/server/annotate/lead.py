@@ -188,13 +188,17 @@ def statement(caller: Lead) -> Statement:
     return Statement(**statement_of(caller.service, caller.person))
 
 
-@router.get("/statement.md", response_class=PlainTextResponse)
-def statement_file(caller: Lead) -> PlainTextResponse:
+class Markdown(PlainTextResponse):
+    media_type = "text/markdown"
+
+
+@router.get("/statement.md", response_class=Markdown)
+def statement_file(caller: Lead) -> Markdown:
     """Download the data statement as Markdown."""
     found = statement_of(caller.service, caller.person)
     text = statement_text(caller.service.project.name, found["sections"])
     attached = {"content-disposition": 'attachment; filename="statement.md"'}
-    return PlainTextResponse(text, media_type="text/markdown", headers=attached)
+    return Markdown(text, headers=attached)
 
 
 @router.get("/log")
