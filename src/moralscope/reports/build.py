@@ -17,6 +17,7 @@ from moralscope.reports.corpora_page import corpora_page
 from moralscope.reports.corpus_page import corpus_page
 from moralscope.reports.evaluate_page import evaluate_page
 from moralscope.reports.generic_page import generic_page
+from moralscope.reports.languages_page import languages_page
 from moralscope.reports.page import Block, Code, Column, Facts, Page, Section, Table, part
 from moralscope.reports.reproduce_page import reproduce_page, words_page
 from moralscope.reports.score_page import score_page
@@ -30,6 +31,7 @@ _PAGES: Mapping[str, Callable[[Plain], Page]] = {
     "annotate statement": statement_page,
     "audit": audit_page,
     "compare": compare_page,
+    "compare languages": languages_page,
     "compare runs": runs_page,
     "words compare": corpora_page,
     "words correlate": words_page,

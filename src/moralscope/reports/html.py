@@ -9,6 +9,7 @@ import base64
 import hashlib
 import importlib.resources
 import json
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from html import escape
@@ -17,6 +18,11 @@ from typing import Any
 from moralscope.reports.page import Block, Chart, Code, Facts, Page, Section, Table
 
 _ROWS_FIRST = 25
+# Hebrew and Arabic letters, and what stands between them.
+_RIGHT_TO_LEFT = re.compile(
+    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"
+    "(?:[^A-Za-z0-9&;\u201c\u201d()]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc])?"
+)
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
@@ -52,12 +58,12 @@ def _body(page: Page) -> Iterator[str]:
     yield "<header>\n<p class=kicker>moralscope report"
     yield "<button type=button id=lamp hidden>Light or dark</button></p>\n"
     yield f"<h1>{escape(page.title)}</h1>\n"
-    yield "".join(f"<p class=lead>{escape(line)}</p>\n" for line in page.summary)
+    yield "".join(f"<p class=lead>{_prose(line)}</p>\n" for line in page.summary)
     if page.figures:
-        tiles = (f"<div><dd>{escape(v)}</dd><dt>{escape(n)}</dt></div>" for v, n in page.figures)
+        tiles = (f"<div><dd>{escape(v)}</dd><dt>{_prose(n)}</dt></div>" for v, n in page.figures)
         yield f"<dl class=tiles>{''.join(tiles)}</dl>\n"
     if page.warnings:
-        notes = "".join(f"<li>{escape(line)}</li>" for line in page.warnings)
+        notes = "".join(f"<li>{_prose(line)}</li>" for line in page.warnings)
         yield f"<aside aria-label=Notes><h2>Read with care</h2><ul>{notes}</ul></aside>\n"
     yield "</header>\n"
     if len(page.sections) > 2:
@@ -83,7 +89,7 @@ def _section(section: Section, blocks: Sequence[tuple[str, Block]], number: int)
     heading = f"<h2>{escape(section.title)}</h2>"
     yield f"<section id=s{number}>\n"
     yield f"<details><summary>{heading}</summary>\n" if section.folded else f"{heading}\n"
-    yield "".join(f"<p>{escape(line)}</p>\n" for line in section.prose if line)
+    yield "".join(f"<p>{_prose(line)}</p>\n" for line in section.prose if line)
     for name, block in blocks:
         if isinstance(block, Table):
             yield _table(block, name)
@@ -96,7 +102,7 @@ def _section(section: Section, blocks: Sequence[tuple[str, Block]], number: int)
                 f"</div>{caption}</figure>\n"
             )
         elif isinstance(block, Facts):
-            pairs = (f"<div><dt>{escape(n)}</dt><dd>{escape(v)}</dd></div>" for n, v in block.pairs)
+            pairs = (f"<div><dt>{_prose(n)}</dt><dd>{_prose(v)}</dd></div>" for n, v in block.pairs)
             yield f"<dl class=facts>{''.join(pairs)}</dl>\n"
         elif isinstance(block, Code):
             yield f"<pre tabindex=0><code>{escape(block.text)}</code></pre>\n"
@@ -122,6 +128,11 @@ def _table(table: Table, name: str) -> str:
         f'{escape(table.title)}"><table><caption>{escape(table.title)}</caption><thead><tr>{heads}'
         f"</tr></thead><tbody>{rows}</tbody></table></div>{note}</div>\n"
     )
+
+
+def _prose(line: str) -> str:
+    """Escape a sentence; words that run from right to left keep to themselves within it."""
+    return _RIGHT_TO_LEFT.sub("<bdi>\\g<0></bdi>", escape(line))
 
 
 def _numeric(kind: str) -> str:

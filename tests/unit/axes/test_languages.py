@@ -230,3 +230,23 @@ def test_compare_asks_encoders_in_one_other_language():
     )
     assert ran.exit_code == 0, ran.output
     assert "German" in ran.output
+
+
+def test_a_report_keeps_arabic_apart_from_what_stands_beside_it(tmp_path: Path):
+    page = tmp_path / "page.html"
+    given = ["score", "قتل الناس", "مساعدة الناس", "--language", "ar", "-e", "scripted"]
+    ran = CliRunner().invoke(app, [*given, "--report", str(page)])
+    assert ran.exit_code == 0, ran.output
+    drawn = page.read_text("utf-8")
+    assert "<bdi>قتل الناس</bdi>" in drawn
+    assert "<td dir=auto>" in drawn
+
+
+def test_the_report_of_languages_says_what_fails_and_shows_every_action(tmp_path: Path):
+    page = tmp_path / "page.html"
+    given = ["compare", "--encoders", "scripted", "--language", "en,zh", "--report", str(page)]
+    ran = CliRunner().invoke(app, given)
+    assert ran.exit_code == 0, ran.output
+    drawn = page.read_text("utf-8")
+    assert "Languages are not ranked" in drawn
+    assert "帮助别人" in drawn
