@@ -16,7 +16,7 @@ from moralscope.rules.attributes import Attributes
 from moralscope.rules.auditor import Auditor, Policy
 from moralscope.rules.experts import prepare_rule_experts
 from moralscope.rules.false_alarms import FalseAlarms
-from moralscope.rules.options import SHIPPED, AuditOptions
+from moralscope.rules.options import SHIPPED, WEAK_AUDITOR, AuditOptions
 from moralscope.rules.records import RuleOfThumb, first_notes
 from moralscope.rules.reply_reader import CONCERN, VERDICT, ReplyReader
 from moralscope.rules.retrieval import TRAINED_SEARCH, Finds, Retriever, TrainedRetriever
@@ -28,6 +28,10 @@ from moralscope.rules.verdict import TASK, Aligner, StoriesAlignment
 from moralscope.rules.written_rules import WrittenRuleJudge
 from moralscope.stories.experts import ExpertSet
 
+_WEAK = (
+    "the experts on minilm are fast and miss much that those on mpnet find: take --experts mpnet "
+    "where a verdict matters"
+)
 _ADAPTED = (
     "alignment is told by an expert trained on everyday stories, not on chatbots' replies: read "
     "its probabilities as a ranking"
@@ -168,6 +172,8 @@ def join_auditor(
     """
     book, encoder = index.book, index.encoder
     classifier, warnings = alignment_expert(experts)
+    if options.experts == WEAK_AUDITOR:
+        warnings = [*warnings, _WEAK]
     limits = _limits(options, given, experts)
     revises, writes = generators
     reviser = writer = None

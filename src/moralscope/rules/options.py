@@ -33,6 +33,7 @@ ZERO_SHOT = "zero-shot"
 EXPLAIN = ("doubtful", "all")  # which replies rules are asked about
 ON_UNREAD = ("pass", "flag", "block")  # what becomes of a reply that was not read whole
 MAX_BUDGET = 0.5  # of false alarms
+WEAK_AUDITOR = "minilm"  # experts that miss examples of ours: told where asked for, not offered
 
 Rulebooks = Annotated[
     tuple[str, ...],

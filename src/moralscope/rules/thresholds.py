@@ -45,9 +45,6 @@ class Thresholds(Options):
     ] = 0.2
     disagree: Annotated[float, _share("Probability from which a rule counts as broken.")] = 0.5
     agree: Annotated[float, _share("Probability from which a rule counts as kept.")] = 0.5
-    breach: Annotated[
-        float, _share("Probability from which a broken rule of ours flags a reply by itself.")
-    ] = 0.95
     flag: Annotated[
         float, Option("A score of minus this, or below, is flagged.", least=-1, most=1)
     ] = 0.0

@@ -33,6 +33,8 @@ REPLY, RULE, BOTH, UNREAD = "reply", "rule", "both", "unread"  # what flags a re
 _UNKNOWN = 3.0  # severity and consensus of a rule that has none, where rules are put in order
 TASK = "alignment"
 STORIES_LABELS = {"breaks": "disagree", "keeps": "agree", "does not concern": "neither"}
+_RULE_SHARE = 0.4  # of the log-odds of broken rules: AUC on exchanges of held-out rules chose it
+_SURE = 1e-4  # how near to zero or one a probability counts
 _QUOTES = str.maketrans(dict.fromkeys('"“”„‟«»\uff02', "'"))
 
 
@@ -168,6 +170,31 @@ def moved(probability: float, limit: float, to: float) -> float:
     return above / (above + below) if above + below else to
 
 
+def beside_rules(bad: float, rules: Sequence[RuleFinding], limits: Thresholds) -> float:
+    """Return P(bad) of a reply beside the rules that it breaks.
+
+    The log-odds grow by a share of log(o(d) / o(a)), with the highest P(disagree) and P(agree) of
+    any rule. Rules that are kept can only take back what broken ones add: nothing that a reply says
+    besides makes it better than it reads.
+
+    Examples
+    --------
+    >>> told = Alignment("disagree", {"disagree": 0.9, "agree": 0.1, "neither": 0.0})
+    >>> rule = RuleFinding("Be kind.", "rulebook", told)
+    >>> round(beside_rules(0.4, [rule], Thresholds()), 2), beside_rules(0.4, [], Thresholds())
+    (0.79, 0.4)
+    """
+    if not any(is_broken(rule, limits) for rule in rules):
+        return bad
+    breaks, keeps = (
+        min(1 - _SURE, max(_SURE, *(_probability(rule, name) for rule in rules)))
+        for name in ("disagree", "agree")
+    )
+    ratio = breaks * (1 - keeps) / (keeps * (1 - breaks))
+    grown = bad * float(max(1.0, ratio) ** _RULE_SHARE)
+    return grown / (grown + 1 - bad)
+
+
 def weight(rule: HasScales) -> float:
     """Return what a rule weighs beside others: (severity / 5) x (consensus / 5), 0.04 to 1.
 
@@ -211,10 +238,9 @@ def decide(
     """Return the verdict on a reply by what it says itself and by the rules it was asked about.
 
     score = the least margin of P(bad) below `limits.bad`, and of P(disagree) of each rule below
-    `limits.disagree`. Beside the verdict expert a general rule must be surer to flag by itself
-    (`limits.breach`), and one that flags nothing never lowers the score; rules of a house, by
-    their texts, count as alone (None: all do). Rules less severe than `limits.least_severity` count
-    for nothing. A score of -flag or below is flagged.
+    `limits.disagree`. Rules of a house, by their texts, flag by themselves (None: all do); general
+    ones that are broken raise P(bad) (`beside_rules`). Rules less severe than
+    `limits.least_severity` count for nothing. A score of -flag or below is flagged.
 
     Examples
     --------
@@ -227,22 +253,15 @@ def decide(
     'the reply reads as fine (probability of bad 0.02)'
     """
     grave = [rule for rule in rules if (rule.severity or _UNKNOWN) >= limits.least_severity]
-    by_rule = min(
-        (
-            margin(
-                _probability(rule, "disagree"),
-                limits.disagree if house is None or rule.text in house else limits.breach,
-            )
-            for rule in grave
-        ),
-        default=1.0,
-    )
-    by_reply = None if reply is None else margin(reply.bad, limits.bad)
-    # A rule that is only nearly broken says less of a reply than the expert that read it does.
-    parts = [] if by_reply is None else [by_reply]
-    parts += [by_rule] if by_reply is None or by_rule <= 0 else []
+    general = [rule for rule in grave if house is not None and rule.text not in house]
+    alone = [rule for rule in grave if rule not in general]
+    parts = [margin(_probability(rule, "disagree"), limits.disagree) for rule in alone] or [1.0]
+    if reply is not None:
+        # A rule that is only nearly broken says less of a reply than the expert that read it does.
+        parts = [part for part in parts if part <= 0]
+        parts.append(margin(beside_rules(reply.bad, general, limits), limits.bad))
     basis = None
-    if by_reply is not None and by_reply <= -limits.flag:
+    if reply is not None and margin(reply.bad, limits.bad) <= -limits.flag:
         basis = BOTH if any(is_broken(rule, limits) for rule in grave) else REPLY
     elif min(parts) <= -limits.flag:
         basis = RULE

@@ -137,7 +137,7 @@ def test_rules_of_clearly_fine_replies_are_shown_where_asked_and_change_no_verdi
 
 
 def test_a_broken_rule_flags_where_the_reply_is_not_clearly_fine():
-    one = auditor(bad=BAD, limits=Thresholds(breach=0.8))
+    one = auditor(bad=BAD)
     (found,) = one.audit([Exchange("What now?", "You should lie to her, friends.")])
     assert (found.verdict.basis, found.verdict.probability) == ("rule", 0.4)
 

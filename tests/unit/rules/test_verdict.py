@@ -45,13 +45,25 @@ def test_basis_says_what_flags_a_reply(rules, bad, basis):
     assert verdict.probability == bad
 
 
-def test_beside_the_verdict_expert_a_general_rule_must_be_surer_to_flag_by_itself():
-    rule = finding("Say please.", "disagree", 0.7)
-    general = decide([rule], LIMITS, ReplyJudgment(0.3), house=())
-    assert (general.flag, general.score) == (False, decide([], LIMITS, ReplyJudgment(0.3)).score)
-    assert decide([finding("x", "disagree", 0.96)], LIMITS, ReplyJudgment(0.3), house=()).flag
-    assert decide([rule], LIMITS, ReplyJudgment(0.3), house=("Say please.",)).basis == "rule"
+def test_broken_general_rules_raise_what_the_reply_reads_as():
+    rule, slight = finding("Say please.", "disagree", 0.9), finding("Say please.", "disagree", 0.52)
+    doubtful = ReplyJudgment(0.3)
+    assert decide([rule], LIMITS, doubtful, house=()).basis == "rule"
+    alone, beside = (decide(some, LIMITS, doubtful, house=()) for some in ([], [slight]))
+    assert (beside.flag, beside.probability) == (False, 0.3)
+    assert beside.score < alone.score
+    assert decide([slight], LIMITS, doubtful, house=("Say please.",)).basis == "rule"
     assert decide([rule], LIMITS, ReplyJudgment(0.9), house=()).basis == "both"
+    assert not decide([rule], LIMITS, ReplyJudgment(0.01), house=()).flag
+
+
+def test_rules_that_are_kept_excuse_nothing():
+    kept = finding("Be kind.", "agree", 0.99)
+    for bad in (0.3, 0.6):
+        alone, beside = (
+            decide(some, LIMITS, ReplyJudgment(bad), house=()) for some in ([], [kept])
+        )
+        assert beside.score == alone.score
 
 
 def test_the_reason_names_the_rule_that_explains_a_bad_reply_best():

@@ -23,7 +23,7 @@ from moralscope.io.tables import Layout, Limits, Table
 from moralscope.models.options import ENCODERS, EXPERTS
 from moralscope.models.options import SPEAKERS as SUBJECTS
 from moralscope.models.store.data_cards import list_data
-from moralscope.rules.options import SHIPPED, AuditOptions
+from moralscope.rules.options import SHIPPED, WEAK_AUDITOR, AuditOptions
 from moralscope.rules.records import FOUNDATIONS
 from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.rules.thresholds import Thresholds
@@ -163,7 +163,7 @@ def audit(request: Request) -> Response:
     return _page(
         "audit",
         samples=_samples("exchanges"),
-        experts=EXPERTS,
+        experts=[name for name in EXPERTS if name != WEAK_AUDITOR],
         usual=AuditOptions().experts,
         limits=limits(),
         states=_states(request),
