@@ -105,7 +105,8 @@ def _scale(row: Plain) -> float | None:
 def _replies(found: Plain) -> list[Section]:
     rows = []
     for row in rows_of(found.get("replies") or [], "'replies'"):
-        scores = [number(each, "a score") for each in row.get("scores") or []]
+        given = row.get("scores")
+        scores = [number(each, "a score") for each in (given if isinstance(given, list) else [])]
         sides = ("plain", "steered", "random")
         told = {side: cut(text(row.get(side)), 400) for side in sides}
         kind = "harmless" if row.get("harmless") else "asked"

@@ -74,7 +74,22 @@ def stories_record():
     return {**found, "config": {"paper": "stories", "experts": ["mpnet"]}}
 
 
+def certificate_record():
+    span = {"value": 0.8, "low": 0.7, "high": 0.9}
+    rows = [
+        {"figure": f"f{n}", "wanted": n == 0, "n": 4, "plain": 0.1, "steered": 0.9, "change": span}
+        | {"effect": 1.6, "p": 0.1, "p_holm": 0.2, "random": 0.0, "p_random_holm": 0.3}
+        for n in range(2)
+    ]
+    reply = {"request": "r", "harmless": True, "plain": "a", "steered": "b", "random": "c"}
+    figures = {"wanted": 1.6, "collateral": 0.2, "kl": 0.5}
+    told = {"figures": figures, "largest": "f1", "replies": [{**reply, "scores": [0.1, 0.2, 0.3]}]}
+    config = {"model": "m", "vector": "v", "layers": [2, 3], "method": "mean"}
+    return record("steer check", rows, statistics=told, config=config)
+
+
 RECORDS = {
+    "certificate": certificate_record,
     "evaluate": evaluated_record,
     "stories": stories_record,
     "score": lambda: score_record([f"do {n}" for n in range(4)], axis="direction", human=True),
