@@ -14,6 +14,7 @@ from moralscope.batch.run import Outcome
 from moralscope.core.errors import InputError
 from moralscope.core.options import plain_options
 from moralscope.core.records import ModelRef
+from moralscope.models.language import steer_model
 from moralscope.models.store import Progress
 from moralscope.stats.gates import check_gate, parse_gate
 from moralscope.stats.streams import Moments
@@ -75,7 +76,7 @@ class SurveyBatch(BatchJob):
     def prepare(self, progress: Progress | None = None) -> Prepared:
         """Load the model once and find the form in which it is asked."""
         options = self.options
-        model = load_speaker(options.models[0], options, progress)
+        model = steer_model(load_speaker(options.models[0], options, progress), options.steer)
         asking = Asking.of(model, options.form)
         config = {
             "kind": "dilemmas",
@@ -96,7 +97,8 @@ class SurveyBatch(BatchJob):
 
     def load(self, state: Any) -> None:
         """Load the model of a worker."""
-        model = load_speaker(self.options.models[0], self.options)
+        options = self.options
+        model = steer_model(load_speaker(options.models[0], options), options.steer)
         self._asking = Asking.of(model, self.options.form)
 
     def __call__(self, batch: Batch) -> dict[str, list[Any]]:

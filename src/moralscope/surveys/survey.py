@@ -104,7 +104,8 @@ def survey(
     limits = parse_gate(chosen.gate, about) if chosen.gate is not None else None
     if chosen.free and isinstance(read[0], Statement):
         raise InputError("free replies answer dilemmas, not statements", "leave --free out")
-    speakers = speakers or [load_speaker(name, chosen, progress) for name in chosen.models]
+    loaded = speakers or [load_speaker(name, chosen, progress) for name in chosen.models]
+    speakers = [steer_model(each, chosen.steer) for each in loaded]
     askings = [Asking.of(each, chosen.form) for each in speakers]
     if chosen.free and auditor is None:
         auditor = auditor_of(chosen)
@@ -165,8 +166,7 @@ def load_speaker(
         input_price=options.input_price,
         output_price=options.output_price,
     )
-    model = load_language_model(name, endpoint=served, progress=progress)
-    return steer_model(model, options.steer)
+    return load_language_model(name, endpoint=served, progress=progress)
 
 
 def _put(

@@ -24,6 +24,8 @@ from moralscope.steer.contrasts import (
 )
 from moralscope.steer.fit import fit_vector
 from moralscope.steer.make import make_vector
+from moralscope.surveys.batch import SurveyBatch
+from moralscope.surveys.options import SurveyOptions
 from moralscope.surveys.survey import survey
 
 from ...contracts.generator_makers import tiny_llama
@@ -199,6 +201,8 @@ def test_score_and_survey_take_a_steering_file(tmp_path):
     assert [ref.name for ref in pushed.models] == ["scripted", "steering vector"]
     record = survey("values", models=("scripted",), steer=place, limit=2)
     assert list(record.statistics["models"]) == ["scripted+steered"]
+    job = SurveyBatch(SurveyOptions(models=("scripted",), steer=place))
+    assert "steering vector" in [ref.name for ref in job.prepare().models]
     with pytest.raises(InputError, match="--steer has no meaning beside an encoder"):
         score(["kill time"], axis="choice", encoder="scripted", steer=place)
 
