@@ -82,6 +82,7 @@ def annotator(page, site, name="Jo"):
     page.get_by_role("checkbox").check()
     page.get_by_role("button", name="Agree and go on").click()
     page.locator("#work").wait_for()
+    page.wait_for_load_state()  # its scripts listen from then on
 
 
 def answer_test(page, *, right):
