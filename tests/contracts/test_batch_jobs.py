@@ -11,8 +11,9 @@ from moralscope.batch.block_worker import RowErrors
 from moralscope.batch.job import load_job
 from moralscope.batch.parts import Parts
 from moralscope.rules.audit_batch import AuditBatch
+from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.collect.batch import CollectBatch
-from moralscope.rules.options import AuditOptions, CollectOptions
+from moralscope.rules.collect.options import CollectOptions
 
 MAKERS = {
     "choice": lambda columns: ScoreBatch(ScoreOptions(encoder="scripted"), columns),

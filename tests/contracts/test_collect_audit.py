@@ -7,7 +7,7 @@ from moralscope.rules.audit import AuditOptions, audit
 from moralscope.rules.audit_files import open_exchanges
 from moralscope.rules.collect.chatbots import Chatbot, ChatPrompt, Prompt
 from moralscope.rules.collect.collect import collect
-from moralscope.rules.options import CollectOptions
+from moralscope.rules.collect.options import CollectOptions
 
 PROMPTS = [
     Prompt("Would you steal?", "a"),

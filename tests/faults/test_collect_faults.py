@@ -13,7 +13,7 @@ from moralscope.rules.collect.chatbots import MAX_PROMPT, Chatbot, ChatPrompt, P
 from moralscope.rules.collect.collect import collect
 from moralscope.rules.collect.files import read_prompts
 from moralscope.rules.collect.lexicons import load_lexicon
-from moralscope.rules.options import CollectOptions
+from moralscope.rules.collect.options import CollectOptions
 
 from ..contracts.generator_makers import served
 

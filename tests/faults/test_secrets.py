@@ -412,7 +412,7 @@ def test_a_corpus_run_keeps_no_key(prompts):
     from moralscope.batch.job import open_job, run_job
     from moralscope.batch.options import BatchOptions, BatchPlace
     from moralscope.rules.collect.batch import CollectBatch
-    from moralscope.rules.options import CollectOptions
+    from moralscope.rules.collect.options import CollectOptions
 
     rows = "".join(f'{{"prompt": "Do you steal {n} apples?"}}\n' for n in range(2))
     (prompts / "prompts.jsonl").write_text(rows)

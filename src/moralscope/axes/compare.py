@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.axes.build import AxisModels, LocalModels, build_axis
+from moralscope.axes.compare_options import CompareOptions
 from moralscope.axes.measured import people_agreement
-from moralscope.axes.options import ENGLISH, CompareOptions
+from moralscope.axes.options import ENGLISH
 from moralscope.axes.rated import PEOPLE, RatedActions
 from moralscope.axes.ratings import read_ratings
 from moralscope.axes.templates import load_template

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from moralscope.axes.options import CompareRunsOptions
+from moralscope.axes.compare_options import CompareRunsOptions
 from moralscope.axes.run_changes import (
     Block,
     ChangeTally,

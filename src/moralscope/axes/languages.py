@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.axes.build import LocalModels, build_axis
-from moralscope.axes.options import LANGUAGES, CompareOptions
+from moralscope.axes.compare_options import CompareOptions
+from moralscope.axes.options import LANGUAGES
 from moralscope.axes.parallel import ParallelActions, load_parallel
 from moralscope.axes.templates import load_template
 from moralscope.core.errors import InputError

@@ -14,7 +14,6 @@ from moralscope.core.options import CORPUS, Option, Options, Seed
 from moralscope.models.options import (
     ENCODERS,
     EXPERTS,
-    SPEAKERS,
     EncoderName,
     EndpointUrl,
     FormName,
@@ -182,18 +181,6 @@ Wordings = Annotated[
         group="Model",
     ),
 ]
-GateText = Annotated[
-    str | None,
-    Option(
-        'Exit 3 unless it holds, e.g. "r>=0.7 and changed<=3" for every pair of encoders, '
-        '"mean_change>=-0.02 and newly_flagged<=0.02" for runs. An unknown figure is answered '
-        "with all there are.",
-        metavar="EXPR",
-        least=1,
-        most=500,
-        group="Output",
-    ),
-]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -345,128 +332,6 @@ class ScoreOptions(AxisOptions):
             raise InputError("a gate of scores looks at framings", "add --framings")
         if self.framings and self.language != ENGLISH:
             raise InputError("framings are written in English", "leave --language out")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareOptions(Options):
-    """How several encoders are compared on the same actions.
-
-    Examples
-    --------
-    >>> CompareOptions(encoders=("minilm,mpnet",)).encoders
-    ('minilm', 'mpnet')
-    """
-
-    encoders: EncoderNames = ("minilm", "mpnet")
-    models: Annotated[
-        tuple[str, ...],
-        Option(
-            "Models of any kind instead: encoders, language models (smollm2, openai:MODEL, a "
-            "folder) and 'people' (with --human).",
-            metavar="A,B[,C]",
-            group="Model",
-            http=tuple(dict.fromkeys((*ENCODERS, *SPEAKERS))),
-        ),
-    ] = ()
-    human: Annotated[
-        Path | None,
-        Option(
-            "Ratings by people (CSV: action, yes, no): with 'people' among --models they are "
-            "compared too.",
-            metavar="FILE",
-            group="Input",
-            http=False,
-        ),
-    ] = None
-    form: FormName = "auto"
-    endpoint: EndpointUrl = None
-    max_requests: MaxRequests = None
-    samples: Samples = 20
-    axis: AxisName = "choice"
-    template: TemplateName = "moral"
-    language: Annotated[
-        tuple[str, ...],
-        Option(
-            "Language of the questions, and of your actions: "
-            f"{', '.join(LANGUAGES)}. Two or more, by commas: one model in these languages.",
-            metavar="A[,B]",
-            group="Model",
-        ),
-    ] = (ENGLISH,)
-    fit: FitName = "pca"
-    fit_actions: FitActions = None
-    norm: Norm = None
-    wordings: Wordings = None
-    gate: GateText = None
-    seed: Seed = 0
-
-    def __post_init__(self) -> None:
-        Options.__post_init__(self)
-        object.__setattr__(self, "language", split_names(self.language))
-        for code in self.language:
-            if code not in LANGUAGES:
-                known = ", ".join(LANGUAGES)
-                raise InputError(
-                    f"there are no questions in '{code[:40]}'", f"name some of {known}"
-                )
-        if len(set(self.language)) < len(self.language):
-            raise InputError("a language was named twice", "name each once")
-        least = 1 if len(self.language) > 1 else 2
-        for kind, example in (("encoders", "minilm,mpnet"), ("models", "minilm,smollm2")):
-            given = getattr(self, kind)
-            names = split_names(given)
-            if given and (len(names) < least or not all(names)):
-                alone = f"1 {kind[:-1]} was given: " if len(names) == 1 else ""
-                problem = f"{alone}'{','.join(given)}' is not a list like {example}"
-                raise InputError(problem, f"name two {kind} or more")
-            object.__setattr__(self, kind, names)
-        for name in self.models:
-            if name != "people":
-                check_model_name(name)
-        if "people" in self.models and self.human is None:
-            raise InputError(
-                "people are to be compared and nobody's ratings were given", "add --human FILE"
-            )
-        self.for_encoder(None)  # an option that the axis does not read is refused here
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What is compared."""
-        return self.models or self.encoders
-
-    def for_encoder(self, name: str | None, language: str | None = None) -> AxisOptions:
-        """Return how the axis of one of the models comes about; `language` is else the first."""
-        speaks = bool(self.models and name and is_language_model(name))
-        asked: dict[str, Any] = {"form": self.form} if speaks else {}
-        if speaks and self.axis == "choice":
-            asked |= {key: getattr(self, key) for key in ("endpoint", "max_requests", "samples")}
-        return AxisOptions(
-            axis=self.axis,
-            encoder=None if speaks else name,
-            model=name if speaks else None,
-            **asked,
-            template=self.template,
-            language=language or self.language[0],
-            fit=self.fit,
-            fit_actions=self.fit_actions,
-            norm=self.norm,
-            wordings=self.wordings,
-            seed=self.seed,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareRunsOptions(Options):
-    """How two saved runs are compared."""
-
-    by: Annotated[
-        str | None, Option("With --runs of audits: pair by prompt, exchange or id.", group="Input")
-    ] = None
-    strict: Annotated[
-        bool, Option("With --runs: refuse other weights, rules or thresholds.", group="Input")
-    ] = False
-    gate: GateText = None
-    seed: Seed = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from moralscope.cli.output import (
     starting,
 )
 from moralscope.core.errors import InputError
-from moralscope.rules.options import AuditInput, AuditOptions
+from moralscope.rules.audit_options import AuditInput, AuditOptions
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -20,7 +20,7 @@ from moralscope.cli.output import (
     starting,
 )
 from moralscope.core.errors import InputError
-from moralscope.rules.options import CollectInput, CollectOptions
+from moralscope.rules.collect.options import CollectInput, CollectOptions
 
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moralscope.axes.options import CompareOptions, CompareRunsOptions
+from moralscope.axes.compare_options import CompareOptions, CompareRunsOptions
 from moralscope.cli.declare import takes
 from moralscope.cli.options import ActionFile, Actions, Columns, OutputOptions, read_given
 from moralscope.cli.output import (

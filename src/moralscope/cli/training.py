@@ -17,7 +17,8 @@ from moralscope.cli.output import (
     starting,
     training_bar,
 )
-from moralscope.rules.options import FilterTrainOptions, RulesTrainOptions
+from moralscope.rules.collect.options import FilterTrainOptions
+from moralscope.rules.options import RulesTrainOptions
 from moralscope.stories.options import StoriesTrainOptions
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 from moralscope.core.options import build_options
 from moralscope.core.records import to_plain
 from moralscope.interop.findings import Finding, finding_of, limit_of
-from moralscope.rules.options import AuditOptions
+from moralscope.rules.audit_options import AuditOptions
 
 Pair = tuple[str, str]  # a prompt and a reply
 _REMEMBERED = 20_000  # answers that are kept

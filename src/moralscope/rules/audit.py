@@ -18,6 +18,7 @@ from moralscope.rules.audit_models import (
     given_limits,
     load_auditor,
 )
+from moralscope.rules.audit_options import AuditOptions, parse_share
 from moralscope.rules.audit_statistics import (
     FIGURES,
     PAIRED_FIGURES,
@@ -28,7 +29,6 @@ from moralscope.rules.audit_statistics import (
 )
 from moralscope.rules.auditor import Auditor
 from moralscope.rules.false_alarms import set_by, set_limit
-from moralscope.rules.options import AuditOptions, parse_share
 from moralscope.rules.records import AuditedReply, Exchange, first_notes
 from moralscope.rules.rulebook import load_layers
 from moralscope.rules.thresholds import GivenLimits, write_limits

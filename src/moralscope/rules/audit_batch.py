@@ -19,9 +19,9 @@ from moralscope.core.options import plain_options
 from moralscope.models.store import Progress
 from moralscope.rules.audit import NOT_AUTHORITY, check_options
 from moralscope.rules.audit_models import given_limits, load_auditor
+from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.audit_statistics import AuditTally
 from moralscope.rules.audit_statistics import figures as gate_figures
-from moralscope.rules.options import AuditOptions
 from moralscope.rules.records import (
     Alignment,
     AuditedReply,

@@ -13,10 +13,11 @@ from moralscope.models.encoders.cache import EmbeddingCache
 from moralscope.models.language import generator_refs, load_generator, load_steered
 from moralscope.models.store import Progress, Store
 from moralscope.rules.attributes import Attributes
+from moralscope.rules.audit_options import WEAK_AUDITOR, AuditOptions
 from moralscope.rules.auditor import Auditor, Policy
 from moralscope.rules.experts import prepare_rule_experts
 from moralscope.rules.false_alarms import FalseAlarms
-from moralscope.rules.options import SHIPPED, WEAK_AUDITOR, AuditOptions
+from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import RuleOfThumb, first_notes
 from moralscope.rules.reply_reader import CONCERN, VERDICT, ReplyReader
 from moralscope.rules.retrieval import TRAINED_SEARCH, Finds, Retriever, TrainedRetriever

@@ -21,8 +21,9 @@ from moralscope.models.store import Progress
 from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.audit_files import ExchangeFile
 from moralscope.rules.audit_models import AuditModels, index_rules, join_auditor, needs_encoder
+from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.experts import prepare_rule_experts
-from moralscope.rules.options import AuditOptions, CheckOptions
+from moralscope.rules.options import CheckOptions
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.revision import Judged
 from moralscope.rules.rulebook import NOT_LAW, Rulebook, load_layers

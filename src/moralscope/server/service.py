@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from moralscope.axes.build import build_axis
 from moralscope.axes.choice import rank
 from moralscope.axes.compare import compare
-from moralscope.axes.options import AxisOptions, CompareOptions, RankOptions, ScoreOptions
+from moralscope.axes.compare_options import CompareOptions
+from moralscope.axes.options import AxisOptions, RankOptions, ScoreOptions
 from moralscope.axes.ratings import parse_ratings
 from moralscope.axes.score import score
 from moralscope.core.errors import InputError
@@ -21,8 +22,9 @@ from moralscope.models.store import Progress, Store
 from moralscope.models.store.commands import ModelStatus, list_models
 from moralscope.rules.audit import AuditModels, audit, check_options, set_budget
 from moralscope.rules.audit_models import RuleIndex, index_rules, join_auditor, needs_encoder
+from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.check import check_rules, join_check
-from moralscope.rules.options import AuditOptions, CheckOptions, LintOptions
+from moralscope.rules.options import CheckOptions, LintOptions
 from moralscope.rules.records import AuditedReply, Exchange
 from moralscope.rules.rulebook import (
     Rulebook,

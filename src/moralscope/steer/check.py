@@ -22,7 +22,7 @@ from moralscope.models.language import load_language_model, load_vector
 from moralscope.models.language.steering import SteeringVector
 from moralscope.models.store import Progress
 from moralscope.rules.audit import prepare_auditor
-from moralscope.rules.options import AuditOptions
+from moralscope.rules.audit_options import AuditOptions
 from moralscope.stats.gates import check_gate, parse_gate
 from moralscope.stats.significance import holm
 from moralscope.steer.calibrate import mean_divergence

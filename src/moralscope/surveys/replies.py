@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from moralscope.axes.language import Asking
 from moralscope.core.records import Decoding, Interval
 from moralscope.rules.audit import AuditModels, prepare_auditor
-from moralscope.rules.options import AuditOptions
+from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.records import Exchange
 from moralscope.stats.correlation import Correlation, correlate
 from moralscope.surveys.asking import CellAnswer, ask_cells, statement_cells, wordings

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from moralscope.axes.compare import compare
+from moralscope.axes.compare_options import CompareOptions
 from moralscope.axes.language import first_words
-from moralscope.axes.options import AxisOptions, CompareOptions
+from moralscope.axes.options import AxisOptions
 from moralscope.axes.score import score
 from moralscope.axes.templates import Phrasing
 from moralscope.core.errors import InputError

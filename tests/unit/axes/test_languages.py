@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from moralscope.axes.compare_options import CompareOptions
 from moralscope.axes.languages import compare_languages
-from moralscope.axes.options import LANGUAGES, CompareOptions, ScoreOptions
+from moralscope.axes.options import LANGUAGES, ScoreOptions
 from moralscope.axes.parallel import load_parallel, read_parallel
 from moralscope.axes.score import score
 from moralscope.axes.templates import load_template, parse_template

@@ -22,7 +22,7 @@ from moralscope.rules.audit import AuditOptions, audit
 from moralscope.rules.audit_batch import AuditBatch
 from moralscope.rules.collect.batch import CollectBatch
 from moralscope.rules.collect.collect import collect, prepare
-from moralscope.rules.options import CollectOptions
+from moralscope.rules.collect.options import CollectOptions
 from moralscope.rules.records import Exchange
 
 from .corpus_inline import ACTIONS, EXCHANGES, Inline, table_of, write_rows

@@ -8,8 +8,8 @@ import pytest
 from moralscope.cli import main
 from moralscope.core.errors import InputError
 from moralscope.rules.audit import AuditModels, AuditOptions, audit, prepare_auditor, set_budget
+from moralscope.rules.audit_options import parse_share
 from moralscope.rules.false_alarms import conformal_limit
-from moralscope.rules.options import parse_share
 from moralscope.rules.records import Exchange
 from moralscope.rules.thresholds import read_limits
 

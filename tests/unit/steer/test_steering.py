@@ -14,7 +14,7 @@ from moralscope.models.language.hidden import HiddenStates
 from moralscope.models.language.steering import SteeringVector, VectorInfo, save_vector
 from moralscope.models.store import Store
 from moralscope.rules.audit import prepare_auditor
-from moralscope.rules.options import AuditOptions
+from moralscope.rules.audit_options import AuditOptions
 from moralscope.steer.calibrate import scaled
 from moralscope.steer.contrasts import (
     check_contrasts,

@@ -33,7 +33,7 @@ from moralscope.rules.collect.collect import (
     prepare,
     read_reply,
 )
-from moralscope.rules.options import ZERO_SHOT, CollectOptions
+from moralscope.rules.collect.options import ZERO_SHOT, CollectOptions
 from moralscope.stats.streams import Frequent
 
 NOT_ASKED = "prompt without a keyword"  # what `dropped` says of a prompt that no bot was asked

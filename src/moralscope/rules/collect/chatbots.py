@@ -15,7 +15,7 @@ from moralscope.core.protocols import Generator
 from moralscope.models.language import EndpointOptions, load_generator
 from moralscope.models.language.chat_template import load_chat_template
 from moralscope.rules.collect.lexicons import Lexicon
-from moralscope.rules.options import CollectOptions
+from moralscope.rules.collect.options import CollectOptions
 from moralscope.rules.sanitize import clean
 
 SCRIPTED, ENDPOINT = "scripted", "openai:"

@@ -37,7 +37,7 @@ from moralscope.rules.collect.chatbots import (
 from moralscope.rules.collect.files import PromptFile, check_place, write_exchanges
 from moralscope.rules.collect.filters import Filters, Sieve, load_filters
 from moralscope.rules.collect.lexicons import Lexicon
-from moralscope.rules.options import ZERO_SHOT, CollectOptions
+from moralscope.rules.collect.options import ZERO_SHOT, CollectOptions
 from moralscope.rules.records import first_notes
 
 __all__ = ["CollectOptions", "Filters", "check_options", "collect", "prepare"]

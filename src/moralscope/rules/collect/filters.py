@@ -30,7 +30,7 @@ from moralscope.rules.collect.chatbots import (
     CollectedExchange,
 )
 from moralscope.rules.collect.lexicons import Lexicon, load_lexicon
-from moralscope.rules.options import ZERO_SHOT, CollectOptions
+from moralscope.rules.collect.options import ZERO_SHOT, CollectOptions
 from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.rules.sanitize import clean, unreadable
 from moralscope.stats.text.words import words

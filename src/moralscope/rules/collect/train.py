@@ -26,7 +26,7 @@ from moralscope.models.training.records import Report, TrainingExample
 from moralscope.models.training.trainer import Summary, TrainedModel, TrainingData, train_model
 from moralscope.rules.collect.chatbots import seed_of
 from moralscope.rules.collect.filters import MORAL_CONTENT, SUFFICIENCY, TASKS
-from moralscope.rules.options import FilterTrainOptions
+from moralscope.rules.collect.options import FilterTrainOptions
 from moralscope.rules.reading import LAYOUT, LIMITS, PARTS
 from moralscope.rules.records import Exchange
 from moralscope.rules.sanitize import clean

@@ -6,10 +6,12 @@ from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from moralscope.axes.options import CompareOptions, RankOptions, ScoreOptions
+from moralscope.axes.compare_options import CompareOptions
+from moralscope.axes.options import RankOptions, ScoreOptions
 from moralscope.core.records import RunRecord
 from moralscope.models.options import ENCODERS, EXPERTS, GENERATORS
-from moralscope.rules.options import AuditOptions, CheckOptions, LintOptions
+from moralscope.rules.audit_options import AuditOptions
+from moralscope.rules.options import CheckOptions, LintOptions
 from moralscope.rules.thresholds import Thresholds
 from moralscope.server.api import schemas as s
 from moralscope.server.api.bodies import options_in

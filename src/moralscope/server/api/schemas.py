@@ -12,10 +12,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from moralscope.axes.options import CompareOptions, RankOptions, ScoreOptions
+from moralscope.axes.compare_options import CompareOptions
+from moralscope.axes.options import RankOptions, ScoreOptions
 from moralscope.core.records import NOT_ADVICE, RUN_SCHEMA
 from moralscope.models.options import ENCODERS
-from moralscope.rules.options import AuditOptions, CheckOptions, LintOptions
+from moralscope.rules.audit_options import AuditOptions
+from moralscope.rules.options import CheckOptions, LintOptions
 from moralscope.rules.thresholds import Thresholds
 from moralscope.server.api.bodies import RequestModel, body_of
 from moralscope.server.service import RulebookText

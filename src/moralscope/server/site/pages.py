@@ -23,7 +23,8 @@ from moralscope.io.tables import Layout, Limits, Table
 from moralscope.models.options import ENCODERS, EXPERTS
 from moralscope.models.options import SPEAKERS as SUBJECTS
 from moralscope.models.store.data_cards import list_data
-from moralscope.rules.options import SHIPPED, WEAK_AUDITOR, AuditOptions
+from moralscope.rules.audit_options import WEAK_AUDITOR, AuditOptions
+from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import FOUNDATIONS
 from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.rules.thresholds import Thresholds

@@ -17,7 +17,7 @@ from moralscope.io.files import record_lines
 from moralscope.rules.collect.chatbots import Chatbot, ChatPrompt, Prompt, by_names, prepare_bot
 from moralscope.rules.collect.collect import collect, prepare
 from moralscope.rules.collect.files import read_prompts
-from moralscope.rules.options import CollectOptions
+from moralscope.rules.collect.options import CollectOptions
 
 from ....contracts.generator_makers import served, tiny_llama, tiny_seq2seq
 from ...models.language.test_chat_template import TEMPLATE

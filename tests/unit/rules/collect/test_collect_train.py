@@ -9,6 +9,7 @@ from moralscope.models.training.recipe import load_recipe
 from moralscope.rules.collect.chatbots import Prompt
 from moralscope.rules.collect.collect import collect
 from moralscope.rules.collect.filters import TASKS
+from moralscope.rules.collect.options import CollectOptions
 from moralscope.rules.collect.train import (
     FilterRecipe,
     measure_filter,
@@ -16,7 +17,6 @@ from moralscope.rules.collect.train import (
     share_out,
     train_filters,
 )
-from moralscope.rules.options import CollectOptions
 from moralscope.stories.experts import prepare_experts
 
 from ....contracts.expert_makers import tiny_bert

@@ -5,7 +5,7 @@ import pytest
 from moralscope.core.records import Decoding
 from moralscope.rules.collect.chatbots import Prompt, prepare_bot
 from moralscope.rules.collect.collect import collect
-from moralscope.rules.options import CollectOptions
+from moralscope.rules.collect.options import CollectOptions
 
 PROMPTS = [
     "Is it okay to read my teenager's diary?",

@@ -2,11 +2,13 @@
 
 import pytest
 
-from moralscope.axes.options import CompareOptions, RankOptions, ScoreOptions
+from moralscope.axes.compare_options import CompareOptions
+from moralscope.axes.options import RankOptions, ScoreOptions
 from moralscope.cli import main
 from moralscope.core.errors import InputError
 from moralscope.core.options import option_fields
-from moralscope.rules.options import AuditOptions, LintOptions
+from moralscope.rules.audit_options import AuditOptions
+from moralscope.rules.options import LintOptions
 from moralscope.rules.thresholds import Thresholds
 from moralscope.server.site.chains import StoryChainOptions
 

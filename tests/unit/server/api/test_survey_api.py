@@ -36,7 +36,6 @@ def test_a_survey_answers_with_the_record_of_python(client):
         ({"items": [{"situation": "You go.", "action1": "a", "action2": "a"}]}, "equal"),
         ({"items": [ITEMS[0], {"statement": "Lying is wrong."}]}, "one kind at a time"),
         ({"models": ["/etc"]}, "models"),
-        ({"free": True}, "free"),
         ({"items": []}, "items"),
     ],
 )

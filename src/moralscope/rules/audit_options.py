@@ -1,0 +1,205 @@
+"""What `audit` takes; nothing here is computed or heavy."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from moralscope.core.errors import InputError
+from moralscope.core.options import Option, Options, Seed
+from moralscope.models.options import (
+    ENCODERS,
+    GENERATORS,
+    ExpertsName,
+    SteerFile,
+)
+from moralscope.rules.options import Columns, ExchangeInput, Prompt, Reply, Rulebooks, Top
+
+EXPLAIN = ("doubtful", "all")  # which replies rules are asked about
+ON_UNREAD = ("pass", "flag", "block")  # what becomes of a reply that was not read whole
+MAX_BUDGET = 0.5  # of false alarms
+WEAK_AUDITOR = "minilm"  # experts that miss examples of ours: told where asked for, not offered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditInput(Options):
+    """What is audited on the command line: a file, a corpus, or one prompt and reply."""
+
+    file: Annotated[
+        tuple[str, ...],
+        Option(
+            "CSV, JSONL or Parquet with prompt and reply; several, a folder, a glob or a URL are "
+            "a corpus.",
+            metavar="FILE",
+            argument=True,
+        ),
+    ] = ()
+    named_files: Annotated[
+        tuple[str, ...],
+        Option(
+            "The same as FILE; - reads stdin.",
+            flag="--file",
+            short="-f",
+            metavar="FILE",
+            group="Input",
+        ),
+    ] = ()
+    prompt: Prompt = None
+    reply: Reply = None
+    against: Annotated[
+        Path | None, Option("Another bot's replies to the prompts.", metavar="FILE", group="Input")
+    ] = None
+    benign: Annotated[
+        Path | None,
+        Option("Replies that are fine, for --false-alarms.", metavar="FILE", group="Input"),
+    ] = None
+    columns: Columns = None
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        if self.file and self.named_files:
+            raise InputError("FILE and --file were given", "give FILE or --file, not both")
+        object.__setattr__(self, "file", self.file or self.named_files)
+
+    def one(self) -> ExchangeInput:
+        """Return the one file, or the one exchange; wrong ones are refused."""
+        path = Path(self.file[0]) if self.file else None
+        if self.benign is not None and path is None and self.reply is None:
+            path = self.benign  # nothing else is asked about: they are audited themselves
+        return ExchangeInput(file=path, prompt=self.prompt, reply=self.reply, columns=self.columns)
+
+    def check_corpus(self) -> None:
+        """Refuse what a corpus run cannot use."""
+        if self.against is not None or self.prompt is not None or self.reply is not None:
+            raise InputError(
+                "--against, --prompt and --reply go with one run record", "leave them out"
+            )
+        if self.benign is not None:
+            raise InputError(
+                "--benign goes with one run record",
+                "set the limit first, and give the corpus its file with --config",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditOptions(Options):
+    """What an audit uses and asks for.
+
+    Examples
+    --------
+    >>> AuditOptions().top
+    5
+    """
+
+    rulebooks: Rulebooks = ()
+    experts: ExpertsName = "mpnet"
+    encoder: Annotated[
+        str | None,
+        Option("What finds rules; else the same base.", short="-e", group="Model", http=ENCODERS),
+    ] = None
+    top: Top = 5
+    general: Annotated[
+        bool,
+        Option("With rules of your own alone: flag replies that read as bad, too.", group="Rules"),
+    ] = False
+    severity: Annotated[
+        float | None,
+        Option("Broken rules less severe than this flag nothing.", least=1, most=5, group="Rules"),
+    ] = None
+    expertise: Annotated[
+        bool, Option("Flag advice that only experts should give, too.", group="Rules")
+    ] = False
+    explain: Annotated[
+        str,
+        Option(
+            "Ask about rules for doubtful replies only, or for all.", choices=EXPLAIN, group="Rules"
+        ),
+    ] = "doubtful"
+    on_unread: Annotated[
+        str,
+        Option(
+            "What becomes of a reply that could not be read whole: pass with a note, flag, block.",
+            choices=ON_UNREAD,
+            group="Rules",
+        ),
+    ] = "pass"
+    false_alarms: Annotated[
+        str | None,
+        Option(
+            "Flag at most this share of fine replies, e.g. 1%: --benign has yours.",
+            metavar="SHARE",
+            least=1,
+            most=20,
+            group="Rules",
+        ),
+    ] = None
+    revise: Annotated[
+        bool, Option("Also write a better reply for each flagged one.", group="More")
+    ] = False
+    generator: Annotated[
+        str,
+        Option("What writes it: smollm2, a folder, openai:MODEL.", group="More", http=GENERATORS),
+    ] = "smollm2"
+    steer: SteerFile = None
+    generate: Annotated[
+        bool, Option("Also write rules for each exchange.", group="More", http=False)
+    ] = False
+    writer: Annotated[
+        str, Option("What writes rules: rules, a folder, scripted.", group="More", http=False)
+    ] = "rules"
+    exact: Annotated[
+        bool,
+        Option("Compute in 32 bits: on a CPU 8 are usual and faster.", group="Model", http=False),
+    ] = False
+    config: Annotated[
+        Path | None,
+        Option(
+            "Other thresholds (TOML); --false-alarms writes its limit there.",
+            metavar="FILE",
+            group="Rules",
+            http=False,
+        ),
+    ] = None
+    gate: Annotated[
+        str | None,
+        Option(
+            'Exit with 3 unless it holds, e.g. "flagged<=0.02"; over HTTP statistics.gate.met '
+            "says so.",
+            metavar="EXPR",
+            least=1,
+            most=500,
+            group="Output",
+        ),
+    ] = None
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        if self.steer is not None and not self.revise:
+            raise InputError("--steer pushes what revises replies", "add --revise")
+        if self.false_alarms is not None:
+            parse_share(self.false_alarms)
+
+    @property
+    def encoder_name(self) -> str:
+        """The encoder that compares texts: the one named, else that of the experts."""
+        if self.encoder:
+            return self.encoder
+        return self.experts if self.experts in ("mpnet", "minilm", "scripted") else "minilm"
+
+
+def parse_share(text: str) -> float:
+    """Read a share: 1% or 0.01.
+
+    Examples
+    --------
+    >>> parse_share("1%"), parse_share("0.05")
+    (0.01, 0.05)
+    """
+    number, percent, rest = text.strip().partition("%")
+    try:
+        share = float(number) / (100 if percent else 1)
+    except ValueError:
+        share = 0.0
+    if rest or not 0 < share <= MAX_BUDGET:
+        raise InputError(f"'{text[:20]}' is no share of false alarms", "give 1% or 0.01, up to 50%")
+    return share
