@@ -212,7 +212,10 @@ def test_a_lead_rejects_and_blocks_and_a_person_appeals(site, open_page):
     lee.get_by_role("button", name="Reject").click()
     expect(lee.get_by_text("in force")).to_be_visible()
 
-    jo.goto(f"{site.address}/answers")
+    jo.goto(f"{site.address}/work")
+    notice = jo.get_by_text("The lead wrote to you about an answer of yours")
+    assert_accessible(jo)
+    notice.get_by_role("link", name="My answers").click()
     expect(jo.get_by_text("It is no rule.")).to_be_visible()
     jo.get_by_label("Is this wrong?").fill("It says what to do.")
     jo.get_by_role("button", name="Appeal").click()

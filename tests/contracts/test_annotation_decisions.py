@@ -205,6 +205,23 @@ def test_what_was_told_can_be_taken_back(services):
     assert "withdraw" in service.audit_log(service.owner)[0].action
 
 
+def test_a_person_is_told_of_news_until_she_goes_on(services, clock):
+    service = services(items=4, **OPEN)
+    jo = joined(service)
+    done = [answered(service, jo), answered(service, jo)]
+    assert service.news(jo) == 0
+    clock.now += 1
+    decision = service.reject(service.owner, done[0], "No.")
+    service.review(service.owner, done[1], "mend", "Look again.")
+    assert service.news(jo) == 2
+    clock.now += 1
+    service.edit(jo, done[1], new_id(), {"ok": False})
+    assert service.news(jo) == 0
+    clock.now += 1
+    service.settle(service.owner, decision.id, lift=True)
+    assert service.news(jo) == 1
+
+
 def test_annotators_decide_nothing(services):
     service = services(items=2, **OPEN)
     jo, al = joined(service), joined(service, "Al")

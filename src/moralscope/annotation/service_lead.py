@@ -112,6 +112,24 @@ class LeadService(ServiceBase):
             for row in found
         )
 
+    def news(self, person: Person) -> int:
+        """Count what leads said against a person's answers since she last submitted something."""
+        mine = sa.select(ASSIGNMENTS.c.id).where(ASSIGNMENTS.c.person == person.id)
+        last = (
+            sa.select(sa.func.coalesce(sa.func.max(REVISIONS.c.created), 0.0))
+            .where(REVISIONS.c.assignment.in_(mine))
+            .scalar_subquery()
+        )
+        mends = sa.select(sa.func.count()).where(
+            REVIEWS.c.assignment.in_(mine), REVIEWS.c.verdict == "mend", REVIEWS.c.created > last
+        )
+        decided = sa.select(sa.func.count()).where(
+            DECISIONS.c.person == person.id,
+            sa.func.coalesce(DECISIONS.c.settled, DECISIONS.c.created) > last,
+        )
+        with self._storage.read() as connection:
+            return sum(connection.execute(query).scalar_one() for query in (mends, decided))
+
     def overview(self, lead: Person) -> Overview:
         """Return the figures of the lead's first page."""
         self._lead(lead)

@@ -76,7 +76,8 @@ def _item(caller: Caller) -> Response:
     except Paused:
         return draw(caller, "paused.html", by_lead=True)
     if found is None:
-        return draw(caller, "nothing.html", past=_past(caller), progress=progress)
+        news = caller.service.news(caller.person)
+        return draw(caller, "nothing.html", past=_past(caller), progress=progress, news=news)
     return draw(
         caller,
         "work.html",
@@ -84,6 +85,7 @@ def _item(caller: Caller) -> Response:
         form=found.form,
         answer=dict(found.draft),
         progress=progress,
+        news=caller.service.news(caller.person),
         editing=False,
     )
 
