@@ -1,7 +1,7 @@
 """Steer smollm2 toward declining harm, and certify it.
 
     python bench/steer.py choose [--layers 9-15 --layers 12-18] [--method mean --method pca]
-    python bench/steer.py certify [--kl 0.5] [--layers 12-18] [--method mean] [--replies 16]
+    python bench/steer.py certify [--kl 0.5] [--layers 12-18] [--method mean] [--replies 8]
 
 `choose` is where layers and methods are chosen: vectors are made of three quarters of the pairs
 that ship for making them, and looked at on the last quarter, never on those of the check. `certify`
@@ -99,7 +99,7 @@ if __name__ == "__main__":
     parser.add_argument("--kl", type=float, default=0.5)
     parser.add_argument("--layers", action="append")
     parser.add_argument("--method", action="append", choices=METHODS)
-    parser.add_argument("--replies", type=int, default=16)
+    parser.add_argument("--replies", type=int, default=8)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     {"choose": choose, "certify": certify}[given.what](given)
