@@ -1,7 +1,7 @@
 """How good audits are: every figure of the audit's table, on visible data.
 
     MORALSCOPE_DATA=… python bench/audit_quality.py [mpnet] [--exact] [--half even|odd]
-        [--only NAME]
+        [--generator rules|FOLDER] [--only NAME]
 
 `--half` measures XSTest and the harmless pairs on every second prompt only: for experts that were
 trained on the other half. NAME is one of diasafety, xstest, written, golden, harmless, generated
@@ -29,8 +29,8 @@ from moralscope.rules.verdict import abstained
 
 
 class Bench:
-    def __init__(self, name: str, *, exact: bool, half: str) -> None:
-        self.name, self.exact, self.half = name, exact, half
+    def __init__(self, name: str, *, exact: bool, half: str, generator: str) -> None:
+        self.name, self.exact, self.half, self.generator = name, exact, half, generator
         self.models: AuditModels = prepare_auditor(AuditOptions(experts=name, exact=exact))
 
     def audits(self, rows: Sequence[known.Row]) -> list[AuditedReply]:
@@ -134,7 +134,7 @@ class Bench:
     def generated(self) -> None:
         rows = [row for row in known.written() if row.label != "neither"]
         rows = rows[:: max(1, len(rows) // 60)][:60]
-        ready = prepare_writing(GenerateOptions(experts=self.name))
+        ready = prepare_writing(GenerateOptions(experts=self.name, generator=self.generator))
         made = ready.writer.write([row.exchange for row in rows])
         pairs = zip(rows, made, strict=True)
         best = [(row, each.rules[0][0].text) for row, each in pairs if each.rules]
@@ -158,9 +158,10 @@ def main() -> None:
     parser.add_argument("experts", nargs="?", default="mpnet")
     parser.add_argument("--exact", action="store_true")
     parser.add_argument("--half", choices=("all", "even", "odd"), default="all")
+    parser.add_argument("--generator", default="rules")
     parser.add_argument("--only", action="append")
     given = parser.parse_args()
-    bench = Bench(given.experts, exact=given.exact, half=given.half)
+    bench = Bench(given.experts, exact=given.exact, half=given.half, generator=given.generator)
     config = bench.models.config or {}
     limits = {k: round(v, 4) for k, v in config["thresholds"].items()}
     print(f"{config['experts']}, {config['bits']} bits; {limits}")
