@@ -109,15 +109,14 @@ def _theirs(
 def memory(arguments: argparse.Namespace) -> None:
     """Stream hidden states to disk and say what that took."""
     model = load_language_model(arguments.model)
-    texts = [f"Should I give {n} apples to the neighbour of my friend?" for n in range(10_000)]
-    texts = texts[: arguments.limit]
+    texts = [f"Should I share {n}" for n in range(arguments.limit)]
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         table = HiddenStates(model, cached=False).write(texts, Path(folder) / "states.npy")
         size = table.nbytes / 1e9
     seconds = time.perf_counter() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(f"{len(texts):,} texts, {size:.2f} GB on disk, {seconds:.0f} s, peak {peak:.2f} GB")
+    print(f"{model.name}: {len(texts):,} short texts, {size:.2f} GB on disk, {seconds:.0f} s, peak {peak:.2f} GB")
 
 
 def figures(arguments: argparse.Namespace) -> None:
