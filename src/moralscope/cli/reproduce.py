@@ -118,6 +118,10 @@ def everything(options: AllOptions, output: ReportOutput) -> None:
     """All four papers: of every printed figure the paper's value, ours, and whether it came out.
 
     --report draws one page. A paper whose data or weights are not here is named, and left out.
+    Moral Stories takes by far the longest: hours with mpnet on a busy machine; --quick --experts
+    minilm takes about three minutes of processor time.
+
+    Example: moralscope reproduce all --quick --experts minilm --report papers.html
     """
     from moralscope.papers.everything import reproduce_all
 

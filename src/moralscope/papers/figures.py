@@ -165,7 +165,8 @@ def direction_tables(found: DirectionReproduction) -> list[PaperTable]:
             tables.append(_told(f"{title}: mean bias, {label}", rows, found.encoder, label))
         pca = found.fits[0]
         rows = _projections([*pca.atomic, *pca.contextual], name)
-        tables.append(_told(f"Table 9: moral direction, {label}", rows, found.encoder, label))
+        unit = f"{label}; and another unit: ours are standard deviations of the fitting actions"
+        tables.append(_told(f"Table 9: moral direction, {label}", rows, found.encoder, unit))
     return tables
 
 

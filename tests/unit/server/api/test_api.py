@@ -40,6 +40,19 @@ def test_names_are_those_of_the_catalogue():
     assert set(ENCODERS) == set(encoder_names())
 
 
+def test_actions_are_scored_in_another_language_and_several_are_refused_over_http(client):
+    body = {"actions": ["Menschen helfen", "Menschen töten"], "encoder": "scripted"}
+    record = client.post("/v1/score", json={**body, "axis": "choice", "language": "de"}).json()
+    assert record["config"]["language"] == "de"
+    assert record["config"]["prompts"][1] == "Sollte ich {}?"
+    wrong = client.post("/v1/score", json={**body, "language": "tlh"})
+    assert wrong.status_code in (400, 422)
+    body = {"actions": ACTIONS, "encoders": ["scripted"], "language": ["en", "de"]}
+    refused = client.post("/v1/compare", json=body)
+    assert refused.status_code == 422
+    assert "several languages need the same actions in each" in refused.text
+
+
 def test_score_answers_with_the_run_record(client):
     answer = client.post("/v1/score", json=SCORE)
     record = answer.json()
