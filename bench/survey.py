@@ -78,7 +78,7 @@ def likelihoods(arguments: argparse.Namespace) -> None:
     ours, work = time.perf_counter() - started, time.process_time() - worked
     values = np.array([each.total for some in found for each in some])
     best = least = float("inf")
-    for size, threads in itertools.product(arguments.batch, (1, os.cpu_count() or 1)):
+    for size, threads in itertools.product(arguments.batch, arguments.threads):
         theirs = _theirs(arguments, pairs, size, threads)
         gap = float(np.abs(values - np.array(theirs["values"])).max())
         best, least = min(theirs["seconds"], best), min(theirs["work"], least)
@@ -116,7 +116,8 @@ def memory(arguments: argparse.Namespace) -> None:
         size = table.nbytes / 1e9
     seconds = time.perf_counter() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(f"{model.name}: {len(texts):,} short texts, {size:.2f} GB on disk, {seconds:.0f} s, peak {peak:.2f} GB")
+    told = f"{model.name}: {len(texts):,} short texts, {size:.2f} GB on disk"
+    print(f"{told}, {seconds:.0f} s, peak {peak:.2f} GB")
 
 
 def figures(arguments: argparse.Namespace) -> None:
@@ -174,7 +175,8 @@ def main() -> None:
     parser.add_argument("--wordings", type=int, default=2)
     parser.add_argument("--parts", nargs="+", default=["choice", "direction", "survey"])
     parser.add_argument("--actions", type=int, help="of those that people rated; all by default")
-    parser.add_argument("--batch", type=int, nargs="+", default=[1, 16])
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 4, 16])
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, os.cpu_count() or 1])
     parser.add_argument("--lm-eval", help="the folder of lm-eval's own virtual environment")
     arguments = parser.parse_args()
     {"likelihoods": likelihoods, "memory": memory, "figures": figures}[arguments.part](arguments)
