@@ -39,7 +39,7 @@ LANGUAGES = {
 }  # of the questions
 FITS = ("pca", "labelled")
 MAX_WORDINGS = 4
-DEFAULT_BASE = "minilm"  # whose experts judge where nobody is named; minilm or mpnet
+DEFAULT_BASE = "mpnet"  # whose experts judge where nobody is named; minilm or mpnet
 PEOPLE_YES = ("people_yes", "people_yes_low", "people_yes_high")
 
 

@@ -55,7 +55,7 @@ def demo(
 ) -> None:
     """A one-minute tour: twenty actions judged on real weights, and a report to look at.
 
-    The weights (minilm, 91 MB, Apache-2.0) are fetched and verified on the first run. The report
+    The weights (mpnet, 438 MB, Apache-2.0) are fetched and verified on the first run. The report
     is moralscope-demo.html in the current folder, or what --report names.
     """
     from moralscope.axes.build import LocalModels, build_axis

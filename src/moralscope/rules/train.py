@@ -268,7 +268,11 @@ class RuleSource(_RulesSource):
     def summary(self, trained: TrainedModel) -> Summary:
         """Tell BLEU and loss on dev."""
         limit = trained.recipe.limit
-        data = [DATA["social-chem-101"], f"{DATA['moral-stories']} (split {SPLIT})"]
+        data = [
+            DATA["social-chem-101"],
+            f"{DATA['moral-stories']} (split {SPLIT})",
+            *([DATA["written"]] if "written" in trained.recipe.sources else []),
+        ]
         card = CardText(
             "Rules of thumb: a generator",
             "an exchange (prompt, reply) in, a rule of thumb out",

@@ -16,7 +16,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from moralscope.axes.options import AXES, FITS, AxisKind, AxisOptions
+from moralscope.axes.options import AXES, DEFAULT_BASE, FITS, AxisKind, AxisOptions
 from moralscope.core.errors import InputError
 from moralscope.core.options import option_fields
 from moralscope.io.tables import Layout, Limits, Table
@@ -121,6 +121,7 @@ def actions(request: Request) -> Response:
         "actions",
         axes=axis_offers(),
         usual=AxisOptions().axis,
+        usual_model=DEFAULT_BASE,
         samples=_samples("actions"),
         models=(*ENCODERS, *SPEAKERS),
         states=_states(request),
