@@ -9,8 +9,8 @@ from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src"
 # The goals are 330 files, 58,000 lines and 40 getattr: lowered as we go.
-MOST_FILES = 410  # language models, surveys and interop came with 0.6
-MOST_LINES = 80_000
+MOST_FILES = 440  # language models, surveys, interop, steering and languages came with 0.6
+MOST_LINES = 86_000
 MOST_GETATTR = 40
 LONG_FUNCTION, LONGEST_FUNCTION = 30, 60  # lines of a body: the 95th percentile, and none above
 LONG_FILE = 362  # the aim is 350
