@@ -75,7 +75,7 @@ def test_a_template_without_a_blank_is_refused_by_line(tmp_path):
 def test_offline_with_nothing_cached_says_what_to_run_where(tmp_path):
     env = {"MORALSCOPE_HOME": str(tmp_path / "home"), "MORALSCOPE_OFFLINE": "1"}
     line = the_error(run("score", "kill time", env=env), 1)
-    assert "moralscope models pull minilm" in line
+    assert "moralscope models pull mpnet" in line
     assert str(tmp_path / "home") in line
 
 
@@ -104,7 +104,7 @@ def test_a_flipped_byte_is_refused_by_name(tmp_path, minilm_folder):
     weights.unlink()
     weights.write_bytes(data)
     env = {"MORALSCOPE_HOME": str(home), "MORALSCOPE_OFFLINE": "1"}
-    for words in (["score", "kill time"], ["models", "verify", "minilm"]):
+    for words in (["score", "kill time", "-e", "minilm"], ["models", "verify", "minilm"]):
         line = the_error(run(*words, env=env), 1)
         assert "model.safetensors" in line
         assert "minilm" in line
