@@ -117,6 +117,8 @@ class CompareOptions(Options):
                 problem = f"{alone}'{','.join(given)}' is not a list like {example}"
                 raise InputError(problem, f"name two {kind} or more")
             object.__setattr__(self, kind, names)
+        if not self.names:
+            raise InputError("nothing was named to compare", "name two encoders or more")
         for name in self.models:
             if name != "people":
                 check_model_name(name)

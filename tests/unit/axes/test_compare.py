@@ -9,6 +9,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from moralscope.axes.compare import FIGURES, _differences, _standardise, compare, label
+from moralscope.axes.compare_options import CompareOptions
 from moralscope.axes.templates import load_template
 from moralscope.core.errors import GateNotMet, InputError, UnknownName
 from moralscope.core.records import ActionScore, to_plain
@@ -259,3 +260,8 @@ def test_minilm_and_a_scripted_encoder_on_the_rated_actions(minilm):
     (pair,) = record.statistics["pairs"]
     assert abs(pair.pearson.r) < 0.4
     assert pair.significant > 0
+
+
+def test_nothing_named_to_compare_is_refused():
+    with pytest.raises(InputError, match="nothing was named to compare"):
+        CompareOptions(encoders=())
