@@ -175,7 +175,19 @@ def test_a_hundred_thousand_actions_stay_under_two_gigabytes(tmp_path, minilm_fo
     )
     out = tmp_path / "run.json"
     done = subprocess.run(
-        [sys.executable, "-c", script, "score", "-e", "minilm", "--file", str(path), "--out", str(out), "--json"],
+        [
+            sys.executable,
+            "-c",
+            script,
+            "score",
+            "-e",
+            "minilm",
+            "--file",
+            str(path),
+            "--out",
+            str(out),
+            "--json",
+        ],
         capture_output=True,
         timeout=900,
         check=False,
