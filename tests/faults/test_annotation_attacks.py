@@ -116,12 +116,12 @@ def test_another_persons_token_is_another_person(site):
 
 
 def test_nobody_sees_anothers_answers(site):
-    jo, kim = site.annotator("Jo"), site.annotator("Kim")
+    jo, kim = site.annotator("Wilhelmina"), site.annotator("Kim")
     secret = {**GOOD, "rule": "It's wrong to read the diary of Zebulon."}
     assert submit(jo, secret).json()["saved"]
     for address in ("/api/history", "/api/work", "/api/me", "/work", "/answers", "/guide"):
         assert "Zebulon" not in kim.get(address).text
-        assert "Jo" not in kim.get(address).text
+        assert "Wilhelmina" not in kim.get(address).text
 
 
 @pytest.mark.parametrize("read", LEAD_READS)
