@@ -253,8 +253,8 @@ def decide(
     'the reply reads as fine (probability of bad 0.02)'
     """
     grave = [rule for rule in rules if (rule.severity or _UNKNOWN) >= limits.least_severity]
+    alone = [rule for rule in grave if house is None or rule.text in house]
     general = [rule for rule in grave if house is not None and rule.text not in house]
-    alone = [rule for rule in grave if rule not in general]
     parts = [margin(_probability(rule, "disagree"), limits.disagree) for rule in alone] or [1.0]
     if reply is not None:
         # A rule that is only nearly broken says less of a reply than the expert that read it does.

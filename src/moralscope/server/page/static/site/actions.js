@@ -1,5 +1,5 @@
 // The page Actions: score, look, share; the link holds everything that was asked.
-import { $, Trouble, agreementWords, axisOffer, axisOptions, charts, draft, el, followAxis, humanFile, loadRun, notes, number, peopleYes, restoreAxis, say, shareBar, shared, short, show, signed, tables, upload, wanted, worker } from "/static/site/core.js";
+import { $, Trouble, agreementWords, axisOffer, axisOptions, charts, draft, el, followAxis, humanFile, loadRun, notes, number, openShared, peopleYes, restoreAxis, say, shareBar, shared, short, show, signed, tables, upload, wanted, worker } from "/static/site/core.js";
 import { ENDS, moralMap, peopleChart, ranked } from "/static/site/specs.js";
 
 const LONGEST = 6000; // characters of a link that every browser and proxy takes
@@ -138,7 +138,7 @@ async function start() {
   const query = wanted(), id = query.get("run"), given = query.getAll("a");
   if (id || given.length) shared();
   if (id) {
-    try { await open(id); } catch (error) { if (!(error instanceof Trouble)) console.error(error); say("trouble", error.message); }
+    await openShared(id, open);
     if (record && query.get("again")) run();
     return;
   }

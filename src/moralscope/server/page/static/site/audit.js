@@ -1,5 +1,5 @@
 // The page Audit: exchanges in; verdict, evidence and rules out. Verdicts are the record's, never the page's.
-import { $, Trouble, ask, askText, charts, download, draft, el, loadRun, notes, number, radio, say, setRadio, shareBar, shared, short, show, signed, tables, tell, upload, wanted, worker } from "/static/site/core.js";
+import { $, Trouble, ask, askText, charts, download, draft, el, loadRun, notes, number, openShared, radio, say, setRadio, shareBar, short, show, signed, tables, tell, upload, wanted, worker } from "/static/site/core.js";
 import { bookEditor } from "/static/site/book.js";
 import { drawDiff } from "/static/site/diff.js";
 import { ranked } from "/static/site/specs.js";
@@ -207,8 +207,7 @@ async function start() {
   if (sent) { $("book").value = sent.text; $("form-of").value = sent.format; setRadio("book", "mine"); draft.write("sent-book", null); saveDraft(); }
   bookChosen();
   if (!id) return run.resume();
-  shared();
-  try { await open(id); } catch (error) { if (!(error instanceof Trouble)) console.error(error); say("trouble", error.message); }
+  await openShared(id, open);
   if (record && wanted().get("again")) run();
 }
 

@@ -203,6 +203,11 @@ export function show(title) {
 }
 // On a phone, what a link shows comes before the form that made it.
 export const shared = () => $("desk").classList.add("results-first");
+// Opens the run that a link names; what is wrong with it is said on the page.
+export async function openShared(id, open) {
+  shared();
+  try { await open(id); } catch (error) { if (!(error instanceof Trouble)) console.error(error); say("trouble", error.message); }
+}
 
 export function notes(lines) {
   $("notes").hidden = !lines?.length;

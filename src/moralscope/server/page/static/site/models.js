@@ -1,5 +1,5 @@
 // The page Models: two models or more on the same actions; where they agree and where they do not.
-import { $, Trouble, axisOffer, axisOptions, charts, draft, el, followAxis, humanFile, loadRun, notes, number, radio, restoreAxis, say, shareBar, shared, show, signed, tables, upload, wanted, worker } from "/static/site/core.js";
+import { $, Trouble, axisOffer, axisOptions, charts, draft, el, followAxis, humanFile, loadRun, notes, number, openShared, radio, restoreAxis, say, shareBar, show, signed, tables, upload, wanted, worker } from "/static/site/core.js";
 import { dots, slopes } from "/static/site/specs.js";
 
 const SHOWN = 24; // actions of the chart, the most disputed
@@ -97,8 +97,7 @@ async function open(id) {
 async function start() {
   const id = wanted().get("run"), before = draft.read("models");
   if (id) {
-    shared();
-    try { await open(id); } catch (error) { if (!(error instanceof Trouble)) console.error(error); say("trouble", error.message); }
+    await openShared(id, open);
     if (record && wanted().get("again")) run();
     return;
   }

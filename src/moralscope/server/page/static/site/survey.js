@@ -1,5 +1,5 @@
 // The page Survey: dilemmas or statements put to language models, and what their answers hang on.
-import { $, Trouble, ask, charts, draft, el, loadRun, notes, number, say, shareBar, shared, short, show, signed, tables, wanted, worker } from "/static/site/core.js";
+import { $, Trouble, ask, charts, draft, el, loadRun, notes, number, openShared, say, shareBar, short, show, signed, tables, wanted, worker } from "/static/site/core.js";
 import { spans } from "/static/site/specs.js";
 
 const BIASES = { order_bias: "what comes first", label_bias: "the label A", yes_bias: "yes", wording: "the wording (sd)" };
@@ -131,8 +131,7 @@ async function open(id) {
 async function start() {
   const id = wanted().get("run"), before = draft.read("survey");
   if (id) {
-    shared();
-    try { await open(id); } catch (error) { if (!(error instanceof Trouble)) console.error(error); say("trouble", error.message); }
+    await openShared(id, open);
     if (record && wanted().get("again")) run();
     return;
   }
