@@ -1,5 +1,5 @@
 // The page Stories: a chain of experts on one story, as it happens; moral and immoral side by side.
-import { $, Trouble, draft, el, loadRun, notes, number, say, shareBar, shared, show, tell, wanted, worker } from "/static/site/core.js";
+import { $, Trouble, draft, el, loadRun, notes, number, openShared, say, shareBar, show, tell, wanted, worker } from "/static/site/core.js";
 
 const FIELDS = ["situation", "intention", "norm", "recipe", "generator", "experts", "candidates", "seed"];
 const TARGETS = { moral: "Keeping the norm", immoral: "Breaking it" };
@@ -84,22 +84,21 @@ function refresh() {
   draft.write("stories", Object.fromEntries(FIELDS.map((id) => [id, $(id).value])));
 }
 
+async function open(id) {
+  const found = await loadRun(id);
+  if (!["chain", "generate"].includes(found.job) || !found.results.length) throw new Trouble("This run is no chain.", 422);
+  [record, kept] = [found, id];
+  const given = { ...record.results[0].story, ...record.page?.request };
+  for (const name of FIELDS) if (given[name === "candidates" ? "count" : name] !== undefined) $(name).value = given[name === "candidates" ? "count" : name];
+  refresh();
+  drawRecord();
+  if (wanted().get("again")) again();
+}
 async function start() {
   const before = draft.read("stories"), id = wanted().get("run");
   if (before) for (const field of FIELDS) if (before[field] !== undefined) $(field).value = before[field];
   refresh();
-  if (!id) return run.resume();
-  shared();
-  try {
-    const found = await loadRun(id);
-    if (!["chain", "generate"].includes(found.job) || !found.results.length) throw new Trouble("This run is no chain.", 422);
-    [record, kept] = [found, id];
-    const given = { ...record.results[0].story, ...record.page?.request };
-    for (const name of FIELDS) if (given[name === "candidates" ? "count" : name] !== undefined) $(name).value = given[name === "candidates" ? "count" : name];
-    refresh();
-    drawRecord();
-    if (wanted().get("again")) again();
-  } catch (error) { if (!(error instanceof Trouble)) console.error(error); say("trouble", error.message); }
+  if (id) await openShared(id, open); else await run.resume();
 }
 
 $("form").addEventListener("submit", (event) => { event.preventDefault(); again(); });
