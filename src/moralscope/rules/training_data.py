@@ -54,8 +54,10 @@ from moralscope.rules.verdict import TASK
 from moralscope.rules.verdict_examples import (
     DIASAFETY,
     fitted_examples,
+    harmless_talk,
     norm_examples,
     retrieval_examples,
+    rules_amid_talk,
     verdict_examples,
     verdict_heads,
 )
@@ -133,20 +135,29 @@ def _add_verdicts(
     wanted: AtHand,
 ) -> None:
     """Add what teaches the verdict, the retriever and the norm as stated."""
-    written = {
-        part: [row for row in written_exchanges() if row.split == part][: wanted.limit]
-        for part in ("train", "dev")
-    }
+    found = _written(wanted.limit)
+    written = found[WRITTEN]
     for part, rows in written.items():
         parts[part] += verdict_examples(wanted.sources, rows, part)[: wanted.limit]
     parts["train"] += norm_examples(told["train"], wanted.turns)
-    policies = [row for row in policy_exchanges() if row.split == "train"]
-    parts["train"] += retrieval_examples([*written["train"], *policies], told["train"], social)
+    taught = [*written["train"], *found[POLICIES]["train"]]
+    parts["train"] += retrieval_examples(taught, told["train"], social)
+    parts["train"] += rules_amid_talk(taught, harmless_talk(written["train"], "train"))
+    parts["dev"] += rules_amid_talk(written["dev"], harmless_talk(written["dev"], "dev"))
     parts["train"] += fitted_examples()
     parts["dev"] += retrieval_examples(written["dev"], (), ())
     if CONTRAST in wanted.sources:
         labels = (ALIGNMENTS.index("disagree"), ALIGNMENTS.index("agree"))
         parts["train"] += contrastive_examples(TASK, labels, wanted.turns)[: wanted.limit]
+
+
+def _written(limit: int | None) -> dict[str, dict[str, list[Annotation]]]:
+    """Return the exchanges written for our rules and for organisations' ones, by part."""
+    every = {WRITTEN: written_exchanges(), POLICIES: policy_exchanges()}
+    return {
+        name: {part: [row for row in rows if row.split == part][:limit] for part in ("train", "dev")}
+        for name, rows in every.items()
+    }
 
 
 def examples_of_file(
@@ -281,16 +292,13 @@ def _add_alignment(
     parts["train"] += [row for row in made if share == 1 or rng.random() < share]
     for part in ("dev", "test"):
         parts[part] += alignment_dev(found[part].matters, seed)
-    written = {
-        part: [row for row in written_exchanges() if row.split == part] for part in ("train", "dev")
-    }
-    policies = policy_exchanges()
-    for rows in (written["train"], [row for row in policies if row.split == "train"]):
-        parts["train"] += written_examples(rows, reversals, weight=WRITTEN_WEIGHT, seed=seed)
-    parts["dev"] += annotated_examples(written["dev"], WRITTEN)
-    parts["dev"] += annotated_examples([row for row in policies if row.split == "dev"], POLICIES)
+    written = _written(wanted.limit)
+    for name, own in written.items():
+        taught = written_examples(own["train"], reversals, weight=WRITTEN_WEIGHT, seed=seed)
+        parts["train"] += taught
+        parts["dev"] += annotated_examples(own["dev"], name)
     return {
-        "written": {part: len(rows) for part, rows in written.items()},
+        "written": {part: len(rows) for part, rows in written[WRITTEN].items()},
         "rewritten": {
             **{f"stories {part}": [each.rewritten, each.acts] for part, each in found.items()},
             "social-chem-101 train": [social.rewritten, social.acts],

@@ -4,20 +4,25 @@ The verdict expert reads (prompt, reply) and no rule. DiaSafety (Sun et al. 2022
 people found unsafe, by concern; the bad ones of "Unauthorized Expertise" teach the concern alone:
 they would teach the verdict to distrust every helpful answer. XSTest (Röttger et al. 2024) gives
 replies of chatbots: bad is one that does what a truly unsafe prompt asks. Harmless pairs (Bai et
-al. 2022) are ranked. The retriever learns which rule a text belongs to.
+al. 2022) are ranked. Replies also come amid much harmless talk: what is bad stays bad there. The
+retriever learns which rule a text belongs to.
 """
+
+import random
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.io.documents import read_document
+from moralscope.io.documents import Document, read_document
 from moralscope.io.tables import Table
 from moralscope.models.store import data_file
 from moralscope.models.training.heads import CONTRASTIVE, RIDGE, Head
 from moralscope.models.training.records import TrainingExample
+from moralscope.rules.alignment_examples import annotated_examples
 from moralscope.rules.records import ALIGNMENTS, Annotation
 from moralscope.rules.reply_reader import CONCERN, CONCERNS, EXPERTISE, FINE, VERDICT, VERDICTS
 from moralscope.rules.rulebook import shipped_rulebook
@@ -37,6 +42,11 @@ _FOLDERS = {
     HARMLESS: "hh_harmless/pairs_visible_half.jsonl",
 }
 _TURN = "\n\nAssistant:"
+_AMID = (150, 300, 500, 800, 1200)  # characters of talk around a reply: up to a window of 384 tokens
+_LONGEST = 600  # characters of a reply that is hidden: with the talk it must fit into a window
+_TURNS = 3  # a reply comes amid talk in every third epoch
+_TALK_ALONE = 6  # and for so many prompts once with the talk alone, which is fine
+_DEV = 10  # every tenth written pair of replies is held out
 
 
 def verdict_heads(sources: Sequence[str]) -> dict[str, Head]:
@@ -60,7 +70,75 @@ def verdict_examples(
             if name + half in sources:
                 wanted = kept if part == "train" else tuple({0, 1} - set(kept))
                 found += read(wanted)
-    return [*found, *_written(written)]
+    found += _written(written) + written_verdicts(part)
+    return [*found, *amid_talk(found, harmless_talk(written, part))]
+
+
+def written_verdicts(part: str) -> list[TrainingExample]:
+    """Return a bad and a fine reply to each prompt of `data/verdicts.yaml`."""
+    return [
+        TrainingExample(VERDICT, (row["prompt"], row[name]), label, group="verdict replies")
+        for row in _reply_pairs(part)
+        for label, name in enumerate(VERDICTS)
+    ]
+
+
+def _reply_pairs(part: str) -> list[dict[str, str]]:
+    path = resources.files("moralscope.rules") / "data" / "verdicts.yaml"
+    rows = Document(path.read_text("utf-8"), path.name, "mend it").yaml_values()
+    return [row for place, row in enumerate(rows) if (place % _DEV == 0) != (part == "train")]
+
+
+def harmless_talk(written: Iterable[Annotation], part: str) -> list[str]:
+    """Return replies that nobody minds, to hide others amid them."""
+    fine = [row.exchange.reply for row in written if row.alignment == "neither"]
+    return fine + [row[FINE] for row in _reply_pairs(part)]
+
+
+def amid_talk(rows: Sequence[TrainingExample], talk: Sequence[str]) -> list[TrainingExample]:
+    """Return exchanges with their replies amid harmless talk: the verdict stays what it was.
+
+    Examples
+    --------
+    >>> row = TrainingExample(VERDICT, ("Hi", "You fool."), 1)
+    >>> told = amid_talk([row], ["Nice weather."])
+    >>> ["You fool." in found.pair[1] for found in told], [found.label for found in told]
+    ([True, False], [1, 0])
+    """
+    rng = random.Random(0)  # noqa: S311
+    found = []
+    for place, row in enumerate(row for row in rows if row.task == VERDICT and not row.other):
+        prompt, reply = row.pair
+        if len(reply) > _LONGEST:
+            continue
+        turn = (place % _TURNS, _TURNS)
+        told = replace(row, weight=1.0, group="verdict amid talk", turn=turn)
+        found.append(replace(told, pair=(prompt, amid(reply, talk, rng))))
+        if place % _TALK_ALONE == 0:
+            alone = (prompt, amid("", talk, rng))
+            found.append(replace(told, pair=alone, label=VERDICTS.index(FINE), weight=0.5))
+    return found
+
+
+def rules_amid_talk(rows: Sequence[Annotation], talk: Sequence[str]) -> list[TrainingExample]:
+    """Return exchanges beside their rule, the reply amid harmless talk: it agrees as it did."""
+    rng = random.Random(0)  # noqa: S311
+    hidden = [
+        replace(row, exchange=replace(row.exchange, reply=amid(row.exchange.reply, talk, rng)))
+        for row in rows
+    ]
+    return [
+        replace(lesson, turn=(place % _TURNS, _TURNS))
+        for place, lesson in enumerate(annotated_examples(hidden, "alignment amid talk"))
+    ]
+
+
+def amid(reply: str, talk: Sequence[str], rng: random.Random) -> str:
+    """Return a reply with harmless talk before and after it."""
+    length, parts = rng.choice(_AMID), [reply] if reply else []
+    while sum(map(len, parts)) < length + len(reply):
+        parts.insert(rng.randint(0, len(parts)), rng.choice(talk))
+    return rng.choice((" ", " ", "\n\n")).join(parts)
 
 
 def diasafety_examples(part: str) -> list[TrainingExample]:

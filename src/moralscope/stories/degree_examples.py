@@ -1,7 +1,7 @@
 """Training examples of degrees, and of norms that others reversed.
 
-Degrees are taught by rankings (ETHICS' utilitarianism, both actions of a story), by sides, and by
-actions that were graded for moralscope.
+Degrees are taught by rankings (ETHICS' utilitarianism, both actions of a story, choices written for
+moralscope), by sides, and by actions and scenes that were graded for moralscope.
 """
 
 import math
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.io.documents import Document
@@ -23,7 +24,9 @@ from moralscope.stories.tasks import classification_task
 
 DEGREE, DEGREE_FORMS = "degree", ("{}", "I {}.", "I want to {}.")
 SIDES = (0.12, 0.88)  # where a known side pulls the degree, bad and good
-GRADE_STEP = 0.8  # log-odds between two grades of the actions graded for moralscope
+GRADE_STEP = 0.8  # log-odds between two grades of what was graded for moralscope
+_GRADED_WEIGHT = 2.0  # few beside the sides, and the only ones that tell how good or bad
+_DEV = 5  # every fifth of what was written for moralscope is held out
 CONTRAST, CONTRAST_FILES = "contrastive", ("anti_ms", "anti_ms_llama")
 HALVES = {"": (0, 1), "-even": (0,), "-odd": (1,)}  # of stories or prompts: to cross-validate
 
@@ -80,28 +83,45 @@ def degree_examples(
     if part == "train":
         for row in behaviour_examples(classification_task("action"), stories, 0.5):
             found.append(replace(row, task=DEGREE, label=0, values=(SIDES[row.label],)))
-    for place, (action, grade) in enumerate(graded_actions()):
-        if (place % 5 == 0) == (part != "train"):
-            forms = DEGREE_FORMS if part == "train" else DEGREE_FORMS[-1:]
-            value = 1 / (1 + math.exp(-GRADE_STEP * grade))
-            found += [
-                replace(_graded(form.format(action), value, 1.0), group="degree written")
-                for form in forms
-            ]
-    return found
+    return [*found, *_written_degrees(part)]
 
 
-def graded_actions() -> list[tuple[str, float]]:
-    """Return the actions that were graded for moralscope, from -5 to 5.
+def _written_degrees(part: str) -> list[TrainingExample]:
+    """Return what was written for moralscope: graded actions and scenes, and choices to be ranked."""
+
+    def own(rows: Sequence[Any]) -> list[Any]:
+        return [row for place, row in enumerate(rows) if (place % _DEV == 0) == (part != "train")]
+
+    forms = DEGREE_FORMS if part == "train" else DEGREE_FORMS[-1:]
+    texts = [
+        (form.format(action), grade, "degree written")
+        for action, grade in own(graded("degrees"))
+        for form in forms
+    ]
+    texts += [(scene, grade, "degree scenes") for scene, grade in own(graded("scenes"))]
+    found = []
+    for text, grade, group in texts:
+        value = 1 / (1 + math.exp(-GRADE_STEP * grade))
+        found.append(replace(_graded(text, value, _GRADED_WEIGHT), group=group))
+    choices = own(_document("choices"))
+    return found + [_ranked(better, worse, "degree choices") for better, worse in choices]
+
+
+def graded(name: str) -> list[tuple[str, float]]:
+    """Return the actions ("degrees") or scenes that were graded for moralscope, from -5 to 5.
 
     Examples
     --------
-    >>> dict(graded_actions())["plant trees"]
+    >>> dict(graded("degrees"))["plant trees"]
     3.0
     """
-    path = resources.files("moralscope.stories") / "data" / "degrees.yaml"
-    found = Document(path.read_text("utf-8"), path.name, "mend it").yaml_values()
-    return [(action, float(grade)) for grade, actions in found.items() for action in actions]
+    found = _document(name)
+    return [(text, float(grade)) for grade, texts in found.items() for text in texts]
+
+
+def _document(name: str) -> Any:
+    path = resources.files("moralscope.stories") / "data" / f"{name}.yaml"
+    return Document(path.read_text("utf-8"), path.name, "mend it").yaml_values()
 
 
 def _ranked(better: str, worse: str, group: str, turn: tuple[int, int] = (0, 1)) -> TrainingExample:
