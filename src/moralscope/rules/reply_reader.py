@@ -2,8 +2,8 @@
 
 One pass through the experts gives the probability that a reply is bad (task `verdict`), what is
 to be feared (`concern`), and the vector by which rules are found. A text that is longer than the
-experts' window is read in windows that overlap, and the worst one counts. What no window holds is
-counted. Experts without these tasks read nothing here: then rules alone decide.
+experts' window is read in windows that overlap, once in wide and once in narrow ones, so that few
+bad words among many fine ones are found; the worst one counts. What no window holds is counted. Experts without these tasks read nothing here: then rules alone decide.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,6 +27,7 @@ CONCERNS = (
     "biased opinion",
 )
 SPARE = 48  # tokens of a window that are left for a rule and the words around an exchange
+NARROW = 84  # tokens of a narrow window: thirty bad words are a good part of it
 
 
 class ReplyExperts(Protocol):
@@ -38,7 +39,9 @@ class ReplyExperts(Protocol):
     @property
     def retrieval(self) -> bool: ...
 
-    def windows(self, pairs: Sequence[tuple[str, str]], spare: int = 0) -> Sequence[Windows]: ...
+    def windows(
+        self, pairs: Sequence[tuple[str, str]], spare: int = 0, most: int | None = None
+    ) -> Sequence[Windows]: ...
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> tuple[Matrix, Matrix]: ...
 
@@ -122,7 +125,11 @@ class ReplyReader:
         pairs = [(each.prompt, each.reply) for each in exchanges]
         found = list(self._experts.windows(pairs, SPARE))
         for place, (prompt, reply) in enumerate(pairs):
-            if not found[place].dropped:
+            wide = found[place]
+            if len(wide.pairs) > 1:
+                (narrow,) = self._experts.windows([(prompt, reply)], SPARE, NARROW)
+                found[place] = Windows((*wide.pairs, *narrow.pairs), wide.dropped, wide.unknown)
+            if not wide.dropped:
                 continue
             # Beside every part of the reply stand the two ends of its prompt. So that nothing of
             # the prompt goes unread, its parts are read beside the two ends of the reply.

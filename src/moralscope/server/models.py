@@ -189,10 +189,12 @@ class SharedExperts:
         with self.held.use() as experts:
             return experts.told(task, columns)
 
-    def windows(self, pairs: Sequence[Pair], spare: int = 0) -> list[Windows]:
+    def windows(
+        self, pairs: Sequence[Pair], spare: int = 0, most: int | None = None
+    ) -> list[Windows]:
         """Return the pairs to ask about instead of each pair."""
         with self.held.use() as experts:
-            return experts.windows(pairs, spare)
+            return experts.windows(pairs, spare, most)
 
     def read(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix]:
         """Return the columns of every task, and vectors of length one."""

@@ -157,14 +157,18 @@ class Experts:
                 did_you_mean(task, self.settings.tasks),
             )
 
-    def windows(self, pairs: Sequence[Pair], spare: int = 0) -> list[Windows]:
+    def windows(
+        self, pairs: Sequence[Pair], spare: int = 0, most: int | None = None
+    ) -> list[Windows]:
         """Return the pairs to ask about instead of each pair; of one that fits, itself.
 
         For tasks where the worst part of a text counts. `Windows.unread` says how many tokens no
-        window holds, or no vocabulary; `spare` tokens of each window are left empty.
+        window holds, or no vocabulary; `spare` tokens of each window are left empty, and it has
+        `most` tokens at most.
         """
+        room = self.settings.max_length - spare
         with self._tokenizing:
-            return token_windows(self._network.tokenizer, pairs, self.settings.max_length - spare)
+            return token_windows(self._network.tokenizer, pairs, min(room, most or room))
 
     def read(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix]:
         """Return the raw columns of every task, and the body's vectors of length one.

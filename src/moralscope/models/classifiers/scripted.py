@@ -75,7 +75,9 @@ class ScriptedExperts:
         """Return one row a pair, whatever the task's kind."""
         return self.expert(task).probabilities(pairs)
 
-    def windows(self, pairs: Sequence[Pair], spare: int = 0) -> list[Windows]:
+    def windows(
+        self, pairs: Sequence[Pair], spare: int = 0, most: int | None = None
+    ) -> list[Windows]:
         """Return the pairs to ask about instead of each pair; of one that fits, itself.
 
         Examples
@@ -85,6 +87,7 @@ class ScriptedExperts:
         [1, 2]
         """
         found, room = [], self.max_length - spare
+        room = min(room, most or room)
         for pair in pairs:
             first, second = map(word_tokens, pair)
             fits = len(first.spans) + len(second.spans) <= room
