@@ -58,7 +58,7 @@ def test_the_card_can_be_written_into_a_record_and_names_the_weights(axis):
 def test_rows_are_scored_as_their_actions_and_written_in_full(axis, options):
     rows = [{"action": action} for action in ACTIONS]
     run = axis.score_rows(rows)
-    assert list(run.results) == axis.score(ACTIONS)
+    assert to_plain(run.results) == to_plain(axis.score(ACTIONS))
     json.dumps(to_plain([run.config, run.statistics, run.warnings]))
     for name in KINDS[options.axis].writes:
         assert name in to_plain(run.results[0])
@@ -68,7 +68,7 @@ def test_the_state_can_be_sent_to_a_worker_and_gives_the_same_axis(axis, options
     state = pickle.loads(pickle.dumps(axis.state))
     moved = replace(options, template="moral", axis_file=None, fit_actions=None)
     again = build_axis(moved, LocalModels(load_encoder("scripted")), state=state)
-    assert again.score(ACTIONS) == axis.score(ACTIONS)
+    assert to_plain(again.score(ACTIONS)) == to_plain(axis.score(ACTIONS))
 
 
 def test_scores_come_in_the_order_given(axis):
@@ -81,7 +81,7 @@ def test_scores_come_in_the_order_given(axis):
 
 def test_a_repeated_action_has_one_score(axis):
     first, other, again = axis.score(["kill time", "eat meat", "kill time"])
-    assert first == again
+    assert to_plain(first) == to_plain(again)
     assert first.score != other.score
 
 
@@ -112,7 +112,7 @@ def test_the_seed_moves_intervals_and_nothing_else(options):
         return build_axis(seeded, LocalModels(load_encoder("scripted"))).score(ACTIONS)
 
     first, same, other = scored(1), scored(1), scored(2)
-    assert first == same
+    assert to_plain(first) == to_plain(same)
     assert [(s.score, s.prompts) for s in first] == [(s.score, s.prompts) for s in other]
     moved = [(s.low, s.high) for s in first] != [(s.low, s.high) for s in other]
     assert moved == (options.axis != "judge")  # a range over wordings draws nothing

@@ -143,14 +143,14 @@ class Plan:
         worked = [key for key in awaited if key in places]
         kept = _taken(own.drop_columns(POSITION), [places[key] for key in worked])
         rows = [json.dumps(list(row.values()), ensure_ascii=False) for row in kept.to_pylist()]
-        updates: list[tuple[bytes, str | None, str | None]] = [
-            (key, row, None) for row, key in zip(rows, worked, strict=True)
+        updates: list[tuple[str | None, str | None, bytes]] = [
+            (row, None, key) for row, key in zip(rows, worked, strict=True)
         ]
-        updates += [(key, None, reasons[key]) for key in awaited if key not in places]
-        updates.sort(key=itemgetter(0))
+        updates += [(None, reasons[key], key) for key in awaited if key not in places]
+        updates.sort(key=itemgetter(2))
         with sqlite_errors(self.path):
             self._base.execute("BEGIN IMMEDIATE")
-            query = "UPDATE awaited SET result = ?2, reason = ?3 WHERE key = ?1"
+            query = "UPDATE awaited SET result = ?, reason = ? WHERE key = ?"
             self._base.executemany(query, updates)
             self._base.execute("COMMIT")
 

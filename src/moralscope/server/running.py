@@ -4,6 +4,7 @@ Loopback unless a host is named; a named host needs a secret of its own. The por
 anything is announced, and a signal lets running requests finish.
 """
 
+import asyncio
 import contextlib
 import ipaddress
 import logging
@@ -205,10 +206,16 @@ def run(
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             if self.should_exit:
                 self.force_exit = True
+                # From Python 3.12.1 on, uvicorn waits here for every open connection.
+                asyncio.get_running_loop().call_soon_threadsafe(self.drop_connections)
             else:
                 running = len(self.server_state.tasks)
                 _log.info(ending_text(signal.Signals(sig).name, running, grace))
             super().handle_exit(sig, frame)
+
+        def drop_connections(self) -> None:
+            for each in list(self.server_state.connections):
+                each.transport.abort()
 
     bound = bind(place)
     announce(address(place, bound))

@@ -177,7 +177,8 @@ def teach(
         )
         for was, now in zip(old.score(looked_at.actions), new.score(looked_at.actions), strict=True)
     ]
-    moved.sort(key=lambda row: -abs(row.change))
+    # Changes of 1e-16 are rounding, which differs by Python and machine: those stay as given.
+    moved.sort(key=lambda row: -round(abs(row.change), 9))
     return RunRecord(
         "teach",
         seed=chosen.seed,
