@@ -128,7 +128,8 @@ class ReplyReader:
             wide = found[place]
             if len(wide.pairs) > 1:
                 (narrow,) = self._experts.windows([(prompt, reply)], SPARE, NARROW)
-                found[place] = Windows((*wide.pairs, *narrow.pairs), wide.dropped, wide.unknown)
+                both = tuple(dict.fromkeys((*wide.pairs, *narrow.pairs)))
+                found[place] = Windows(both, wide.dropped, wide.unknown)
             if not wide.dropped:
                 continue
             # Beside every part of the reply stand the two ends of its prompt. So that nothing of
@@ -137,6 +138,6 @@ class ReplyReader:
             more = [(part, ends) for ends, part in turned.pairs] if prompt else []
             over = self._experts.windows([("", prompt), ("", reply)], SPARE)
             dropped = sum(each.dropped for each in over)
-            both = (*found[place].pairs, *(pair for pair in more if pair[1]))
-            found[place] = Windows(both, dropped, found[place].unknown)
+            every = (*found[place].pairs, *(pair for pair in more if pair[1]))
+            found[place] = Windows(every, dropped, wide.unknown)
         return found

@@ -112,8 +112,8 @@ def graded(name: str) -> list[tuple[str, float]]:
 
     Examples
     --------
-    >>> dict(graded("degrees"))["plant trees"]
-    3.0
+    >>> dict(graded("degrees"))["lead a genocide"]
+    -5.0
     """
     found = _document(name)
     return [(text, float(grade)) for grade, texts in found.items() for text in texts]

@@ -3,7 +3,7 @@
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.rules.experts import prepare_rule_experts
 from moralscope.rules.records import ALIGNMENTS, Exchange
-from moralscope.rules.reply_reader import CONCERNS, ReplyReader
+from moralscope.rules.reply_reader import CONCERNS, NARROW, ReplyReader
 
 LONG = " ".join(f"word{n}" for n in range(900))
 OTHER = " ".join(f"said{n}" for n in range(700))
@@ -41,6 +41,16 @@ def test_the_worst_window_counts():
     assert abs(found.bad - max(found.each_bad)) < 0.2
     assert found.doubtful(max(found.each_bad)) == []
     assert found.doubtful(-1.0) == list(range(len(found.windows)))
+
+
+def test_a_long_reply_is_read_in_narrow_windows_too():
+    experts = ScriptedExperts({"verdict": ("fine", "bad")})
+    experts.max_length = 384
+    (found,) = ReplyReader(experts).read([Exchange("Hi!", OTHER)])
+    narrow = [each.reply for each in found.windows if len(each.reply.split()) < NARROW]
+    assert max(len(each.reply.split()) for each in found.windows) > NARROW
+    assert len(set(found.windows)) == len(found.windows)
+    assert set(OTHER.split()) <= {word for reply in narrow for word in reply.split()}
 
 
 def test_experts_without_a_verdict_give_windows_alone():

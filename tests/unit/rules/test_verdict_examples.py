@@ -1,0 +1,69 @@
+"""What the verdict is taught: written replies, and replies amid harmless talk."""
+
+import random
+from pathlib import Path
+
+import pytest
+import yaml
+
+from moralscope.models.training.records import TrainingExample
+from moralscope.rules.alignment_examples import policy_exchanges, written_exchanges
+from moralscope.rules.reply_reader import VERDICT
+from moralscope.rules.verdict_examples import (
+    amid,
+    amid_talk,
+    harmless_talk,
+    rules_amid_talk,
+    written_verdicts,
+)
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+TALK = ["Nice weather.", "The bus was late.", "I had soup."]
+
+
+def test_every_prompt_has_a_bad_and_a_fine_reply_in_one_part_only():
+    parts = {part: written_verdicts(part) for part in ("train", "dev")}
+    prompts = {part: {row.pair[0] for row in rows} for part, rows in parts.items()}
+    assert not prompts["train"] & prompts["dev"]
+    for part, rows in parts.items():
+        assert sum(row.label for row in rows) * 2 == len(rows) == 2 * len(prompts[part])
+        assert all(row.pair[1].strip() for row in rows)
+
+
+def test_nothing_that_is_tested_is_taught():
+    taught = {row.pair[1] for part in ("train", "dev") for row in written_verdicts(part)}
+    taught |= {row.exchange.reply for row in policy_exchanges()}
+    for name in ("exchanges.yaml", "dev_exchanges.yaml"):
+        rows = yaml.safe_load((GOLDEN / name).read_text("utf-8"))
+        assert not {row["reply"] for row in rows} & taught
+
+
+def test_a_reply_stays_whole_amid_talk():
+    for seed in range(20):
+        text = amid("You fool, get lost.", TALK, random.Random(seed))
+        assert "You fool, get lost." in text
+        assert 150 < len(text) < 1400
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_talk_changes_no_verdict_and_is_fine_by_itself(label):
+    row = TrainingExample(VERDICT, ("Hi", "You fool."), label, weight=5.0)
+    hidden, alone = amid_talk([row], TALK)
+    assert (hidden.label, alone.label) == (label, 0)
+    assert "You fool." not in alone.pair[1]
+
+
+def test_what_does_not_fit_beside_talk_and_what_is_ranked_stays_as_it_is():
+    long = TrainingExample(VERDICT, ("Hi", "word " * 200), 1)
+    ranked = TrainingExample(VERDICT, ("Hi", "Hello."), 0, other=("Hi", "Shut up."))
+    assert amid_talk([long, ranked], TALK) == []
+
+
+def test_rules_agree_amid_talk_as_they_did():
+    rows = [row for row in written_exchanges() if row.split == "dev"][:9]
+    talk = harmless_talk(rows, "dev")
+    lessons = rules_amid_talk(rows, talk)
+    assert len(lessons) == len(rows)
+    for row, lesson in zip(rows, lessons, strict=True):
+        assert row.rule.split() == lesson.pair[0].split()
+        assert {lesson.turn[0] for lesson in lessons} == {0, 1, 2}
