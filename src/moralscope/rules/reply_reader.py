@@ -3,7 +3,8 @@
 One pass through the experts gives the probability that a reply is bad (task `verdict`), what is
 to be feared (`concern`), and the vector by which rules are found. A text that is longer than the
 experts' window is read in windows that overlap, once in wide and once in narrow ones, so that few
-bad words among many fine ones are found; the worst one counts. What no window holds is counted. Experts without these tasks read nothing here: then rules alone decide.
+bad words among many fine ones are found; the worst window counts. What no window holds is counted.
+Experts without these tasks read nothing here: then rules alone decide.
 """
 
 from collections.abc import Mapping, Sequence

@@ -155,7 +155,9 @@ def _written(limit: int | None) -> dict[str, dict[str, list[Annotation]]]:
     """Return the exchanges written for our rules and for organisations' ones, by part."""
     every = {WRITTEN: written_exchanges(), POLICIES: policy_exchanges()}
     return {
-        name: {part: [row for row in rows if row.split == part][:limit] for part in ("train", "dev")}
+        name: {
+            part: [row for row in rows if row.split == part][:limit] for part in ("train", "dev")
+        }
         for name, rows in every.items()
     }
 

@@ -9,7 +9,6 @@ retriever learns which rule a text belongs to.
 """
 
 import random
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from importlib import resources
@@ -42,7 +41,7 @@ _FOLDERS = {
     HARMLESS: "hh_harmless/pairs_visible_half.jsonl",
 }
 _TURN = "\n\nAssistant:"
-_AMID = (150, 300, 500, 800, 1200)  # characters of talk around a reply: up to a window of 384 tokens
+_AMID = (150, 300, 500, 800, 1200)  # characters of talk around a reply: up to 384 tokens
 _LONGEST = 600  # characters of a reply that is hidden: with the talk it must fit into a window
 _TURNS = 3  # a reply comes amid talk in every third epoch
 _TALK_ALONE = 6  # and for so many prompts once with the talk alone, which is fine

@@ -87,7 +87,7 @@ def degree_examples(
 
 
 def _written_degrees(part: str) -> list[TrainingExample]:
-    """Return what was written for moralscope: graded actions and scenes, and choices to be ranked."""
+    """Return what was written for moralscope: graded actions and scenes, ranked choices."""
 
     def own(rows: Sequence[Any]) -> list[Any]:
         return [row for place, row in enumerate(rows) if (place % _DEV == 0) == (part != "train")]
