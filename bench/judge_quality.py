@@ -6,7 +6,8 @@
   lies in the 90 % interval of `people_yes` that the other actions give (nested leave-one-out);
 - plain actions: sixty of `plain_actions.txt`, written before any score was seen, on their side;
 - vignettes: Spearman's rho of -score with people's mean wrongness. For measuring only;
-- MoralChoice, low ambiguity: how often the better action has the higher score.
+- MoralChoice, low ambiguity: how often the better action has the higher score;
+- grades: r of the score's logit with the grade of the actions that we graded and held out.
 """
 
 import csv
@@ -22,6 +23,7 @@ from moralscope.axes.measured import measured
 from moralscope.axes.options import AxisOptions
 from moralscope.axes.ratings import read_ratings
 from moralscope.stats.correlation import spearman
+from moralscope.stories.degree_examples import graded
 
 PLAIN = Path(__file__).with_name("plain_actions.txt")
 CHOICES = "moralchoice/scenarios/moralchoice_low_ambiguity.csv"
@@ -77,12 +79,19 @@ def choices(axis: Judge) -> dict[str, str]:
     return {"MoralChoice, low ambiguity": f"{(better > worse).mean():.3f} of {len(rows)}"}
 
 
+def grades(axis: Judge) -> dict[str, str]:
+    rows = graded("degrees")[::5]  # those that train nothing: stories/degree_examples.py
+    found = judge_logits(axis.experts, [action for action, _ in rows])
+    r = np.corrcoef(found, [grade for _, grade in rows])[0, 1]
+    return {"r with the grades of held-out actions": f"{r:.3f}, n = {len(rows)}"}
+
+
 def main() -> None:
     for base in (sys.argv[1] if len(sys.argv) > 1 else "minilm,mpnet").split(","):
         axis = build_axis(AxisOptions(axis="judge", experts=base, wordings=1))
         assert isinstance(axis, Judge)
         print(axis.experts.ref.name)
-        for part in (people, plain, vignettes, choices):
+        for part in (people, plain, vignettes, choices, grades):
             for name, told in part(axis).items():
                 print(f"  {name}: {told}", flush=True)
 
