@@ -85,7 +85,7 @@ def written_verdicts(part: str) -> list[TrainingExample]:
 def _reply_pairs(part: str) -> list[dict[str, str]]:
     path = resources.files("moralscope.rules") / "data" / "verdicts.yaml"
     rows = Document(path.read_text("utf-8"), path.name, "mend it").yaml_values()
-    return [row for place, row in enumerate(rows) if (place % _DEV == 0) != (part == "train")]
+    return [row for place, row in enumerate(rows) if (place % _DEV == 0) == (part != "train")]
 
 
 def harmless_talk(written: Iterable[Annotation], part: str) -> list[str]:

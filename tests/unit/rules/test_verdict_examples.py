@@ -8,6 +8,7 @@ import yaml
 
 from moralscope.models.training.records import TrainingExample
 from moralscope.rules.alignment_examples import policy_exchanges, written_exchanges
+from moralscope.rules.records import ALIGNMENTS
 from moralscope.rules.reply_reader import VERDICT
 from moralscope.rules.verdict_examples import (
     amid,
@@ -66,4 +67,5 @@ def test_rules_agree_amid_talk_as_they_did():
     assert len(lessons) == len(rows)
     for row, lesson in zip(rows, lessons, strict=True):
         assert row.rule.split() == lesson.pair[0].split()
-        assert {lesson.turn[0] for lesson in lessons} == {0, 1, 2}
+        assert ALIGNMENTS[lesson.label] == row.alignment
+    assert {lesson.turn[0] for lesson in lessons} == {0, 1, 2}
