@@ -50,11 +50,16 @@ def contrastive_examples(
         rows = Table(path).strict_rows(("ID", "norm", "label"), "take the published file")
         for place, (_, row) in enumerate(rows):
             pair = (row["norm"], row["moral_action"] or row["immoral_action"])
-            if zlib.crc32(row["ID"][:-1].encode()) % 2 in halves:
+            if half_of(row["ID"][:-1]) in halves:
                 turn = (place // 2 % turns, turns)
                 label = labels[int(row["label"])]
                 found.append(TrainingExample(task, pair, label, group=name, among=2, turn=turn))
     return found
+
+
+def half_of(story: str) -> int:
+    """Return the half that a story belongs to, by its id."""
+    return zlib.crc32(story.encode()) % 2
 
 
 def degree_examples(
@@ -94,8 +99,9 @@ def _written_degrees(part: str) -> list[TrainingExample]:
 
     forms = DEGREE_FORMS if part == "train" else DEGREE_FORMS[-1:]
     texts = [
-        (form.format(action), grade, "degree written")
-        for action, grade in own(graded("degrees"))
+        (form.format(action), grade, group)
+        for name, group in (("degrees", "degree written"), ("short_actions", "degree short"))
+        for action, grade in own(graded(name))
         for form in forms
     ]
     texts += [(scene, grade, "degree scenes") for scene, grade in own(graded("scenes"))]
@@ -108,7 +114,7 @@ def _written_degrees(part: str) -> list[TrainingExample]:
 
 
 def graded(name: str) -> list[tuple[str, float]]:
-    """Return the actions ("degrees") or scenes that were graded for moralscope, from -5 to 5.
+    """Return the actions ("degrees", "short_actions") or scenes graded for moralscope, -5 to 5.
 
     Examples
     --------

@@ -26,6 +26,7 @@ from moralscope.stories.degree_examples import (
     HALVES,
     contrastive_examples,
     degree_examples,
+    half_of,
 )
 from moralscope.stories.examples import (
     ETHICS_TASKS,
@@ -227,6 +228,11 @@ class ExpertSource(_StoriesSource):
                 "give action or consequence, the kind that the task's split is for",
             )
         parts = _stories_by_part(tasks, load_stories(self.stories).stories, recipe)
+        unseen = [
+            set(HALVES[half]) for half in ("-even", "-odd") if CONTRAST + half in recipe.sources
+        ]
+        for by_part in parts.values() if unseen else ():  # dev stories that teach nothing
+            by_part["dev"] = [row for row in by_part["dev"] if half_of(row.id) not in unseen[0]]
         names = {task.name for task in tasks}
         heads = {
             task.name: Head(
@@ -245,9 +251,8 @@ class ExpertSource(_StoriesSource):
         for half, kept in HALVES.items() if NORM_TASK in heads else ():
             if CONTRAST + half in recipe.sources:
                 train += contrastive_examples(NORM_TASK, (0, 1), 1, kept)[: recipe.limit]
-                held_out["dev"] += contrastive_examples(
-                    NORM_TASK, (0, 1), 1, tuple({0, 1} - set(kept))
-                )[: recipe.limit]
+                left = tuple({0, 1} - set(kept))
+                held_out["dev"] += contrastive_examples(NORM_TASK, (0, 1), 1, left)[: recipe.limit]
         if DEGREE in recipe.sources:
             heads[DEGREE] = Head((DEGREE,), "graded")
             by_part = parts["action"] if "action" in parts else next(iter(parts.values()))
