@@ -82,6 +82,7 @@ def waits_no_longer():
     signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.slow
 def test_a_silent_driver_is_replaced_and_a_slow_one_is_waited_for(
     tmp_path, monkeypatch, caplog, waits_no_longer
 ):
