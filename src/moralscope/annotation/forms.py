@@ -30,7 +30,7 @@ from moralscope.annotation.records import (
 )
 from moralscope.core.errors import InputError
 from moralscope.core.registry import did_you_mean
-from moralscope.io.documents import Document
+from moralscope.io.documents import shipped_yaml
 
 FOUNDATIONS = ("care", "fairness", "liberty", "loyalty", "authority", "sanctity")
 KINDS = ("foundation", "rule")  # of questions of the test
@@ -111,8 +111,7 @@ def foundation_choices() -> tuple[Choice, ...]:
 @cache
 def shipped_data(name: str) -> Any:
     """Return what one of the YAML files that ship with the package holds."""
-    text = (resources.files(__package__) / "data" / name).read_text("utf-8")
-    return Document(text, name, "install moralscope again").yaml_values()
+    return shipped_yaml("moralscope.annotation", name)
 
 
 def _field(told: Mapping[str, Any]) -> Field:

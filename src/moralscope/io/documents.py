@@ -9,6 +9,7 @@ import json
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
@@ -190,6 +191,18 @@ class Document:
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > limit:
                 raise self.wrong(line, "is nested too deep")
+
+
+def shipped_yaml(package: str, name: str) -> Any:
+    """Return what a YAML file below the folder `data` of one of our packages holds.
+
+    Examples
+    --------
+    >>> shipped_yaml("moralscope.rules", "verdicts.yaml")[0].keys() >= {"prompt"}
+    True
+    """
+    text = (resources.files(package) / "data" / name).read_text("utf-8")
+    return Document(text, name, "install moralscope again").yaml_values()
 
 
 def read_document(path: Path, what: str, remedy: str, max_bytes: int = MAX_BYTES) -> Document:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 
-from moralscope.io.documents import Document
+from moralscope.io.documents import shipped_yaml
 from moralscope.models.training.records import TrainingExample
 from moralscope.rules.records import ALIGNMENTS, Annotation, Exchange
 from moralscope.rules.replies import (
@@ -213,7 +213,7 @@ def written_exchanges() -> list[Annotation]:
     found = []
     folder = resources.files("moralscope.rules") / "data" / "exchanges"
     for path in sorted(folder.iterdir(), key=lambda each: each.name):
-        for row in Document(path.read_text("utf-8"), path.name, "mend it").yaml_values():
+        for row in shipped_yaml("moralscope.rules", f"exchanges/{path.name}"):
             exchange = Exchange(row["prompt"], row["reply"])
             part = "dev" if row["rule"] in held else "train"
             found.append(Annotation(exchange, rules[row["rule"]], row["label"], split=part))
@@ -228,8 +228,7 @@ def policy_exchanges() -> list[Annotation]:
     >>> {row.alignment for row in policy_exchanges()} == set(ALIGNMENTS)
     True
     """
-    path = resources.files("moralscope.rules") / "data" / "policies.yaml"
-    rules = Document(path.read_text("utf-8"), path.name, "mend it").yaml_values()
+    rules = shipped_yaml("moralscope.rules", "policies.yaml")
     return [
         Annotation(Exchange(prompt, reply), row["rule"], label, split=part)
         for place, row in enumerate(rules)

@@ -9,14 +9,15 @@ retriever learns which rule a text belongs to.
 """
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from importlib import resources
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.io.documents import Document, read_document
+from moralscope.io.documents import read_document, shipped_yaml
 from moralscope.io.tables import Table
 from moralscope.models.store import data_file
 from moralscope.models.training.heads import CONTRASTIVE, RIDGE, Head
@@ -82,10 +83,14 @@ def written_verdicts(part: str) -> list[TrainingExample]:
     ]
 
 
-def _reply_pairs(part: str) -> list[dict[str, str]]:
-    path = resources.files("moralscope.rules") / "data" / "verdicts.yaml"
-    rows = Document(path.read_text("utf-8"), path.name, "mend it").yaml_values()
-    return [row for place, row in enumerate(rows) if (place % _DEV == 0) == (part != "train")]
+def _reply_pairs(part: str) -> list[Mapping[str, str]]:
+    rows = enumerate(_written_replies())
+    return [row for place, row in rows if (place % _DEV == 0) == (part != "train")]
+
+
+@cache
+def _written_replies() -> tuple[Mapping[str, str], ...]:
+    return tuple(map(MappingProxyType, shipped_yaml("moralscope.rules", "verdicts.yaml")))
 
 
 def harmless_talk(written: Iterable[Annotation], part: str) -> list[str]:

@@ -9,12 +9,11 @@ import random
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.io.documents import Document
+from moralscope.io.documents import shipped_yaml
 from moralscope.io.tables import Table
 from moralscope.models.store import data_file
 from moralscope.models.training.records import TrainingExample
@@ -109,7 +108,7 @@ def _written_degrees(part: str) -> list[TrainingExample]:
     for text, grade, group in texts:
         value = 1 / (1 + math.exp(-GRADE_STEP * grade))
         found.append(replace(_graded(text, value, _GRADED_WEIGHT), group=group))
-    choices = own(_document("choices"))
+    choices = own(shipped_yaml("moralscope.stories", "choices.yaml"))
     return found + [_ranked(better, worse, "degree choices") for better, worse in choices]
 
 
@@ -121,13 +120,8 @@ def graded(name: str) -> list[tuple[str, float]]:
     >>> dict(graded("degrees"))["lead a genocide"]
     -5.0
     """
-    found = _document(name)
+    found = shipped_yaml("moralscope.stories", f"{name}.yaml")
     return [(text, float(grade)) for grade, texts in found.items() for text in texts]
-
-
-def _document(name: str) -> Any:
-    path = resources.files("moralscope.stories") / "data" / f"{name}.yaml"
-    return Document(path.read_text("utf-8"), path.name, "mend it").yaml_values()
 
 
 def _ranked(better: str, worse: str, group: str, turn: tuple[int, int] = (0, 1)) -> TrainingExample:

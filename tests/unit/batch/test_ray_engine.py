@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from corpus_works import content, dead_letters, make_texts, opened, results, spec_of, write_corpus
+from ray_works import stopping_driver
 
 from moralscope.batch.options import BatchOptions
 from moralscope.batch.run import run_corpus
@@ -65,6 +66,36 @@ def cluster():
 
 def ray_spec(name, **options):
     return replace(spec_of(name, **options), factory=f"ray_works:{name}")
+
+
+@pytest.fixture
+def waits_no_longer():
+    """Ends a test that would wait for ever."""
+
+    def stop(*_):
+        pytest.fail("it still waits")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(30)  # on a busy machine
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.slow
+def test_a_silent_driver_is_replaced_and_a_slow_one_is_waited_for(
+    tmp_path, monkeypatch, caplog, waits_no_longer
+):
+    monkeypatch.setattr(ray_engine.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(ray_engine, "_drive", stopping_driver)
+    monkeypatch.setattr(ray_engine, "_SILENCE", 2)
+    corpus = opened(write_corpus(tmp_path / "a.jsonl", make_texts(8, 8)))
+    tasks = [Task(block, b"") for block in corpus.blocks(4)]
+    spec = spec_of("Plain", mark=str(tmp_path / "mark"))
+    found = list(RayEngine(BatchOptions(**ONE_CPU)).run(tasks, corpus, spec))
+    assert [done.number for done in found] == [task.block.number for task in tasks]
+    told = "Ray did not answer for 2 seconds; it is started again for the 2 blocks that are left"
+    assert caplog.messages == [told]
 
 
 def parts(folder):
@@ -167,25 +198,37 @@ def below(pid):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lost", ["ray::_Attempts", "ray::DashboardAgent", "ray::RuntimeEnvAgent"])
-def test_the_loss_of_a_helper_of_ray_is_survived_and_told(tmp_path, lost):
+@pytest.mark.parametrize(
+    ("lost", "how", "told"),
+    [
+        ("ray::_Attempts", signal.SIGKILL, ""),
+        ("ray::DashboardAgent", signal.SIGKILL, "it is started again for the"),
+        ("ray::RuntimeEnvAgent", signal.SIGKILL, ""),
+        # The cluster gives the node up; Ray's own calls on it never return.
+        ("raylet", signal.SIGSTOP, "Ray's node manager on this machine does not answer; it is"),
+    ],
+)
+def test_the_loss_of_a_helper_of_ray_is_survived_and_told(tmp_path, lost, how, told):
     pytest.importorskip("ray")
     texts = make_texts(200, 200)
     path = write_corpus(tmp_path / "a.jsonl", texts)
     here = [str(HERE), str(HERE.parents[2] / "src")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(here)}
+    if how == signal.SIGSTOP:  # Ray gives a node a minute
+        quick = {"timeout_ms": "4000", "period_ms": "1000", "failure_threshold": "2"}
+        environment |= {f"RAY_health_check_{name}": value for name, value in quick.items()}
     command = [sys.executable, "-c", SCRIPT, str(path), str(tmp_path / "out")]
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as run:
         for _ in range(600):
             if run.poll() is not None or len(list((tmp_path / "out").glob("part-*"))) > 2:
                 break
             time.sleep(0.2)
-        victims = [pid for pid, name in below(run.pid).items() if name.startswith(lost)]
+        named = {pid: name.split()[0].rpartition("/")[2] for pid, name in below(run.pid).items()}
+        victims = [pid for pid, name in named.items() if name.startswith(lost)]
         for pid in victims:
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, how)
         said = run.stderr.read()
         assert run.wait(300) == 0, said
     assert len(victims) == 1
     assert content(tmp_path / "out").column("length").to_pylist() == results(texts)["length"]
-    if lost == "ray::DashboardAgent":
-        assert "it is started again for the" in said
+    assert told in said

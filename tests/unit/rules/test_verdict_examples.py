@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from moralscope.models.training.records import TrainingExample
+from moralscope.rules import verdict_examples as verdict_module
 from moralscope.rules.alignment_examples import policy_exchanges, written_exchanges
 from moralscope.rules.records import ALIGNMENTS
 from moralscope.rules.reply_reader import VERDICT
@@ -69,3 +70,14 @@ def test_rules_agree_amid_talk_as_they_did():
         assert row.rule.split() == lesson.pair[0].split()
         assert ALIGNMENTS[lesson.label] == row.alignment
     assert {lesson.turn[0] for lesson in lessons} == {0, 1, 2}
+
+
+def test_the_written_replies_are_read_once(monkeypatch):
+    read = []
+    monkeypatch.setattr(verdict_module, "shipped_yaml", lambda *name: read.append(name) or [])
+    verdict_module._written_replies.cache_clear()
+    for part in ("train", "dev"):
+        harmless_talk([], part)
+        written_verdicts(part)
+    verdict_module._written_replies.cache_clear()
+    assert read == [("moralscope.rules", "verdicts.yaml")]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from moralscope.stories.degree_examples import _document, _written_degrees, graded
+from moralscope.io.documents import shipped_yaml
+from moralscope.stories.degree_examples import _written_degrees, graded
 
 PLAIN = Path(__file__).parents[3] / "bench" / "plain_actions.txt"
 
@@ -43,5 +44,6 @@ def test_of_a_choice_the_better_comes_first_and_no_text_is_in_both_parts():
     train, dev = _written_degrees("train"), _written_degrees("dev")
     ranked = [row for row in train if row.other]
     assert all(row.pair != row.other for row in ranked)
-    assert len(ranked) + sum(row.other is not None for row in dev) == len(_document("choices"))
+    choices = shipped_yaml("moralscope.stories", "choices.yaml")
+    assert len(ranked) + sum(row.other is not None for row in dev) == len(choices)
     assert not {row.pair for row in train} & {row.pair for row in dev}

@@ -7,7 +7,8 @@ that the driver holds few of them.
 
 Who talks to Ray ends without a word when Ray's own processes on its machine die (a dashboard agent
 takes its node with it, and the node its drivers). So that is a child process: the run outlives it,
-tells, and goes on with another. Needs the extra `ray`.
+tells, and goes on with another. It may also wait for ever on a dead node: so it says every few
+seconds that its node lives, and is replaced when it falls silent. Needs the extra `ray`.
 """
 
 import contextlib
@@ -49,6 +50,9 @@ _STARTS = 4  # a busy machine may need longer than Ray waits for its own process
 _SLOW = "timed out during startup"
 _PATIENCE = 15.0  # seconds for Ray to leave when asked
 _REACH = 10.0  # seconds for a cluster to answer
+_BEAT = 5.0  # seconds between two signs of life of the driver
+_SILENCE = 60  # seconds without one until the driver is lost
+_START_SILENCE = 600  # seconds to import Ray and to start it, `_STARTS` times on a busy machine
 _PORTS = 65_535
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing is sent that the user did not ask for
@@ -123,7 +127,7 @@ class _Driver:
         while True:
             try:
                 self._connection.send(list(tasks.values()))
-                while (done := self._receive()) is not None:
+                while (done := self._receive(_SILENCE)) is not None:
                     deaths = 0
                     yield done
                 return
@@ -134,7 +138,7 @@ class _Driver:
     def _start(self) -> None:
         self._process, self._connection = start_child(_drive, *self._given)
         try:
-            self.workers: int = self._receive()
+            self.workers: int = self._receive(_START_SILENCE)
         except (EOFError, OSError):
             self._replace(0, _DEATHS)
         except BaseException:
@@ -155,14 +159,26 @@ class _Driver:
         log.warning("%s; it is started again for the %d blocks that are left", what, left)
         self._start()
 
-    def _receive(self) -> Any:
-        kind, content = self._connection.recv()
+    def _receive(self, silence: int) -> Any:
+        """Return what the driver says next, however long it works; silence is a death."""
+        kind, content = self._hear(silence)
+        while kind == "alive":
+            kind, content = self._hear(silence)
         if kind == "broken":
             raise content
         if kind == "lost":
             self._said = content
             raise EOFError
         return content
+
+    def _hear(self, silence: int) -> tuple[str, Any]:
+        for _ in range(silence):  # seconds are counted: after Ctrl-Z and fg a clock would be wrong
+            if self._connection.poll(1.0):
+                told: tuple[str, Any] = self._connection.recv()
+                return told
+        self._said = f"Ray did not answer for {silence} seconds"
+        self._process.kill()
+        raise EOFError
 
 
 def _settled(options: "BatchOptions") -> "BatchOptions":
@@ -180,26 +196,64 @@ def _drive(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and ends the run
     waves: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=listen, args=(connection, waves), daemon=True).start()
+    speaker = _Speaker(connection)
     try:
         _connect(options)
         ray = _module("ray")
         workers = options.workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
-        connection.send(("ready", workers))
-        while (wave := waves.get()) is not None:
-            pool = _Pool(options, corpus, spec, min(workers, len(wave)))
-            for done in pool.mapped(wave):
-                connection.send(("done", done))
-            connection.send(("end", None))
+        speaker.say("ready", workers)
+        with speaker.signs_of_life():
+            while (wave := waves.get()) is not None:
+                pool = _Pool(options, corpus, spec, min(workers, len(wave)))
+                for done in pool.mapped(wave):
+                    speaker.say("done", done)
+                speaker.say("end", None)
         ray.shutdown()
     except BrokenPipeError:
         os._exit(0)  # the parent is gone
     except _RayLost as error:
-        connection.send(("lost", str(error)))
+        speaker.say("lost", str(error))
     except Exception as error:
         ours = isinstance(error, MoralscopeError)
         first = (str(error).splitlines() or [""])[0]
         told = error if ours else RuntimeError(f"{type(error).__name__} in the driver: {first}")
-        connection.send(("broken", told))
+        speaker.say("broken", told)
+
+
+class _Speaker:
+    """What the driver says to its parent, from any thread."""
+
+    def __init__(self, connection: "Connection[Any, Any]") -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+
+    def say(self, kind: str, content: Any) -> None:
+        with self._lock:
+            self._connection.send((kind, content))
+
+    @contextlib.contextmanager
+    def signs_of_life(self) -> Iterator[None]:
+        """Say every few seconds that Ray lives: a call to it may not come back, and not tell."""
+        ended = threading.Event()
+        thread = threading.Thread(target=self._watch, args=(ended,), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join(_BEAT)
+
+    def _watch(self, ended: threading.Event) -> None:
+        """Ask the cluster whether it counts our node among the living; no answer is silence."""
+        ray = _module("ray")
+        own = ray.get_runtime_context().get_node_id()
+        while not ended.wait(_BEAT):
+            with contextlib.suppress(Exception):  # what Ray raises then is its own affair
+                if any(node["NodeID"] == own and node["Alive"] for node in ray.nodes()):
+                    self.say("alive", None)
+                elif not ended.is_set():
+                    self.say("lost", "Ray's node manager on this machine does not answer")
+                    os._exit(1)
 
 
 class _Pool:
