@@ -80,10 +80,13 @@ def choices(axis: Judge) -> dict[str, str]:
 
 
 def grades(axis: Judge) -> dict[str, str]:
-    rows = graded("degrees")[::5]  # those that train nothing: stories/degree_examples.py
-    found = judge_logits(axis.experts, [action for action, _ in rows])
-    r = np.corrcoef(found, [grade for _, grade in rows])[0, 1]
-    return {"r with the grades of held-out actions": f"{r:.3f}, n = {len(rows)}"}
+    told = {}
+    for name in ("degrees", "short_actions"):
+        rows = graded(name)[::5]  # those that train nothing: stories/degree_examples.py
+        found = judge_logits(axis.experts, [action for action, _ in rows])
+        r = np.corrcoef(found, [grade for _, grade in rows])[0, 1]
+        told[f"r with the grades of held-out actions, {name}"] = f"{r:.3f}, n = {len(rows)}"
+    return told
 
 
 def main() -> None:

@@ -24,10 +24,12 @@ def strings(value):
     return set().union(*map(strings, inner)) if isinstance(inner, list | tuple) else set()
 
 
-@pytest.mark.parametrize("name", ["degrees", "scenes"])
+@pytest.mark.parametrize("name", ["degrees", "scenes", "short_actions"])
 def test_grades_are_of_the_scale_and_no_text_has_two(name):
     rows = graded(name)
-    assert {-5, -3, 0, 3} <= {grade for _, grade in rows} <= {half / 2 for half in range(-10, 11)}
+    grades = {grade for _, grade in rows}
+    assert {-5, -3, -2, 1, 2, 5} <= grades
+    assert all(-5 <= grade <= 5 for grade in grades)
     twice = [text for text, count in Counter(plain(text) for text, _ in rows).items() if count > 1]
     assert twice == []
 
@@ -37,7 +39,8 @@ def test_what_is_measured_trains_nothing():
     for package, file in (("axes.direction", "paper.toml"), ("words", "paper.toml")):
         text = (resources.files(f"moralscope.{package}") / "data" / file).read_text("utf-8")
         measured |= strings(tomllib.loads(text))
-    assert not measured & {plain(text) for text, _ in graded("degrees")}
+    for name in ("degrees", "short_actions"):
+        assert not measured & {plain(text) for text, _ in graded(name)}
 
 
 def test_of_a_choice_the_better_comes_first_and_no_text_is_in_both_parts():

@@ -18,10 +18,11 @@ from moralscope.models.training.base import named_base
 from moralscope.models.training.classifier import train_classifier
 from moralscope.models.training.folder import CHECKPOINT, training_folder
 from moralscope.models.training.recipe import load_recipe
+from moralscope.stories.degree_examples import CONTRAST_FILES
 from moralscope.stories.examples import REFINEMENT, read_drafts
 from moralscope.stories.experts import prepare_experts
 from moralscope.stories.tasks import classification_task, classification_tasks
-from moralscope.stories.train import StoriesRecipe, train_task
+from moralscope.stories.train import ExpertSource, StoriesRecipe, train_task
 
 from ...contracts.expert_makers import tiny_bert
 from ...contracts.generator_makers import tiny_llama, tiny_seq2seq
@@ -234,6 +235,34 @@ def test_held_out_stories_of_one_kind_train_no_other(base, tmp_path):
     other = (*given["settings"], "members=consequence")
     with pytest.raises(InputError, match="is no task of members = consequence"):
         train({**given, "task": "action", "settings": other}, tmp_path / "no", path)
+
+
+def test_dev_stories_whose_reversed_norms_teach_are_not_looked_at(tmp_path, monkeypatch, stories):
+    rows = [
+        {"ID": f"s{number}{end}", "norm": "It's fine to shout.", "label": label, **actions}
+        for number in (8, 9, 10)
+        for end, label, actions in (
+            (0, 1, {"moral_action": "Mia shouts.", "immoral_action": None}),
+            (1, 0, {"moral_action": None, "immoral_action": "Mia waits."}),
+        )
+    ]
+    folder = tmp_path / "contrastive_moral_stories"
+    folder.mkdir()
+    for name in CONTRAST_FILES:
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / f"{name}-dev.jsonl").write_text(text)
+    monkeypatch.setenv("MORALSCOPE_DATA", str(tmp_path))
+    looked_at = {}
+    for half in ("even", "odd"):
+        sources = ("moral-stories", f"contrastive-{half}")
+        recipe = StoriesRecipe(task="action+norm", sources=sources, contrast=True)
+        data = ExpertSource("action+norm", stories).data(recipe)
+        looked_at[half] = {row.pair for row in data.parts["dev"] if row.group == "action+norm"}
+        assert not {row.pair for row in data.parts["train"]} & looked_at[half]
+    assert looked_at["even"]
+    assert looked_at["odd"]
+    assert not looked_at["even"] & looked_at["odd"]
+    assert len(looked_at["even"] | looked_at["odd"]) == 6
 
 
 def test_experts_start_from_the_mean_of_others(base, tmp_path, stories):
