@@ -228,11 +228,10 @@ class ExpertSource(_StoriesSource):
                 "give action or consequence, the kind that the task's split is for",
             )
         parts = _stories_by_part(tasks, load_stories(self.stories).stories, recipe)
-        unseen = [
-            set(HALVES[half]) for half in ("-even", "-odd") if CONTRAST + half in recipe.sources
-        ]
-        for by_part in parts.values() if unseen else ():  # dev stories that teach nothing
-            by_part["dev"] = [row for row in by_part["dev"] if half_of(row.id) not in unseen[0]]
+        for half, kept in HALVES.items():
+            if half and CONTRAST + half in recipe.sources:  # look at dev stories that teach nothing
+                for own in parts.values():
+                    own["dev"] = [row for row in own["dev"] if half_of(row.id) not in kept]
         names = {task.name for task in tasks}
         heads = {
             task.name: Head(
