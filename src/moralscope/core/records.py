@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -11,6 +11,47 @@ from moralscope.version import __version__
 
 RUN_SCHEMA = "moralscope.run/1"
 NOT_ADVICE = "scores describe a model, they are not moral advice"
+
+
+def absent() -> Any:
+    """Declare a field of a `Statistics` that is left out of the record where it is None.
+
+    Such fields say what only some runs compute.
+    """
+    return field(default=None, metadata={"absent": True})
+
+
+class Statistics(Mapping[str, Any]):
+    """What a run found in sum: the base of frozen dataclasses that can be read as mappings too.
+
+    Code of ours reads fields (`statistics.flagged`), what people wrote reads keys
+    (`record.statistics["flagged"]`). Keys are the fields in their order, less those that were
+    declared with `absent()` and are None.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True, slots=True)
+    ... class Shares(Statistics):
+    ...     flagged: float
+    ...     gate: str | None = absent()
+    >>> dict(Shares(0.5)), Shares(0.5).gate
+    ({'flagged': 0.5}, None)
+    """
+
+    __slots__ = ()
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in iter(self):
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def __iter__(self) -> Iterator[str]:
+        for each in dataclasses.fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
+            if getattr(self, each.name) is not None or "absent" not in each.metadata:
+                yield each.name
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +239,8 @@ def to_plain(value: Any) -> Any:
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, str | int):
         return value
+    if isinstance(value, Statistics):
+        return {name: to_plain(getattr(value, name)) for name in value}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: to_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):
