@@ -8,7 +8,8 @@ from html import escape
 from importlib.util import find_spec
 from typing import Any
 
-from moralscope.core.errors import MissingExtra, UnknownName
+from moralscope.core.errors import UnknownName
+from moralscope.core.extras import missing_extra
 
 KINDS = ("pandas", "polars")
 _SHOWN = 20  # rows in a notebook
@@ -42,7 +43,7 @@ def frame_of(rows: Iterable[Any], kind: str | None = None) -> Any:
         raise UnknownName(f"there is no frame '{kind}'", f"known: {', '.join(KINDS)}")
     wanted = kind or next((each for each in KINDS if find_spec(each)), "pandas")
     if not find_spec(wanted):
-        raise MissingExtra(f"{wanted} is not installed", "pip install 'moralscope[dataframes]'")
+        raise missing_extra("dataframes", f"a frame of {wanted}")
     flat = [flat_row(row) for row in rows]
     if wanted == "pandas":
         import pandas

@@ -129,7 +129,7 @@ class Journal(Sequence[dict[str, Any]]):
     def _check(self, head: Mapping[str, Any] | None) -> None:
         before = head.get("settings") if head and head.get("schema") == SCHEMA else None
         if not isinstance(before, dict):
-            raise InputError(f"{self.path} is no journal of a chain", "choose another --out")
+            raise InputError(f"{self.path} is no journal of a run", "choose another --out")
         keys = dict.fromkeys([*before, *self._settings])
         other = [key for key in keys if before.get(key) != self._settings.get(key)]
         if other:
@@ -156,7 +156,7 @@ class Journal(Sequence[dict[str, Any]]):
         except OSError as error:
             raise MoralscopeError(
                 f"{self.path or 'a temporary file'} could not be written ({error.strerror})",
-                "free some space and run the same command again: finished stories are kept",
+                "free some space and run the same command again: finished blocks are kept",
             ) from error
         return offset
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from moralscope.core.errors import InputError
+from moralscope.core.extras import require_extra
 from moralscope.core.registry import did_you_mean
 from moralscope.io.formats import (
     FORMATS,
@@ -311,6 +312,7 @@ class Table:
         return dict(zip(self.header, cells, strict=False))
 
     def _parquet(self, stream: IO[bytes], required: Sequence[str]) -> Iterator[Row]:
+        require_extra("batch", "a Parquet file")
         import pyarrow as pa
         import pyarrow.parquet as pq
 

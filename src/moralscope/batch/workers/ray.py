@@ -13,7 +13,6 @@ seconds that its node lives, and is replaced when it falls silent. Needs the ext
 
 import contextlib
 import importlib
-import importlib.util
 import json
 import logging
 import os
@@ -34,7 +33,8 @@ from moralscope.batch.child import ONE_THREAD, listen, start_child
 from moralscope.batch.sources import Corpus
 from moralscope.batch.types import Block, FailedRow, Task
 from moralscope.batch.workers.local import LocalEngine, useful_cores
-from moralscope.core.errors import InputError, MissingExtra, MoralscopeError
+from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.core.extras import require_extra
 
 if TYPE_CHECKING:
     from moralscope.batch.options import BatchOptions
@@ -77,8 +77,7 @@ class RayEngine:
     """
 
     def __init__(self, options: "BatchOptions") -> None:
-        if importlib.util.find_spec("ray") is None:
-            raise MissingExtra("Ray is not installed", 'pip install "moralscope[ray]"')
+        require_extra("ray", "the engine 'ray'")
         self._options = options
 
     def run(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from moralscope.core.extras import require_extra
 from moralscope.stats.text.sums import Floats, Sums
 
 _ORDER = 4
@@ -86,6 +87,7 @@ def _bleu_of(sums: Floats) -> Floats:
 
 @cache
 def _bleu_scorer() -> Any:
+    require_extra("train", "BLEU")
     from sacrebleu.metrics import BLEU
 
     return BLEU(effective_order=True)  # only its counts are used: the order does not matter
@@ -138,6 +140,7 @@ def rouge_signature(*, stem: bool = True) -> str:
 
 @cache
 def _rouge_scorer(kinds: tuple[str, ...], stem: bool) -> Any:
+    require_extra("train", "ROUGE")
     from rouge_score import rouge_scorer, tokenizers
 
     return rouge_scorer.RougeScorer(list(kinds), tokenizer=_Tokenizer(tokenizers, stem))
