@@ -26,7 +26,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import RunRecord, to_plain
 from moralscope.io.files import read_run, write_whole
 from moralscope.io.record_view import scored
-from moralscope.reports.titles import MAX_TITLE
+from moralscope.pages.titles import MAX_TITLE
 from moralscope.rules.records import ALIGNMENTS
 from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.server.api import routes as api

@@ -19,8 +19,8 @@ from moralscope.core.records import to_plain
 from moralscope.io.files import csv_bytes, escape_cell, read_run, write_whole
 from moralscope.io.record_view import check_plain, text
 from moralscope.models.store import home_folder
-from moralscope.reports import report_html
-from moralscope.reports.titles import MAX_TITLE, SHOWN, title_of
+from moralscope.pages import report_html
+from moralscope.pages.titles import MAX_TITLE, SHOWN, title_of
 from moralscope.rules.reading import MIC_COLUMNS
 
 MOST_RUNS = 500  # that are kept

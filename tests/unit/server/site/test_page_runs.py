@@ -3,7 +3,7 @@
 import pytest
 
 from moralscope.core.errors import InputError, MoralscopeError
-from moralscope.reports.titles import run_title
+from moralscope.pages.titles import run_title
 from moralscope.server.site import runs as kept
 from moralscope.server.site.runs import NoSuchRun, PageNotes, Runs
 
