@@ -66,7 +66,7 @@ def read_record(plain: Any, name: str = "the run record") -> RunRecord:
     shown = presentation(checked["job"], checked["config"])
     result, statistics = shown.types(checked["config"]) if shown else (Any, Any)
     typed = {
-        "results": decode(list[result], checked["results"], name),
+        "results": decode(list[result], checked["results"], name),  # type: ignore[valid-type]
         "statistics": decode(statistics, checked["statistics"], name),
         "models": decode(list[ModelRef], checked["models"], name),
         "warnings": [str(line) for line in checked["warnings"]],

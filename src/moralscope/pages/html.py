@@ -41,7 +41,7 @@ def render(page: Page) -> str:
     >>> "<b>" in render(Page("<b>", [], [], []))
     False
     """
-    scripts = [asset(name) for name in ("charts.js", "tables.js", "report.js")]
+    scripts = [asset(name) for name in ("charts.js", "tables.js", "view.js", "report.js")]
     compact = (",", ":")
     data = json.dumps(_data(page), ensure_ascii=False, allow_nan=False, separators=compact)
     return "".join(

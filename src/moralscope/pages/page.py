@@ -43,8 +43,9 @@ class Column:
 
     title: str
     kind: str = "text"
-    """text, number, signed, whole, p, share; interval, signed interval, share interval; or bar: a
-    number from -1 to 1 that the terminal draws around zero and reports leave to their charts"""
+    """text, number, signed, whole, p, share; interval, signed interval, share interval; range: both
+    ends alone; or bar: a number from -1 to 1 that the terminal draws around zero and reports leave
+    to their charts"""
     digits: int = 3
     most: int = 0
     """characters that `keyed_table` keeps of a text; 0 keeps all"""
@@ -61,6 +62,9 @@ class Column:
             return "yes" if value else "no"
         if self.kind == "text" or isinstance(value, str):
             return str(value)
+        if self.kind == "range":
+            low, high = (Column("", "signed", self.digits).write(end, how) for end in value)
+            return "" if low == how.nothing else f"{low} … {high}"
         if self.kind in INTERVALS:
             ends = _ends(value)
             inner = Column(
@@ -85,6 +89,8 @@ class Column:
         """Return a value as JSON holds it: an interval is a list of three."""
         if self.kind in INTERVALS and value is not None and not isinstance(value, str):
             return [None if math.isnan(end) else end for end in _ends(value)]
+        if self.kind == "range":
+            return None if value is None or math.isnan(value[0]) else list(value)
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

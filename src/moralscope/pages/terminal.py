@@ -95,6 +95,8 @@ def _cell(column: Column, value: object, half: int) -> Text:
     written = clean(column.write(value, TYPED))
     if column.kind == "signed" and isinstance(value, int | float) and not math.isnan(value):
         written.stylize(GOOD if value > 0 else BAD)
+    if column.kind == "range":
+        written.stylize("dim")
     return written
 
 

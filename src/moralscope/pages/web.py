@@ -16,7 +16,7 @@ def view(page: Page) -> dict[str, Any]:
     'Two actions'
     """
     main = None
-    sections = []
+    sections: list[dict[str, Any]] = []
     for section in page.sections:
         blocks = []
         for number, block in enumerate(section.blocks):

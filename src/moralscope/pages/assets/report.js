@@ -1,24 +1,14 @@
 // Draws the charts and tables of a report from its data block; light or dark, contents, pictures.
 (() => {
   "use strict";
-  const { charts, tables } = globalThis.moralscope, { element, write } = tables;
+  const { charts, tables, view } = globalThis.moralscope, { element } = tables;
   const page = JSON.parse(document.getElementById("data").textContent), root = document.documentElement;
   const main = page.main && page.blocks[page.main];
-  const short = (text, size) => { const chars = [...text]; return chars.length > size ? `${chars.slice(0, size - 1).join("")}…` : text; };
-
   // ---- charts ----------------------------------------------------------------------------
-  const hoverOf = (place) => {
-    const row = main.rows[place], shown = main.columns.length, number = (value) => write(value, "signed", main.columns[1][2]);
-    const lines = [short(row[0], 120), `score ${number(row[1])}`];
-    if (row[2] !== null) lines[1] += `  (${number(row[2])} … ${number(row[3])})`;
-    main.details.forEach((name, at) => { if (row[shown + at] !== undefined) lines.push(`${number(row[shown + at])}  ${short(name, 48)}`); });
-    return lines.join("\n");
-  };
-  const nameOf = (place) => main.rows[place][0];
   const attempt = (id) => {
     const holder = document.getElementById(id);
     try {
-      charts.draw(holder, { ...page.blocks[id], hoverOf, nameOf });
+      view.drawChart(holder, page.blocks[id], main);
       const name = `${document.title.replace(/[^\w]+/g, "-").slice(0, 40)}-${id}`;
       holder.after(element("p", { class: "pictures" }, ["SVG", "PNG"].map((kind) => element("button", { type: "button", "aria-label": `${holder.ariaLabel.split(".")[0]} as ${kind}`, onclick: async () => tables.download(`${name}.${kind.toLowerCase()}`, kind === "SVG" ? charts.toSvg(holder) : await charts.toPng(holder), "image/svg+xml") }, kind))));
     } catch (problem) {
@@ -28,12 +18,7 @@
   };
 
   // ---- tables ----------------------------------------------------------------------------
-  const table = (id) => {
-    const { columns, rows, details, title } = page.blocks[id], holder = document.getElementById(id), width = columns.length;
-    const more = details.length ? (row) => element("dl", { class: "facts" }, details.map((name, at) => element("div", {}, element("dt", {}, name), element("dd", {}, write(row[width + at], "signed", columns[1]?.[2]))))) : null;
-    const made = tables.make({ columns: columns.map(([name, kind, digits]) => ({ title: name, kind, digits })), rows, name: title, caption: title, more, file: `${title.replace(/[^\w]+/g, "-").toLowerCase()}.csv` });
-    holder.querySelector(".scroll").replaceWith(made);
-  };
+  const table = (id) => document.querySelector(`#${id} .scroll`).replaceWith(view.makeTable(page.blocks[id], { caption: page.blocks[id].title }));
 
   // ---- start -----------------------------------------------------------------------------
   for (const [id, block] of Object.entries(page.blocks)) if (block.rows?.length > 2) table(id);

@@ -21,6 +21,7 @@
       const [middle, low, high] = value.map((end) => write(end, kind.replace(/ ?interval$/, "") || "number", digits));
       return low === "–" || high === "–" ? middle : `${middle} (${low} … ${high})`;
     }
+    if (kind === "range") return `${write(value[0], "signed", digits)} … ${write(value[1], "signed", digits)}`;
     if (typeof value === "boolean") return value ? "yes" : "no";
     if (kind === "text" || typeof value === "string") return String(value);
     if (kind === "whole") return value.toLocaleString("en");

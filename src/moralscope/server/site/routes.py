@@ -26,6 +26,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import RunRecord, to_plain
 from moralscope.io.files import read_run, write_whole
 from moralscope.io.record_view import scored
+from moralscope.pages import view
 from moralscope.pages.titles import MAX_TITLE
 from moralscope.rules.records import ALIGNMENTS
 from moralscope.rules.rulebook import shipped_rulebook
@@ -214,8 +215,9 @@ def save(
 
 @router.get("/runs/{name}")
 def load(request: Request, name: str) -> Any:
-    """Return a kept run."""
-    return _runs(request).load(name)
+    """Return a kept run, and what the page draws of it (`view`)."""
+    plain = _runs(request).load(name)
+    return {**plain, "view": view(plain, "the kept run")}
 
 
 @router.patch("/runs/{name}")
@@ -264,7 +266,7 @@ def compare(request: Request, body: PairOfRuns) -> Any:
             raise InputError(_named(error.problem, paths, titles), error.remedy) from None
     found["config"]["runs"] = titles
     found["warnings"] = [_named(line, paths, titles) for line in found["warnings"]]
-    return found
+    return {**found, "view": view(found)}
 
 
 def _named(line: str, paths: list[Path], titles: list[str]) -> str:
