@@ -2,13 +2,13 @@
 
 import pytest
 
-from moralscope.axes.compare_runs import compare_runs
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
 from moralscope.reports import report_html
 from moralscope.reports.build import build_page
+from moralscope.runs.compare import compare_runs
 
-from ..axes.compare_runs.saved_runs import audit_record, reply, saved, score_record
+from .saved_runs import audit_record, reply, saved, score_record
 
 
 @pytest.fixture
