@@ -10,7 +10,7 @@ from moralscope.io.files import check_writable, write_whole
 from moralscope.io.record_view import check_plain, text
 from moralscope.pages import report_html
 from moralscope.pages.html import asset
-from moralscope.pages.titles import title_of
+from moralscope.runs.titles import title_of
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 

@@ -21,10 +21,11 @@ from moralscope.io.job_notes import list_notes
 from moralscope.models.batching import Cancelled, Patience
 from moralscope.models.store import home_folder
 from moralscope.pages import view
+from moralscope.runs.kept import NoSuchRun, Runs
+from moralscope.runs.titles import PageNotes
 from moralscope.server.api.work import Job, Work
 from moralscope.server.errors import failure_text, log_failure
 from moralscope.server.models import loading
-from moralscope.server.site.runs import NoSuchRun, PageNotes, Runs
 
 _KEPT = 30  # jobs that ended and are still told
 _STEP = 0.05  # seconds between two looks at a job that is followed

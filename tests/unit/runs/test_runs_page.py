@@ -2,12 +2,12 @@
 
 import pytest
 
-from moralscope.axes.compare_runs import compare_runs
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
 from moralscope.pages import build_page, report_html
+from moralscope.runs.compare import compare_runs
 
-from ..axes.compare_runs.saved_runs import audit_record, reply, saved, score_record
+from .saved_runs import audit_record, reply, saved, score_record
 
 
 @pytest.fixture

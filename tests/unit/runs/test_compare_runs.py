@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from moralscope.axes.compare_runs import AUDIT_FIGURES, FIGURES, compare_runs, figures
 from moralscope.axes.score import score
 from moralscope.core.errors import GateNotMet, InputError, UnknownName
 from moralscope.core.records import RunRecord, to_plain
+from moralscope.runs.changes import UnpairedItem
+from moralscope.runs.compare import AUDIT_FIGURES, FIGURES, compare_runs, figures
 from moralscope.stats.significance import mcnemar
 
 from .saved_runs import audit_record, reply, saved, score_record
@@ -91,8 +92,8 @@ def test_order_does_not_matter_and_items_of_one_run_only_are_counted(tmp_path):
     record = compare_runs(one, two, gate="missing<=0")
     found = record.statistics
     assert (found["items"], found["only_before"], found["only_after"]) == (2, 1, 1)
-    assert found["missing_items"] == [{"id": "", "text": "b"}]
-    assert found["added_items"] == [{"id": "", "text": "d"}]
+    assert found["missing_items"] == [UnpairedItem("", "b")]
+    assert found["added_items"] == [UnpairedItem("", "d")]
     assert found["missing_share"] == pytest.approx(1 / 3)
     assert found["max_drop"] == pytest.approx(0.1)
     assert any("only in the baseline" in line for line in record.warnings)
@@ -191,7 +192,7 @@ def test_many_items_get_the_intervals_of_large_samples(tmp_path, monkeypatch):
         for at, each in enumerate((first, second))
     ]
     resampled = compare_runs(*paths).statistics
-    monkeypatch.setattr("moralscope.axes.run_changes.RESAMPLED", 100)
+    monkeypatch.setattr("moralscope.runs.changes.RESAMPLED", 100)
     counted = compare_runs(*paths).statistics
     assert counted["change"].value == pytest.approx(resampled["change"].value)
     assert counted["change"].low == pytest.approx(resampled["change"].low, abs=0.005)
@@ -285,10 +286,10 @@ HOSTILE = [
     ({"schema": "moralscope.run/9"}, "upgrade moralscope"),
     ({"schema": "else/1"}, "is no run record"),
     ({"results": None}, "no usable 'results'"),
-    ({"results": [1]}, "is no list of rows"),
-    ({"results": [{"score": 1.0}]}, "result 1, has no action"),
-    ({"results": [{"action": "a", "score": "high"}]}, "where a number is expected"),
-    ({"models": [3]}, "is no list of rows"),
+    ({"results": [1]}, "results: row 1"),
+    ({"results": [{"score": 1.0}]}, "row 1 has no 'action'"),
+    ({"results": [{"action": "a", "score": "high"}]}, "row 1, score is 'high', not a number"),
+    ({"models": [3]}, "models: row 1"),
     ({"config": []}, "no usable 'config'"),
     ({"statistics": 3}, "no usable 'statistics'"),
 ]

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from scipy import stats as scipy_stats
 
-from moralscope.axes.compare_runs import compare_runs
 from moralscope.core.errors import InputError
+from moralscope.runs.compare import compare_runs
 
 from .saved_runs import audit_record, corpus_folder, reply, saved, score_record
 
@@ -178,7 +178,6 @@ def test_what_is_no_finished_run_is_refused(tmp_path):
         (pa.table({"action": ["a"], "_row": [0]}), "has no column 'score'"),
         (pa.table({"score": [0.1], "_row": [0]}), "has no column 'action'"),
         (pa.table({"action": ["a"], "score": [0.1]}), "has no column '_row'"),
-        (scored(np.array([2, 1]), [0.1, 0.2]), "does not hold its rows in order"),
         (scored(np.array([100, 101]), [0.1, 0.2]), "have no row in common"),
     ],
 )
@@ -196,11 +195,11 @@ def test_a_damaged_part_is_refused_in_one_line(tmp_path, many):
     content = bytearray(part.read_bytes())
     content[200:-400] = b"\0" * (len(content) - 600)
     part.write_bytes(content)
-    with pytest.raises(InputError, match=r"part-000001.parquet cannot be read") as caught:
+    with pytest.raises(InputError, match=r"cannot be read .*part-000001.parquet") as caught:
         compare_runs(one, two)
     assert "\n" not in str(caught.value)
     part.write_bytes(b"not parquet")
-    with pytest.raises(InputError, match=r"part-000001.parquet cannot be read"):
+    with pytest.raises(InputError, match=r"cannot be read .*part-000001.parquet"):
         compare_runs(one, two)
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from moralscope.core.errors import InputError, MoralscopeError
-from moralscope.pages.titles import run_title
-from moralscope.server.site import runs as kept
-from moralscope.server.site.runs import NoSuchRun, PageNotes, Runs
+from moralscope.runs import kept
+from moralscope.runs.kept import NoSuchRun, Runs
+from moralscope.runs.titles import PageNotes, run_title
 
 RECORD = {
     "schema": "moralscope.run/1",

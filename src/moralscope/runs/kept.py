@@ -1,15 +1,15 @@
 """Kept runs: one run record a file in the folder `runs` of MORALSCOPE_HOME, as `--out` writes it.
 
-Beside the record a file holds `page`: the title that its owner gave, the name of the file it came
-from, what the page had asked, and what people say of its verdicts. Names are made here; one that
-somebody asks for is checked before any path is made of it.
+Beside the record a file holds `page`, the notes of the page. Names are made here; one that somebody
+asks for is checked before any path is made of it.
 """
 
+import contextlib
 import json
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,8 @@ from moralscope.core.records import to_plain
 from moralscope.io.files import csv_bytes, escape_cell, read_run, write_whole
 from moralscope.io.record_view import check_plain, text
 from moralscope.models.store import home_folder
-from moralscope.pages import report_html
-from moralscope.pages.titles import MAX_TITLE, SHOWN, title_of
 from moralscope.rules.reading import MIC_COLUMNS
+from moralscope.runs.titles import MAX_TITLE, SHOWN, PageNotes, notes_of, title_of
 
 MOST_RUNS = 500  # that are kept
 _NAME = re.compile(r"[0-9]{8}-[0-9]{12}-[0-9a-f]{8}")
@@ -43,16 +42,6 @@ class RunLine:
     results: int
     kilobytes: float
     remarks: int = 0  # of people, on its verdicts
-
-
-@dataclass(frozen=True, slots=True)
-class PageNotes:
-    """What the page keeps beside a record."""
-
-    title: str = ""
-    source: str = ""  # the name of the file that was uploaded
-    request: Mapping[str, Any] = field(default_factory=dict)
-    remarks: Sequence[Mapping[str, Any]] = ()
 
 
 class Runs:
@@ -98,13 +87,11 @@ class Runs:
 
     def listed(self) -> list[RunLine]:
         """Return all runs, the newest first; a file that is no run record is left out."""
-        found = []
+        lines = []
         for path in reversed(self._files()):
-            try:
-                found.append(self._line(path))
-            except InputError:
-                continue
-        return found
+            with contextlib.suppress(InputError):
+                lines.append(self._line(path))
+        return lines
 
     def load(self, name: str) -> dict[str, Any]:
         """Return a kept run in its plain form, as it was kept."""
@@ -115,8 +102,7 @@ class Runs:
             problem = error.problem.replace(str(path), "the kept run")
             raise InputError(problem, "delete it and run the job again") from None
         check_plain(plain, "the kept run")
-        found: dict[str, Any] = plain
-        return found
+        return dict(plain)
 
     def rename(self, name: str, title: str) -> RunLine:
         """Give a run a title; an empty one brings back the title that its content gives."""
@@ -130,7 +116,7 @@ class Runs:
         notes = notes_of(plain)
         if not 0 <= remark["result"] < len(plain["results"]):
             raise InputError("the run has no such result", "reload the page")
-        others = [each for each in notes.remarks if each.get("result") != remark["result"]]
+        others = [other for other in notes.remarks if other.get("result") != remark["result"]]
         kept = [*others, remark] if remark["verdict"] else others
         page = to_plain(replace(notes, remarks=kept))
         return self._write(self.path(name), {**plain, "page": page})
@@ -138,10 +124,6 @@ class Runs:
     def delete(self, name: str) -> None:
         """Remove a run for good."""
         self.path(name).unlink(missing_ok=True)
-
-    def report(self, name: str) -> str:
-        """Return the HTML report of a run."""
-        return report_html(self.load(name), "the kept run")
 
     def training_csv(self, names: Sequence[str] = ()) -> bytes:
         """Return all remarks as a table that `rules train --data` reads.
@@ -157,10 +139,9 @@ class Runs:
                 if remark.get("rule"):
                     row = plain["results"][remark["result"]]
                     number = f"{name}-{remark['result']}"
-                    told = (remark["rule"], remark["alignment"], number, remark["comment"])
-                    rows.append(
-                        [escape_cell(str(each)) for each in (row["prompt"], row["reply"], *told)]
-                    )
+                    said = (remark["rule"], remark["alignment"], number, remark["comment"])
+                    cells = (row["prompt"], row["reply"], *said)
+                    rows.append([escape_cell(str(cell)) for cell in cells])
         return csv_bytes(rows)
 
     def path(self, name: str) -> Path:
@@ -178,38 +159,20 @@ class Runs:
         return sorted(p for p in self.folder.glob("*.json") if _NAME.fullmatch(p.stem))
 
     def _line(self, path: Path) -> RunLine:
-        told = path.stat()
-        key = (path.name, told.st_mtime_ns)
+        file = path.stat()
+        key = (path.name, file.st_mtime_ns)
         if key not in self._lines:
             raw = read_run(path)
-            plain, notes = check_plain(raw, path.name), notes_of(raw)
+            plain = check_plain(raw, path.name)
             used = (text(plain["config"][name]) for name in SHOWN if plain["config"].get(name))
             self._lines[key] = RunLine(
-                path.stem,
-                plain["job"][:60],
-                title_of(raw),
-                text(plain.get("created") or "")[:40],
-                " · ".join(dict.fromkeys(used))[:200],
-                len(plain["results"]),
-                round(told.st_size / 1000, 1),
-                len(notes.remarks),
+                id=path.stem,
+                job=plain["job"][:60],
+                title=title_of(raw),
+                created=text(plain.get("created") or "")[:40],
+                about=" · ".join(dict.fromkeys(used))[:200],
+                results=len(plain["results"]),
+                kilobytes=round(file.st_size / 1000, 1),
+                remarks=len(notes_of(raw).remarks),
             )
         return self._lines[key]
-
-
-def notes_of(plain: Any) -> PageNotes:
-    """Return what the page keeps beside a record; nothing, where it is of a command."""
-    page = plain.get("page") if isinstance(plain, Mapping) else None
-    given = page if isinstance(page, Mapping) else {}
-    title, source = (
-        value if isinstance(value := given.get(key), str) else "" for key in ("title", "source")
-    )
-    request, remarks = given.get("request"), given.get("remarks")
-    return PageNotes(
-        title[:MAX_TITLE],
-        source[:MAX_TITLE],
-        request if isinstance(request, Mapping) else {},
-        [each for each in remarks if isinstance(each, Mapping)]
-        if isinstance(remarks, list)
-        else [],
-    )

@@ -1,6 +1,6 @@
 """Saved runs read for a comparison: what may be compared, and which item belongs to which.
 
-Reads records of `score` and `audit` in their plain form, friend or foe. Computes no figures.
+Reads records of `score` and `audit`, friend or foe. Computes no figures.
 """
 
 import math
@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.records import ActionScore, ModelRef
 from moralscope.core.registry import did_you_mean
 from moralscope.io.files import read_run
-from moralscope.io.record_view import check_plain, number, rows_of, text
-from moralscope.rules.records import FOUNDATIONS, SCALES, Alignment, RuleFinding
+from moralscope.io.record_view import check_plain, text
+from moralscope.rules.records import FOUNDATIONS, AuditedReply
 from moralscope.rules.thresholds import Thresholds, known_limits
 from moralscope.rules.verdict import worst_broken
 
@@ -24,7 +26,6 @@ _MEASURE = {
     SCORE: ("encoder", "experts"),
     AUDIT: ("rulebook", "rules", "experts", "encoder", "bits", "top", "thresholds", "generate"),
 }  # what may differ, and is then said; with `strict` it may not
-_DAMAGED = "the file was changed or damaged: run the job again"
 _NAMED = 120
 Plain = Mapping[str, Any]
 
@@ -43,40 +44,20 @@ class RunItem:
     prompts: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SavedRun:
-    """A run as it was saved; `folder` where it is a corpus run given as its folder."""
+    """A run as it was saved."""
 
     path: Path
-    plain: Plain  # without its results
+    job: str  # score or audit
+    config: Plain
+    statistics: Plain
+    models: Sequence[str]  # the weights that the run used, by name and checksum
+    created: str | None
+    version: str
     items: Sequence[RunItem]
     unscored: int = 0
-    folder: Path | None = None
-
-    @property
-    def job(self) -> str:
-        """Which job it is a run of: score or audit."""
-        return str(self.plain["job"])
-
-    @property
-    def config(self) -> Plain:
-        """What the run was told."""
-        found: Plain = self.plain["config"]
-        return found
-
-    @property
-    def statistics(self) -> Plain:
-        """What the run found in sum."""
-        found: Plain = self.plain["statistics"]
-        return found
-
-    @property
-    def models(self) -> list[str]:
-        """The weights that the run used, by name and checksum."""
-        return [
-            f"{text(model.get('name'))}@{text(model.get('sha256'))[:8]}"
-            for model in rows_of(self.plain["models"], f"{self.path}: 'models'")
-        ]
+    folder: Path | None = None  # where it is a corpus run given as its folder
 
     @property
     def is_corpus(self) -> bool:
@@ -104,7 +85,7 @@ def open_run(path: Path) -> SavedRun:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "run.json")
     ...     _ = path.write_text('{"schema": "moralscope.run/1", "job": "score", "config": {}, '
-    ...                         '"results": [{"action": "smile", "score": 0.5}]}')
+    ...         '"results": [{"action": "smile", "score": 0.5, "low": 0.4, "high": 0.6}]}')
     ...     open_run(path).items[0].score
     0.5
     """
@@ -117,19 +98,53 @@ def open_run(path: Path) -> SavedRun:
         raise InputError(f"{folder} holds no run", "give a folder that was made with --out DIR")
     raw = read_run(source)
     results = raw.get("results") if isinstance(raw, Mapping) else None
-    if isinstance(results, list):  # checked below; texts stay whole, since items are found by them
+    if isinstance(results, list):  # decoded below; texts stay whole, since items are found by them
         raw = {**raw, "results": []}
     plain = check_plain(raw, str(source))
-    if plain["job"] not in _SAME:
+    job, where = plain["job"], f"{source}: results"
+    if job == SCORE:
+        items = [_action_item(row) for row in decode(list[ActionScore], results, where)]
+    elif job == AUDIT:
+        thresholds = plain["config"].get("thresholds")
+        limits = Thresholds()
+        if isinstance(thresholds, Mapping):
+            limits = known_limits(thresholds, str(source))
+        items = [_reply_item(row, limits) for row in decode(list[AuditedReply], results, where)]
+    else:
         raise InputError(
-            f"{source} is a record of '{plain['job'][:60]}'",
+            f"{source} is a record of '{job[:60]}'",
             "give two records of 'moralscope score' or 'moralscope audit', saved with --out",
         )
-    read = _scored if plain["job"] == SCORE else _audited(plain["config"], str(source))
-    rows = rows_of(results, f"{source}: 'results'")
-    found = [read(row, f"{source}, result {place:,},") for place, row in enumerate(rows, 1)]
-    items = [item for item in found if item is not None]
-    return SavedRun(path, plain, items, len(found) - len(items), folder)
+    scored = [item for item in items if math.isfinite(item.score)]
+    models = decode(list[ModelRef], plain["models"], f"{source}: models")
+    return SavedRun(
+        path=path,
+        job=job,
+        config=plain["config"],
+        statistics=plain["statistics"],
+        models=[f"{model.name}@{model.sha256[:8]}" for model in models],
+        created=plain.get("created"),
+        version=text(plain.get("version")),
+        items=scored,
+        unscored=len(items) - len(scored),
+        folder=folder,
+    )
+
+
+def _action_item(row: ActionScore) -> RunItem:
+    span = (row.low, row.high) if math.isfinite(row.low) and math.isfinite(row.high) else None
+    prompts = tuple(value for value in row.prompts if math.isfinite(value))
+    return RunItem("", row.action, row.score, span=span, prompts=prompts)
+
+
+def _reply_item(row: AuditedReply, limits: Thresholds) -> RunItem:
+    """Return a reply; the limits of its run say which rule it breaks worst."""
+    flag = row.verdict.flag
+    worst = worst_broken(row.rules, limits) if flag else None
+    shares = worst.foundations if worst is not None else {}
+    # The same threshold as in `rules.audit_statistics`, which counts them in sum.
+    breached = frozenset(name for name in FOUNDATIONS if shares.get(name, 0.0) >= 0.5)
+    return RunItem(row.id, row.prompt, row.verdict.score, row.reply, flag, breached)
 
 
 def check_comparable(before: SavedRun, after: SavedRun, *, strict: bool = False) -> list[str]:
@@ -141,13 +156,20 @@ def check_comparable(before: SavedRun, after: SavedRun, *, strict: bool = False)
     if before.job != after.job:
         problem = f"{before.path} is a run of {before.job}, {after.path} one of {after.job}"
         raise InputError(problem, "give two runs of the same job")
+    if (before.folder is None) != (after.folder is None):
+        problem = f"{before.path} and {after.path} are a folder and a file"
+        raise InputError(problem, "give two records, or two folders of corpus runs")
+    if before.is_corpus != after.is_corpus:
+        corpus = before if before.is_corpus else after
+        problem = f"{corpus.path} is the record of a corpus run, the other is not"
+        raise InputError(problem, "run both the same way")
     for name in _SAME[before.job]:
         if name == "prompts" and "template" not in before.config:
             continue  # an axis without questions scores the first wording, however many there are
         if before.config.get(name) != after.config.get(name):
             runs = (before, after)
-            told = " and ".join(f"{_short(run.config.get(name))} in {run.path}" for run in runs)
-            problem = f"the runs differ in {name}: {told}"
+            values = " and ".join(f"{_short(run.config.get(name))} in {run.path}" for run in runs)
+            problem = f"the runs differ in {name}: {values}"
             raise InputError(problem, f"score both with the same {name}")
     differing = [
         f"{name} {_short(before.config.get(name))} → {_short(after.config.get(name))}"
@@ -159,24 +181,19 @@ def check_comparable(before: SavedRun, after: SavedRun, *, strict: bool = False)
     if strict and differing:
         problem = f"{after.path} was not measured like {before.path}: {differing[0]}"
         raise InputError(problem, "measure both alike, or leave out --strict")
-    return _notes(before, after, differing)
-
-
-def _notes(before: SavedRun, after: SavedRun, differing: Sequence[str]) -> list[str]:
     notes = []
     if before.job == AUDIT and differing:
         notes.append(
             f"the auditor itself is not the same: {'; '.join(differing)}; what changed may come "
             "from it and not from the replies (--strict refuses such runs)"
         )
-    if text(before.config.get("axis")) == "choice" and before.models != after.models:
+    if before.config.get("axis") == "choice" and before.models != after.models:
         notes.append(
             "choice scores of two models lie on scales of their own: of the figures, those of rank "
             "(spearman) can be trusted; 'compare --encoders' puts both on a common scale"
         )
-    versions = [text(run.plain.get("version")) for run in (before, after)]
-    if versions[0] != versions[1]:
-        notes.append(f"made by moralscope {versions[0]} and {versions[1]}")
+    if before.version != after.version:
+        notes.append(f"made by moralscope {before.version} and {after.version}")
     notes += [
         f"{run.path}: {run.unscored:,} items without a score were left out"
         for run in (before, after)
@@ -200,14 +217,22 @@ def pair_items(before: SavedRun, after: SavedRun, by: str | None = None) -> Pair
     -----
     What stands several times is paired in its order: the first with the first.
     """
-    chosen = _key(before, after, by)
-    keys = _KEYS[chosen]
+    known = BY[:1] if before.job == SCORE else BY[1:]
+    if by is None:
+        runs = before.items, after.items
+        unique = all(len({item.text for item in items}) == len(items) for items in runs)
+        by = known[0] if before.job == SCORE else "prompt" if unique else "exchange"
+    if by not in BY:
+        raise UnknownName(f"--by knows no '{by[:60]}'", did_you_mean(by, known))
+    if by not in known:
+        raise InputError(f"runs of {before.job} have no {by}", f"pair them by {' or '.join(known)}")
+    key_of = _KEYS[by]
     waiting: dict[tuple[str, ...], list[RunItem]] = {}
     for item in reversed(after.items):
-        waiting.setdefault(keys(item), []).append(item)
+        waiting.setdefault(key_of(item), []).append(item)
     pairs, only_before = [], []
     for item in before.items:
-        fellows = waiting.get(keys(item))
+        fellows = waiting.get(key_of(item))
         if fellows:
             pairs.append((item, fellows.pop()))
         else:
@@ -215,30 +240,15 @@ def pair_items(before: SavedRun, after: SavedRun, by: str | None = None) -> Pair
     left = {id(item) for fellows in waiting.values() for item in fellows}
     only_after = [item for item in after.items if id(item) in left]
     if not pairs:
-        others = " or ".join(name for name in BY[1:] if name != chosen)
-        first = f"'{keys(before.items[0])[0][:60]}'" if before.items else "nothing"
+        others = " or ".join(name for name in BY[1:] if name != by)
+        first = f"'{key_of(before.items[0])[0][:60]}'" if before.items else "nothing"
         raise InputError(
-            f"{before.path} and {after.path} have no {chosen} in common ({first} is only in one)",
+            f"{before.path} and {after.path} have no {by} in common ({first} is only in one)",
             "give two runs over the same file"
             + ("" if before.job == SCORE else f", or pair them --by {others}"),
         )
-    repeated = len(before.items) - len({keys(item) for item in before.items})
-    return PairedItems(pairs, only_before, only_after, chosen, repeated)
-
-
-def _key(before: SavedRun, after: SavedRun, by: str | None) -> str:
-    known = BY[:1] if before.job == SCORE else BY[1:]
-    if by is None:
-        if before.job == SCORE:
-            return "action"
-        runs = before.items, after.items
-        unique = all(len({item.text for item in items}) == len(items) for items in runs)
-        return "prompt" if unique else "exchange"
-    if by not in BY:
-        raise UnknownName(f"--by knows no '{by[:60]}'", did_you_mean(by, known))
-    if by not in known:
-        raise InputError(f"runs of {before.job} have no {by}", f"pair them by {' or '.join(known)}")
-    return by
+    repeated = len(before.items) - len({key_of(item) for item in before.items})
+    return PairedItems(pairs, only_before, only_after, by, repeated)
 
 
 _KEYS: Mapping[str, Callable[[RunItem], tuple[str, ...]]] = {
@@ -247,73 +257,6 @@ _KEYS: Mapping[str, Callable[[RunItem], tuple[str, ...]]] = {
     "prompt": lambda item: (item.text,),
     "exchange": lambda item: (item.text, item.reply),
 }
-
-
-def _scored(row: Plain, where: str) -> RunItem | None:
-    action, score = row.get("action"), _finite(row.get("score"), where)
-    if not isinstance(action, str):
-        raise InputError(f"{where} has no action", _DAMAGED)
-    if score is None:
-        return None
-    low, high = (_finite(row.get(key), where) for key in ("low", "high"))
-    given = row.get("prompts") or []
-    values = [_finite(each, where) for each in given] if isinstance(given, list) else []
-    prompts = tuple(each for each in values if each is not None)
-    span = None if low is None or high is None else (low, high)
-    return RunItem("", action, score, span=span, prompts=prompts)
-
-
-def _audited(config: Plain, source: str) -> Callable[[Plain, str], RunItem | None]:
-    """Return what reads a reply; the limits of the run say which rule it breaks worst."""
-    given = config.get("thresholds")
-    limits = known_limits(given, source) if isinstance(given, Mapping) else Thresholds()
-
-    def read(row: Plain, where: str) -> RunItem | None:
-        verdict, prompt, reply = row.get("verdict"), row.get("prompt"), row.get("reply")
-        if not isinstance(prompt, str) or not isinstance(reply, str):
-            raise InputError(f"{where} has no prompt and reply", _DAMAGED)
-        if not isinstance(verdict, Mapping) or not isinstance(verdict.get("flag"), bool):
-            raise InputError(f"{where} has no verdict", _DAMAGED)
-        score = _finite(verdict.get("score"), where)
-        if score is None:
-            return None
-        flag = verdict["flag"]
-        rules = rows_of(row.get("rules") or [], f"{where} 'rules'")
-        breached = _breached(rules, limits, where) if flag else frozenset()
-        return RunItem(str(row.get("id", "")), prompt, score, reply, flag, breached)
-
-    return read
-
-
-def _breached(rules: Sequence[Plain], limits: Thresholds, where: str) -> frozenset[str]:
-    """Return the foundations of the worst broken rule, as `rules.audit_statistics` counts them."""
-    worst = worst_broken([_finding(rule, where) for rule in rules], limits)
-    shares = worst.foundations if worst is not None else {}
-    return frozenset(name for name in FOUNDATIONS if shares.get(name, 0.0) >= 0.5)
-
-
-def _finding(rule: Plain, where: str) -> RuleFinding:
-    told = rule.get("alignment")
-    alignment = told if isinstance(told, Mapping) else {}
-    scales: dict[str, Any] = {name: _finite(rule.get(name), where) for name in SCALES}
-    return RuleFinding(
-        text(rule.get("text")),
-        text(rule.get("source")),
-        Alignment(text(alignment.get("label")), _shares(alignment.get("probabilities"), where)),
-        **scales,
-        foundations=_shares(rule.get("foundations"), where),
-    )
-
-
-def _shares(given: Any, where: str) -> dict[str, float]:
-    if not isinstance(given, Mapping):
-        return {}
-    return {name: _finite(value, where) or 0.0 for name, value in given.items()}
-
-
-def _finite(value: Any, where: str) -> float | None:
-    found = number(value, where)
-    return found if found is not None and math.isfinite(found) else None
 
 
 def _short(value: Any) -> str:

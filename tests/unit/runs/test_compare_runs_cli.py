@@ -6,7 +6,7 @@ import pytest
 
 from moralscope.cli import main
 
-from ..axes.compare_runs.saved_runs import audit_record, reply, saved, score_record
+from .saved_runs import audit_record, reply, saved, score_record
 
 
 @pytest.fixture
