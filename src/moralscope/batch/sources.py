@@ -32,10 +32,10 @@ from moralscope.batch.folder import size_text
 from moralscope.batch.parquet_rows import open_parquet
 from moralscope.batch.reading import (
     RESUME,
-    Draft,
     RowNeeds,
-    Sample,
+    RowSample,
     SourceFile,
+    TextRows,
     check_unchanged,
     cut_parquet,
     cut_text,
@@ -112,7 +112,7 @@ class Corpus:
 
     def scan(
         self, rows: int, limit: int | None = None
-    ) -> Iterator[tuple[Block, Draft | BlockRows]]:
+    ) -> Iterator[tuple[Block, TextRows | BlockRows]]:
         """Yield blocks with their rows in one pass, text with types not yet settled."""
         for block, found in self._cut(rows, limit, parse=True):
             if found is None:
@@ -121,7 +121,7 @@ class Corpus:
 
     def _cut(
         self, rows: int, limit: int | None, *, parse: bool
-    ) -> Iterator[tuple[Block, Draft | BlockRows | None]]:
+    ) -> Iterator[tuple[Block, TextRows | BlockRows | None]]:
         number = first = 0
         for source in self.files:
             left = None if limit is None else limit - first
@@ -166,7 +166,7 @@ class Corpus:
             return before + file.bytes * block.stop // open_parquet(file.url, file.stamp).rows
         return before + block.stop
 
-    def planned_with(self, schema: "pa.Schema", sample: Sample | None) -> "Corpus":
+    def planned_with(self, schema: "pa.Schema", sample: RowSample | None) -> "Corpus":
         """Return the corpus with the columns that all its rows have, and the rows of a sample."""
         wanted = replace(self.wanted, sample=sample)
         return replace(self, schema=schema, wanted=wanted, planned=True)

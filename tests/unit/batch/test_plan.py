@@ -9,7 +9,7 @@ import pytest
 
 from moralscope.batch import dedupe as firsts
 from moralscope.batch.plan import make_plan
-from moralscope.batch.plan_file import Plan
+from moralscope.batch.plan_file import Plan, PlanSettings
 from moralscope.batch.sources import open_corpus
 from moralscope.batch.types import FailedRow
 from moralscope.core.errors import InputError, MoralscopeError
@@ -155,9 +155,7 @@ def test_a_plan_is_bound_to_its_files_and_remembers_its_settings(tmp_path):
     corpus = corpus_of(tmp_path / "a.jsonl", ["a", "b"])
     make_plan(corpus, ["text"], tmp_path / "plan.sqlite", block_rows=2, limit=2).close()
     plan = Plan(tmp_path / "plan.sqlite")
-    assert plan.settings == {
-        "texts": ["text"], "block_rows": 2, "limit": 2, "sample": None, "seed": 0,
-    }  # fmt: skip
+    assert plan.settings == PlanSettings(("text",), block_rows=2, limit=2, sample=None, seed=0)
     assert plan.bind(corpus).schema == plan.schema
     other = corpus_of(tmp_path / "a.jsonl", ["a", "b", "c"])
     with pytest.raises(InputError, match="inputs have changed"):
