@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from moralscope.batch.columns import JsonColumns, check_count, to_array
+from moralscope.batch.columns import check_count, to_array
 from moralscope.batch.files import is_url, open_bytes
 from moralscope.batch.parquet_rows import open_parquet
 from moralscope.batch.types import Block, BlockRows, FailedRow
@@ -334,10 +334,3 @@ def _shown(cells: Mapping[str, Any]) -> str:
         if value is not None
     }
     return json.dumps(short, ensure_ascii=False, default=str)[:MAX_SHOWN]
-
-
-def json_fields(drafted: TextRows) -> "list[pa.Field]":
-    """Return the columns of JSON rows as these rows alone have them."""
-    columns = JsonColumns()
-    columns.see(drafted.columns)
-    return columns.fields()

@@ -152,7 +152,7 @@ def run_corpus(
         try:
             with contextlib.closing(_plan(corpus, spec, options, out, reporter)) as plan:
                 if not resumed:
-                    out.begin(identity, corpus.found)
+                    out.begin(identity, corpus.inputs)
                 return _Run(plan, plan.bind(corpus), spec, out, reporter).through(engine)
         except KeyboardInterrupt:
             reporter.end("stopped")
