@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from moralscope.batch.dedupe import keys_digest, row_keys, text_columns
 from moralscope.batch.reading import changed
-from moralscope.batch.sources import Corpus
-from moralscope.batch.types import POSITION, Block, BlockRows, FailedRow, Task
+from moralscope.batch.sources import CorpusFiles
+from moralscope.batch.types import POSITION, BlockRows, FailedRow, RowBlock, Task
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.io.formats import MAX_SHOWN
 
@@ -116,7 +116,7 @@ class BlockWorker:
     """
 
     def __init__(
-        self, corpus: Corpus, spec: WorkSpec, mark: Callable[[Piece], None] | None = None
+        self, corpus: CorpusFiles, spec: WorkSpec, mark: Callable[[Piece], None] | None = None
     ) -> None:
         self._corpus = corpus
         self._spec = spec
@@ -214,7 +214,7 @@ class _OwnRows:
         taken = self._table.take(pa.array(self.positions(indices)))
         return {name: taken.column(name).to_pylist() for name in self._names}
 
-    def failed(self, block: Block, index: int, reason: str) -> FailedRow:
+    def failed(self, block: RowBlock, index: int, reason: str) -> FailedRow:
         position = int(self._positions[index])
         row, line = int(self._rows.rows[position]), int(self._rows.lines[position])
         cells = self._table.slice(position, 1).to_pylist()[0]

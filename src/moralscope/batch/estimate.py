@@ -23,8 +23,8 @@ from moralscope.batch.dedupe import row_keys, text_columns
 from moralscope.batch.folder import part_schema
 from moralscope.batch.job import OpenJob
 from moralscope.batch.options import BatchOptions
-from moralscope.batch.sources import Corpus
-from moralscope.batch.types import Block, BlockRows, Task
+from moralscope.batch.sources import CorpusFiles
+from moralscope.batch.types import BlockRows, RowBlock, Task
 from moralscope.batch.workers.local import useful_cores
 from moralscope.core.errors import InputError
 from moralscope.core.records import RunRecord, Statistics
@@ -162,23 +162,23 @@ class _Drawn:
 
     table: pa.Table
 
-    def read(self, block: Block) -> BlockRows:
+    def read(self, block: RowBlock) -> BlockRows:
         numbers = np.arange(self.table.num_rows, dtype=np.int64)
         return BlockRows(self.table, numbers, [], numbers)
 
 
 def _task(rows: int) -> Task:
-    block = Block(0, "drawn rows", 0, 0, 1, 0, rows)
+    block = RowBlock(0, "drawn rows", 0, 0, 1, 0, rows)
     return Task(block, np.arange(rows, dtype=np.int32).tobytes())
 
 
 def _count(
-    corpus: Corpus, options: BatchOptions, report: Callable[[int], None] | None
-) -> tuple[int, list[Block]]:
+    corpus: CorpusFiles, options: BatchOptions, report: Callable[[int], None] | None
+) -> tuple[int, list[RowBlock]]:
     """Count the rows, and choose some blocks on the way, each as likely as any other."""
     draw = random.Random(options.seed)  # noqa: S311 (a sample, no secret)
     rows = 0
-    chosen: list[Block] = []
+    chosen: list[RowBlock] = []
     for number, block in enumerate(corpus.blocks(options.block_rows, options.limit)):
         rows += block.rows
         if len(chosen) < _BLOCKS:

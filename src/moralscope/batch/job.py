@@ -21,7 +21,7 @@ from moralscope.batch.folder import INNER, ROW, RunFolder
 from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.batch.parts import Parts
 from moralscope.batch.run import RunProgress, engine_for, run_corpus
-from moralscope.batch.sources import Corpus, open_corpus
+from moralscope.batch.sources import CorpusFiles, open_corpus
 from moralscope.batch.types import Outcome
 from moralscope.core.errors import InputError
 from moralscope.core.records import ModelRef, RunRecord, Statistics, to_plain
@@ -163,7 +163,7 @@ class OpenJob:
 
     job: BatchJob
     prepared: Prepared
-    corpus: Corpus
+    corpus: CorpusFiles
     place: BatchPlace
     options: BatchOptions
 

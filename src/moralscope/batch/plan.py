@@ -23,10 +23,10 @@ from moralscope.batch.columns import JsonColumns
 from moralscope.batch.dedupe import ExternalKeySort, key_bytes, keys_digest, row_keys, text_columns
 from moralscope.batch.folder import sync_folder
 from moralscope.batch.options import BatchOptions
-from moralscope.batch.plan_file import FORMAT, Plan, PlanCounts, PlanSettings, sqlite_errors
+from moralscope.batch.plan_file import FORMAT, PlanCounts, PlanSettings, RunPlan, sqlite_errors
 from moralscope.batch.reading import RowSample, TextRows
 from moralscope.batch.schema_probe import whole_schema
-from moralscope.batch.sources import Corpus
+from moralscope.batch.sources import CorpusFiles
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.options import chosen_options
 
@@ -52,13 +52,13 @@ Report = Callable[[int, int], None]  # rows and bytes so far
 
 
 def make_plan(
-    corpus: Corpus,
+    corpus: CorpusFiles,
     texts: Sequence[str],
     path: Path,
     options: BatchOptions | None = None,
     report: Report | None = None,
     **keywords: Any,
-) -> Plan:
+) -> RunPlan:
     r"""Make a plan: number the rows, find first occurrences of texts, settle the columns.
 
     Rows alike in the columns `texts` are computed once. Of the options, rows a block, limit, sample
@@ -116,7 +116,7 @@ def make_plan(
         raise MoralscopeError(problem, "free some space and start again") from error
     finally:
         half.unlink(missing_ok=True)
-    return Plan(path)
+    return RunPlan(path)
 
 
 @contextmanager
@@ -144,7 +144,7 @@ def _flags(path: Path, count: int) -> Iterator[NDArray[np.bool_]]:
 
 
 def _pass(
-    corpus: Corpus,
+    corpus: CorpusFiles,
     settings: PlanSettings,
     stores: tuple[sqlite3.Connection, ExternalKeySort],
     report: Report | None,

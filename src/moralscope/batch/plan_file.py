@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from moralscope.batch.dedupe import keys_digest, row_keys, text_columns
 from moralscope.batch.reading import RowSample, changed
-from moralscope.batch.sources import Corpus
-from moralscope.batch.types import POSITION, Block, BlockRows, FailedRow, JoinedBlock, Task
+from moralscope.batch.sources import CorpusFiles
+from moralscope.batch.types import POSITION, BlockRows, FailedRow, JoinedBlock, RowBlock, Task
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.io.formats import MAX_SHOWN
@@ -67,7 +67,7 @@ class PlanCounts:
     blocks: int
 
 
-class Plan:
+class RunPlan:
     """What is to be done, block by block, and what the plan was made with (`settings`)."""
 
     def __init__(self, path: Path) -> None:
@@ -96,7 +96,7 @@ class Plan:
         """Let go of the file."""
         self._base.close()
 
-    def bind(self, corpus: Corpus) -> Corpus:
+    def bind(self, corpus: CorpusFiles) -> CorpusFiles:
         """Return the corpus as planned: with the columns of all its rows, and its sample.
 
         Raises
@@ -122,7 +122,7 @@ class Plan:
             if not page:
                 return
             for number, file, start, stop, line, first, rows, positions, texts in page:
-                block = Block(number, self._files[file], start, stop, line, first, rows)
+                block = RowBlock(number, self._files[file], start, stop, line, first, rows)
                 yield Task(block, positions, texts)
             last = page[-1][0]
 

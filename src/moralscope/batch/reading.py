@@ -19,7 +19,7 @@ import numpy as np
 from moralscope.batch.columns import check_count, to_array
 from moralscope.batch.files import is_url, open_bytes
 from moralscope.batch.parquet_rows import open_parquet
-from moralscope.batch.types import Block, BlockRows, FailedRow
+from moralscope.batch.types import BlockRows, FailedRow, RowBlock
 from moralscope.core.errors import MoralscopeError
 from moralscope.io.formats import FORMATS, MAX_CHARACTERS, MAX_SHOWN, Record, parse_object
 
@@ -100,7 +100,7 @@ class TextRows:
 
 def cut_text(
     source: SourceFile, start: tuple[int, int], rows: int, limit: int | None
-) -> Iterator[tuple[Block, list[Record]]]:
+) -> Iterator[tuple[RowBlock, list[Record]]]:
     """Yield a text file's blocks with their records; `start` is the first number and row."""
     number, first = start
     left = source.bytes if limit is None else limit
@@ -118,12 +118,12 @@ def cut_text(
                 return
             end, lines = held[-1][:2]
             edges = (source.start + begun, source.start + end, source.line + line)
-            yield Block(number, source.name, *edges, first, len(held)), held
+            yield RowBlock(number, source.name, *edges, first, len(held)), held
             number, first, left = number + 1, first + len(held), left - len(held)
             begun, line = end, lines
 
 
-def read_text(source: SourceFile, block: Block) -> list[Record]:
+def read_text(source: SourceFile, block: RowBlock) -> list[Record]:
     """Return a block's records, from its bytes alone."""
     size = block.stop - block.start
     with open_bytes(source.url) as stream:
@@ -244,19 +244,19 @@ def _why_not(value: Any, name: str, *, needed: bool) -> str | None:
 
 def cut_parquet(
     source: SourceFile, start: tuple[int, int], rows: int, limit: int | None
-) -> Iterator[Block]:
+) -> Iterator[RowBlock]:
     """Yield a Parquet file's blocks; `start` is the first number and row."""
     number, first = start
     count = open_parquet(source.url, source.stamp).rows
     count = count if limit is None else min(count, limit)
     for begin in range(0, count, rows):
         end = min(begin + rows, count)
-        yield Block(number, source.name, begin, end, begin + 1, first + begin, end - begin)
+        yield RowBlock(number, source.name, begin, end, begin + 1, first + begin, end - begin)
         number += 1
 
 
 def read_parquet(
-    source: SourceFile, block: Block, schema: "pa.Schema", wanted: RowNeeds
+    source: SourceFile, block: RowBlock, schema: "pa.Schema", wanted: RowNeeds
 ) -> BlockRows:
     """Return a block's rows; those of a damaged row group are failed rows."""
     import pyarrow as pa

@@ -21,9 +21,9 @@ from moralscope.batch.block_worker import BlockResult, WorkSpec, load_named
 from moralscope.batch.folder import GO_ON, RunFolder, part_schema
 from moralscope.batch.options import ENGINES, BatchOptions
 from moralscope.batch.plan import make_plan
-from moralscope.batch.plan_file import Plan
-from moralscope.batch.sources import Corpus
-from moralscope.batch.types import Block, Outcome, Task
+from moralscope.batch.plan_file import RunPlan
+from moralscope.batch.sources import CorpusFiles
+from moralscope.batch.types import Outcome, RowBlock, Task
 from moralscope.core.errors import MoralscopeError
 from moralscope.version import __version__
 
@@ -101,7 +101,7 @@ class Engine(Protocol):
     """Computes tasks somewhere. Made with the options of the run."""
 
     def run(
-        self, tasks: Iterable[Task], corpus: Corpus, spec: WorkSpec
+        self, tasks: Iterable[Task], corpus: CorpusFiles, spec: WorkSpec
     ) -> Generator[BlockResult, None, None]:
         """Yield results in any order, taking few tasks ahead; closing it ends its workers."""
         ...
@@ -112,7 +112,7 @@ class RunStopped(MoralscopeError):
 
 
 def run_corpus(
-    corpus: Corpus,
+    corpus: CorpusFiles,
     spec: WorkSpec,
     folder: Path,
     options: BatchOptions,
@@ -172,15 +172,15 @@ def engine_for(options: BatchOptions) -> Engine:
 
 
 def _plan(
-    corpus: Corpus,
+    corpus: CorpusFiles,
     spec: WorkSpec,
     options: BatchOptions,
     out: RunFolder,
     reporter: ProgressReporter,
-) -> Plan:
+) -> RunPlan:
     """Open the plan of a run that began, make it for a new one."""
     if out.manifest() is not None and out.plan.exists():
-        return Plan(out.plan)
+        return RunPlan(out.plan)
     if options.limit is None:  # with a limit it is not known how many bytes will be read
         share = 1.0 if options.sample is None else options.sample
         out.check_space(int(corpus.bytes * share * _SPACE))
@@ -198,7 +198,12 @@ class _Run:
     """The second pass: results come in any order, parts go out in order."""
 
     def __init__(
-        self, plan: Plan, corpus: Corpus, spec: WorkSpec, out: RunFolder, reporter: ProgressReporter
+        self,
+        plan: RunPlan,
+        corpus: CorpusFiles,
+        spec: WorkSpec,
+        out: RunFolder,
+        reporter: ProgressReporter,
     ) -> None:
         self._plan = plan
         self._corpus = corpus
@@ -208,7 +213,7 @@ class _Run:
         self._schema = part_schema(corpus.schema, spec.writes)
         self._parts = out.finished()
         self._resumed = len(self._parts)
-        self._blocks: dict[int, Block] = {}  # given out and not yet written
+        self._blocks: dict[int, RowBlock] = {}  # given out and not yet written
         self._began = time.monotonic()
         self._rows = 0  # written in this session, failed ones too
         self._now = RunProgress(

@@ -44,7 +44,7 @@ from moralscope.batch.reading import (
     read_text,
 )
 from moralscope.batch.schema_probe import FileSchema, common_schema, probe, whole_schema
-from moralscope.batch.types import Block, BlockRows
+from moralscope.batch.types import BlockRows, RowBlock
 from moralscope.core.errors import InputError, MoralscopeError
 
 if TYPE_CHECKING:
@@ -57,10 +57,10 @@ _REMEDY = "free space or unpack the files elsewhere and give those"
 
 
 @dataclass(frozen=True)
-class Corpus:
+class CorpusFiles:
     """Files, their columns and what rows must hold; small, and the same in every process.
 
-    `schema` is what the files' starts say until `Plan.bind` gives what all rows say.
+    `schema` is what the files' starts say until `RunPlan.bind` gives what all rows say.
     """
 
     files: tuple[SourceFile, ...]  # in the order in which rows are numbered
@@ -97,14 +97,14 @@ class Corpus:
         sums = accumulate((file.bytes for file in self.files), initial=0)
         return {file.name: before for file, before in zip(self.files, sums, strict=False)}
 
-    def blocks(self, rows: int, limit: int | None = None) -> Iterator[Block]:
+    def blocks(self, rows: int, limit: int | None = None) -> Iterator[RowBlock]:
         """Yield blocks of at most `rows` rows, in order, up to `limit` rows in all."""
         for block, _ in self._cut(rows, limit, parse=False):
             yield block
 
     def scan(
         self, rows: int, limit: int | None = None
-    ) -> Iterator[tuple[Block, TextRows | BlockRows]]:
+    ) -> Iterator[tuple[RowBlock, TextRows | BlockRows]]:
         """Yield blocks with their rows in one pass, text with types not yet settled."""
         for block, read in self._cut(rows, limit, parse=True):
             if read is None:
@@ -113,7 +113,7 @@ class Corpus:
 
     def _cut(
         self, rows: int, limit: int | None, *, parse: bool
-    ) -> Iterator[tuple[Block, TextRows | BlockRows | None]]:
+    ) -> Iterator[tuple[RowBlock, TextRows | BlockRows | None]]:
         number = first = 0
         for source in self.files:
             left = None if limit is None else limit - first
@@ -131,7 +131,7 @@ class Corpus:
                         yield block, draft(source, at, records, self.wanted) if parse else None
                         number, first = block.number + 1, block.first + block.rows
 
-    def read(self, block: Block) -> BlockRows:
+    def read(self, block: RowBlock) -> BlockRows:
         """Return the rows of a block, from its place in its file alone.
 
         Raises
@@ -152,7 +152,7 @@ class Corpus:
             fields = {field.name: field for field in (*self.schema, *columns.fields())}
             return rows.settle(fields.values())
 
-    def bytes_before(self, block: Block) -> int:
+    def bytes_before(self, block: RowBlock) -> int:
         """Return how many bytes of the corpus lie before a block's end, about."""
         file = self._by_name[block.file]
         before = self._bytes_before[block.file]
@@ -160,7 +160,7 @@ class Corpus:
             return before + file.bytes * block.stop // open_parquet(file.url, file.stamp).rows
         return before + block.stop
 
-    def planned_with(self, schema: "pa.Schema", sample: RowSample | None) -> "Corpus":
+    def planned_with(self, schema: "pa.Schema", sample: RowSample | None) -> "CorpusFiles":
         """Return the corpus with the columns that all its rows have, and the rows of a sample."""
         wanted = replace(self.wanted, sample=sample)
         return replace(self, schema=schema, wanted=wanted, planned=True)
@@ -182,7 +182,7 @@ def open_corpus(
     optional: Sequence[str] = (),
     scratch: Path | None = None,
     hashed: bool = False,
-) -> Corpus:
+) -> CorpusFiles:
     r"""Open files, folders, globs and fsspec URLs as one corpus.
 
     Parameters
@@ -229,7 +229,7 @@ def open_corpus(
         order = dict.fromkeys(field.name for field in every)
         schema = whole_schema(None, JsonColumns(first[name] for name in order))
     sources = tuple(one.source for one in schemas.values())
-    return Corpus(sources, fingerprint(files), schema, wanted, fixed, inputs=tuple(files))
+    return CorpusFiles(sources, fingerprint(files), schema, wanted, fixed, inputs=tuple(files))
 
 
 def unpack(files: Sequence[FoundFile], scratch: Path | None) -> dict[str, Path]:

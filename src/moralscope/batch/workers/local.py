@@ -32,7 +32,7 @@ from moralscope.batch.block_worker import (
     fixed_pieces,
 )
 from moralscope.batch.child import listen, start_child
-from moralscope.batch.sources import Corpus
+from moralscope.batch.sources import CorpusFiles
 from moralscope.batch.types import Task
 from moralscope.core.errors import MoralscopeError
 
@@ -81,7 +81,7 @@ class LocalEngine:
         self._call_rows = options.call_rows
 
     def run(
-        self, tasks: Iterable[Task], corpus: Corpus, spec: WorkSpec
+        self, tasks: Iterable[Task], corpus: CorpusFiles, spec: WorkSpec
     ) -> Generator[BlockResult, None, None]:
         """Yield results as they come; an error or closing ends the workers at once."""
         supervisor = _Supervisor(iter(tasks), corpus, spec, self._call_rows)
@@ -131,7 +131,9 @@ class WorkerSlot:
 class _Supervisor:
     """Starts workers, gives them assignments two at a time, listens, replaces the dead."""
 
-    def __init__(self, tasks: Iterator[Task], corpus: Corpus, spec: WorkSpec, rows: int) -> None:
+    def __init__(
+        self, tasks: Iterator[Task], corpus: CorpusFiles, spec: WorkSpec, rows: int
+    ) -> None:
         self._tasks = tasks
         self._corpus = corpus
         self._spec = spec
@@ -253,7 +255,7 @@ class _Supervisor:
             self._strained.clear()
 
 
-def _serve(connection: "Connection[Any, Any]", corpus: Corpus, spec: WorkSpec) -> None:
+def _serve(connection: "Connection[Any, Any]", corpus: CorpusFiles, spec: WorkSpec) -> None:
     """Be a worker: load once, then do what comes until there is no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and ends the run
     assignments: queue.SimpleQueue[Any] = queue.SimpleQueue()

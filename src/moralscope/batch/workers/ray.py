@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from moralscope.batch.block_worker import BlockResult, BlockWorker, WorkSpec
 from moralscope.batch.child import ONE_THREAD, listen, start_child
-from moralscope.batch.sources import Corpus
-from moralscope.batch.types import Block, FailedRow, Task
+from moralscope.batch.sources import CorpusFiles
+from moralscope.batch.types import FailedRow, RowBlock, Task
 from moralscope.batch.workers.local import LocalEngine, useful_cores
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.extras import require_extra
@@ -81,7 +81,7 @@ class RayEngine:
         self._options = options
 
     def run(
-        self, tasks: Iterable[Task], corpus: Corpus, spec: WorkSpec
+        self, tasks: Iterable[Task], corpus: CorpusFiles, spec: WorkSpec
     ) -> Generator[BlockResult, None, None]:
         """Yield results as they come; closing it ends the actors."""
         stream, options = iter(tasks), self._options
@@ -106,7 +106,7 @@ class RayEngine:
 class _Driver:
     """The process that talks to Ray, started again when it dies."""
 
-    def __init__(self, options: "BatchOptions", corpus: Corpus, spec: WorkSpec) -> None:
+    def __init__(self, options: "BatchOptions", corpus: CorpusFiles, spec: WorkSpec) -> None:
         self._arguments = (options, corpus, spec)
         self._said = ""  # what Ray said when it gave up
 
@@ -185,7 +185,7 @@ class _Driver:
 
 
 def _drive(
-    connection: "Connection[Any, Any]", options: "BatchOptions", corpus: Corpus, spec: WorkSpec
+    connection: "Connection[Any, Any]", options: "BatchOptions", corpus: CorpusFiles, spec: WorkSpec
 ) -> None:
     """Be the driver: connect, then map every wave that comes until there is no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and ends the run
@@ -255,7 +255,7 @@ class _Pool:
     """The actors that a wave is mapped over."""
 
     def __init__(
-        self, options: "BatchOptions", corpus: Corpus, spec: WorkSpec, workers: int
+        self, options: "BatchOptions", corpus: CorpusFiles, spec: WorkSpec, workers: int
     ) -> None:
         self._options, self._corpus, self._spec = options, corpus, spec
         self._workers = workers
@@ -319,7 +319,7 @@ class _Actor:
     Errors of ours come out as rows: Ray would wrap them, and try again what cannot succeed.
     """
 
-    def __init__(self, corpus: Corpus, spec: WorkSpec, call_rows: int, attempts: Any) -> None:
+    def __init__(self, corpus: CorpusFiles, spec: WorkSpec, call_rows: int, attempts: Any) -> None:
         os.environ.update(ONE_THREAD)  # before the first library that reads it is loaded
         self._call_rows, self._attempts = call_rows, attempts
         self._error: BaseException | None = None
@@ -332,7 +332,7 @@ class _Actor:
         row: dict[str, Any] = {name: values[0] for name, values in batch.items()}
         positions, texts = bytes(row.pop("own")), bytes(row.pop("texts"))
         file = str(row.pop("file"))
-        block = Block(file=file, **{name: int(value) for name, value in row.items()})
+        block = RowBlock(file=file, **{name: int(value) for name, value in row.items()})
         if _module("ray").get(self._attempts.begin.remote(block.number)) > _TRIES:
             return _columns(BlockResult(block.number, b"", [], 0.0), _DEADLY)
         try:

@@ -48,9 +48,9 @@ def bleu_sums(hypotheses: Sequence[str], references: References) -> Sums:
     check_references(hypotheses, references)
     scorer = _bleu_scorer()
     rows = np.zeros((len(hypotheses), 2 * _ORDER + 2))
-    for place, (text, wanted) in enumerate(zip(hypotheses, references, strict=True)):
-        found = scorer.sentence_score(text, list(wanted))
-        rows[place] = [*found.counts, *found.totals, found.sys_len, found.ref_len]
+    for row, text, wanted in zip(rows, hypotheses, references, strict=True):
+        score = scorer.sentence_score(text, list(wanted))
+        row[:] = [*score.counts, *score.totals, score.sys_len, score.ref_len]
     return Sums(rows, _bleu_of)
 
 
@@ -106,10 +106,9 @@ def rouge(
     >>> rouge(["police kill the gunman"], [["police killed the gunman"]], stem=False)
     [75.0]
     """
-    found: list[float] = rouge_table(hypotheses, references, stem=stem, kinds=(kind,))[
-        kind
-    ].tolist()
-    return found
+    table = rouge_table(hypotheses, references, stem=stem, kinds=(kind,))
+    figures: list[float] = table[kind].tolist()
+    return figures
 
 
 def rouge_table(
@@ -123,10 +122,10 @@ def rouge_table(
     check_references(hypotheses, references)
     scorer = _rouge_scorer(tuple(kinds), stem)
     table = {kind: np.zeros(len(hypotheses)) for kind in kinds}
-    for place, (text, wanted) in enumerate(zip(hypotheses, references, strict=True)):
-        found = scorer.score_multi(list(wanted), text)
+    for index, (text, wanted) in enumerate(zip(hypotheses, references, strict=True)):
+        scores = scorer.score_multi(list(wanted), text)
         for kind in kinds:
-            table[kind][place] = 100 * found[kind].fmeasure
+            table[kind][index] = 100 * scores[kind].fmeasure
     return table
 
 
