@@ -31,7 +31,7 @@ def flat_row(row: Any) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in row.items():
         if isinstance(value, Mapping):
-            flat |= {f"{name}.{inner}": each for inner, each in flat_row(value).items()}
+            flat |= {f"{name}.{inner}": cell for inner, cell in flat_row(value).items()}
         else:
             flat[name] = value
     return flat
@@ -41,7 +41,7 @@ def frame_of(rows: Iterable[Any], kind: str | None = None) -> Any:
     """Return plain results as a dataframe: pandas where it is installed, else polars."""
     if kind is not None and kind not in KINDS:
         raise UnknownName(f"there is no frame '{kind}'", f"known: {', '.join(KINDS)}")
-    wanted = kind or next((each for each in KINDS if find_spec(each)), "pandas")
+    wanted = kind or next((name for name in KINDS if find_spec(name)), "pandas")
     if not find_spec(wanted):
         raise missing_extra("dataframes", f"a frame of {wanted}")
     flat = [flat_row(row) for row in rows]

@@ -84,8 +84,8 @@ def record_lines(record: RunRecord) -> Iterator[str]:
     for name in ("job", "version", "created", "seed", "config", "models"):
         yield f',\n "{name}": {_json(getattr(record, name))}'
     yield ',\n "results": ['
-    for place, result in enumerate(record.results):
-        yield (",\n  " if place else "\n  ") + _json(result)
+    for number, result in enumerate(record.results):
+        yield (",\n  " if number else "\n  ") + _json(result)
     yield "\n ]"
     for name in ("statistics", "warnings"):
         yield f',\n "{name}": {_json(getattr(record, name))}'
