@@ -156,7 +156,7 @@ class RunFolder:
         """Take hold of the folder; one that holds anything else is refused."""
         another = "give an empty or new folder as --out"
         try:
-            names = sorted(each.name for each in self.path.iterdir()) if self.path.exists() else []
+            names = sorted(path.name for path in self.path.iterdir()) if self.path.exists() else []
         except OSError as error:
             problem = f"{self.path} cannot be used as output ({error.strerror})"
             raise InputError(problem, another) from error

@@ -46,9 +46,9 @@ class Statistics(Mapping[str, Any]):
         return getattr(self, name)
 
     def __iter__(self) -> Iterator[str]:
-        for each in dataclasses.fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
-            if getattr(self, each.name) is not None or "absent" not in each.metadata:
-                yield each.name
+        for one in dataclasses.fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
+            if getattr(self, one.name) is not None or "absent" not in one.metadata:
+                yield one.name
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -17,20 +17,20 @@ from moralscope.rules.show import RuleSearch
 from moralscope.server.annotate import adjudication, api, decisions, items, lead, pages
 from moralscope.server.annotate.access import Access
 from moralscope.server.app import make_app
-from moralscope.server.running import Place, run
+from moralscope.server.running import ServerAddress, run
 from moralscope.server.security import Sessions, Signer, kept_secret, named_secret
 
 STATUSES = {NotAllowed: 403, Conflict: 409, Paused: 409, NotSaved: 503}
 
 
 def annotation_app(
-    service: AnnotationService, *, secret: bytes, place: Place | None = None
+    service: AnnotationService, *, secret: bytes, address: ServerAddress | None = None
 ) -> FastAPI:
     """Return the application of one project."""
-    place = place or Place()
+    address = address or ServerAddress()
     app = make_app(
         f"moralscope annotate: {service.project.name}",
-        place,
+        address,
         [
             *(api.router, lead.router, items.router, decisions.router, adjudication.router),
             pages.router,
@@ -38,18 +38,18 @@ def annotation_app(
         STATUSES,
     )
     days = service.project.policies.session_days
-    app.state.access = Access(service, Sessions(Signer(secret), place.is_https, days))
+    app.state.access = Access(service, Sessions(Signer(secret), address.is_https, days))
     app.state.agreement = lead.AgreementCache()
     app.state.search = RuleSearch(service.project)
-    app.state.public_url = place.public_url.rstrip("/")
+    app.state.public_url = address.public_url.rstrip("/")
     return app
 
 
-def serve(folder: Path, place: Place, announce: Callable[[str], None]) -> None:
+def serve(folder: Path, address: ServerAddress, announce: Callable[[str], None]) -> None:
     """Serve the project in `folder` until a signal comes; `announce` is told the address."""
     named = named_secret()
-    place.check(has_secret=named is not None)
+    address.check(has_secret=named is not None)
     with open_project(folder) as service:
         service.warm()
-        app = annotation_app(service, secret=named or kept_secret(folder), place=place)
-        run(app, place, announce)
+        app = annotation_app(service, secret=named or kept_secret(folder), address=address)
+        run(app, address, announce)
