@@ -15,6 +15,7 @@ from moralscope.axes.build import AxisModels, question_encoder
 from moralscope.axes.direction.fitting import LABELLED, Anchors, Direction, fit_labelled, fit_pca
 from moralscope.axes.direction.labelled import read_labelled
 from moralscope.axes.direction.paper import load_paper
+from moralscope.axes.direction.records import ActionMap, DirectionFigures, MapPoint
 from moralscope.axes.direction.saved import load_direction, save_direction
 from moralscope.axes.options import ENGLISH, AxisOptions
 from moralscope.axes.parallel import load_parallel
@@ -27,7 +28,6 @@ from moralscope.axes.prompts import (
     question_rows,
     questions_unread,
 )
-from moralscope.axes.records import ActionMap, DirectionFigures, MapPoint
 from moralscope.axes.templates import GENDER, Template, load_template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import AxisCard, AxisRun, Encoder, Report, Row

@@ -14,11 +14,11 @@ import numpy as np
 from moralscope.axes.build import AxisModels
 from moralscope.axes.direction.axis import DirectionAxis, fit_direction
 from moralscope.axes.direction.fitting import LABELLED, Direction
+from moralscope.axes.direction.records import LayerCurve, LayerFigures
 from moralscope.axes.direction.saved import load_direction, save_direction
 from moralscope.axes.language import Asking
 from moralscope.axes.options import AxisOptions
 from moralscope.axes.prompts import question_rows
-from moralscope.axes.records import LayerCurve, LayerFigures
 from moralscope.axes.templates import Template, load_template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import AxisCard, AxisRun, Report, Row
