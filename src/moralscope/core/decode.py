@@ -80,9 +80,11 @@ def _converter(exact: bool) -> "Converter":
     converter.register_structure_hook(Path, lambda value, _: Path(_primitive(value, str)))
     # A Statistics is a mapping too; cattrs would read it as one.
     converter.register_structure_hook_factory(
-        lambda kind: isinstance(kind, type)
-        and dataclasses.is_dataclass(kind)
-        and issubclass(kind, Statistics),
+        lambda kind: (
+            isinstance(kind, type)
+            and dataclasses.is_dataclass(kind)
+            and issubclass(kind, Statistics)
+        ),
         lambda kind: make_dict_structure_fn(kind, converter),
     )
     return converter
@@ -105,7 +107,11 @@ def _first(error: BaseException) -> tuple[str, str, str]:
     from cattrs import BaseValidationError, ForbiddenExtraKeysError
 
     if isinstance(error, BaseValidationError):
-        inner = error.exceptions[0]
+        # A misspelled key makes two errors, unknown and missing: the first has the better remedy.
+        unknown = [
+            inner for inner in error.exceptions if isinstance(inner, ForbiddenExtraKeysError)
+        ]
+        inner = (*unknown, *error.exceptions)[0]
         place, problem, better = _first(inner)
         notes = [note for note in getattr(inner, "__notes__", ()) if hasattr(note, "name")]
         notes += [note for note in getattr(inner, "__notes__", ()) if hasattr(note, "index")]

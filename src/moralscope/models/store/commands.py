@@ -74,7 +74,8 @@ def verify_models(names: Sequence[str], store: Store | None = None) -> list[Mode
         except StoreError as error:
             problems.append(error)
     if problems:
-        raise _worst(problems)
+        damaged = [error for error in problems if isinstance(error, ChecksumMismatch)]
+        raise (damaged or problems)[0]
     return statuses
 
 
@@ -82,11 +83,6 @@ def where_models(name: str | None = None, store: Store | None = None) -> str:
     """Return the folder of a model, or of the whole store."""
     store = store or Store()
     return str(store.home if name is None else store.folder(store.entry(name).name))
-
-
-def _worst(problems: Sequence[StoreError]) -> StoreError:
-    damaged = [error for error in problems if isinstance(error, ChecksumMismatch)]
-    return (damaged or problems)[0]
 
 
 def _status(store: Store, name: str, state: str | None = None) -> ModelStatus:
