@@ -38,11 +38,11 @@ def check_modules(folder: Path) -> None:
         raise StoreError(f"{path} is damaged ({why})", _AGAIN) from error
     if not isinstance(modules, list) or not modules:
         raise StoreError(f"{path} is damaged (it lists no modules)", _AGAIN)
-    for place, module in enumerate(modules, 1):
+    for number, module in enumerate(modules, 1):
         known = module if isinstance(module, dict) else {}
         kind, inner = known.get("type"), known.get("path")
         if not isinstance(kind, str) or not isinstance(inner, str):
-            raise StoreError(f"{path} is damaged (module {place} has no type or no path)", _AGAIN)
+            raise StoreError(f"{path} is damaged (module {number} has no type or no path)", _AGAIN)
         if not kind.startswith(_OWN):
             problem = f"{path} names the module '{kind[:80]}'"
             raise StoreError(problem, "give a folder whose modules are sentence-transformers' own")
@@ -69,7 +69,7 @@ def _header_problem(path: Path) -> str:
             return "it does not begin as safetensors do"
         try:
             header = json.loads(stream.read(length))
-            ends = [each["data_offsets"][1] for name, each in header.items() if name[:2] != "__"]
+            ends = [row["data_offsets"][1] for name, row in header.items() if name[:2] != "__"]
             end = 8 + length + max(ends, default=0)
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
             return "its header cannot be read"

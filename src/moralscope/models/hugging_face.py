@@ -68,7 +68,7 @@ def set_up_transformers() -> None:
 
 
 def check_names(
-    expected: Mapping[str, tuple[int, ...]], given: Mapping[str, tuple[int, ...]]
+    expected: Mapping[str, tuple[int, ...]], actual: Mapping[str, tuple[int, ...]]
 ) -> None:
     """Refuse weights whose tensors are not those that are expected, by name and shape.
 
@@ -78,8 +78,8 @@ def check_names(
     Traceback (most recent call last):
     ValueError: missing tensors: b; unexpected tensors: c; tensors of another shape: a
     """
-    shaped = [name for name in expected if name in given and given[name] != expected[name]]
-    _refuse_tensors(expected.keys() - given.keys(), given.keys() - expected.keys(), shaped)
+    shaped = [name for name in expected if name in actual and actual[name] != expected[name]]
+    _refuse_tensors(expected.keys() - actual.keys(), actual.keys() - expected.keys(), shaped)
 
 
 def _refuse_tensors(*wrong: Iterable[str]) -> None:
@@ -105,14 +105,14 @@ def load_model(kind: Any, folder: Path, **options: Any) -> Any:
         Tensors are missing, unexpected or of another shape; they are named.
     """
     safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
-    model, told = kind.from_pretrained(
+    model, info = kind.from_pretrained(
         folder, output_loading_info=True, ignore_mismatched_sizes=True, **safe, **options
     )
     missing, unexpected = (
-        [name for name in told[key] if not _HEAD.search(name)]
+        [name for name in info[key] if not _HEAD.search(name)]
         for key in ("missing_keys", "unexpected_keys")
     )
-    shaped = [each if isinstance(each, str) else each[0] for each in told["mismatched_keys"]]
+    shaped = [row if isinstance(row, str) else row[0] for row in info["mismatched_keys"]]
     _refuse_tensors(set(missing) - set(shaped), unexpected, shaped)
     return model
 
@@ -125,12 +125,12 @@ def load_tokenizer(folder: Path) -> Any:
     set_up_transformers()
     from transformers import AutoTokenizer
 
-    found = AutoTokenizer.from_pretrained(
+    tokenizer = AutoTokenizer.from_pretrained(
         str(folder), local_files_only=True, trust_remote_code=False
     )
-    if not found.is_fast:
+    if not tokenizer.is_fast:
         raise ValueError("the folder has no fast tokenizer")
-    return found
+    return tokenizer
 
 
 def folder_checksum(folder: Path) -> str:

@@ -18,13 +18,7 @@ _GPU_TOKENS = 65536
 
 
 def sigmoid(values: NDArray[np.floating]) -> NDArray[np.float32]:
-    """Return 1 / (1 + e^-x), without overflow.
-
-    Examples
-    --------
-    >>> sigmoid(np.array([0.0, -1000.0])).tolist()
-    [0.5, 0.0]
-    """
+    """Return 1 / (1 + e^-x), without overflow."""
     return np.asarray(0.5 * (1.0 + np.tanh(0.5 * np.asarray(values))), dtype=np.float32)
 
 
@@ -37,8 +31,8 @@ def run_network(
     if module.known is not None:
         pooled = torch.tensor(pooled_rows(module, rows, padding)).to(module.head.weight.device)
         with torch.inference_mode():
-            found: NDArray[np.float32] = module.head(pooled).cpu().numpy()
-        return found
+            logits: NDArray[np.float32] = module.head(pooled).cpu().numpy()
+        return logits
     return _run(module, rows, padding, batch_tokens)
 
 
@@ -65,12 +59,12 @@ def _run(
     device = module.head.weight.device
     run = module.pooled if body_alone else module
     width = module.head.in_features if body_alone else module.head.out_features
-    found = np.empty((len(rows), width), dtype=np.float32)
+    outputs = np.empty((len(rows), width), dtype=np.float32)
     for batch in like_length_batches([len(row) for row in rows], batch_tokens):
-        ids, mask = padded([rows[place] for place in batch], padding, device)
+        ids, mask = padded([rows[index] for index in batch], padding, device)
         with torch.inference_mode(), safe_precision(device):
-            found[batch] = run(ids, mask).float().cpu().numpy()
-    return found
+            outputs[batch] = run(ids, mask).float().cpu().numpy()
+    return outputs
 
 
 def batch_tokens(module: Any) -> int:

@@ -86,8 +86,8 @@ def tokenise(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> list[lis
     A text that spells a special token ("[SEP]") is read as the text it is.
     """
     pairs = [(sound(grounding), sound(target)) for grounding, target in pairs]
-    bare = [place for place, (grounding, _) in enumerate(pairs) if not grounding]
-    full = [place for place, (grounding, _) in enumerate(pairs) if grounding]
+    bare = [index for index, (grounding, _) in enumerate(pairs) if not grounding]
+    full = [index for index, (grounding, _) in enumerate(pairs) if grounding]
     ids: list[list[int]] = [[] for _ in pairs]
     options = {
         "truncation": True,
@@ -96,14 +96,14 @@ def tokenise(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> list[lis
         "split_special_tokens": True,
     }
     if bare:
-        found = tokenizer([pairs[place][1] for place in bare], **options)["input_ids"]
-        for place, row in zip(bare, found, strict=True):
-            ids[place] = row
+        rows = tokenizer([pairs[index][1] for index in bare], **options)["input_ids"]
+        for index, row in zip(bare, rows, strict=True):
+            ids[index] = row
     if full:
-        first, second = zip(*(pairs[place] for place in full), strict=True)
-        found = tokenizer(list(first), list(second), **options)["input_ids"]
-        for place, row in zip(full, found, strict=True):
-            ids[place] = row
+        first, second = zip(*(pairs[index] for index in full), strict=True)
+        rows = tokenizer(list(first), list(second), **options)["input_ids"]
+        for index, row in zip(full, rows, strict=True):
+            ids[index] = row
     return ids
 
 

@@ -5,8 +5,9 @@ is a pair of numbers, so a record can state it and a later run can be told to do
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain, cycle
 from statistics import median
 from typing import Any
 
@@ -20,21 +21,18 @@ Embed = Callable[[Sequence[Any], int], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
-    """A batch size in tokens and a number of threads (0: not ours to choose), and their rate.
-
-    `tokens_per_second` is that of the chosen pair, `gain` what it is beside the usual one.
-    """
+class BatchCalibration:
+    """The fastest batch size and number of threads, and their rate."""
 
     batch_tokens: int
-    threads: int
+    threads: int  # 0: not ours to choose
     tokens_per_second: float
-    gain: float
+    gain: float  # over the usual pair
 
 
 def measure(
     backend: Any, sample: Sequence[str], embed: Embed, *, seconds: float = 2.0
-) -> Calibration:
+) -> BatchCalibration:
     """Try batch sizes and thread counts in turn until `seconds` are over; return the fastest.
 
     Every try is set beside one of the usual pair in the same round, so that a machine that is
@@ -48,24 +46,23 @@ def measure(
         Texts like those to come; some dozens are enough.
     embed
         Computes prepared texts in batches of so many tokens.
-
-    Examples
-    --------
-    >>> from moralscope.models.encoders import load_encoder
-    >>> found = load_encoder("scripted").calibrate(["kill time", "kill people"], seconds=0.01)
-    >>> found.threads, found.tokens_per_second > 0
-    (0, True)
     """
     if not sample:
         raise InputError("there is no text to calibrate with", "give some of those to come")
     usual = (int(backend.batch_tokens), int(backend.threads))
-    prepared = _enough(backend.prepare(list(sample)), _SAMPLE_TOKENS * usual[0])
-    tokens = sum(max(1, len(item)) for item in prepared)
-    pairs = list(_pairs(*usual))
+    texts, prepared, tokens = backend.prepare(list(sample)), [], 0
+    enough = _SAMPLE_TOKENS * usual[0]
+    while tokens < enough and len(prepared) < enough:  # again and again, if the sample is small
+        prepared.append(texts[len(prepared) % len(texts)])
+        tokens += max(1, len(prepared[-1]))
+    pairs = [(max(1, int(usual[0] * factor)), usual[1]) for factor in _FACTORS]
+    if usual[1] > 1:
+        pairs.append((usual[0], usual[1] // 2))
     times: dict[tuple[int, int], list[float]] = {pair: [] for pair in pairs}
     deadline = time.monotonic() + seconds
     try:
-        for pair in _turns(pairs):
+        # The first is slow (memory is taken, weights are read): it comes twice, and is dropped.
+        for pair in chain(pairs[:1], cycle(pairs)):
             if pair[1]:
                 backend.threads = pair[1]
             start = time.perf_counter()
@@ -76,46 +73,16 @@ def measure(
     finally:
         if usual[1]:
             backend.threads = usual[1]
-    return _best(times, usual, tokens)
-
-
-def _pairs(batch_tokens: int, threads: int) -> Iterator[tuple[int, int]]:
-    for factor in _FACTORS:
-        yield max(1, int(batch_tokens * factor)), threads
-    if threads > 1:
-        yield batch_tokens, threads // 2
-
-
-def _turns(pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    yield pairs[0]  # the first is slow: memory is taken, weights are read; `_best` drops it
-    while True:
-        yield from pairs
-
-
-def _enough(prepared: Sequence[Any], tokens: int) -> list[Any]:
-    """Return items of the sample, again and again if it is small, for about so many tokens."""
-    found: list[Any] = []
-    held = 0
-    while held < tokens and len(found) < tokens:
-        item = prepared[len(found) % len(prepared)]
-        found.append(item)
-        held += max(1, len(item))
-    return found
-
-
-def _best(
-    times: dict[tuple[int, int], list[float]], usual: tuple[int, int], tokens: int
-) -> Calibration:
-    """Return the pair with the best median of time beside the usual pair's, round by round."""
+    # The pair with the best median of time beside the usual pair's, round by round.
     base = times[usual][1:] or times[usual]
     gains = {
-        pair: median(one / other for one, other in zip(base, found, strict=False))
-        for pair, found in times.items()
-        if pair != usual and len(found) > 1
+        pair: median(one / other for one, other in zip(base, spent, strict=False))
+        for pair, spent in times.items()
+        if pair != usual and len(spent) > 1
     }
     chosen = max(gains, key=lambda pair: gains[pair], default=usual)
     if gains.get(chosen, 1.0) < _LEAST_GAIN:
         chosen = usual
     spent = base if chosen == usual else times[chosen]
     rate = tokens / max(min(spent), 1e-9)
-    return Calibration(*chosen, tokens_per_second=rate, gain=gains.get(chosen, 1.0))
+    return BatchCalibration(*chosen, tokens_per_second=rate, gain=gains.get(chosen, 1.0))

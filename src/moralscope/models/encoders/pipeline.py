@@ -13,7 +13,7 @@ import numpy as np
 
 from moralscope.core.protocols import Matrix
 from moralscope.models.encoders.cache import EmbeddingCache
-from moralscope.models.encoders.calibration import Calibration, measure
+from moralscope.models.encoders.calibration import BatchCalibration, measure
 from moralscope.models.windows import Windows
 
 _BLOCK = 8192  # texts tokenised, computed and cached as one piece of work
@@ -87,52 +87,47 @@ class LazyBackend:
 
 
 def like_length_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Yield places grouped so that little is padded and no batch exceeds `batch_tokens`.
+    """Yield indices grouped so that little is padded and no batch exceeds `batch_tokens`.
 
     Examples
     --------
     >>> list(like_length_batches([9, 3, 9, 3], 18))
     [[0, 2], [1, 3]]
     """
-    order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
     batch: list[int] = []
     longest = 0
-    for place in order:
+    for index in order:
         full = (len(batch) + 1) * longest > batch_tokens
-        if batch and (full or lengths[place] * _SLACK < longest):
+        if batch and (full or lengths[index] * _SLACK < longest):
             yield batch
             batch = []
         if not batch:
-            longest = max(1, lengths[place])
-        batch.append(place)
+            longest = max(1, lengths[index])
+        batch.append(index)
     if batch:
         yield batch
 
 
 def full_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Yield places from long to short, `batch_tokens` at most in a batch: nothing is padded.
+    """Yield indices from long to short, `batch_tokens` at most in a batch: nothing is padded.
 
     Examples
     --------
     >>> list(full_batches([9, 3, 8, 3], 18))
     [[0, 2], [1, 3]]
     """
-    order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
     batch: list[int] = []
     held = 0
-    for place in order:
-        if batch and held + lengths[place] > batch_tokens:
+    for index in order:
+        if batch and held + lengths[index] > batch_tokens:
             yield batch
             batch, held = [], 0
-        batch.append(place)
-        held += lengths[place]
+        batch.append(index)
+        held += lengths[index]
     if batch:
         yield batch
-
-
-def _surely_read(text: str, longest: int) -> bool:
-    """Tell, without a tokenizer, that a text fits and holds letters that every vocabulary has."""
-    return len(text) <= longest - 2 and not _UNSURE.search(text)
 
 
 def _joined(rows: Matrix, parts: Sequence[str]) -> Matrix:
@@ -171,16 +166,16 @@ class TextEncoder:
             self._source = self._source.load()
         return self._source
 
-    def calibrate(self, sample: Sequence[str], *, seconds: float = 2.0) -> Calibration:
+    def calibrate(self, sample: Sequence[str], *, seconds: float = 2.0) -> BatchCalibration:
         """Measure for a moment which batch and how many threads are fastest here; use them.
 
         Not for small jobs: it costs `seconds`. What was found can be told to `set_batch_size`
         later, which makes a run that has to go as another did.
         """
         with self._lock:
-            found = measure(self._backend, sample, self._embed_all, seconds=seconds)
-        self.set_batch_size(found.batch_tokens, found.threads)
-        return found
+            fastest = measure(self._backend, sample, self._embed_all, seconds=seconds)
+        self.set_batch_size(fastest.batch_tokens, fastest.threads)
+        return fastest
 
     def set_batch_size(self, batch_tokens: int, threads: int = 0) -> None:
         """Compute in batches of so many tokens, on so many threads (0: as they are)."""
@@ -194,19 +189,19 @@ class TextEncoder:
         A text that is too long is read in windows and has the mean of their rows.
         """
         long = self._cut(texts)
-        places: dict[str, int] = {}
+        indices: dict[str, int] = {}
         for text in texts:
             for _, part in long[text].pairs if text in long else (("", text),):
-                places.setdefault(part, len(places))
-        unique = list(places)
+                indices.setdefault(part, len(indices))
+        unique = list(indices)
         rows = np.empty((len(unique), self.dimension), dtype=np.float32)
         for start in range(0, len(unique), _BLOCK):
             rows[start : start + _BLOCK] = self._encode_block(unique[start : start + _BLOCK])
         if not long:
-            inverse = [places[text] for text in texts]
+            inverse = [indices[text] for text in texts]
             return rows if len(unique) == len(inverse) else rows[inverse]
         parts = [[part for _, part in long[t].pairs] if t in long else [t] for t in texts]
-        return np.stack([_joined(rows[[places[p] for p in some]], some) for some in parts])
+        return np.stack([_joined(rows[[indices[p] for p in some]], some) for some in parts])
 
     def unread(self, texts: Sequence[str]) -> list[int]:
         """Return how many tokens of each text no row reads: too many, or not in the vocabulary."""
@@ -218,20 +213,23 @@ class TextEncoder:
         longest = self._source.longest
         if not longest:
             return {}
-        unsure = [text for text in dict.fromkeys(texts) if not _surely_read(text, longest)]
+        # Without a tokenizer: a short text fits, and letters of `_UNSURE` may be unknown.
+        unsure = [
+            text for text in dict.fromkeys(texts) if len(text) > longest - 2 or _UNSURE.search(text)
+        ]
         if not unsure:
             return {}
         with self._lock:
-            found = zip(unsure, self._backend.windows(unsure), strict=True)
-            return {text: cut for text, cut in found if len(cut.pairs) > 1 or cut.unread}
+            windows = zip(unsure, self._backend.windows(unsure), strict=True)
+            return {text: cut for text, cut in windows if len(cut.pairs) > 1 or cut.unread}
 
     def _encode_block(self, texts: list[str]) -> Matrix:
         if self._cache is None:
             return self._compute(texts)
-        found, rows = self._cache.get(texts)
-        missing = np.flatnonzero(~found)
+        cached, rows = self._cache.get(texts)
+        missing = np.flatnonzero(~cached)
         if missing.size:
-            new_texts = [texts[place] for place in missing]
+            new_texts = [texts[index] for index in missing]
             rows[missing] = self._compute(new_texts)
             self._cache.put(new_texts, rows[missing])
         return rows
@@ -247,7 +245,7 @@ class TextEncoder:
         backend = self._backend
         group = full_batches if backend.unpadded else like_length_batches
         batches = list(group([len(item) for item in prepared], batch_tokens))
-        found = backend.embed_batches([[prepared[place] for place in batch] for batch in batches])
-        for batch, part in zip(batches, found, strict=True):
+        parts = backend.embed_batches([[prepared[index] for index in batch] for batch in batches])
+        for batch, part in zip(batches, parts, strict=True):
             rows[batch] = part
         return rows

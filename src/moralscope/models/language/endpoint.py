@@ -58,11 +58,6 @@ class EndpointOptions:
         Replies drawn for a question whose answers have no log-probabilities.
     max_requests
         Requests after which a language model stops asking; None: as many as it takes.
-
-    Examples
-    --------
-    >>> EndpointOptions("http://localhost:8080/v1").concurrency
-    8
     """
 
     base_url: str | None = None

@@ -29,13 +29,6 @@ class HiddenStates:
         Keep rows on disk, so that no text is computed twice.
     store
         Where they are kept; the user's own place by default.
-
-    Examples
-    --------
-    >>> from moralscope.models.language import load_language_model
-    >>> states = HiddenStates(load_language_model("scripted"), cached=False)
-    >>> states.layer(["kill time", "kill people"], 2).shape
-    (2, 16)
     """
 
     def __init__(

@@ -50,11 +50,6 @@ class PlantedBias:
         Standard deviation of the actions' values.
     seed
         Of values and noise.
-
-    Examples
-    --------
-    >>> PlantedBias(order=0.5).mass
-    1.0
     """
 
     order: float = 0.0

@@ -30,13 +30,7 @@ _ROOM = 16  # tokens by which the candidates' own part grows at a time
 
 
 def padded_length(length: int) -> int:
-    """Return the length that a prompt of `length` tokens is padded to.
-
-    Examples
-    --------
-    >>> padded_length(33)
-    64
-    """
+    """Return the length that a prompt of `length` tokens is padded to."""
     return -(-length // _BUCKET) * _BUCKET
 
 

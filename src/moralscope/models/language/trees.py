@@ -16,14 +16,7 @@ MOST = 512  # nodes of a tree: attention over all of them grows with the square
 
 
 class TokenTree:
-    """Some sequences as one row of tokens.
-
-    Examples
-    --------
-    >>> tree = TokenTree([[5, 6, 7], [5, 6, 8]])
-    >>> tree.tokens, tree.depths, tree.paths
-    ([5, 6, 7, 8], [0, 1, 2, 2], [[0, 1, 2], [0, 1, 3]])
-    """
+    """Some sequences as one row of tokens."""
 
     def __init__(self, sequences: Sequence[Sequence[int]], device: Any = "cpu") -> None:
         self.tokens: list[int] = []

@@ -23,13 +23,7 @@ class ModelStatus:
 
 
 def list_models(store: Store | None = None) -> list[ModelStatus]:
-    """Return every entry of the store, present or not.
-
-    Examples
-    --------
-    >>> [status.name for status in list_models()][:2]
-    ['minilm', 'mpnet']
-    """
+    """Return every entry of the store, present or not."""
     store = store or Store()
     return [_status(store, entry.name) for entry in store.entries()]
 

@@ -69,13 +69,7 @@ class DataCard:
 
 
 def load_data_cards(path: Path = CARDS) -> dict[str, DataCard]:
-    """Return the data cards by name.
-
-    Examples
-    --------
-    >>> load_data_cards()["moral-stories"].licence
-    'MIT'
-    """
+    """Return the data cards by name."""
     return {
         name: decode(
             DataCard,
@@ -112,13 +106,7 @@ class DataStatus:
 
 
 def list_data() -> list[DataStatus]:
-    """Return every data card; a set is present when all its pinned files are there.
-
-    Examples
-    --------
-    >>> [status.name for status in list_data()][:2]
-    ['moral-stories', 'ethics']
-    """
+    """Return every data card; a set is present when all its pinned files are there."""
     return [_status(card) for card in load_data_cards().values()]
 
 

@@ -1,10 +1,12 @@
-"""What every training command takes; a subject adds the files that it reads."""
+"""What every training command takes (a subject adds its files), and what every model shares."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from moralscope.core.options import Option, Options
+from moralscope.models.adapters import AdapterShape
+from moralscope.models.training.loop import Schedule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,3 +57,23 @@ class TrainOptions(Options):
         int | None,
         Option("Seed of everything random.", least=0, most=2**32 - 1, shown="the recipe's"),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelTraining(Schedule):
+    """Settings that classifiers and generators share."""
+
+    weights: Annotated[
+        str, Option("An adapter (LoRA), or all weights.", choices=("adapter", "all"))
+    ] = "adapter"
+    rank: Annotated[int, Option("Rank of the adapter.", least=1, most=256)] = 16
+    max_length: Annotated[int, Option("Tokens that are read.", least=8, most=512)] = 128
+    start: Annotated[
+        tuple[Path, ...],
+        Option("Folders of adapters to go on from; of several classifiers: from their mean."),
+    ] = ()
+
+    @property
+    def adapter(self) -> AdapterShape | None:
+        """The adapter's shape; None trains every weight."""
+        return AdapterShape(self.rank) if self.weights == "adapter" else None

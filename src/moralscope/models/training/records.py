@@ -21,11 +21,6 @@ class TrainingExample:
     labels may hold, or the task is a scale, `values` has a number a column and `label` is not read;
     where one label holds, `values` are its soft labels (a teacher's probabilities). `other` is a
     text that should come out below `pair` (ranking), or the text that belongs to it (contrastive).
-
-    Examples
-    --------
-    >>> TrainingExample("action", ("", "Jo spits."), 0).weight
-    1.0
     """
 
     task: str
@@ -42,13 +37,7 @@ class TrainingExample:
 
 @dataclass(frozen=True, slots=True)
 class TextExample:
-    """A prompt, the sentence to learn, and the group that dev figures are told by.
-
-    Examples
-    --------
-    >>> TextExample("<|ACT|> Jo spits. <|CSQ|>", "Al is upset.", "consequence|action").group
-    'consequence|action'
-    """
+    """A prompt, the sentence to learn, and the group that dev figures are told by."""
 
     prompt: str
     target: str

@@ -15,7 +15,7 @@ from moralscope.models.hugging_face import folder_checksum
 from moralscope.models.training.classifier import ClassifierLearner, train_classifier
 from moralscope.models.training.distill import with_teacher
 from moralscope.models.training.heads import CONTRASTIVE, RIDGE, ClassifierTraining, Head, slices_of
-from moralscope.models.training.recipe import Recipe, repeat_words
+from moralscope.models.training.recipe import TrainingRecipe, repeat_words
 from moralscope.models.training.records import TrainingExample
 from moralscope.models.training.refit import fit_ridge
 from moralscope.stats.correlation import auc
@@ -146,7 +146,7 @@ def teacher(base, tmp_path):
 def test_a_student_learns_what_its_teacher_says_beside_the_label(base, teacher):
     row = TrainingExample("verdict", ("hi", "good"), 1)
     said = Experts(teacher, base, folder_checksum(base), "x").values("verdict", [row.pair])[0]
-    recipe = Recipe(teacher=(teacher,), teacher_base=str(base), teacher_share=0.25)
+    recipe = TrainingRecipe(teacher=(teacher,), teacher_base=str(base), teacher_share=0.25)
     mixed, unlabelled, ranked = with_teacher([row, replace(row, label=-1), RANKED], HEADS, recipe)
     assert mixed.values == pytest.approx(0.25 * said + 0.75 * np.array([0, 1]), rel=1e-4)
     assert unlabelled.values == pytest.approx(said, rel=1e-4)
