@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -249,11 +249,10 @@ class ScriptedTokens:
         """Return a random but fixed row for every word."""
         tokens = []
         for ids in self.token_ids(texts):
-            rows = np.zeros((len(ids), 16))
-            for row, token in zip(rows, ids, strict=True):
-                row[:] = np.random.default_rng(token).standard_normal(16)
-                row /= np.linalg.norm(row)
-            tokens.append(TokenRows(ids, rows.astype(np.float32), (True,) * len(ids)))
+            rows = [np.random.default_rng(token).standard_normal(16) for token in ids]
+            matrix = np.reshape(rows, (len(ids), 16))
+            unit = (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
+            tokens.append(TokenRows(ids, unit, (True,) * len(ids)))
         return tokens
 
 

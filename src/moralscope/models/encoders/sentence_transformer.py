@@ -31,20 +31,15 @@ class SentenceTransformerBackend(ParallelBatches):
     """The arithmetic of one sentence-transformers folder."""
 
     def __init__(self, folder: Path, name: str, checksum: str) -> None:
-        import torch
-
         self.name, self.checksum = name, checksum
         self.arithmetic = "float32"
         self._model = _load(folder, name)
         self.device = str(self._model.device.type)
         self.dimension = int(self._model.get_embedding_dimension())
+        self.batch_tokens = _batch_tokens(self._model)
         self._tokenizer: Any = _fast_tokenizer(self._model)
         if self._tokenizer is None:
             self.batch_tokens = 1 << 16  # characters: `prepare` passes the texts on
-        elif self.device == "cuda":
-            self.batch_tokens = _GPU_BATCH_TOKENS
-        else:
-            self.batch_tokens = TOKENS_PER_CORE * min(int(torch.get_num_threads()), 16)
         self.longest = 0  # tokens of a text that are read beside the prompt; 0: nobody can tell
         if getattr(self._model.tokenizer, "is_fast", False):
             prompt = self._model.tokenizer(self._prompt, add_special_tokens=False)["input_ids"]
@@ -153,6 +148,14 @@ def _load(folder: Path, name: str) -> Any:
         ) from error
     model.eval()
     return model.requires_grad_(False)
+
+
+def _batch_tokens(model: Any) -> int:
+    import torch
+
+    if model.device.type == "cuda":
+        return _GPU_BATCH_TOKENS
+    return TOKENS_PER_CORE * min(int(torch.get_num_threads()), 16)
 
 
 def _fast_tokenizer(model: Any) -> Any | None:

@@ -72,8 +72,8 @@ def load_chat_template(name: str, *, store: Store | None = None) -> ChatTemplate
     """
     from transformers import AutoConfig, AutoTokenizer
 
-    place = model_folder(name, store=store)
+    folder = model_folder(name, store=store)
     safe = {"local_files_only": True, "trust_remote_code": False}
-    config = AutoConfig.from_pretrained(place, **safe)
-    tokenizer = AutoTokenizer.from_pretrained(place, **safe)
+    config = AutoConfig.from_pretrained(folder, **safe)
+    tokenizer = AutoTokenizer.from_pretrained(folder, **safe)
     return ChatTemplate(tokenizer, reads_first=bool(config.is_encoder_decoder))

@@ -70,17 +70,17 @@ class HiddenStates:
             np.lib.format.write_array_header_1_0(file, header)
             for block in self.blocks(texts):
                 file.write(block.astype("<f4", copy=False).tobytes())
-        found: Matrix = np.load(path, mmap_mode="r")
-        return found
+        states: Matrix = np.load(path, mmap_mode="r")
+        return states
 
     def _rows(self, texts: Sequence[str]) -> Matrix:
         if self._cache is None:
             return self._compute(texts)
-        found, rows = self._cache.get(texts)
-        # A text that stands twice in a block is found at one of its places only.
-        missing = [place for place in range(len(texts)) if not found[place]]
+        cached, rows = self._cache.get(texts)
+        # A text that stands twice in a block is cached at one of its indices only.
+        missing = [index for index in range(len(texts)) if not cached[index]]
         if missing:
-            new = [texts[place] for place in missing]
+            new = [texts[index] for index in missing]
             rows[missing] = self._compute(new)
             self._cache.put(new, rows[missing])
         return rows

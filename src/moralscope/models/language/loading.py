@@ -81,8 +81,8 @@ def load_language_model(
     Examples
     --------
     >>> model = load_language_model("scripted:order=0.5")
-    >>> [found] = model.log_probabilities(["Should I kill people?"], [["Yes", "No"]])
-    >>> round(sum(2.718281828 ** each.total for each in found), 6)
+    >>> [answers] = model.log_probabilities(["Should I kill people?"], [["Yes", "No"]])
+    >>> round(sum(2.718281828 ** answer.total for answer in answers), 6)
     1.0
     """
     store = store or Store()

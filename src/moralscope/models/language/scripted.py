@@ -47,43 +47,28 @@ class ScriptedGenerator:
     ) -> list[list[Candidate]]:
         """Return `decoding.count` candidates for each prompt; a word is a token."""
         check_request(prompts, decoding, seeds)
-        return [
-            self._candidates(prompt, decoding, 0 if decoding.strategy != "nucleus" else seed)
-            for prompt, seed in zip(prompts, seeds, strict=True)
-        ]
+        rows = []
+        for prompt, seed in zip(prompts, seeds, strict=True):
+            seed_used = seed if decoding.strategy == "nucleus" else 0
+            numbers = range(decoding.count)
+            row = [self._candidate(prompt, decoding, seed_used, number) for number in numbers]
+            if decoding.strategy == "beam":
+                row.sort(key=lambda one: -sum(one.log_probabilities) / len(one.log_probabilities))
+            rows.append(row)
+        return rows
 
-    def _candidates(self, prompt: str, decoding: Decoding, seed: int) -> list[Candidate]:
-        made = []
-        for number in range(decoding.count):
-            key = f"{prompt}\n{seed}\n{number}".encode("utf-8", "surrogatepass")
-            digest = blake2b(key, digest_size=8).digest()
-            text = " ".join(part[byte % 8] for part, byte in zip(_PARTS, digest, strict=False))
-            finish = "sentence" if decoding.sentence else "stop"
-            texts = self._script.get(prompt)
-            made.append(_cut(texts[number % len(texts)] if texts else text, decoding, finish))
-        made = _scored(made)
-        if decoding.strategy == "beam":
-            made.sort(key=lambda one: -sum(one.log_probabilities) / len(one.log_probabilities))
-        return made
-
-
-def _cut(text: str, decoding: Decoding, finish: str) -> Candidate:
-    words = text.split()
-    long = len(words) > decoding.max_tokens
-    return Candidate(" ".join(words[: decoding.max_tokens]), (), "length" if long else finish)
-
-
-def _scored(made: Sequence[Candidate]) -> list[Candidate]:
-    """Give every word a log-probability by its hash."""
-    return [
-        Candidate(
-            one.text,
-            tuple(
-                -(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=1).digest()[0] + 1)
-                / 64
-                for word in one.text.split() or [""]
-            ),
-            one.finish,
-        )
-        for one in made
-    ]
+    def _candidate(self, prompt: str, decoding: Decoding, seed: int, number: int) -> Candidate:
+        key = f"{prompt}\n{seed}\n{number}".encode("utf-8", "surrogatepass")
+        digest = blake2b(key, digest_size=8).digest()
+        text = " ".join(part[byte % 8] for part, byte in zip(_PARTS, digest, strict=False))
+        if texts := self._script.get(prompt):
+            text = texts[number % len(texts)]
+        words = text.split()
+        finish = "sentence" if decoding.sentence else "stop"
+        if len(words) > decoding.max_tokens:
+            words, finish = words[: decoding.max_tokens], "length"
+        scores = []
+        for word in words or [""]:
+            digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=1).digest()
+            scores.append(-(digest[0] + 1) / 64)
+        return Candidate(" ".join(words), tuple(scores), finish)

@@ -30,36 +30,18 @@ _EDGES = " .\"'“”\n"
 
 @dataclass(frozen=True, slots=True)
 class PlantedBias:
-    """What a scripted model does besides following its values; numbers are log-odds.
+    """What a scripted model does besides following its values; numbers are log-odds."""
 
-    Attributes
-    ----------
-    order
-        For what is listed first, against the rest.
-    label
-        For the label A, against other labels.
-    yes
-        For yes, against no.
-    wording
-        Standard deviation of what a wording adds to the log-odds of two actions.
-    noise
-        The same for the text of a prompt down to its blanks.
-    mass
-        Probability of all valid answers together; a tenth up or down by prompt.
-    spread
-        Standard deviation of the actions' values.
-    seed
-        Of values and noise.
-    """
-
-    order: float = 0.0
-    label: float = 0.0
-    yes: float = 0.0
+    order: float = 0.0  # for what is listed first, against the rest
+    label: float = 0.0  # for the label A, against other labels
+    yes: float = 0.0  # for yes, against no
     wording: float = 0.0
-    noise: float = 0.0
+    """Standard deviation of what a wording adds to the log-odds of two actions."""
+    noise: float = 0.0  # the same for the text of a prompt down to its blanks
     mass: float = 1.0
-    spread: float = 1.0
-    seed: int = 0
+    """Probability of all valid answers together; a tenth up or down by prompt."""
+    spread: float = 1.0  # standard deviation of the actions' values
+    seed: int = 0  # of values and noise
 
 
 class ScriptedModel:
@@ -75,8 +57,8 @@ class ScriptedModel:
     Examples
     --------
     >>> model = ScriptedModel(values={"I help.": 1.0, "I leave.": 0.0})
-    >>> [found] = model.log_probabilities(["Which?\n- I help.\n- I leave."], [["I help."]])
-    >>> round(found[0].total, 3)
+    >>> [answers] = model.log_probabilities(["Which?\n- I help.\n- I leave."], [["I help."]])
+    >>> round(answers[0].total, 3)
     -0.313
     """
 
@@ -108,16 +90,16 @@ class ScriptedModel:
     def of(cls, name: str) -> "ScriptedModel":
         """Return the model of a name: `scripted`, or ``scripted:order=0.5,mass=0.6``."""
         known = {field.name: field.type for field in fields(PlantedBias)}
-        given: dict[str, Any] = {}
+        planted: dict[str, Any] = {}
         for part in filter(None, name.partition(":")[2].split(",")):
             key, _, value = part.partition("=")
             if key not in known:
                 raise UnknownName(f"'{name[:80]}' plants '{key[:40]}'", did_you_mean(key, known))
             try:
-                given[key] = int(value) if key == "seed" else float(value)
+                planted[key] = int(value) if key == "seed" else float(value)
             except ValueError:
                 raise InputError(f"'{part[:60]}' is no number", f"write {key}=0.5") from None
-        return cls(PlantedBias(**given))
+        return cls(PlantedBias(**planted))
 
     def prompt(self, text: str, *, chat: bool) -> str:
         """Return the text itself: it reads both forms alike."""
@@ -128,12 +110,12 @@ class ScriptedModel:
     ) -> list[list[Candidate]]:
         """Return the likelier option where a prompt lists some, else sentences by hash."""
         made = ScriptedGenerator().generate(prompts, decoding, seeds)
-        found = []
+        rows = []
         for prompt, candidates in zip(prompts, made, strict=True):
             options = [text for _, text in _options(prompt)]
-            likely = max(options, key=lambda each: self._logit(prompt, each), default="")
-            found.append([replace(each, text=likely or each.text) for each in candidates])
-        return found
+            likely = max(options, key=lambda option: self._logit(prompt, option), default="")
+            rows.append([replace(row, text=likely or row.text) for row in candidates])
+        return rows
 
     def log_probabilities(
         self, prompts: Sequence[str], continuations: Sequence[Sequence[str]]
@@ -157,9 +139,9 @@ class ScriptedModel:
         rows = np.empty((len(texts), len(layers), self.dimension), dtype=np.float32)
         for at, text in enumerate(texts):
             noise = self._row(f"state {text}")
-            for place, layer in enumerate(layers):
+            for number, layer in enumerate(layers):
                 share = layer / self.layers
-                rows[at, place] = noise + good * share * (self._value(text) + self._shift)
+                rows[at, number] = noise + good * share * (self._value(text) + self._shift)
         return rows
 
     def direction(self) -> Matrix:
@@ -204,21 +186,23 @@ class ScriptedModel:
         labels = [label for label, _ in options if label]
         texts = [text for _, text in options]
         # Whatever could be said validly shares the mass with what is asked about.
-        valid = {_said(each) for each in answers}
+        valid = {_said(answer) for answer in answers}
         points = [number for number, _ in _POINT.findall(prompt)]
         for group in (labels, texts, points):
-            if valid & {_bare(each) for each in group}:
-                valid |= {_bare(each) for each in group}
-        logits = {each: self._logit(prompt, each) for each in sorted(valid)}
-        rest = math.log(self._mass(prompt)) - float(np.logaddexp.reduce(list(logits.values())))
-        found = [logits[_said(each)] + rest for each in answers]
-        for place, each in enumerate(answers):
-            # It says yes with a capital, where it may.
-            if each.strip() in ("yes", "no") and each.strip().capitalize() in map(
-                str.strip, answers
-            ):
-                found[place] -= 20.0
-        return [Continuation(text, (score,)) for text, score in zip(answers, found, strict=True)]
+            if valid & set(map(_bare, group)):
+                valid |= set(map(_bare, group))
+        logits = {answer: self._logit(prompt, answer) for answer in sorted(valid)}
+        mass = self.planted.mass
+        mass += 0.1 * min(mass, 1 - mass) * (2 * self._uniform(f"mass {prompt}") - 1)
+        rest = math.log(mass) - float(np.logaddexp.reduce(list(logits.values())))
+        stripped = [answer.strip() for answer in answers]
+        rows = []
+        for answer, bare in zip(answers, stripped, strict=True):
+            score = logits[_said(answer)] + rest
+            if bare in ("yes", "no") and bare.capitalize() in stripped:
+                score -= 20.0  # it says yes with a capital, where it may
+            rows.append(Continuation(answer, (score,)))
+        return rows
 
     def _logit(self, prompt: str, answer: str) -> float:
         planted, options = self.planted, _options(prompt)
@@ -227,31 +211,27 @@ class ScriptedModel:
         labels = [_bare(label) for label, _ in options]
         if bare in ("yes", "no"):
             sign = 1 if bare == "yes" else -1
-            found = sign * planted.yes / 2
+            taste = sign * planted.yes / 2
             if len(texts) == 2:
-                return found + self._of_option(prompt, texts, 0 if bare == "yes" else 1)
-            return found + sign * (self._value(prompt) + self._noise(prompt, prompt)) / 2
-        if bare in labels and bare:
-            place = labels.index(bare)
-            found = planted.label if bare == "a" else 0.0
-            return found + self._of_option(prompt, texts, place)
-        if bare in texts:
-            place = texts.index(bare)
-            found = planted.label if labels[place] == "a" else 0.0
-            return found + self._of_option(prompt, texts, place)
+                return taste + self._of_option(prompt, texts, 0 if bare == "yes" else 1)
+            return taste + sign * (self._value(prompt) + self._noise(prompt, prompt)) / 2
+        if (bare and bare in labels) or bare in texts:
+            index = labels.index(bare) if bare and bare in labels else texts.index(bare)
+            taste = planted.label if labels[index] == "a" else 0.0
+            return taste + self._of_option(prompt, texts, index)
         points = dict(_POINT.findall(prompt))
         if bare in points:  # of a scale: the same point has its value under any number
             return self._value(f"{prompt.partition(chr(10))[0]} {points[bare]}")
         return self._value(answer)
 
-    def _of_option(self, prompt: str, texts: Sequence[str], place: int) -> float:
-        """Return the value of one of the options listed, its place and the wording included."""
+    def _of_option(self, prompt: str, texts: Sequence[str], index: int) -> float:
+        """Return the value of one of the options listed, its rank and the wording included."""
         wording = _QUOTED.sub("", _LISTED.sub("", prompt))
         known = " | ".join(sorted(texts))
         noise = self._noise(f"{wording} {known}", f"{prompt} {known}")
-        first = sorted(texts)[0] == texts[place]
-        value = self._value(texts[place]) + (noise / 2 if first else -noise / 2)
-        return value + (self.planted.order if place == 0 else 0.0)
+        first = sorted(texts)[0] == texts[index]
+        value = self._value(texts[index]) + (noise / 2 if first else -noise / 2)
+        return value + (self.planted.order if index == 0 else 0.0)
 
     def _noise(self, wording: str, text: str) -> float:
         words = " ".join(wording.split())
@@ -265,11 +245,6 @@ class ScriptedModel:
         if value is None:
             value = self.planted.spread * self._normal(f"value {bare}")
         return value + self._shift * math.copysign(1.0, value)
-
-    def _mass(self, prompt: str) -> float:
-        mass = self.planted.mass
-        jitter = 0.1 * min(mass, 1 - mass) * (2 * self._uniform(f"mass {prompt}") - 1)
-        return mass + jitter
 
     def _uniform(self, key: str) -> float:
         digest = _digest(f"{self.planted.seed} {key}")

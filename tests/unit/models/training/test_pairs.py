@@ -137,7 +137,12 @@ def teacher(base, tmp_path):
     tasks = {"verdict": ("fine", "bad"), "degree": ("degree",), "severity": ("severity",)}
     kinds = {"degree": "scale", "severity": "scale"}
     settings = ExpertSettings(
-        "tiny", folder_checksum(base), tasks, 32, kinds=kinds, card={"command": "x"}
+        base="tiny",
+        base_sha256=folder_checksum(base),
+        tasks=tasks,
+        max_length=32,
+        kinds=kinds,
+        card={"command": "x"},
     )
     save_experts(tmp_path / "teacher", learner.module, settings, learner.tokenizer, "card")
     return tmp_path / "teacher"
