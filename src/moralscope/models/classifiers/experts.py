@@ -18,12 +18,13 @@ from moralscope.core.protocols import Classifier, Matrix
 from moralscope.core.records import ModelRef
 from moralscope.core.registry import did_you_mean
 from moralscope.models.adapters import load_adapter, merge_tensors
-from moralscope.models.classifiers.forward import pooled_rows, sigmoid
 from moralscope.models.classifiers.module import (
     Slices,
     build_network,
     load_body,
     padding_of,
+    pooled_rows,
+    sigmoid,
     tokenise,
 )
 from moralscope.models.classifiers.saved import (

@@ -20,8 +20,12 @@ from moralscope.core.protocols import Matrix
 from moralscope.models.encoders.mean_pooling import token_ids
 from moralscope.models.fastcpu.linear import can_quantise, quantise, speed_up
 from moralscope.models.fastcpu.threads import TOKENS_PER_CORE, ParallelBatches
-from moralscope.models.folder_check import check_modules, check_safetensors
-from moralscope.models.hugging_face import load_model, set_up_transformers
+from moralscope.models.hugging_face import (
+    check_modules,
+    check_safetensors,
+    load_model,
+    set_up_transformers,
+)
 from moralscope.models.windows import Windows, token_windows
 
 _GPU_BATCH_TOKENS = 65536

@@ -5,13 +5,8 @@
 
 from moralscope.models.language.conversion import base_folder
 from moralscope.models.language.endpoint import EndpointOptions
-from moralscope.models.language.loading import (
-    generator_refs,
-    load_generator,
-    load_language_model,
-)
-from moralscope.models.language.scripted import ScriptedGenerator
-from moralscope.models.language.scripted_model import ScriptedModel
+from moralscope.models.language.loading import generator_refs, load_generator, load_language_model
+from moralscope.models.language.scripted import ScriptedGenerator, ScriptedModel
 from moralscope.models.language.steering import load_steered, load_vector, steer_model
 
 __all__ = [

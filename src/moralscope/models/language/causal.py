@@ -208,10 +208,7 @@ class CausalModel(LocalGenerator):
             yield
 
     def _tails(
-        self,
-        prompts: Sequence[str],
-        ids: Sequence[Sequence[int]],
-        pairs: Sequence[tuple[int, str]],
+        self, prompts: Sequence[str], ids: Sequence[Sequence[int]], pairs: Sequence[tuple[int, str]]
     ) -> list[list[int]]:
         """Return the tokens of each continuation behind those of its prompt."""
         tails = []

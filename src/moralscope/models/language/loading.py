@@ -9,8 +9,7 @@ from moralscope.models.adapters import Adapter, is_adapter, read_adapter
 from moralscope.models.language.conversion import resolve_base
 from moralscope.models.language.endpoint import EndpointGenerator, EndpointOptions
 from moralscope.models.language.endpoint_model import EndpointModel
-from moralscope.models.language.scripted import ScriptedGenerator
-from moralscope.models.language.scripted_model import ScriptedModel
+from moralscope.models.language.scripted import ScriptedGenerator, ScriptedModel
 from moralscope.models.options import ENCODERS, SPEAKERS
 from moralscope.models.store import Progress, Store, shipped_folder
 

@@ -11,18 +11,16 @@ from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError
 from moralscope.models.adapters import with_adapter
-from moralscope.models.classifiers.forward import (
-    batch_tokens,
-    pooled_rows,
-    run_network,
-    safe_precision,
-)
 from moralscope.models.classifiers.module import (
     Slices,
+    batch_tokens,
     build_network,
     load_body,
     padded,
     padding_of,
+    pooled_rows,
+    run_network,
+    safe_precision,
     tokenise,
 )
 from moralscope.models.classifiers.saved import ADAPTER, HEAD, read_settings

@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from moralscope.models.classifiers.experts import Experts
-from moralscope.models.classifiers.forward import sigmoid
-from moralscope.models.classifiers.module import resolve_base
+from moralscope.models.classifiers.module import resolve_base, sigmoid
 from moralscope.models.classifiers.saved import read_settings
 from moralscope.models.store import Store
 from moralscope.models.training.heads import CONTRASTIVE, RIDGE, Heads

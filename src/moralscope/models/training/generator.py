@@ -16,7 +16,7 @@ import numpy as np
 from moralscope.core.errors import StoreError
 from moralscope.core.options import Option
 from moralscope.models.adapters import load_adapter, with_adapter
-from moralscope.models.classifiers.forward import safe_precision
+from moralscope.models.classifiers.module import safe_precision
 from moralscope.models.encoders.pipeline import like_length_batches
 from moralscope.models.training.loop import train
 from moralscope.models.training.options import ModelTraining
@@ -217,12 +217,7 @@ def train_generator(
     """Train on (train, dev); return the learner with its best weights, and what happened."""
     import torch
     from safetensors import SafetensorError
-    from transformers import (
-        AutoConfig,
-        AutoModelForCausalLM,
-        AutoModelForSeq2SeqLM,
-        AutoTokenizer,
-    )
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
     torch.manual_seed(training.seed)
     origin = base

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.models.classifiers.forward import sigmoid
+from moralscope.models.classifiers.module import sigmoid
 
 Floats = NDArray[np.floating]
 _GRID = np.linspace(0.05, 0.95, 37)

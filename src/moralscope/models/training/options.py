@@ -37,8 +37,7 @@ class TrainOptions(Options):
         Option("A model of the store, a folder, or a hub id.", shown="the recipe's", group="Model"),
     ] = None
     base_is: Annotated[
-        str | None,
-        Option("The base folder is a copy of this model of the store.", group="Model"),
+        str | None, Option("The base folder is a copy of this model of the store.", group="Model")
     ] = None
     start: Annotated[
         tuple[Path, ...],
@@ -47,8 +46,7 @@ class TrainOptions(Options):
         ),
     ] = ()
     limit: Annotated[
-        int | None,
-        Option("Only the first N rows of each part.", least=1, group="Input"),
+        int | None, Option("Only the first N rows of each part.", least=1, group="Input")
     ] = None
     test: Annotated[bool, Option("Report the test part too. Once, at the end.", group="Output")] = (
         False

@@ -3,8 +3,7 @@
 import numpy as np
 
 from moralscope.core.errors import InputError
-from moralscope.models.classifiers.forward import pooled_rows
-from moralscope.models.classifiers.module import padding_of
+from moralscope.models.classifiers.module import padding_of, pooled_rows
 from moralscope.models.training.classifier import ClassifierLearner
 from moralscope.models.training.metrics import pearson
 

@@ -21,8 +21,8 @@ import numpy as np
 from moralscope.core.errors import ChecksumMismatch, InputError
 from moralscope.core.records import ModelRef, RunRecord, Statistics, absent
 from moralscope.io.files import write_whole
-from moralscope.models.classifiers.forward import sigmoid
 from moralscope.models.classifiers.module import resolve_base as resolve_encoder
+from moralscope.models.classifiers.module import sigmoid
 from moralscope.models.classifiers.saved import (
     SETTINGS,
     ExpertSettings,
