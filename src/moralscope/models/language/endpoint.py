@@ -15,7 +15,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
@@ -120,31 +120,44 @@ class EndpointGenerator:
             raise InputError("an endpoint has no beam search", "use nucleus or greedy")
         if not prompts:
             return []
+
+        async def one(client: Any, prompt: str, seed: int) -> list[Candidate]:
+            candidates: list[Candidate] = []
+            # Until there are enough: some servers answer with one choice whatever `n` says.
+            while len(candidates) < decoding.count:
+                rest = replace(decoding, count=decoding.count - len(candidates))
+                candidates += await self._some(client, prompt, rest, seed + len(candidates))
+            return candidates
+
         with self._lock:
-            return run_alone(self._all(prompts, decoding, seeds))
+            return self._gather(one, list(zip(prompts, seeds, strict=True)))
 
-    async def _all(
-        self, prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]
-    ) -> list[list[Candidate]]:
-        gate = asyncio.Semaphore(self._options.concurrency)
-        async with self._client() as client:
+    def _gather(self, one: Callable[..., Awaitable[Result]], items: Sequence[Any]) -> list[Result]:
+        """Return what `one` makes of a client and each item, several at a time.
 
-            async def one(prompt: str, seed: int) -> list[Candidate]:
-                candidates: list[Candidate] = []
-                async with gate:
-                    # Until there are enough: some servers answer with one choice whatever n says.
-                    while len(candidates) < decoding.count:
-                        rest = replace(decoding, count=decoding.count - len(candidates))
-                        seed_now = seed + len(candidates)
-                        candidates += await self._some(client, prompt, rest, seed_now)
-                return candidates
+        In a thread of its own: the caller may be inside an event loop already.
+        """
 
-            tasks = [asyncio.create_task(one(*pair)) for pair in zip(prompts, seeds, strict=True)]
-            try:
-                return list(await asyncio.gather(*tasks))
-            finally:
-                for task in tasks:
-                    task.cancel()
+        async def every() -> list[Result]:
+            import httpx2
+
+            gate = asyncio.Semaphore(self._options.concurrency)
+            settings = client_settings(self._url, self._options.timeout)
+            async with httpx2.AsyncClient(**settings) as client:
+
+                async def gated(item: Any) -> Result:
+                    async with gate:
+                        return await one(client, *item)
+
+                tasks = [asyncio.create_task(gated(item)) for item in items]
+                try:
+                    return list(await asyncio.gather(*tasks))
+                finally:
+                    for task in tasks:
+                        task.cancel()
+
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(asyncio.run, every()).result()
 
     async def _some(
         self, client: Any, prompt: str, decoding: Decoding, seed: int
@@ -229,11 +242,6 @@ class EndpointGenerator:
             raise _TryAgainError("an answer of another shape than a chat completion")
         return dict(answer)
 
-    def _client(self) -> Any:
-        import httpx2
-
-        return httpx2.AsyncClient(**client_settings(self._url, self._options.timeout))
-
     def _refused(self, status: int, data: bytes) -> EndpointError:
         if status in (401, 403):  # servers print parts of the key here: say nothing of theirs
             remedy = f"set {self._options.key_variable} to a key that may use '{self._model}'"
@@ -271,12 +279,6 @@ class EndpointGenerator:
             output_tokens=self.usage.output_tokens + written,
             cost=cost,
         )
-
-
-def run_alone(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run in a thread of its own: the caller may be inside an event loop already."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()
 
 
 def _is_choice(choice: object) -> bool:

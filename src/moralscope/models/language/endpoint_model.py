@@ -6,7 +6,6 @@ apart, replies are drawn and counted, and a share comes with Wilson's interval. 
 disk by a hash of what was asked, so that a run that was stopped goes on without paying twice.
 """
 
-import asyncio
 import json
 import logging
 import math
@@ -21,12 +20,7 @@ from typing import Any
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import LanguageModel, Matrix
 from moralscope.core.records import Continuation, Decoding
-from moralscope.models.language.endpoint import (
-    EndpointError,
-    EndpointGenerator,
-    EndpointOptions,
-    run_alone,
-)
+from moralscope.models.language.endpoint import EndpointError, EndpointGenerator, EndpointOptions
 from moralscope.models.store import Store
 
 log = logging.getLogger(__name__)
@@ -80,7 +74,7 @@ class EndpointModel(EndpointGenerator):
             missing = [pair for pair in dict.fromkeys(pairs) if self._kept.get(*pair) is None]
             if missing:
                 log.warning("%s: %s", self.name, self.estimate(missing))
-                run_alone(self._ask(missing))
+                self._ask(missing)
         return [list(self._kept.get(*pair) or ()) for pair in pairs]
 
     def estimate(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> str:
@@ -113,30 +107,22 @@ class EndpointModel(EndpointGenerator):
         """Refuse: nothing can be added inside an endpoint."""
         raise InputError("an endpoint cannot be steered", "use a local model")
 
-    async def _ask(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> None:
-        gate = asyncio.Semaphore(self._options.concurrency)
+    def _ask(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> None:
         failures: list[EndpointError] = []
-        async with self._client() as client:
 
-            async def one(prompt: str, answers: tuple[str, ...]) -> None:
-                async with gate:
-                    if failures:
-                        return
-                    try:
-                        likely = await self._first_tokens(client, prompt, answers)
-                        if not likely:
-                            await self._draw(client, prompt, answers)
-                        else:
-                            self._kept.put(prompt, answers, likely)
-                    except EndpointError as error:  # requests that are out are paid: await them
-                        failures.append(error)
-
-            tasks = [asyncio.create_task(one(*pair)) for pair in pairs]
+        async def one(client: Any, prompt: str, answers: tuple[str, ...]) -> None:
+            if failures:
+                return
             try:
-                await asyncio.gather(*tasks)
-            finally:
-                for task in tasks:
-                    task.cancel()
+                likely = await self._first_tokens(client, prompt, answers)
+                if likely:
+                    self._kept.put(prompt, answers, likely)
+                else:
+                    await self._draw(client, prompt, answers)
+            except EndpointError as error:  # requests that are out are paid: await them
+                failures.append(error)
+
+        self._gather(one, pairs)
         if failures:
             raise failures[0]
 
