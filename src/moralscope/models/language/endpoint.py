@@ -233,14 +233,7 @@ class EndpointGenerator:
             )
         if status != 200:  # also a redirection
             raise self._refused(status, bytes(data))
-        try:
-            answer = json.loads(data)
-        except (ValueError, RecursionError):
-            raise _TryAgainError("an answer that is not JSON") from None
-        choices = answer.get("choices") if isinstance(answer, dict) else None
-        if not isinstance(choices, list) or not choices or not all(map(_is_choice, choices)):
-            raise _TryAgainError("an answer of another shape than a chat completion")
-        return dict(answer)
+        return _checked(bytes(data))
 
     def _refused(self, status: int, data: bytes) -> EndpointError:
         if status in (401, 403):  # servers print parts of the key here: say nothing of theirs
@@ -279,6 +272,17 @@ class EndpointGenerator:
             output_tokens=self.usage.output_tokens + written,
             cost=cost,
         )
+
+
+def _checked(data: bytes) -> dict[str, Any]:
+    try:
+        answer = json.loads(data)
+    except (ValueError, RecursionError):
+        raise _TryAgainError("an answer that is not JSON") from None
+    choices = answer.get("choices") if isinstance(answer, dict) else None
+    if not isinstance(choices, list) or not choices or not all(map(_is_choice, choices)):
+        raise _TryAgainError("an answer of another shape than a chat completion")
+    return dict(answer)
 
 
 def _is_choice(choice: object) -> bool:
