@@ -78,7 +78,9 @@ class EmbeddingCache:
         with self._lock:
             try:
                 connection = self._open()
-                for start in range(0, len(keys) if connection else 0, _LOOKUP):
+                if connection is None:
+                    return cached, rows
+                for start in range(0, len(keys), _LOOKUP):
                     part = keys[start : start + _LOOKUP]
                     marks = ",".join("?" * len(part))
                     # Only question marks are pasted into the statement; the keys are bound.

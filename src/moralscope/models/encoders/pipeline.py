@@ -181,7 +181,8 @@ def measure(
     if not sample:
         raise InputError("there is no text to calibrate with", "give some of those to come")
     usual = (int(backend.batch_tokens), int(backend.threads))
-    texts, prepared, tokens = backend.prepare(list(sample)), [], 0
+    texts, tokens = backend.prepare(list(sample)), 0
+    prepared: list[Any] = []
     enough = _SAMPLE_TOKENS * usual[0]
     while tokens < enough and len(prepared) < enough:  # again and again, if the sample is small
         prepared.append(texts[len(prepared) % len(texts)])

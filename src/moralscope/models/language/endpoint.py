@@ -295,7 +295,7 @@ def _candidate(choice: Mapping[str, Any], decoding: Decoding) -> Candidate:
     finish = "length" if choice.get("finish_reason") == "length" else "stop"
     logprobs = choice.get("logprobs")
     rows = logprobs.get("content") if isinstance(logprobs, dict) else None
-    pieces = []
+    pieces: list[tuple[str, float]] = []
     for row in rows if isinstance(rows, list) else []:
         token = row.get("token") if isinstance(row, dict) else None
         score = row.get("logprob") if isinstance(row, dict) else None

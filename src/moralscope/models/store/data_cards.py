@@ -7,6 +7,7 @@ import os
 import re
 import tomllib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,12 +60,13 @@ class DataCard:
 
     def states(self) -> dict[str, str]:
         """Return for each pinned file whether it is verified, of other content, or absent."""
-        folder, states = self.path(), {file.path: ABSENT for file in self.files}
-        for file in self.present_files() if folder else ():
-            try:
-                states[file.path] = VERIFIED if is_pinned(folder / file.path, file) else OTHER
-            except OSError:
-                states[file.path] = OTHER
+        states = {file.path: ABSENT for file in self.files}
+        folder = self.path()
+        for file in self.present_files():
+            states[file.path] = OTHER
+            with suppress(OSError):
+                if folder and is_pinned(folder / file.path, file):
+                    states[file.path] = VERIFIED
         return states
 
 

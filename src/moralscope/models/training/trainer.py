@@ -95,18 +95,18 @@ class TrainingSummary:
 class TrainingStatistics(Statistics):
     """What a training command found in sum; what a subject does not count is left out."""
 
-    lessons: Mapping[str, Any] = absent()  # how many examples were learnt, by task
-    counts: Mapping[str, Any] = absent()  # how many rows were read, by source
-    baselines: Mapping[str, Any] = absent()  # figures of models that know nothing
-    dev_lessons: Mapping[str, Any] = absent()
-    parts: Mapping[str, int] = absent()  # how many labelled replies are in each part
-    labels: Mapping[str, Mapping[str, int]] = absent()
-    dev: Mapping[str, float] = absent()  # the best evaluation
+    lessons: Mapping[str, Any] | None = absent()  # how many examples were learnt, by task
+    counts: Mapping[str, Any] | None = absent()  # how many rows were read, by source
+    baselines: Mapping[str, Any] | None = absent()  # figures of models that know nothing
+    dev_lessons: Mapping[str, Any] | None = absent()
+    parts: Mapping[str, int] | None = absent()  # how many labelled replies are in each part
+    labels: Mapping[str, Mapping[str, int]] | None = absent()
+    dev: Mapping[str, float] | None = absent()  # the best evaluation
     figures: Figures
     temperatures: Mapping[str, float]  # by task; what logits are divided by
     thresholds: Mapping[str, tuple[float, ...]]  # by task, then by label
     history: History
-    grid: Sequence[Mapping[str, float]] = absent()  # dev figures of every point
+    grid: Sequence[Mapping[str, float]] | None = absent()  # dev figures of every point
 
 
 class TrainingSource(Protocol):
@@ -182,7 +182,7 @@ def train_model(
             temperatures=trained.temperatures,
             thresholds=trained.thresholds,
             history=trained.history,
-            grid=list(trained.grid) if recipe.grid else None,
+            grid=trained.grid if recipe.grid else None,
         ),
         warnings=list(data.warnings),
     )
