@@ -32,17 +32,12 @@ _PLAIN_LORA = {  # settings of peft that change nothing in W + (alpha / r) B A
 _HEADS = ("pooler", "lm_head", "score", "classifier")  # linear layers that adapters leave alone
 
 
-@dataclass(frozen=True, slots=True)
-class AdapterShape:
-    """Rank, scale (alpha = 2·rank unless given) and dropout of an adapter on every linear layer."""
+def with_adapter(body: Any, rank: int, new_tokens: Sequence[int] = ()) -> Any:
+    """Freeze a model and put a trainable adapter on it; rows of `new_tokens` are trained too.
 
-    rank: int = 16
-    alpha: int | None = None
-    dropout: float = 0.0  # the body's own dropout regularises; this one costs a kernel a layer
-
-
-def with_adapter(body: Any, shape: AdapterShape, new_tokens: Sequence[int] = ()) -> Any:
-    """Freeze a model and put a trainable adapter on it; rows of `new_tokens` are trained too."""
+    Every linear layer gets one, with alpha = 2·rank, and without dropout: the body's own
+    regularises, and one more costs a kernel a layer.
+    """
     import torch
     from peft import LoraConfig, get_peft_model
 
@@ -55,9 +50,9 @@ def with_adapter(body: Any, shape: AdapterShape, new_tokens: Sequence[int] = ())
     if not names:
         raise InputError("this base has no linear layers to adapt", "train every weight (--full)")
     config = LoraConfig(
-        r=shape.rank,
-        lora_alpha=shape.alpha or 2 * shape.rank,
-        lora_dropout=shape.dropout,
+        r=rank,
+        lora_alpha=2 * rank,
+        lora_dropout=0.0,
         target_modules=sorted({name.rsplit(".", 1)[-1] for name in names}),
         exclude_modules=["pooler.dense"] if "pooler.dense" in modules else None,
         trainable_token_indices=list(new_tokens) or None,

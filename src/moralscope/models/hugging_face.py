@@ -9,12 +9,13 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from moralscope.core.errors import InputError, StoreError
+from moralscope.core.errors import InputError, StoreError, UnknownName
+from moralscope.core.registry import did_you_mean
 from moralscope.models.store import Store, sha256_of
 
 # What a body's file may have or lack: heads of other trainings, positions counted anew.
@@ -53,6 +54,31 @@ def hub_folder(name: str, store: Store, instead: str) -> Path:
             f"'{name}' could not be fetched from the hub ({reason})",
             f"check the id and the network, or {instead}",
         ) from error
+
+
+def find_folder(
+    name: str,
+    store: Store,
+    known: Sequence[str],
+    *,
+    kind: str,
+    content: str,
+    also: str = "a local folder",
+) -> Path:
+    """Return the folder of a model that is not in the store: a local one, or that of a hub id.
+
+    Messages say which names are `known`, what `kind` of model it is, what a folder should have as
+    `content`, and what a name may mean `also`.
+    """
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return path
+    if is_hub_id(name):
+        return hub_folder(name, store, f"use one of {', '.join(known)}")
+    if "/" in name:
+        raise InputError(f"there is no folder {name}", f"give a folder with {content}")
+    remedy = f"{did_you_mean(name, known)}, or {also}, or a hub id (owner/name)"
+    raise UnknownName(f"there is no {kind} '{name}'", remedy)
 
 
 def set_up_torch() -> None:

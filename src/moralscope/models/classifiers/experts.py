@@ -88,21 +88,12 @@ class Experts:
         self._lock, self._tokenizing = threading.Lock(), threading.Lock()
         self.ref = ModelRef(name, folder_sha256(folder))
         self.bits = 32
-
-    @property
-    def card(self) -> Mapping[str, Any]:
-        """What the experts were trained on and how well they did."""
-        return self.settings.card
-
-    @property
-    def retrieval(self) -> bool:
+        self.card = self.settings.card  # what they were trained on and how well they did
+        self.tasks = tuple(self.settings.tasks)
+        self.retrieval = self.settings.retrieval
         """Whether `embed` was trained to put a text near those that concern it."""
-        return self.settings.retrieval
-
-    @property
-    def tasks(self) -> tuple[str, ...]:
-        """The tasks there is an expert for."""
-        return tuple(self.settings.tasks)
+        self.operating_points = self.settings.thresholds
+        """The least probability at which each label is taken, of tasks for which it was chosen."""
 
     def expert(self, task: str) -> Classifier:
         """Return the expert for one task, of which one label holds.
@@ -134,11 +125,6 @@ class Experts:
         if kind == "one":
             return _softmax(values / float(self.settings.temperatures.get(task, 1.0)))
         return values if kind == "scale" else sigmoid(values)
-
-    @property
-    def operating_points(self) -> Mapping[str, tuple[float, ...]]:
-        """The least probability at which each label is taken, of tasks for which it was chosen."""
-        return self.settings.thresholds
 
     def thresholds(self, task: str) -> tuple[float, ...]:
         """Return the least probability at which each label of a task is taken."""

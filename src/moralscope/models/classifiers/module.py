@@ -14,14 +14,13 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.core.errors import InputError, StoreError, UnknownName
-from moralscope.core.registry import did_you_mean
+from moralscope.core.errors import StoreError
 from moralscope.models.encoders.pipeline import like_length_batches
 from moralscope.models.fastcpu import TOKENS_PER_CORE
 from moralscope.models.hugging_face import (
+    find_folder,
     folder_checksum,
     hub_folder,
-    is_hub_id,
     load_model,
     set_up_transformers,
 )
@@ -165,18 +164,11 @@ def resolve_base(
     ]
     if name in stored:
         return store.ensure(name, progress), store.entry(name).sha256
-    path = Path(name).expanduser()
-    if path.is_dir():
-        return path, folder_checksum(path)
-    if is_hub_id(name) or name.startswith(("roberta-", "bert-", "albert-")):
+    if name.startswith(("roberta-", "bert-", "albert-")):  # hub ids without an owner
         folder = hub_folder(name, store, f"use one of {', '.join(stored)}")
-        return folder, folder_checksum(folder)
-    if "/" in name:
-        raise InputError(f"there is no folder {name}", "give a folder with a transformer")
-    raise UnknownName(
-        f"there is no base '{name}'",
-        f"{did_you_mean(name, stored)}, or a local folder, or a hub id (owner/name)",
-    )
+    else:
+        folder = find_folder(name, store, stored, kind="base", content="a transformer")
+    return folder, folder_checksum(folder)
 
 
 def sigmoid(values: NDArray[np.floating]) -> NDArray[np.float32]:

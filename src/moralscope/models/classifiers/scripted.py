@@ -47,14 +47,10 @@ class ScriptedExperts:
         operating_points: Mapping[str, tuple[float, ...]] | None = None,
     ) -> None:
         self._tasks, self.retrieval = dict(tasks), retrieval
+        self.tasks = tuple(tasks)
         self.operating_points = operating_points or {}
         self.ref = ModelRef("scripted", sha256(repr(sorted(self._tasks)).encode()).hexdigest())
         self.card: Mapping[str, object] = {"base": "scripted"}
-
-    @property
-    def tasks(self) -> tuple[str, ...]:
-        """The tasks there is an expert for."""
-        return tuple(self._tasks)
 
     def expert(self, task: str) -> Classifier:
         """Return the expert for one task."""

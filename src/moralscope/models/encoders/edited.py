@@ -74,24 +74,9 @@ class EditedEncoder:
                 f"not for {base.name} ({base.checksum[:12]})",
                 "make it anew for this encoder with 'moralscope edit --save'",
             )
-        self.base = base
-        self.edit = edit
-
-    @property
-    def name(self) -> str:
-        return f"{self.base.name}-{self.edit.name}"
-
-    @property
-    def checksum(self) -> str:
-        return self.edit.digest
-
-    @property
-    def dimension(self) -> int:
-        return self.base.dimension
-
-    @property
-    def arithmetic(self) -> str:
-        return self.base.arithmetic
+        self.base, self.edit = base, edit
+        self.name, self.checksum = f"{base.name}-{edit.name}", edit.digest
+        self.dimension, self.arithmetic = base.dimension, base.arithmetic
 
     def encode(self, texts: Sequence[str]) -> Matrix:
         """Return one edited row per text, in order."""

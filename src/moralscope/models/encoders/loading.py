@@ -8,14 +8,13 @@ import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from moralscope.core.errors import InputError, StoreError, UnknownName
+from moralscope.core.errors import InputError, StoreError
 from moralscope.core.protocols import Encoder
-from moralscope.core.registry import did_you_mean
 from moralscope.models.encoders.cache import EmbeddingCache
 from moralscope.models.encoders.edited import EditedEncoder, load_edit
 from moralscope.models.encoders.pipeline import Backend, LazyBackend, Quantisable, TextEncoder
 from moralscope.models.encoders.scripted import ScriptedBackend
-from moralscope.models.hugging_face import folder_checksum, hub_folder, is_hub_id
+from moralscope.models.hugging_face import find_folder, folder_checksum
 from moralscope.models.store import Progress, Store
 
 log = logging.getLogger(__name__)
@@ -97,20 +96,10 @@ def _backend(
             longest=entry.longest,
             load=load,
         )
-    path = Path(name).expanduser()
-    if path.is_dir():
-        return _read_folder(path, path.resolve().name, folder_checksum(path), eight_bits)
-    if is_hub_id(name):
-        folder = hub_folder(name, store, f"use one of {', '.join(names)}")
-        return _read_folder(folder, name, folder_checksum(folder), eight_bits)
-    if "/" in name:
-        raise InputError(
-            f"there is no folder {name}", "give a folder with a sentence-transformers model"
-        )
-    raise UnknownName(
-        f"there is no encoder '{name}'",
-        f"{did_you_mean(name, names)}, or a local folder, or a hub id (owner/name)",
-    )
+    content = "a sentence-transformers model"
+    folder = find_folder(name, store, names, kind="encoder", content=content)
+    label = folder.resolve().name if Path(name).expanduser().is_dir() else name
+    return _read_folder(folder, label, folder_checksum(folder), eight_bits)
 
 
 def _light_arithmetic() -> str:

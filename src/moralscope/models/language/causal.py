@@ -25,7 +25,7 @@ from moralscope.models.adapters import Adapter
 from moralscope.models.fastcpu import SingleThreadPool
 from moralscope.models.language.chat_template import ChatTemplate
 from moralscope.models.language.local import LocalGenerator
-from moralscope.models.language.trees import TokenTree, grow_trees, wanted_nodes
+from moralscope.models.language.trees import TokenTree, grow_trees
 
 log = logging.getLogger(__name__)
 
@@ -265,7 +265,8 @@ class CausalModel(LocalGenerator):
         def tree_scores(indices: list[int], tree: TokenTree) -> list[float]:
             ends = dict(zip(indices, tree.paths, strict=True))
             before = {index: path[-counts[index] - 1 : -1] for index, path in ends.items()}
-            nodes, at = wanted_nodes(before)
+            nodes = sorted({node for path in before.values() for node in path})
+            at = {node: number for number, node in enumerate(nodes)}
             row = torch.tensor([at[node] for index in indices for node in before[index]])
             target = torch.tensor(
                 [token for index in indices for token in sequences[index][-counts[index] :]]

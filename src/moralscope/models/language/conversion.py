@@ -16,14 +16,8 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from moralscope.core.errors import ChecksumMismatch, InputError, StoreError, UnknownName
-from moralscope.core.registry import did_you_mean
-from moralscope.models.hugging_face import (
-    folder_checksum,
-    hub_folder,
-    is_hub_id,
-    set_up_transformers,
-)
+from moralscope.core.errors import ChecksumMismatch, StoreError
+from moralscope.models.hugging_face import find_folder, folder_checksum, set_up_transformers
 from moralscope.models.language.gguf_header import read_header
 from moralscope.models.store import ModelEntry, Progress, Store, sha256_of
 
@@ -65,20 +59,15 @@ def resolve_base(
     if name in stored:
         entry = store.entry(name)
         return _converted(entry, store.ensure(name, progress), store.home, progress), entry.sha256
-    path = Path(name).expanduser()
-    if path.is_dir():
-        return path, folder_checksum(path)
-    if is_hub_id(name):
-        folder = hub_folder(name, store, f"use one of {', '.join(stored)}")
-        return folder, folder_checksum(folder)
-    if "/" in name:
-        remedy = "give a folder with config.json and .safetensors"
-        raise InputError(f"there is no folder {name}", remedy)
-    raise UnknownName(
-        f"there is no generator '{name}'",
-        f"{did_you_mean(name, [*stored, 'scripted', 'stories', 'rules'])}, or openai:MODEL, "
-        "a local folder, or a hub id (owner/name)",
+    folder = find_folder(
+        name,
+        store,
+        [*stored, "scripted", "stories", "rules"],
+        kind="generator",
+        content="config.json and .safetensors",
+        also="openai:MODEL, a local folder",
     )
+    return folder, folder_checksum(folder)
 
 
 def _converted(entry: ModelEntry, source: Path, home: Path, progress: Progress | None) -> Path:

@@ -6,7 +6,7 @@ all that it would see in its own sequence. Questions about one dilemma in every 
 and the answers to each, share most of their tokens.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -92,15 +92,3 @@ def grow_trees(
         nodes += new
     if indices:
         yield indices, TokenTree([sequences[at] for at in indices], device)
-
-
-def wanted_nodes(paths: Mapping[int, Sequence[int]]) -> tuple[list[int], dict[int, int]]:
-    """Return the distinct nodes among `paths`, and where each stands among them.
-
-    Examples
-    --------
-    >>> wanted_nodes({0: [4, 2], 1: [4]})
-    ([2, 4], {2: 0, 4: 1})
-    """
-    nodes = sorted({node for path in paths.values() for node in path})
-    return nodes, {node: at for at, node in enumerate(nodes)}

@@ -320,8 +320,8 @@ def train_classifier(
     check_pairs(heads, examples[0])
     torch.manual_seed(training.seed)
     body, tokenizer = load_body(base, base.name)
-    if training.adapter:
-        body = with_adapter(body, training.adapter)
+    if training.weights == "adapter":
+        body = with_adapter(body, training.rank)
     slices = slices_of(heads)
     network = build_network(body, slices.width)
     for task in slices.labels:

@@ -236,10 +236,10 @@ def train_generator(
         raise StoreError(
             f"{origin} cannot be loaded to be trained ({line})", "give a whole language model"
         ) from error
-    if training.adapter and not training.start:
+    if training.weights == "adapter" and not training.start:
         # The markers' rows are new: an adapter leaves embeddings alone, so they are trained beside.
         ids = tokenizer.convert_tokens_to_ids(list(markers))
-        model = with_adapter(model, training.adapter, ids)
+        model = with_adapter(model, training.rank, ids)
     model.to("cuda" if torch.cuda.is_available() else "cpu")
     learner = GeneratorLearner(model, tokenizer, *examples, training)
     history = train(learner, training, checkpoint, report)

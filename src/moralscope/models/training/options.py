@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated
 
 from moralscope.core.options import Option, Options
-from moralscope.models.adapters import AdapterShape
 from moralscope.models.training.loop import Schedule
 
 
@@ -70,8 +69,3 @@ class ModelTraining(Schedule):
         tuple[Path, ...],
         Option("Folders of adapters to go on from; of several classifiers: from their mean."),
     ] = ()
-
-    @property
-    def adapter(self) -> AdapterShape | None:
-        """The adapter's shape; None trains every weight."""
-        return AdapterShape(self.rank) if self.weights == "adapter" else None
