@@ -163,7 +163,7 @@ def resolve_base(
         if entry.kind == "encoder" and entry.reader == "sentence-transformers"
     ]
     if name in stored:
-        return store.ensure(name, progress), store.entry(name).sha256
+        return store.pull(name, progress), store.entry(name).sha256
     if name.startswith(("roberta-", "bert-", "albert-")):  # hub ids without an owner
         folder = hub_folder(name, store, f"use one of {', '.join(stored)}")
     else:

@@ -58,7 +58,7 @@ def resolve_base(
     stored = [entry.name for entry in store.entries() if entry.kind == "generator"]
     if name in stored:
         entry = store.entry(name)
-        return _converted(entry, store.ensure(name, progress), store.home, progress), entry.sha256
+        return _converted(entry, store.pull(name, progress), store.home, progress), entry.sha256
     folder = find_folder(
         name,
         store,

@@ -98,25 +98,26 @@ def _open(path: Path, stack: ExitStack) -> Archive:
 
 
 def _read(archives: Mapping[str, Archive], members: Sequence[str]) -> Iterator[bytes]:
-    """Yield the content of `members`, one after the other, in chunks."""
-    for member in members:
-        with _find(archives, member) as stream:
+    """Yield the content of `members`, one after the other, in chunks.
+
+    A member may lie in any archive; written "carrier:member", it is of that carrier's.
+    """
+    for path in members:
+        carrier, _, member = path.rpartition(":")
+        stream: IO[bytes] | None = None
+        for name, archive in archives.items():
+            if carrier not in ("", name) or stream:
+                continue
+            with contextlib.suppress(KeyError):
+                if isinstance(archive, zipfile.ZipFile):
+                    stream = archive.open(member)
+                elif archive.getmember(member).isfile():
+                    stream = archive.extractfile(member)
+        if stream is None:
+            raise _not_as_pinned(member)
+        with stream:
             while chunk := stream.read(CHUNK):
                 yield chunk
-
-
-def _find(archives: Mapping[str, Archive], member: str) -> IO[bytes]:
-    """Open a member of any archive, or, written "carrier:member", of that carrier's."""
-    carrier, _, member = member.rpartition(":")
-    for name, archive in archives.items():
-        if carrier not in ("", name):
-            continue
-        with contextlib.suppress(KeyError):
-            if isinstance(archive, zipfile.ZipFile):
-                return archive.open(member)
-            if archive.getmember(member).isfile() and (stream := archive.extractfile(member)):
-                return stream
-    raise _not_as_pinned(member)
 
 
 def _build(

@@ -149,28 +149,24 @@ class Store:
         check_files(self.entry(name), folder)
         return folder
 
-    def ensure(self, name: str, progress: Progress | None = None) -> Path:
-        """Return the verified folder of `name`, pulling it if it is not here."""
-        return self.pull(name, progress=progress)
-
     def pull(
         self,
         name: str,
+        progress: Progress | None = None,
         *,
         accept_licence: bool = False,
         force: bool = False,
-        progress: Progress | None = None,
     ) -> Path:
         """Fetch `name` unless it is here already, and return its verified folder.
 
         Parameters
         ----------
+        progress
+            Called with a label, the bytes done and the bytes in all.
         accept_licence
             The user consents to the licence; remembered for later calls.
         force
             Fetch again even if it is here.
-        progress
-            Called with a label, the bytes done and the bytes in all.
         """
         self.fetch(name, progress, accept_licence=accept_licence, force=force)
         return self.verify(name)
