@@ -181,13 +181,7 @@ def is_adapter(folder: Path) -> bool:
 
 
 def read_adapter(folder: Path, name: str | None = None) -> Adapter:
-    """Read an adapter's card; a folder without one is taken as plain peft weights.
-
-    Raises
-    ------
-    StoreError
-        The folder or one of its files is missing or damaged.
-    """
+    """Read an adapter's card; a folder without one is taken as plain peft weights."""
     for needed in (_CONFIG, _WEIGHTS):
         if not (folder / needed).is_file():
             raise StoreError(f"{folder} holds no {needed}", "give a folder in peft's layout")

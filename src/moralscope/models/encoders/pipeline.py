@@ -31,32 +31,17 @@ Embed = Callable[[Sequence[Any], int], Any]
 
 
 class Backend(Protocol):
-    """One model's arithmetic: texts → prepared texts (with a length) → rows.
-
-    Attributes
-    ----------
-    name, checksum, dimension
-        As of an `Encoder`.
-    arithmetic
-        What products are computed in: float32, int8, and on a GPU bfloat16 or float16.
-    batch_tokens
-        How many tokens a batch should hold on this machine.
-    threads
-        How many threads a product uses; 0 where that is not ours to choose.
-    unpadded
-        Whether texts of any lengths share a batch at no cost.
-    longest
-        How many tokens of a text are read at once; 0 where it is any number.
-    """
+    """One model's arithmetic: texts → prepared texts (with a length) → rows."""
 
     name: str
     checksum: str
     dimension: int
     arithmetic: str = "float32"
-    batch_tokens: int
-    threads: int = 0
-    unpadded: bool = False
-    longest: int = 0
+    """What products are computed in: float32, int8, and on a GPU bfloat16 or float16."""
+    batch_tokens: int  # that a batch should hold on this machine
+    threads: int = 0  # that a product uses; 0 where that is not ours to choose
+    unpadded: bool = False  # texts of any lengths share a batch at no cost
+    longest: int = 0  # tokens of a text that are read at once; 0 where it is any number
 
     def windows(self, texts: Sequence[str]) -> list[Windows]:
         """Return the texts to encode instead of each text; of one that fits, itself."""

@@ -29,18 +29,7 @@ _MAX_JSON = 20_000_000
 
 
 class UseLiteWeights:
-    """The weights of one TF.js model, by name.
-
-    Parameters
-    ----------
-    path
-        ``model.json``; the shards lie beside it.
-
-    Raises
-    ------
-    StoreError
-        A file is missing, damaged or holds what this reader does not know.
-    """
+    """The weights of one TF.js model, by name: ``model.json`` and the shards beside it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -113,20 +102,7 @@ _WHOLE = "/ConcatPartitions/concat"
 
 
 class UseLiteBackend(Backend):
-    """Universal Sentence Encoder lite, from a folder with its TF.js files.
-
-    Parameters
-    ----------
-    folder
-        Holds ``model.json``, the shards it names and ``vocab.json``.
-    name, checksum
-        What the backend reports about itself.
-
-    Raises
-    ------
-    StoreError
-        A file is missing, damaged or of another model.
-    """
+    """Universal Sentence Encoder lite, from a folder with its TF.js files and ``vocab.json``."""
 
     dimension = DIMENSION
     batch_tokens = 2048

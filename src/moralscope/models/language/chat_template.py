@@ -9,7 +9,7 @@ from typing import Any
 
 from moralscope.core.errors import StoreError
 from moralscope.models.adapters import is_adapter, read_adapter
-from moralscope.models.language.conversion import base_folder
+from moralscope.models.language.conversion import resolve_base
 from moralscope.models.store import Progress, Store
 
 
@@ -62,7 +62,7 @@ def model_folder(
     """Return the folder of a local model, or of an adapter's base, fetching it if need be."""
     folder = Path(name).expanduser()
     base = read_adapter(folder).base if is_adapter(folder) else ""
-    return base_folder(base or name, store=store, progress=progress)
+    return resolve_base(base or name, store=store, progress=progress)[0]
 
 
 def load_chat_template(name: str, *, store: Store | None = None) -> ChatTemplate:

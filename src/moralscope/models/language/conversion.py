@@ -27,32 +27,14 @@ _LAYOUT = 2  # raise it when a conversion is made otherwise: older ones are then
 _NOTE = "conversion.json"
 
 
-def base_folder(name: str, *, store: Store | None = None, progress: Progress | None = None) -> Path:
-    """Return a folder with config.json, tokenizer files and safetensors for a base model.
-
-    Parameters
-    ----------
-    name
-        A generator of the store (`smollm2`, `gemma3-270m`), a local folder, or a hub id.
-    store
-        Where models lie; the user's own by default.
-    progress
-        Told the bytes of a pull, and of a conversion.
-
-    Raises
-    ------
-    ChecksumMismatch
-        A stored or a converted file is not the one it should be.
-    """
-    return resolve_base(name, store=store, progress=progress)[0]
-
-
 def resolve_base(
     name: str, *, store: Store | None = None, progress: Progress | None = None
 ) -> tuple[Path, str]:
     """Return the folder of a base model and the checksum that names its weights.
 
-    The checksum of a stored model is that of its GGUF file; of a folder, that of its files.
+    `name` is a generator of the store, a local folder, or a hub id. The folder holds config.json,
+    tokenizer files and safetensors. The checksum of a stored model is that of its GGUF file; of a
+    folder, that of its files. `progress` is told the bytes of a pull, and of a conversion.
     """
     store = store or Store()
     stored = [entry.name for entry in store.entries() if entry.kind == "generator"]

@@ -38,13 +38,7 @@ class _Damaged(Exception):
 
 
 def read_header(path: Path) -> GgufHeader:
-    """Read the header of a GGUF file.
-
-    Raises
-    ------
-    StoreError
-        The header is damaged, or claims more than the file holds.
-    """
+    """Read the header of a GGUF file; one that claims more than the file holds is refused."""
     remedy = f"remove {path.parent} and pull the model again"
     try:
         with path.open("rb") as stream:

@@ -44,16 +44,16 @@ def pick_nucleus(
     tempered = plain if temperature == 1 else torch.log_softmax(logits / temperature, -1)
     values, tokens = tempered.topk(min(_TOP, logits.shape[-1]), -1)
     shares = values.double().exp()
-    places = _places(shares[index], draws, p)
-    chosen = tokens[index].gather(1, places[:, None])[:, 0]
+    ranks = _ranks(shares[index], draws, p)
+    chosen = tokens[index].gather(1, ranks[:, None])[:, 0]
     for row in (shares.sum(-1)[index] < min(p, 1 - 1e-6)).nonzero()[:, 0].tolist():
         values, tokens = tempered[rows[row]].sort(descending=True, stable=True)
-        chosen[row] = tokens[_places(values.double().exp()[None], draws[row : row + 1], p)[0]]
+        chosen[row] = tokens[_ranks(values.double().exp()[None], draws[row : row + 1], p)[0]]
     return chosen.tolist(), plain[index, chosen].tolist()
 
 
-def _places(shares: Any, draws: Sequence[float], p: float) -> Any:
-    """Return, for rows of falling shares, the place in the nucleus that each draw hits."""
+def _ranks(shares: Any, draws: Sequence[float], p: float) -> Any:
+    """Return, for rows of falling shares, the rank in the nucleus that each draw hits."""
     until = shares.cumsum(-1)
     inside = until - shares < p
     mass = (shares * inside).sum(-1, keepdim=True)

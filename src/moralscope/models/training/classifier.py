@@ -110,7 +110,7 @@ class ClassifierLearner:
             for length, loss in zip(self._lengths, self._losses, strict=True)
         ]
 
-    def places(self, epoch: int) -> Sequence[int]:
+    def indices(self, epoch: int) -> Sequence[int]:
         """Return the examples whose turn it is."""
         return [
             index
@@ -118,19 +118,19 @@ class ClassifierLearner:
             if epoch % row.turn[1] == row.turn[0] and self._losses[index] != RIDGE
         ]
 
-    def loss(self, places: Sequence[int]) -> Any:
+    def loss(self, indices: Sequence[int]) -> Any:
         """Return the mean loss of some examples; columns of other heads do not take part."""
         import torch
 
         if self.training.consistency:
-            places = [*places, *places]
+            indices = [*indices, *indices]
         device = self.module.head.weight.device
-        paired = [row for row, index in enumerate(places) if index in self._other_ids]
-        rows = [self._ids[index] for index in places]
-        rows += [list(self._other_ids[places[row]]) for row in paired]
+        paired = [row for row, index in enumerate(indices) if index in self._other_ids]
+        rows = [self._ids[index] for index in indices]
+        rows += [list(self._other_ids[indices[row]]) for row in paired]
         ids, mask = padded(rows, padding_of(self.tokenizer), device)
         tasks, targets, weights = (
-            torch.tensor([column[index] for index in places]).to(device)
+            torch.tensor([column[index] for index in indices]).to(device)
             for column in (self._tasks, self._targets, self._weights)
         )
         outside = self._outside.to(device)[tasks]
@@ -138,26 +138,26 @@ class ClassifierLearner:
             pooled = self.module.pooled(ids, mask)
             logits = self.module.head(self.module.dropout(pooled).float())
         # Far below any logit, yet finite in half precision: a softmax gives these columns nothing.
-        inside = logits[: len(places)].float().masked_fill(outside, -1e4)
+        inside = logits[: len(indices)].float().masked_fill(outside, -1e4)
         values = torch.zeros(inside.shape)
-        for row, index in enumerate(places):
+        for row, index in enumerate(indices):
             example = self.examples[index]
             if example.values:
                 values[row, self.slices.of(example.task)] = torch.tensor(example.values).float()
         batch = HeadBatch(inside, outside, targets, values.to(device))
         if paired:
-            batch = self._with_others(batch, places, paired, logits.float(), pooled.float())
-        first, *others = dict.fromkeys(self._losses[index] for index in places)
+            batch = self._with_others(batch, indices, paired, logits.float(), pooled.float())
+        first, *others = dict.fromkeys(self._losses[index] for index in indices)
         loss = find_loss(first).rows(batch, self.training)
         for name in others:  # each row's loss is by its own head's function
-            rows_of = torch.tensor([self._losses[index] == name for index in places]).to(device)
+            rows_of = torch.tensor([self._losses[index] == name for index in indices]).to(device)
             loss = torch.where(rows_of, find_loss(name).rows(batch, self.training), loss)
         return (loss * weights).sum() / weights.sum()
 
     def _with_others(
         self,
         batch: HeadBatch,
-        places: Sequence[int],
+        indices: Sequence[int],
         paired: Sequence[int],
         logits: Any,
         pooled: Any,
@@ -165,13 +165,13 @@ class ClassifierLearner:
         """Set beside each row what the network makes of its other text; zeros where it has none."""
         import torch
 
-        size, device = len(places), logits.device
+        size, device = len(indices), logits.device
         at = torch.tensor(paired, device=device)
         others = torch.zeros_like(batch.logits).index_copy(0, at, logits[size:])
         keys = torch.zeros_like(pooled[:size]).index_copy(0, at, pooled[size:])
         mask = torch.zeros(size, dtype=torch.bool, device=device).index_fill(0, at, True)
         names: dict[tuple[int, ...], int] = {}
-        ids = [names.setdefault(self._other_ids.get(index, ()), len(names)) for index in places]
+        ids = [names.setdefault(self._other_ids.get(index, ()), len(names)) for index in indices]
         return replace(
             batch,
             others=others.masked_fill(batch.outside, -1e4),

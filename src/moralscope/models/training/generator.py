@@ -78,14 +78,14 @@ class GeneratorLearner:
             repr((self._rows, self._dev_rows, groups, self.training.learn_prompt)).encode()
         ).hexdigest()
 
-    def places(self, epoch: int) -> Sequence[int]:
+    def indices(self, epoch: int) -> Sequence[int]:
         """Return every example: all epochs are alike."""
         return range(len(self.examples))
 
-    def loss(self, places: Sequence[int]) -> Any:
+    def loss(self, indices: Sequence[int]) -> Any:
         """Return the mean loss of the sentences' tokens."""
         batch = self._batch(
-            [self._rows[index] for index in places], whole=self.training.learn_prompt
+            [self._rows[index] for index in indices], whole=self.training.learn_prompt
         )
         with safe_precision(self._device):
             return self.module(**batch).loss
@@ -94,9 +94,9 @@ class GeneratorLearner:
         """Return the mean loss a token by group, and minus their mean as `score`."""
         losses: dict[str, list[tuple[float, int]]] = {}
         lengths = [len(prompt) + len(target) for prompt, target in self._dev_rows]
-        for places in like_length_batches(lengths, _DEV_TOKENS):
-            rows = [self._dev_rows[index] for index in places]
-            for index, loss in zip(places, self._losses(rows), strict=True):
+        for indices in like_length_batches(lengths, _DEV_TOKENS):
+            rows = [self._dev_rows[index] for index in indices]
+            for index, loss in zip(indices, self._losses(rows), strict=True):
                 group = self.dev_examples[index].group
                 losses.setdefault(group, []).append((loss, len(self._dev_rows[index][1])))
         figures = {
@@ -112,8 +112,8 @@ class GeneratorLearner:
         overlaps = {}
         for group, prompts in groups.items():
             chosen = list(prompts.values())[: self.training.answered]
-            wanted = [[self.dev_examples[index].target for index in places] for places in chosen]
-            texts = self._write([places[0] for places in chosen])
+            wanted = [[self.dev_examples[index].target for index in indices] for indices in chosen]
+            texts = self._write([indices[0] for indices in chosen])
             overlaps[f"{group} {self.training.overlap}"] = (
                 bleu(texts, wanted)
                 if self.training.overlap == "BLEU"
@@ -121,11 +121,11 @@ class GeneratorLearner:
             )
         return {"score": float(np.mean(list(overlaps.values()))), **overlaps, **figures}
 
-    def _write(self, places: Sequence[int]) -> list[str]:
+    def _write(self, indices: Sequence[int]) -> list[str]:
         import torch
 
         torch.manual_seed(0)
-        prompts = [self._dev_rows[index][0] for index in places]
+        prompts = [self._dev_rows[index][0] for index in indices]
         longest = max(len(prompt) for prompt in prompts)
         padding = self._padding
         ids = [[*[padding] * (longest - len(prompt)), *prompt] for prompt in prompts]

@@ -104,9 +104,9 @@ def batches(
     batch_size: int,
     seed: int,
     epoch: int,
-    places: Sequence[int] | None = None,
+    indices: Sequence[int] | None = None,
 ) -> list[Sequence[int]]:
-    """Shuffle examples (those at `places`) into batches of like length; each comes once.
+    """Shuffle examples (those at `indices`) into batches of like length; each comes once.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def batches(
     [0, 1, 2, 3]
     """
     rng = np.random.default_rng((seed, epoch))
-    order = rng.permutation(len(lengths) if places is None else np.asarray(places))
+    order = rng.permutation(len(lengths) if indices is None else np.asarray(indices))
     sizes = np.asarray(lengths)
     cut: list[Sequence[int]] = []
     for start in range(0, len(order), _POOL * batch_size):
@@ -158,7 +158,7 @@ class _Run:
             fused=next(iter(self.weights.values())).device.type == "cuda",
         )
         self.size = schedule.batch_size * schedule.accumulate
-        sizes = [len(learner.places(epoch)) for epoch in range(schedule.epochs)]
+        sizes = [len(learner.indices(epoch)) for epoch in range(schedule.epochs)]
         self.ends = list(itertools.accumulate(math.ceil(size / self.size) for size in sizes))
         self.steps = self.ends[-1] if self.ends else 0
         self.step = self.saved_step = 0
@@ -196,8 +196,9 @@ class _Run:
 
     def _epoch(self, epoch: int, started: float, first: int) -> None:
         learner, schedule = self.learner, self.schedule
-        indices = learner.places(epoch)
-        rows = batches(learner.lengths, schedule.batch_size, schedule.seed, epoch, indices)
+        rows = batches(
+            learner.lengths, schedule.batch_size, schedule.seed, epoch, learner.indices(epoch)
+        )
         many = schedule.accumulate
         steps = [rows[at : at + many] for at in range(0, len(rows), many)]
         start = self.ends[epoch - 1] if epoch else 0
@@ -223,8 +224,8 @@ class _Run:
         # have to be saved: a resumed step draws what the interrupted one would have drawn.
         self.torch.manual_seed(self.schedule.seed * 1_000_003 + self.step)
         total = 0.0
-        for places in parts:
-            loss = self.learner.loss(places) / len(parts)
+        for indices in parts:
+            loss = self.learner.loss(indices) / len(parts)
             loss.backward()
             total = total + loss.detach()
         self.torch.nn.utils.clip_grad_norm_(self.weights.values(), self.schedule.clip)

@@ -21,7 +21,7 @@ def refit_head(learner: ClassifierLearner, task: str) -> float:
     import torch
     from sklearn.linear_model import LogisticRegression
 
-    train = [learner.examples[index] for index in learner.places(0)]
+    train = [learner.examples[index] for index in learner.indices(0)]
     train = [row for row in train if row.task == task]
     dev = [row for row in learner.dev_examples if row.task == task]
     labels = learner.heads[task].labels

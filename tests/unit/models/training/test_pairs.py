@@ -122,7 +122,7 @@ def test_soft_labels_stand_for_the_hard_one(base):
 
 def test_a_ridge_head_is_fitted_on_the_still_body_and_not_learnt(base):
     learner = learner_of(base, SEVERE)
-    assert list(learner.places(0)) == []
+    assert list(learner.indices(0)) == []
     before = learner.module.head.weight.detach().clone()
     r = fit_ridge(learner, "severity")
     column = learner.slices.of("severity").start
