@@ -171,6 +171,8 @@ class Store:
         self.fetch(name, progress, accept_licence=accept_licence, force=force)
         return self.verify(name)
 
+    ensure = pull  # what people's code calls it
+
     def fetch(
         self,
         name: str,
