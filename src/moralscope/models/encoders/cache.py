@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
@@ -117,6 +117,17 @@ class EmbeddingCache:
                         )
             except sqlite3.Error as error:
                 self._give_up(error)
+
+    def fill(self, texts: Sequence[str], compute: Callable[[list[str]], Matrix]) -> Matrix:
+        """Return the rows of texts: those that are kept, and computed ones, which are kept now."""
+        cached, rows = self.get(texts)
+        # A text that stands twice is cached at one of its indices only.
+        missing = np.flatnonzero(~cached)
+        if missing.size:
+            new = [texts[index] for index in missing]
+            rows[missing] = compute(new)
+            self.put(new, rows[missing])
+        return rows
 
     def close(self) -> None:
         """Close the file; the next call opens it again."""

@@ -258,7 +258,10 @@ class TextEncoder:
         unique = list(indices)
         rows = np.empty((len(unique), self.dimension), dtype=np.float32)
         for start in range(0, len(unique), _BLOCK):
-            rows[start : start + _BLOCK] = self._encode_block(unique[start : start + _BLOCK])
+            block = unique[start : start + _BLOCK]
+            rows[start : start + _BLOCK] = (
+                self._cache.fill(block, self._compute) if self._cache else self._compute(block)
+            )
         if not long:
             inverse = [indices[text] for text in texts]
             return rows if len(unique) == len(inverse) else rows[inverse]
@@ -284,17 +287,6 @@ class TextEncoder:
         with self._lock:
             windows = zip(unsure, self._backend.windows(unsure), strict=True)
             return {text: cut for text, cut in windows if len(cut.pairs) > 1 or cut.unread}
-
-    def _encode_block(self, texts: list[str]) -> Matrix:
-        if self._cache is None:
-            return self._compute(texts)
-        cached, rows = self._cache.get(texts)
-        missing = np.flatnonzero(~cached)
-        if missing.size:
-            new_texts = [texts[index] for index in missing]
-            rows[missing] = self._compute(new_texts)
-            self._cache.put(new_texts, rows[missing])
-        return rows
 
     def _compute(self, texts: list[str]) -> Matrix:
         with self._lock:

@@ -47,7 +47,8 @@ class HiddenStates:
     def blocks(self, texts: Sequence[str]) -> Iterator[Matrix]:
         """Yield (texts, layers, dimension), block by block, in order."""
         for start in range(0, len(texts), _BLOCK):
-            rows = self._rows(texts[start : start + _BLOCK])
+            block = texts[start : start + _BLOCK]
+            rows = self._cache.fill(block, self._compute) if self._cache else self._compute(block)
             yield rows.reshape(len(rows), self.model.layers, self.model.dimension)
 
     def layer(self, texts: Sequence[str], layer: int) -> Matrix:
@@ -72,18 +73,6 @@ class HiddenStates:
                 file.write(block.astype("<f4", copy=False).tobytes())
         states: Matrix = np.load(path, mmap_mode="r")
         return states
-
-    def _rows(self, texts: Sequence[str]) -> Matrix:
-        if self._cache is None:
-            return self._compute(texts)
-        cached, rows = self._cache.get(texts)
-        # A text that stands twice in a block is cached at one of its indices only.
-        missing = [index for index in range(len(texts)) if not cached[index]]
-        if missing:
-            new = [texts[index] for index in missing]
-            rows[missing] = self._compute(new)
-            self._cache.put(new, rows[missing])
-        return rows
 
     def _compute(self, texts: Sequence[str]) -> Matrix:
         layers = range(1, self.model.layers + 1)
