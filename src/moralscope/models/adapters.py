@@ -81,12 +81,8 @@ def load_adapter(body: Any, folder: Path, *, trainable: bool = False) -> Any:
 def merge_tensors(tensors: Mapping[str, Any], folder: Path) -> Mapping[str, Any] | None:
     """Return named tensors with a saved adapter added, W + (alpha / r) B A, without peft.
 
-    None for an adapter that is more than plain LoRA: peft knows what to do with it.
-
-    Raises
-    ------
-    ValueError
-        The adapter does not fit the tensors: some are missing, unexpected or of another shape.
+    None for an adapter that is more than plain LoRA: peft knows what to do with it. One that does
+    not fit the tensors is a `ValueError`.
     """
     config = json.loads((folder / _CONFIG).read_text("utf-8"))
     more = {name for name, value in config.items() if value} - _PLAIN_LORA

@@ -145,14 +145,8 @@ class Batcher:
     def submit(self, items: Sequence[Any], key: Hashable = None) -> list[Any]:
         """Hand items in and wait; return the rows in parts, to be put one behind the other.
 
-        Items are computed together with others of the same key only.
-
-        Raises
-        ------
-        OutOfTime, Cancelled
-            What `patience` said is over.
-        Closed
-            The batcher was closed.
+        Items are computed together with others of the same key only. Raises `OutOfTime` or
+        `Cancelled` when what `patience` said is over, and `Closed` after `close`.
         """
         check_patience()
         order = _Order(key, items)

@@ -108,16 +108,9 @@ def idf_weights(references: Sequence[Sequence[int]]) -> dict[int, float]:
 
 
 class BertScorer:
-    """Scores texts against their references; pairs scored before are read from disk.
+    """Scores texts against their references; pairs scored before are read from a `cache` folder.
 
-    Parameters
-    ----------
-    tokens
-        The transformer.
-    idf
-        Weigh tokens by how rare they are among the references given.
-    cache
-        A folder for scores; None keeps nothing.
+    With `idf`, tokens are weighed by how rare they are among the references given.
     """
 
     def __init__(

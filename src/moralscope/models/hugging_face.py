@@ -128,12 +128,8 @@ def load_model(kind: Any, folder: Path, **options: Any) -> Any:
     """Load weights with a class of transformers: no network, no code, and no tensor made up.
 
     transformers fills tensors that are missing, or of another shape, with random numbers, and
-    drops those it does not know. Left out may be only heads, which nobody here reads.
-
-    Raises
-    ------
-    ValueError
-        Tensors are missing, unexpected or of another shape; they are named.
+    drops those it does not know. Left out may be only heads, which nobody here reads; a
+    `ValueError` names other tensors that are missing, unexpected or of another shape.
     """
     safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
     model, info = kind.from_pretrained(

@@ -36,13 +36,7 @@ R = TypeVar("R")
 
 
 class CausalModel(LocalGenerator):
-    """A folder with a causal model, and LoRA weights on top where given.
-
-    Attributes
-    ----------
-    layers, dimension
-        How many blocks it has, and how wide its residual stream is.
-    """
+    """A folder with a causal model, and LoRA weights on top where given."""
 
     def __init__(
         self,
@@ -59,6 +53,7 @@ class CausalModel(LocalGenerator):
             raise InputError(problem, "name a causal language model, e.g. smollm2")
         self.layers = len(self._blocks)
         self.dimension = int(self._model.get_input_embeddings().weight.shape[1])
+        """How wide the residual stream is."""
         self._vectors: dict[int, Matrix] = {}
         self._told_merged = False
         self._pool: SingleThreadPool | None = None

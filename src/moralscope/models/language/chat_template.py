@@ -14,15 +14,7 @@ from moralscope.models.store import Progress, Store
 
 
 class ChatTemplate:
-    """Texts as a model's tokenizer should see them.
-
-    Attributes
-    ----------
-    has_chat
-        Whether the folder brings a chat template.
-    reads_first
-        Whether the model is an encoder-decoder: it answers a text instead of going on with it.
-    """
+    """Texts as a model's tokenizer should see them."""
 
     def __init__(self, tokenizer: Any, *, reads_first: bool = False) -> None:
         added = tokenizer.added_tokens_decoder.values()
@@ -30,8 +22,9 @@ class ChatTemplate:
         special = {*marked, *map(str, tokenizer.all_special_tokens)}
         self._special = sorted((token for token in special if token.strip()), key=len, reverse=True)
         self._tokenizer = tokenizer
-        self.has_chat = bool(tokenizer.chat_template)
+        self.has_chat = bool(tokenizer.chat_template)  # whether the folder brings one
         self.reads_first = reads_first
+        """Whether it is an encoder-decoder, which answers a text instead of going on with it."""
 
     def plain(self, text: str) -> str:
         """Return the text without special tokens in it."""

@@ -70,15 +70,7 @@ class _TryAgainError(Exception):
 
 
 class EndpointGenerator:
-    """Chat completions of one model at one address.
-
-    Attributes
-    ----------
-    usage
-        Requests, tokens and cost so far.
-    warnings
-        What a run should say about the answers, one line each.
-    """
+    """Chat completions of one model at one address."""
 
     def __init__(self, model: str, options: EndpointOptions, *, offline: bool = False) -> None:
         url = options.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
@@ -98,8 +90,8 @@ class EndpointGenerator:
         self.name = f"openai:{model}"
         self.checksum = sha256(f"{url.rstrip('/')} {model}".encode()).hexdigest()
         self.refs: tuple[ModelRef, ...] = ()
-        self.warnings: list[str] = []
-        self.usage = Usage()
+        self.warnings: list[str] = []  # what a run should say about the answers, one line each
+        self.usage = Usage()  # requests, tokens and cost so far
         self._model = model
         self._url = url.rstrip("/")
         self._options = options

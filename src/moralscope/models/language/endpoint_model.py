@@ -30,18 +30,10 @@ _EDGES = " \t\n.\"'“”*"
 
 
 class EndpointModel(EndpointGenerator):
-    """Chat completions of one model at one address, asked for probabilities.
+    """Chat completions of one model at one address, asked for probabilities."""
 
-    Attributes
-    ----------
-    has_chat
-        Always: the server applies its own template.
-    layers
-        0: nothing inside can be seen.
-    """
-
-    has_chat = True
-    layers, dimension = 0, 0
+    has_chat = True  # always: the server applies its own template
+    layers, dimension = 0, 0  # nothing inside can be seen
     block_path = ""
 
     def __init__(self, model: str, options: EndpointOptions, *, store: Store | None = None) -> None:
@@ -63,11 +55,7 @@ class EndpointModel(EndpointGenerator):
     ) -> list[list[Continuation]]:
         """Return how likely each answer is: by the first token where told, else by drawing.
 
-        Raises
-        ------
-        EndpointError
-            The endpoint failed after all tries, or the budget of requests is used up. What was
-            answered before is kept.
+        What was answered is kept when the endpoint fails, or the budget of requests is used up.
         """
         pairs = list(zip(prompts, map(tuple, continuations), strict=True))
         with self._lock:

@@ -19,17 +19,7 @@ _BLOCK = 256  # texts whose states are in memory at once
 
 
 class HiddenStates:
-    """The states of one model, whatever it is asked about.
-
-    Parameters
-    ----------
-    model
-        Any language model that shows its states.
-    cached
-        Keep rows on disk, so that no text is computed twice.
-    store
-        Where they are kept; the user's own place by default.
-    """
+    """The states of one model; `cached` rows are kept on disk, so that no text is computed twice."""
 
     def __init__(
         self, model: LanguageModel, *, cached: bool = True, store: Store | None = None

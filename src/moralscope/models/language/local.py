@@ -24,23 +24,9 @@ _GPU_ROWS = 2048
 
 
 class LocalGenerator:
-    """A folder of weights as a `Generator`.
+    """A folder of weights as a `Generator`; an adapter's LoRA weights are merged into it.
 
-    Parameters
-    ----------
-    folder, name, checksum
-        Where the base lies, what it is called, and what names its weights.
-    adapter
-        LoRA weights that are merged into the base.
-    batch
-        Candidates written at a time; by default as many as suit the machine.
-
-    Attributes
-    ----------
-    warnings
-        What was done to prompts that did not fit, one line each.
-    refs
-        The base and the adapter with their checksums.
+    `batch` candidates are written at a time; by default as many as suit the machine.
     """
 
     def __init__(
@@ -58,7 +44,7 @@ class LocalGenerator:
         self.checksum = adapter.checksum_on(checksum) if adapter else checksum
         refs = [ModelRef(name, checksum)]
         self.refs = (*refs, ModelRef(adapter.name, adapter.sha256)) if adapter else tuple(refs)
-        self.warnings: list[str] = []
+        self.warnings: list[str] = []  # what was done to prompts that did not fit
         self.usage: Usage | None = None  # nobody is paid
         self._tokenizer = _tokenizer(folder)
         if adapter:

@@ -41,13 +41,7 @@ def _says(variable: str, *words: str) -> bool:
 
 
 def shipped_folder(name: str) -> Path:
-    """Return the folder of shipped weights.
-
-    Raises
-    ------
-    StoreError
-        When this installation lacks them.
-    """
+    """Return the folder of shipped weights, which an installation may lack."""
     folder = Path(str(resources.files("moralscope"))) / "weights" / name
     if not folder.is_dir():
         raise StoreError(
@@ -132,15 +126,7 @@ class Store:
         return has_all_sizes(self.entry(name), self.folder(name))
 
     def verify(self, name: str) -> Path:
-        """Read every file and return the folder if each has its checksum.
-
-        Raises
-        ------
-        ChecksumMismatch
-            A file is not the pinned one; the message names it.
-        StoreError
-            The model, or one of its files, is not here.
-        """
+        """Read every file and return the folder if each is there and has its checksum."""
         folder = self.folder(name)
         if not folder.is_dir():
             raise StoreError(

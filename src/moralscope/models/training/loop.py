@@ -73,14 +73,8 @@ def train(
     """Train until the schedule ends or dev stops getting better; leave the best weights in place.
 
     With a `checkpoint` file the run resumes from it when it is there and of the same schedule,
-    model and data, and keeps it up to date; it is the caller's to delete.
-
-    Raises
-    ------
-    InputError
-        The checkpoint is of another run, or damaged.
-    MoralscopeError
-        The device failed, the disk is full, or the loss is no number any more.
+    model and data, and keeps it up to date; it is the caller's to delete. One of another run is
+    refused.
     """
     run = _Run(learner, schedule, checkpoint, report)
     try:

@@ -141,11 +141,6 @@ def train_model(
     """Train by a recipe, choose on dev, write the model with its card to `out`.
 
     `base_is` names the store's entry whose weights the base folder holds (a copy elsewhere).
-
-    Raises
-    ------
-    InputError
-        Data without what the recipe needs, or a folder of other things.
     """
     data = source.data(recipe)
     resolve = resolve_language_model if recipe.model == GENERATOR else resolve_encoder
