@@ -19,7 +19,7 @@ _BLOCK = 256  # texts whose states are in memory at once
 
 
 class HiddenStates:
-    """The states of one model; `cached` rows are kept on disk, so that no text is computed twice."""
+    """The states of one model; `cached` rows are kept on disk: no text is computed twice."""
 
     def __init__(
         self, model: LanguageModel, *, cached: bool = True, store: Store | None = None
