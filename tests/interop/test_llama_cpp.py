@@ -38,7 +38,7 @@ NEAR = 0.25  # of a log-probability
 @pytest.fixture(scope="module")
 def url(tool, tmp_path_factory):
     python = tool("llama-cpp").folder / "bin" / "python"
-    (weights,) = Store().pull("smollm2").glob("*.gguf")
+    (weights,) = Store().ensure("smollm2").glob("*.gguf")
     log = tmp_path_factory.mktemp("llama") / "log"
     with log.open("w") as stream:
         command = [str(python), "-c", SERVER, str(weights)]

@@ -113,11 +113,10 @@ def _first(error: BaseException) -> tuple[str, str, str]:
     )
 
     if isinstance(error, BaseValidationError):
-        # A misspelled key makes two errors, unknown and missing: the first has the better remedy.
-        unknown = [
-            inner for inner in error.exceptions if isinstance(inner, ForbiddenExtraKeysError)
-        ]
-        inner = (*unknown, *error.exceptions)[0]
+        # A key that is written wrongly says more than the one that is therefore missing.
+        inner = min(
+            error.exceptions, key=lambda one: not isinstance(one, ForbiddenExtraKeysError)
+        )
         if isinstance(inner, StructureHandlerNotFoundError):
             raise inner
         place, problem, better = _first(inner)

@@ -91,7 +91,7 @@ def fetch(names: Iterable[str] = USUAL, progress: Progress | None = None) -> Non
     store = Store()
     for name in dict.fromkeys(names):
         if name != SCRIPTED:
-            store.pull(name, progress)
+            store.ensure(name, progress)
 
 
 class Service:

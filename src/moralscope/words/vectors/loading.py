@@ -70,7 +70,7 @@ def load_vectors(
     store = store or Store()
     if name in registry.names(_KIND):
         build: Build = registry.get(_KIND, name)
-        folder, entry = store.pull(name, progress), store.entry(name)
+        folder, entry = store.ensure(name, progress), store.entry(name)
         matrix, words = build(folder / entry.weights, entry.sha256, store)
         return TableVectors(name, entry.sha256, matrix, words, case)
     path = Path(name).expanduser()
