@@ -3,8 +3,8 @@
 Exact: oneDNN orders each weight matrix once instead of at every product, GELU is computed in place.
 In 8 bits: about four times as fast, nearly the same. Weights get one scale an output, inputs one
 scale a row: y = s_x (x / s_x) W' + b, where the product is one of whole numbers. So a row does not
-depend on the other rows of its batch. Only on processors with VNNI: older ones add pairs of
-products in 16 bits, which overflows.
+depend on the other rows of its batch (vector-wise quantisation, Dettmers et al. 2022). Only on
+processors with VNNI: older ones add pairs of products in 16 bits, which overflows.
 """
 
 import warnings

@@ -148,7 +148,7 @@ class EndpointModel(EndpointGenerator):
                 if index is not None:
                     hits[index] += 1
             shares = [
-                # Half a hit more: what was never drawn is unlikely, not impossible.
+                # Half a hit more (Krichevsky and Trofimov 1981): what was never drawn is unlikely.
                 Continuation(text, (math.log((hit + 0.5) / (drawn + 1)),), hit, drawn)
                 for text, hit in zip(answers, hits, strict=True)
             ]

@@ -21,6 +21,8 @@ _TOP = 1024  # a nucleus is nearly always within the likeliest 1,024 tokens; els
 def uniform_draws(seed: int, candidate: int, count: int) -> list[float]:
     """Return `count` numbers in [0, 1) that belong to one candidate of one seed.
 
+    By a counter-based generator, which needs no state of its own (Salmon et al. 2011, Philox).
+
     Examples
     --------
     >>> uniform_draws(7, 0, 2) == uniform_draws(7, 0, 5)[:2]

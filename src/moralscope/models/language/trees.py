@@ -2,8 +2,8 @@
 
 The tokens of many sequences become the nodes of a tree and go through the model side by side, in
 one row. A node's position is its depth, and it attends to its ancestors and itself alone, which is
-all that it would see in its own sequence. Questions about one dilemma in every order and wording,
-and the answers to each, share most of their tokens.
+all that it would see in its own sequence (tree attention, Miao et al. 2024). Questions about one
+dilemma in every order and wording, and the answers to each, share most of their tokens.
 """
 
 from collections.abc import Iterator, Sequence

@@ -230,8 +230,8 @@ class _Run:
         self.optimizer.zero_grad(set_to_none=True)
         self.step += 1
         if self.mean:
-            # A young mean moves fast: with the full decay the first weights, which know nothing,
-            # would stay in it for hundreds of steps.
+            # The mean of the weights (Polyak and Juditsky 1992). A young one moves fast: with the
+            # full decay the first weights, which know nothing, would stay in it for long.
             decay = min(self.schedule.average, self.step / (self.step + 10))
             with self.torch.no_grad():
                 self.torch._foreach_lerp_(
