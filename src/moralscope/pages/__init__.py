@@ -28,7 +28,9 @@ _REPORTS = (".html", ".htm")
 # The module of each job. A record of a corpus has a job of its own: "score corpus".
 _MODULES = {
     "rank": "rank",
+    "rules train": "training",
     "score": "score",
+    "train": "training",
 }
 
 
