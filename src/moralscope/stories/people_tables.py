@@ -11,8 +11,15 @@ from itertools import combinations
 import numpy as np
 
 from moralscope.core.records import SampleInterval
-from moralscope.stats.agreement import Agreement, agreement
-from moralscope.stats.text import Compared, SystemComparison, compare, corrected, mean_sums, measure
+from moralscope.stats.agreement import RaterAgreement, agreement
+from moralscope.stats.text import (
+    PairedComparison,
+    SystemComparison,
+    compare,
+    corrected,
+    mean_sums,
+    measure,
+)
 from moralscope.stories.people_sheets import Pack, PackItem, Ratings
 from moralscope.stories.story import ORIENTATIONS
 
@@ -32,7 +39,7 @@ class RatedTable:
     task: str
     pack: str
     rows: tuple[RatedStrategy, ...]
-    agreement: Mapping[str, Agreement]
+    agreement: Mapping[str, RaterAgreement]
     comparisons: tuple[SystemComparison, ...]
     raters: tuple[str, ...]
     items: int
@@ -112,7 +119,7 @@ def _cells(
 
 def _comparisons(
     pack: Pack, values: Mapping[str, Mapping[str, float]], seed: int
-) -> Iterator[tuple[str, str, str, Compared]]:
+) -> Iterator[tuple[str, str, str, PairedComparison]]:
     for first, second in combinations(pack.strategies, 2):
         ours, theirs = _items(pack, first), _items(pack, second)
         for name, found in values.items():
@@ -124,7 +131,7 @@ def _comparisons(
 
 
 def _warnings(
-    pack: Pack, ratings: Ratings, agreed: Mapping[str, Agreement], unanswered: int
+    pack: Pack, ratings: Ratings, agreed: Mapping[str, RaterAgreement], unanswered: int
 ) -> Iterator[str]:
     absent = [rater for rater in pack.raters if not any(ratings.get(rater, {}).values())]
     if absent:
