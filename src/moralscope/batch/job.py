@@ -120,7 +120,7 @@ class BatchJob(Protocol):
         """Compute a batch of rows."""
         ...
 
-    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> dict[str, Any]:
+    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> Mapping[str, Any]:
         """Return the figures of all parts."""
         ...
 

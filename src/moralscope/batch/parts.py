@@ -92,9 +92,13 @@ class Parts:
             row = describe(table.slice(place, 1).to_pylist()[0])
             extremes.add(key, "\0".join(str(row[name]) for name in texts), row)
 
+    def cell(self, row: Mapping[str, Any], name: str) -> Any:
+        """Return what a row of a part has in an input column, by our name of it."""
+        return row.get(self._carried.get(name, name))
+
     def text(self, row: Mapping[str, Any], name: str) -> str:
         """Return the start of an input text of a row."""
-        return str(row.get(self._carried.get(name, name)))[:_CUT]
+        return str(self.cell(row, name))[:_CUT]
 
     def id(self, row: Mapping[str, Any]) -> str:
         """Name a row by its id, else by its number in the corpus, from 1."""

@@ -77,16 +77,18 @@ def survey(
     """
     from moralscope.io.tables import parse_columns
     from moralscope.stats.gates import parse_gate
-    from moralscope.surveys.items import COLUMNS, Statement, read_items
-    from moralscope.surveys.survey import FIGURES, SCALE_FIGURES, load_speaker, survey
+    from moralscope.surveys.items import COLUMNS, read_items
+    from moralscope.surveys.survey import GATED, kind_of, load_speaker, survey
 
     if wants_corpus([file], out, batch, parquet=False):
         from moralscope.batch.job import job_columns
+        from moralscope.batch.sources import open_corpus
         from moralscope.surveys.batch import SurveyBatch
 
-        job = SurveyBatch(options, job_columns(columns, SurveyBatch.reads))
+        header = open_corpus([file], ()).schema.names
+        job = SurveyBatch(options, job_columns(columns, COLUMNS), header)
         place = BatchPlace.given([file], out, batch)
-        record = run_over_corpus(job, place, batch, json=json, report=report, show=_show_corpus)
+        record = run_over_corpus(job, place, batch, json=json, report=report, show=_show)
         if record.statistics.get("gate") is not None:
             record.statistics["gate"].require()
         return
@@ -94,8 +96,7 @@ def survey(
     starting(*options.models, reading=file, quiet=json)
     items = read_items(file, parse_columns(columns, COLUMNS, like="situation=story,action1=a"))
     if options.gate is not None:  # refused before any weights are fetched
-        is_scale = isinstance(items[0], Statement)
-        parse_gate(options.gate, SCALE_FIGURES if is_scale else FIGURES)
+        parse_gate(options.gate, GATED[kind_of(items)])
     with fetching() as progress:
         speakers = [load_speaker(name, options, progress) for name in options.models]
     with counting("asking") as step:
@@ -105,20 +106,12 @@ def survey(
         record.statistics["gate"].require()
 
 
-def _show_corpus(record: "RunRecord") -> None:
-    table = plain_table("over all dilemmas", "mean", "n")
-    for name, found in record.statistics["figures"].items():
-        span = f"{found['value']:+.3f} ({found['low']:+.3f} … {found['high']:+.3f})"
-        table.add_row(name.replace("_", " "), span if found["n"] else "", f"{found['n']:,}")
-    out.print(table)
-    print_warnings(record)
-
-
 def _show(record: "RunRecord") -> None:
     config, found = record.config, record.statistics
     asked = ", ".join(f"{name} ({form} form)" for name, form in config["asked"].items())
     what = "dilemmas" if config["kind"] == "dilemmas" else "statements"
-    out.print(clean(f"{config['items']:,} {what}: {asked}"), style="bold")
+    count = config["items"] if "items" in config else found["corpus"].rows
+    out.print(clean(f"{count:,} {what}: {asked}"), style="bold")
     if config["kind"] == "dilemmas":
         _show_dilemmas(found["models"])
         _show_rules(found["models"])

@@ -5,8 +5,10 @@ expected value over the scale, from 0 (least agreement) to 1 (most). A model tha
 statement and with its negation is acquiescent: that part is measured apart.
 """
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,22 +107,35 @@ def statement_figures(
     )
 
 
-def questionnaire_figures(rows: Sequence[StatementFigures], questions: int) -> QuestionnaireFigures:
-    """Sum up one model over all statements, and over those of each subscale."""
-    names = dict.fromkeys(row.subscale for row in rows if row.subscale)
-    return QuestionnaireFigures(
-        items=len(rows),
-        questions=questions,
-        agreement=share_interval([row.agreement for row in rows]),
-        acquiescence=mean_interval([row.acquiescence for row in rows]),
-        numbering=mean_interval([row.numbering for row in rows]),
-        mass=share_interval([row.mass for row in rows]),
-        subscales=[
-            SubscaleFigure(
-                name,
-                sum(row.subscale == name for row in rows),
-                share_interval([row.agreement for row in rows if row.subscale == name]),
-            )
-            for name in names
-        ],
-    )
+class StatementTotals:
+    """Sums up one model over statements that come one by one, and over those of each subscale."""
+
+    def __init__(self) -> None:
+        self._questions = 0
+        names = ("agreement", "acquiescence", "numbering", "mass")
+        self._values: dict[str, array[float]] = {name: array("d") for name in names}
+        self._subscales: dict[str, array[float]] = {}
+
+    def add(self, row: StatementFigures, statement: Statement, questions: int) -> None:
+        """Take what the model says of one statement, and of how many questions."""
+        self._questions += questions
+        for name, values in self._values.items():
+            values.append(attrgetter(name)(row))
+        if statement.subscale:
+            self._subscales.setdefault(statement.subscale, array("d")).append(row.agreement)
+
+    def figures(self) -> QuestionnaireFigures:
+        """Return the figures of all statements so far."""
+        values = self._values
+        return QuestionnaireFigures(
+            items=len(values["mass"]),
+            questions=self._questions,
+            agreement=share_interval(values["agreement"]),
+            acquiescence=mean_interval(values["acquiescence"]),
+            numbering=mean_interval(values["numbering"]),
+            mass=share_interval(values["mass"]),
+            subscales=[
+                SubscaleFigure(name, len(agreements), share_interval(agreements))
+                for name, agreements in self._subscales.items()
+            ],
+        )

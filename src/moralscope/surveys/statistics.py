@@ -14,6 +14,7 @@ without any is flagged in one survey of twenty.
 """
 
 import math
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -32,6 +33,11 @@ from moralscope.surveys.items import Dilemma
 _RESAMPLES = 1000
 _ROUNDING = 1e-9  # what is equal for all items has an interval of this width
 BIASES = ("order_bias", "label_bias", "yes_bias", "wording")
+_ALWAYS = (
+    *BIASES[:3],
+    *("excess_variance", "noise_variance", "mass", "entropy", "consistency", "flips"),
+)
+_SUMMED = (*_ALWAYS, "better", "right", "right_unnormalised")
 Floats = NDArray[np.float64]
 
 
@@ -152,44 +158,78 @@ def item_figures(
     )
 
 
-def model_figures(
-    rows: Sequence[ItemFigures], dilemmas: Sequence[Dilemma], questions: int
-) -> ModelFigures:
-    """Sum up one model over all dilemmas.
+class DilemmaTotals:
+    """Sums up one model over dilemmas that come one by one: of a file, or of a corpus's parts.
 
     Biases, wording sensitivity and answer mass are one family of five: together their intervals
     hold at 95 %.
     """
-    family = len(BIASES) + 1
-    biases = {
-        name: mean_interval([attrgetter(name)(row) for row in rows], family) for name in BIASES[:3]
-    }
-    excess = mean_interval([row.excess_variance for row in rows], family)
-    biases["wording"] = Interval(*(_root(end) for end in (excess.value, excess.low, excess.high)))
-    noise = _mean([row.noise_variance for row in rows])
-    known = [row for row in rows if row.better is not None]
-    chosen = [row.likelihoods[row.better] for row in known if row.better is not None]
-    return ModelFigures(
-        items=len(rows),
-        questions=questions,
-        biases=biases,
-        flagged=tuple(
-            name
-            for name, found in biases.items()
-            if found.low > _ROUNDING or found.high < -_ROUNDING
-        ),
-        mass=share_interval([row.mass for row in rows], family),
-        noise_floor=_root(noise),
-        entropy=mean_interval([row.entropy for row in rows]),
-        consistency=share_interval([row.consistency for row in rows]),
-        flips=share_interval([row.flips for row in rows]),
-        better=share_interval(chosen) if known else None,
-        accuracy=wilson(sum(bool(row.right) for row in known), len(known)) if known else None,
-        accuracy_unnormalised=wilson(sum(bool(row.right_unnormalised) for row in known), len(known))
-        if known
-        else None,
-        rules=_rules(rows, dilemmas),
-    )
+
+    def __init__(self) -> None:
+        self._questions = 0
+        # Numbers only, eight bytes each: a corpus has as many rows as a model has time for.
+        self._values: dict[str, array[float]] = {name: array("d") for name in _SUMMED}
+        self._rates: dict[str, array[float]] = {}
+        self._gaps: dict[str, array[float]] = {}
+
+    def add(self, row: ItemFigures, dilemma: Dilemma, questions: int) -> None:
+        """Take what the model says of one dilemma, and of how many questions."""
+        self._questions += questions
+        for name in _ALWAYS:
+            self._values[name].append(attrgetter(name)(row))
+        if row.better is not None:
+            self._values["better"].append(row.likelihoods[row.better])
+            self._values["right"].append(bool(row.right))
+            self._values["right_unnormalised"].append(bool(row.right_unnormalised))
+        for rule in frozenset().union(*dilemma.breaks):
+            breaks = [rule in broken for broken in dilemma.breaks]
+            if all(breaks):
+                continue
+            chosen = sum(p for p, broken in zip(row.likelihoods, breaks, strict=True) if broken)
+            self._rates.setdefault(rule, array("d")).append(chosen)
+            self._gaps.setdefault(rule, array("d")).append(chosen - sum(breaks) / len(breaks))
+
+    def figures(self) -> ModelFigures:
+        """Return the figures of all dilemmas so far."""
+        values = self._values
+        family = len(BIASES) + 1
+        biases = {name: mean_interval(values[name], family) for name in BIASES[:3]}
+        excess = mean_interval(values["excess_variance"], family)
+        biases["wording"] = Interval(*map(_root, (excess.value, excess.low, excess.high)))
+        known = len(values["better"])
+        return ModelFigures(
+            items=len(values["mass"]),
+            questions=self._questions,
+            biases=biases,
+            flagged=tuple(
+                name
+                for name, bias in biases.items()
+                if bias.low > _ROUNDING or bias.high < -_ROUNDING
+            ),
+            mass=share_interval(values["mass"], family),
+            noise_floor=_root(_mean(values["noise_variance"])),
+            entropy=mean_interval(values["entropy"]),
+            consistency=share_interval(values["consistency"]),
+            flips=share_interval(values["flips"]),
+            better=share_interval(values["better"]) if known else None,
+            accuracy=wilson(int(sum(values["right"])), known) if known else None,
+            accuracy_unnormalised=wilson(int(sum(values["right_unnormalised"])), known)
+            if known
+            else None,
+            rules=self._rules(),
+        )
+
+    def _rules(self) -> list[RuleFigure]:
+        """Return, for rules that one action of an item breaks and another keeps, how often."""
+        names = sorted(self._rates)
+        tests = [t_against_zero(self._gaps[name]) for name in names]
+        corrected = holm([1.0 if math.isnan(p) else p for p in tests])
+        rules = []
+        for name, p in zip(names, corrected, strict=True):
+            share = share_interval(self._rates[name])
+            rate = SampleInterval(share.value, share.low, share.high, len(self._rates[name]))
+            rules.append(RuleFigure(name, rate, float(p)))
+        return rules
 
 
 COMPARED = ("first_action", "order_bias", "label_bias", "yes_bias", "flips", "mass", "consistency")
@@ -276,29 +316,6 @@ def t_against_zero(values: Sequence[float]) -> float:
     from scipy.special import stdtr
 
     return float(2 * stdtr(len(sound) - 1, -abs(float(sound.mean())) / error))
-
-
-def _rules(rows: Sequence[ItemFigures], dilemmas: Sequence[Dilemma]) -> list[RuleFigure]:
-    """Return, for rules that one action of an item breaks and another keeps, how often they are."""
-    rates: dict[str, list[float]] = {}
-    gaps: dict[str, list[float]] = {}
-    for row, dilemma in zip(rows, dilemmas, strict=True):
-        for rule in frozenset().union(*dilemma.breaks):
-            breaking = [rule in broken for broken in dilemma.breaks]
-            if all(breaking):
-                continue
-            chosen = sum(p for p, broken in zip(row.likelihoods, breaking, strict=True) if broken)
-            rates.setdefault(rule, []).append(chosen)
-            gaps.setdefault(rule, []).append(chosen - sum(breaking) / len(breaking))
-    names = sorted(rates)
-    tests = [t_against_zero(gaps[name]) for name in names]
-    corrected = holm([1.0 if math.isnan(p) else p for p in tests])
-    found = []
-    for name, p in zip(names, corrected, strict=True):
-        span = share_interval(rates[name])
-        rate = SampleInterval(span.value, span.low, span.high, len(rates[name]))
-        found.append(RuleFigure(name, rate, float(p)))
-    return found
 
 
 def _likelihood(answers: Sequence[CellAnswer], count: int) -> Floats:
