@@ -23,27 +23,22 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class StatementFigures:
-    """What one model says to one statement.
-
-    `agreement` is 0 to 1, the mean of `forward` and one less `negated`, with the interval over
-    questions. `acquiescence` is what it agrees with both by; `numbering` how much more it agrees
-    where 1 is the least agreement. `distribution` is over the scale, forwards.
-    """
+    """What one model says to one statement."""
 
     model: str
     id: str
     statement: str
     subscale: str
-    agreement: float
+    agreement: float  # 0 to 1: the mean of `forward` and one less `negated`
     low: float
     high: float
     forward: float
     negated: float
-    acquiescence: float
-    numbering: float
+    acquiescence: float  # what it agrees with a statement and with its negation by
+    numbering: float  # how much more it agrees where 1 is the least agreement
     mass: float
     scale: tuple[str, ...]
-    distribution: tuple[float, ...]
+    distribution: tuple[float, ...]  # over the scale, forwards
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +69,17 @@ def statement_figures(
     """Sum up what a model says to every question about one statement."""
     points = len(statement.scale)
     steps = np.arange(points) / (points - 1)
-    found: dict[str, list[tuple[Floats, bool]]] = {"forward": [], "negated": []}
-    for each in answers:
-        shares = np.exp(each.scores - each.scores.max())
+    shares_of: dict[str, list[tuple[Floats, bool]]] = {"forward": [], "negated": []}
+    for answer in answers:
+        shares = np.exp(answer.scores - answer.scores.max())
         placed = np.zeros(points)
-        placed[list(each.cell.chosen)] = shares / shares.sum()
-        found[each.cell.form].append((placed, each.cell.chosen[0] == 0))
-    values = {form: [float(row @ steps) for row, _ in some] for form, some in found.items()}
+        placed[list(answer.cell.chosen)] = shares / shares.sum()
+        shares_of[answer.cell.form].append((placed, answer.cell.chosen[0] == 0))
+    values = {form: [float(row @ steps) for row, _ in some] for form, some in shares_of.items()}
     forward, negated = (float(np.mean(values[form])) for form in ("forward", "negated"))
-    span = share_interval([*values["forward"], *(1 - each for each in values["negated"])])
+    span = share_interval([*values["forward"], *(1 - value for value in values["negated"])])
     sides: dict[bool, list[float]] = {True: [], False: []}
-    for form, some in found.items():
+    for form, some in shares_of.items():
         for value, (_, least_first) in zip(values[form], some, strict=True):
             sides[least_first].append(value)
     return StatementFigures(
@@ -99,10 +94,10 @@ def statement_figures(
         negated=negated,
         acquiescence=(forward + negated - 1) / 2,
         numbering=float(np.mean(sides[True]) - np.mean(sides[False])),
-        mass=float(np.mean([each.mass for each in answers])),
+        mass=float(np.mean([answer.mass for answer in answers])),
         scale=statement.scale,
         distribution=tuple(
-            float(each) for each in np.mean([row for row, _ in found["forward"]], axis=0)
+            float(share) for share in np.mean([row for row, _ in shares_of["forward"]], axis=0)
         ),
     )
 
