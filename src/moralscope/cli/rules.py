@@ -26,11 +26,11 @@ from moralscope.rules.options import (
     CheckInput,
     CheckOptions,
     ExchangeInput,
-    GenerateOptions,
     LintOptions,
     RetrieveOptions,
+    RulesGenerateOptions,
+    RulesStatsOptions,
     ShowOptions,
-    StatsOptions,
 )
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ Best = Annotated[
 
 @app.command()
 @takes
-def stats(source: AnnotationInput, options: StatsOptions, output: ReportOutput) -> None:
+def stats(source: AnnotationInput, options: RulesStatsOptions, output: ReportOutput) -> None:
     """Count annotations; show how attributes are distributed and how far people agree.
 
     Figure 2 and section 4 of Ziems et al. 2022, beside the paper's. The texts may offend.
@@ -77,7 +77,7 @@ app.command("train")(training.rules_train)
 @app.command()
 @takes
 def generate(
-    source: ExchangeInput, options: GenerateOptions, output: RecordOutput, best: Best = None
+    source: ExchangeInput, options: RulesGenerateOptions, output: RecordOutput, best: Best = None
 ) -> None:
     """Write rules of thumb for a reply, or for each reply of a file; none is judged.
 

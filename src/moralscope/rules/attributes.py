@@ -83,15 +83,17 @@ class Attributes:
 
     def _read(self, texts: Sequence[str]) -> list[RuleAttributes]:
         """Return what experts make of rules."""
-        found = estimated_attributes(texts, self._experts) if self._experts else []
+        estimates = estimated_attributes(texts, self._experts) if self._experts else []
         names = dict.fromkeys(FOUNDATIONS, 0.0)
         return [
             RuleAttributes(
-                **{scale: each[scale] for scale in SCALES},
-                foundations={**names, **each["probabilities"]} if each["probabilities"] else {},
+                **{scale: estimate[scale] for scale in SCALES},
+                foundations={**names, **estimate["probabilities"]}
+                if estimate["probabilities"]
+                else {},
                 evidence="model",
             )
-            for each in found
+            for estimate in estimates
         ]
 
     def _estimates(self, texts: Sequence[str]) -> list[RuleAttributes]:
@@ -101,19 +103,19 @@ class Attributes:
         if self._rows is None:
             self._rows = _unit(self._embed([rule.text for rule in self._known]))
         near = _unit(self._embed(texts)) @ self._rows.T
-        found = []
+        estimates = []
         for row in near:
-            places = np.argsort(-row, kind="stable")[:_NEAREST]
-            weights = np.maximum(row[places].astype(np.float64), 1e-6)
-            own = self._values[places]
-            told = ~np.isnan(own)
-            total = weights @ told
-            means = weights @ np.where(told, own, 0.0) / np.maximum(total, 1e-12)
-            values = [float(m) if held else None for m, held in zip(means, total, strict=True)]
-            scales: dict[str, Any] = dict(zip(SCALES, values, strict=False))
+            nearest = np.argsort(-row, kind="stable")[:_NEAREST]
+            weights = np.maximum(row[nearest].astype(np.float64), 1e-6)
+            values = self._values[nearest]
+            is_known = ~np.isnan(values)
+            total = weights @ is_known
+            means = weights @ np.where(is_known, values, 0.0) / np.maximum(total, 1e-12)
+            known = [float(m) if held else None for m, held in zip(means, total, strict=True)]
+            scales: dict[str, Any] = dict(zip(SCALES, known, strict=False))
             shares = means[len(SCALES) :].tolist()
-            found.append(RuleAttributes(**scales, foundations=_named(shares)))
-        return found
+            estimates.append(RuleAttributes(**scales, foundations=_named(shares)))
+        return estimates
 
 
 def _unit(rows: Matrix) -> Matrix:
@@ -122,8 +124,8 @@ def _unit(rows: Matrix) -> Matrix:
 
 def _is_complete(rule: RuleOfThumb) -> bool:
     """Tell whether a rule has all that puts rules in order."""
-    own = rule.scales
-    return all(own[name] is not None for name, scale in SCALES.items() if scale.weighed)
+    values = rule.scales
+    return all(values[name] is not None for name, scale in SCALES.items() if scale.weighed)
 
 
 def _flags(rule: RuleOfThumb) -> list[float]:
@@ -136,9 +138,9 @@ def _named(values: Sequence[float]) -> dict[str, float]:
 
 def _filled(rule: RuleOfThumb, guess: RuleAttributes) -> RuleAttributes:
     """Keep what the rule says itself, estimate the rest."""
-    own = {name: value for name, value in rule.scales.items() if value is not None}
+    known = {name: value for name, value in rule.scales.items() if value is not None}
     shares = _named(_flags(rule)) if rule.foundations else guess.foundations
-    return RuleAttributes(**{**guess.scales, **own}, foundations=shares, evidence=guess.evidence)
+    return RuleAttributes(**{**guess.scales, **known}, foundations=shares, evidence=guess.evidence)
 
 
 class AttributeExperts(Protocol):
@@ -175,13 +177,13 @@ def prepare_attributes(name: str, progress: Progress | None = None) -> Attribute
     >>> "severity" in prepare_attributes("scripted").tasks
     True
     """
-    found = prepare_rule_experts(name, progress=progress)
-    if not {TASK, FOUNDATIONS_TASK, *SCALES} & set(found.tasks):
+    experts = prepare_rule_experts(name, progress=progress)
+    if not {TASK, FOUNDATIONS_TASK, *SCALES} & set(experts.tasks):
         raise InputError(
             f"'{name}' has no expert for attributes of rules",
             "give a folder that 'moralscope rules train' wrote",
         )
-    return found
+    return experts
 
 
 def rule_queries(
@@ -215,7 +217,7 @@ def attributes(
     options: AttributesOptions | None = None,
     *,
     models: AttributeExperts | None = None,
-    **given: Any,
+    **changes: Any,
 ) -> RunRecord:
     """Return a run record with one `EstimatedRule` a rule, in order.
 
@@ -236,11 +238,22 @@ def attributes(
     """
     if not asked or not all(one.rule.strip() for one in asked):
         raise InputError("there is no rule to look at", "give one or more, none of them empty")
-    chosen = chosen_options(AttributesOptions, options, given)
+    chosen = chosen_options(AttributesOptions, options, changes)
     experts = models or prepare_attributes(chosen.experts)
-    found = estimated_attributes([one.rule for one in asked], experts)
-    if TASK in experts.tasks:
-        _align(found, asked, experts)
+    estimates = estimated_attributes([one.rule for one in asked], experts)
+    aligned = [pair for pair in zip(estimates, asked, strict=True) if pair[1].exchange]
+    if TASK in experts.tasks and aligned:
+        pairs = [alignment_pair(one.rule, one.exchange) for _, one in aligned if one.exchange]
+        rows = experts.told(TASK, experts.read(pairs)[0])
+        for (estimate, query), row in zip(aligned, rows, strict=True):
+            chances = dict(zip(experts.labels(TASK), map(float, row), strict=True))
+            exchange = query.exchange or Exchange("", "")
+            estimate |= {
+                "alignment": max(chances, key=lambda name: chances[name]),
+                "alignment_probabilities": chances,
+                "prompt": exchange.prompt,
+                "reply": exchange.reply,
+            }
     return RunRecord(
         "rules attributes",
         seed=chosen.seed,
@@ -250,7 +263,7 @@ def attributes(
             "options": plain_options(chosen),
         },
         models=[experts.ref],
-        results=[EstimatedRule(**one) for one in found],
+        results=[EstimatedRule(**one) for one in estimates],
         statistics={},
         warnings=[ESTIMATED],
     )
@@ -259,39 +272,18 @@ def attributes(
 def estimated_attributes(rules: Sequence[str], experts: AttributeExperts) -> list[dict[str, Any]]:
     """Return fields of `EstimatedRule` that experts can tell of bare rules, in one pass."""
     columns, _ = experts.read([("", rule) for rule in rules])
-    found: list[dict[str, Any]] = [{"rule": rule, "probabilities": {}} for rule in rules]
+    estimates: list[dict[str, Any]] = [{"rule": rule, "probabilities": {}} for rule in rules]
     if FOUNDATIONS_TASK in experts.tasks:
         names, limits = experts.labels(FOUNDATIONS_TASK), experts.thresholds(FOUNDATIONS_TASK)
         rows = experts.told(FOUNDATIONS_TASK, columns)
         if LIBERTY in experts.tasks:  # a value of its own: SOCIAL-CHEM-101 knows no liberty
             names, limits = (*names, LIBERTY), (*limits, 0.5)
             rows = np.column_stack([rows, np.clip(experts.told(LIBERTY, columns), 0.0, 1.0)])
-        for one, row in zip(found, rows, strict=True):
+        for one, row in zip(estimates, rows, strict=True):
             one["probabilities"] = dict(zip(names, map(float, row), strict=True))
-            told = zip(names, row, limits, strict=True)
-            one["foundations"] = tuple(name for name, value, limit in told if value >= limit)
+            shares = zip(names, row, limits, strict=True)
+            one["foundations"] = tuple(name for name, value, limit in shares if value >= limit)
     for scale in (name for name in SCALES if name in experts.tasks):
-        for one, row in zip(found, experts.told(scale, columns), strict=True):
+        for one, row in zip(estimates, experts.told(scale, columns), strict=True):
             one[scale] = min(max(float(row[0]), SCALE[0]), SCALE[1])
-    return found
-
-
-def _align(
-    found: Sequence[dict[str, Any]], asked: Sequence[RuleQuery], experts: AttributeExperts
-) -> None:
-    """Add the alignment of the rows that have an exchange."""
-    places = [place for place, one in enumerate(asked) if one.exchange]
-    pairs = [alignment_pair(one.rule, one.exchange) for one in asked if one.exchange]
-    if not pairs:
-        return
-    names = experts.labels(TASK)
-    rows = experts.told(TASK, experts.read(pairs)[0])
-    for place, row in zip(places, rows, strict=True):
-        told = dict(zip(names, map(float, row), strict=True))
-        exchange = asked[place].exchange or Exchange("", "")
-        found[place] |= {
-            "alignment": max(told, key=lambda name: told[name]),
-            "alignment_probabilities": told,
-            "prompt": exchange.prompt,
-            "reply": exchange.reply,
-        }
+    return estimates

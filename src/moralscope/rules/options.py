@@ -168,12 +168,12 @@ class ShowOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GenerateOptions(Options):
+class RulesGenerateOptions(Options):
     """What writes rules, and how many hypotheses are kept.
 
     Examples
     --------
-    >>> GenerateOptions().decoding
+    >>> RulesGenerateOptions().decoding
     'beam'
     """
 
@@ -248,7 +248,7 @@ class AnnotationInput(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StatsOptions(Options):
+class RulesStatsOptions(Options):
     """How a file of annotations is read."""
 
     kind: Annotated[

@@ -136,7 +136,7 @@ def read_annotations(
     needed = ("prompt", "reply", "rule") if kind == "mic" else ("prompt", "rule")
     names = rename_columns(official, columns, path)
     table = Table(path, kind=".csv", columns=names, layout=LAYOUT, limits=LIMITS)
-    found: list[Annotation] = []
+    annotations: list[Annotation] = []
     bad_rules = 0
     take = _mic if kind == "mic" else _social
     for line, cells in table.good_rows((*needed, *(columns or {}))):
@@ -144,18 +144,20 @@ def read_annotations(
             if cells.get("bad", "").strip() in ("1", "1.0"):
                 bad_rules += 1
                 continue
-            found.append(take(cells))
+            annotations.append(take(cells))
         except MalformedRow as wrong:
             table.note(line, str(wrong))
     if malformed == "stop":
         table.check("mend them, or leave them out: skip")
-    if not found:
+    if not annotations:
         first = f" ({table.problems[0]})" if table.problems else ""
         raise InputError(f"{path} holds no annotations{first}", "give MIC.csv or a file like it")
     absent = tuple(
         name for name in official if names[name] not in table.header and name not in _OPTIONAL
     )
-    return AnnotationFile(str(path), kind, tuple(found), tuple(table.problems), absent, bad_rules)
+    return AnnotationFile(
+        str(path), kind, tuple(annotations), tuple(table.problems), absent, bad_rules
+    )
 
 
 def load_annotations(
@@ -166,31 +168,33 @@ def load_annotations(
     malformed: str = "stop",
 ) -> AnnotationFile:
     """Read `path`, or mic/MIC.csv below MORALSCOPE_DATA."""
-    found = path.expanduser() if path is not None else data_file(MIC_FILE)
-    if found is None:
+    file = path.expanduser() if path is not None else data_file(MIC_FILE)
+    if file is None:
         raise InputError(
             f"there are no annotations: no file was named, and no {MIC_FILE} is below "
             "MORALSCOPE_DATA",
             "'moralscope data where mic' says whom to ask for the corpus",
         )
-    return read_annotations(found, kind=kind, columns=columns, malformed=malformed)
+    return read_annotations(file, kind=kind, columns=columns, malformed=malformed)
 
 
 def source_warnings(file: AnnotationFile) -> list[str]:
     """Say what a reader of any figure about these annotations must know of their source."""
-    found = [f"left out: {problem}" for problem in file.problems[:_SHOWN]]
-    if len(file.problems) > len(found):
-        found.append(f"left out: {len(file.problems) - len(found):,} more malformed lines")
+    warnings = [f"left out: {problem}" for problem in file.problems[:_SHOWN]]
+    if len(file.problems) > len(warnings):
+        warnings.append(f"left out: {len(file.problems) - len(warnings):,} more malformed lines")
     if file.absent:
         names = ", ".join(name.replace("_", " ") for name in file.absent)
-        found.append(f"the file has no column for: {names}")
+        warnings.append(f"the file has no column for: {names}")
     if file.bad_rules:
-        found.append(f"left out: {file.bad_rules:,} rules that annotators marked as no rule")
+        warnings.append(f"left out: {file.bad_rules:,} rules that annotators marked as no rule")
     for name in SCALES:
         values = {row.scales[name] for row in file.annotations} - {None}
         if len(values) == 1 and len(file.annotations) > 1:
-            found.append(f"{name} is {values.pop():g} in every row: nothing can be learnt from it")
-    return found
+            warnings.append(
+                f"{name} is {values.pop():g} in every row: nothing can be learnt from it"
+            )
+    return warnings
 
 
 @lru_cache(maxsize=4096)
@@ -202,15 +206,15 @@ def foundation_names(cell: str) -> tuple[str, ...]:
     >>> foundation_names("loyalty-betrayal|Harm"), foundation_names("")
     (('care', 'loyalty'), ())
     """
-    found = set()
+    names = set()
     for part in _PARTED.split(cell):
         word = re.split(r"[-/ ]", part.strip().lower())[0]
         if word in _MISSING:
             continue
         if word not in _BY_POLE:
             raise MalformedRow(f"has a foundation {part.strip()[:40]!r} that is none of the six")
-        found.add(_BY_POLE[word])
-    return tuple(name for name in FOUNDATIONS if name in found)
+        names.add(_BY_POLE[word])
+    return tuple(name for name in FOUNDATIONS if name in names)
 
 
 def _mic(cells: Mapping[str, str]) -> Annotation:
@@ -230,9 +234,9 @@ def _mic(cells: Mapping[str, str]) -> Annotation:
 
 
 def _social(cells: Mapping[str, str]) -> Annotation:
-    told = {name: _number(cells, name, 0, 4) for name, scale in SCALES.items() if scale.social}
+    numbers = {name: _number(cells, name, 0, 4) for name, scale in SCALES.items() if scale.social}
     scales: dict[str, Any] = {
-        name: None if value is None else value + 1 for name, value in told.items()
+        name: None if value is None else value + 1 for name, value in numbers.items()
     }
     return Annotation(
         Exchange(_text(cells, "prompt"), ""),
@@ -276,10 +280,10 @@ def _alignment(cell: str) -> str | None:
     if word in _MISSING:
         return None
     value = _float(word)
-    found = _WORDS.get(word) if value is None else _CODES.get(value)
-    if found is None:
+    label = _WORDS.get(word) if value is None else _CODES.get(value)
+    if label is None:
         raise MalformedRow(f"has the alignment {cell.strip()[:20]!r}, which is not 0, 1 or 2")
-    return found
+    return label
 
 
 def _float(cell: str) -> float | None:
@@ -307,7 +311,9 @@ class IntegritySplit:
 
     def of(self, annotations: Sequence[Annotation], part: str) -> list[Annotation]:
         """Return the annotations of a part."""
-        return [row for row, own in zip(annotations, self.parts, strict=True) if own == part]
+        return [
+            row for row, assigned in zip(annotations, self.parts, strict=True) if assigned == part
+        ]
 
 
 def split_annotations(
@@ -341,31 +347,31 @@ def split_annotations(
         raise InputError(f"a split has no unit '{unit}'", f"say {' or '.join(UNITS)}")
     pairs = [(_plain(row.exchange.prompt), _plain(row.exchange.reply)) for row in annotations]
     keys: list[Hashable] = [pair[0] if unit == "prompt" else pair for pair in pairs]
-    given = {row.split for row in annotations} if official else set()
-    if given & {"dev", "test"}:
+    official_parts = {row.split for row in annotations} if official else set()
+    if official_parts & {"dev", "test"}:
         by_key, moved = _official(annotations, keys)
     else:
         by_key, moved = _drawn(keys, seed), 0
     parts = tuple(by_key.get(key) for key in keys)
     placed = {(prompt, part) for (prompt, _), part in zip(pairs, parts, strict=True) if part}
     shared = sum(count > 1 for count in Counter(prompt for prompt, _ in placed).values())
-    return IntegritySplit(parts, unit, bool(given & {"dev", "test"}), moved, shared)
+    return IntegritySplit(parts, unit, bool(official_parts & {"dev", "test"}), moved, shared)
 
 
 def _official(
     annotations: Sequence[Annotation], keys: Sequence[Hashable]
 ) -> tuple[dict[Hashable, str], int]:
     """Return the file's own parts; a unit in two parts goes to the most held-out one."""
-    found: dict[Hashable, str] = {}
+    parts: dict[Hashable, str] = {}
     moved = set()
     for row, key in zip(annotations, keys, strict=True):
         if row.split not in PARTS:
             continue
-        known = found.setdefault(key, row.split)
+        known = parts.setdefault(key, row.split)
         if known != row.split:
             moved.add(key)
-            found[key] = max(known, row.split, key=_HELD_OUT.__getitem__)
-    return found, len(moved)
+            parts[key] = max(known, row.split, key=_HELD_OUT.__getitem__)
+    return parts, len(moved)
 
 
 def _drawn(keys: Sequence[Hashable], seed: int) -> dict[Hashable, str]:
@@ -383,8 +389,8 @@ def _drawn(keys: Sequence[Hashable], seed: int) -> dict[Hashable, str]:
     ordered = sorted(unique, key=draw)
     held = max(1, round(len(ordered) / _SHARE))
     return {
-        key: "test" if place < held else "dev" if place < 2 * held else "train"
-        for place, key in enumerate(ordered)
+        key: "test" if index < held else "dev" if index < 2 * held else "train"
+        for index, key in enumerate(ordered)
     }
 
 

@@ -8,7 +8,7 @@ weights, and what it finds shows why.
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from moralscope.annotation.records import Project
 from moralscope.core.errors import UnknownName
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder
-from moralscope.core.records import RunRecord
+from moralscope.core.records import RunRecord, Statistics
 from moralscope.core.registry import did_you_mean
 from moralscope.io.files import model_refs
 from moralscope.models.encoders import load_encoder
@@ -38,7 +38,25 @@ _BLOCK = 512  # rules compared with all the others at once
 _ENOUGH = 30  # rules before their balance means anything
 
 
-def show_rules(options: ShowOptions | None = None, **given: Any) -> RunRecord:
+@dataclass(frozen=True, slots=True)
+class ShowStatistics(Statistics):
+    """How many rules are listed, by theme and by first foundation."""
+
+    rules: int
+    themes: Mapping[str, int]
+    foundations: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LintStatistics(Statistics):
+    """How many rules were read, the objections of each kind, and rules by first foundation."""
+
+    rules: int
+    findings: Mapping[str, int]
+    foundations: Mapping[str, int]
+
+
+def show_rules(options: ShowOptions | None = None, **changes: Any) -> RunRecord:
     """List the rules of rulebooks by theme and foundation.
 
     Examples
@@ -47,7 +65,7 @@ def show_rules(options: ShowOptions | None = None, **given: Any) -> RunRecord:
     >>> record.results[0].id, record.statistics["rules"]
     ('care-suicide-help', 6)
     """
-    wanted = chosen_options(ShowOptions, options, given)
+    wanted = chosen_options(ShowOptions, options, changes)
     book = load_layers(wanted.rulebooks)
     theme, foundation = wanted.theme or "", wanted.foundation or ""
     known = set(book.themes.values())
@@ -66,11 +84,9 @@ def show_rules(options: ShowOptions | None = None, **given: Any) -> RunRecord:
         },
         models=[],
         results=[book.listed(rule) for rule in chosen.rules],
-        statistics={
-            "rules": len(chosen.rules),
-            "themes": dict(sorted(counts.items())),
-            "foundations": chosen.by_foundation(),
-        },
+        statistics=ShowStatistics(
+            len(chosen.rules), dict(sorted(counts.items())), chosen.by_foundation()
+        ),
         warnings=[*book.warnings[:5], NOT_LAW],
     )
 
@@ -96,8 +112,8 @@ class RuleSearch:
 
     def __init__(self, project: Project) -> None:
         folder = Path(project.folder or ".")
-        places = [name if name == SHIPPED else folder / name for name in project.rulebooks]
-        book = layer_rulebooks([load_rulebook(place) for place in places])
+        paths = [name if name == SHIPPED else folder / name for name in project.rulebooks]
+        book = layer_rulebooks([load_rulebook(path) for path in paths])
         source = " + ".join(project.rulebooks)
         self._rules = [RuleExample(rule.text, rule.foundations, source) for rule in book.rules]
         self._words = [frozenset(words_of(rule.text)) for rule in book.rules]
@@ -112,11 +128,11 @@ class RuleSearch:
         """Return rules that share words with the query, those with the rarest words first."""
         asked = list(dict.fromkeys(words_of(query[:_LONGEST])))
         scores: list[tuple[float, int]] = []
-        for place, words in enumerate(self._words):
+        for index, words in enumerate(self._words):
             score = sum(self._weight(word, words) for word in asked)
             if score > 0:
-                scores.append((-score, place))
-        return [self._rules[place] for _, place in sorted(scores)[: min(count, _MOST)]]
+                scores.append((-score, index))
+        return [self._rules[index] for _, index in sorted(scores)[: min(count, _MOST)]]
 
     def _weight(self, asked: str, words: frozenset[str]) -> float:
         """Return how rare the word is that answers the asked one: the same, or one like it."""
@@ -134,7 +150,7 @@ class RuleSearch:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class LintLimits:
     """How alike (0-1) two rules must be, by their words and by their embeddings."""
 
     same_words: float = 0.88
@@ -155,7 +171,7 @@ class LintFinding:
 
 
 def lint(
-    book: Rulebook, encoder: Encoder | None = None, limits: Limits | None = None
+    book: Rulebook, encoder: Encoder | None = None, limits: LintLimits | None = None
 ) -> list[LintFinding]:
     r"""Return every objection: duplicates first, then contradictions, vague rules, imbalance.
 
@@ -168,26 +184,26 @@ def lint(
     contradiction - It's wrong to eat cake. / It's okay to eat cake.
     vague - You should be good people. is too general: say which action is meant
     """
-    limits = limits or Limits()
-    found = list(_pairs(book.rules, encoder, limits))
-    found += [
-        LintFinding("vague", (_name(rule),), f"{rule.text} {problem}")
+    limits = limits or LintLimits()
+    findings = list(_pairs(book.rules, encoder, limits))
+    findings += [
+        LintFinding("vague", (rule.id or rule.text,), f"{rule.text} {problem}")
         for rule in book.rules
         for problem in unmet_criteria(rule.text)
     ]
     counts = Counter(rule.foundations[0] for rule in book.rules if rule.foundations)
     size = len(book.rules)
-    found += [
+    findings += [
         LintFinding("imbalance", (), f"{counts[name]} of {size:,} rules are about {name}")
         for name in FOUNDATIONS
         if size >= _ENOUGH and counts[name] < limits.least_share * size / len(FOUNDATIONS)
     ]
-    order = {kind: place for place, kind in enumerate(KINDS)}
-    return sorted(found, key=lambda each: (order[each.kind], -(each.score or 0.0)))
+    order = {kind: index for index, kind in enumerate(KINDS)}
+    return sorted(findings, key=lambda finding: (order[finding.kind], -(finding.score or 0.0)))
 
 
 def lint_rules(
-    options: LintOptions | None = None, *, model: Encoder | None = None, **given: Any
+    options: LintOptions | None = None, *, model: Encoder | None = None, **changes: Any
 ) -> RunRecord:
     """Say what a reader would object to in rulebooks, laid over each other.
 
@@ -198,7 +214,7 @@ def lint_rules(
     >>> lint_rules().statistics["findings"]
     {'duplicate': 0, 'contradiction': 0, 'vague': 0, 'imbalance': 0}
     """
-    chosen = chosen_options(LintOptions, options, given)
+    chosen = chosen_options(LintOptions, options, changes)
     encoder = model or (load_encoder(chosen.encoder) if chosen.encoder else None)
     return lint_book(load_layers(chosen.rulebooks), chosen, encoder=encoder)
 
@@ -208,8 +224,8 @@ def lint_book(
 ) -> RunRecord:
     """Say what a reader would object to in a rulebook that was read already."""
     chosen = options or LintOptions()
-    found = lint(book, encoder)
-    counts = Counter(each.kind for each in found)
+    findings = lint(book, encoder)
+    counts = Counter(finding.kind for finding in findings)
     unread = "only words were compared: name an encoder to compare meanings too"
     return RunRecord(
         "rules lint",
@@ -220,25 +236,25 @@ def lint_book(
             "options": plain_options(chosen),
         },
         models=model_refs([encoder] if encoder else []),
-        results=found,
-        statistics={
-            "rules": len(book.rules),
-            "findings": {kind: counts[kind] for kind in KINDS},
-            "foundations": book.by_foundation(),
-        },
+        results=findings,
+        statistics=LintStatistics(
+            len(book.rules), {kind: counts[kind] for kind in KINDS}, book.by_foundation()
+        ),
         warnings=[] if encoder else [unread],
     )
 
 
 def _pairs(
-    rules: Sequence[RuleOfThumb], encoder: Encoder | None, limits: Limits
+    rules: Sequence[RuleOfThumb], encoder: Encoder | None, limits: LintLimits
 ) -> Iterator[LintFinding]:
     """Compare every two rules by the behaviour they judge: the same way, or both ways."""
     judgments = [read_judgment(rule.text) for rule in rules]
-    texts = [" ".join(sorted(map(_stem, content_words(each.behaviour)))) for each in judgments]
-    signs = np.array([each.polarity for each in judgments], dtype=np.int8)
+    texts = [
+        " ".join(sorted(map(_stem, content_words(judgment.behaviour)))) for judgment in judgments
+    ]
+    signs = np.array([judgment.polarity for judgment in judgments], dtype=np.int8)
     rows = (
-        unit_rows(encoder, [each.behaviour.removeprefix("to ") for each in judgments])
+        unit_rows(encoder, [judgment.behaviour.removeprefix("to ") for judgment in judgments])
         if encoder
         else None
     )
@@ -260,7 +276,9 @@ def _pairs(
                 kind = "contradiction" if opposed[row, other] else "duplicate"
                 pair = rules[one], rules[other]
                 message = f"{pair[0].text} / {pair[1].text}"
-                yield LintFinding(kind, tuple(map(_name, pair)), message, min(1.0, score))
+                yield LintFinding(
+                    kind, tuple(rule.id or rule.text for rule in pair), message, min(1.0, score)
+                )
 
 
 def _stem(word: str) -> str:
@@ -269,7 +287,3 @@ def _stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word.removesuffix(ending)
     return word
-
-
-def _name(rule: RuleOfThumb) -> str:
-    return rule.id or rule.text
