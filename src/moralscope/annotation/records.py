@@ -457,16 +457,6 @@ class DisputedItem:
     final: FinalAnswer | None
     late: bool
 
-    @property
-    def agreed(self) -> dict[str, Any]:
-        """The part of an answer that nobody disputes."""
-        first, *others = self.answers.values()
-        return {
-            name: value
-            for name, value in first.items()
-            if name not in self.differs and all(answer.get(name) == value for answer in others)
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class PersonFacts:
@@ -480,23 +470,6 @@ class PersonFacts:
     leaning: str | None
     foundations: Mapping[str, float]
     about: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QualityCounts(Statistics):
-    """What was done for quality in a project: tests, reviews, decisions, appeals."""
-
-    invited: int
-    declined: int  # who did not consent
-    tested: int
-    failed: int
-    reviewed_good: int
-    reviewed_to_mend: int
-    rejected: int
-    blocked: int
-    blocked_left_out: int  # whose answers do not count
-    appeals: int
-    lifted: int
 
 
 @dataclass(frozen=True, slots=True)

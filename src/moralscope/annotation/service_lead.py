@@ -26,7 +26,6 @@ from moralscope.annotation.records import (
     Person,
     PersonFacts,
     PersonLine,
-    QualityCounts,
     Review,
     Revision,
     ToReview,
@@ -284,7 +283,7 @@ class LeadService(ServiceBase):
             for row in self._storage.rows(sa.select(FACTS).order_by(FACTS.c.person))
         )
 
-    def quality(self, lead: Person) -> QualityCounts:
+    def quality(self, lead: Person) -> dict[str, int]:
         """Count what was done for quality: tests, reviews, decisions, appeals, in the whole."""
         self._lead(lead)
         stages = sa.select(PEOPLE.c.stage, sa.func.count()).where(PEOPLE.c.role != LEAD)
@@ -296,19 +295,19 @@ class LeadService(ServiceBase):
             verdicts: dict[str, int] = dict(iter(connection.execute(read)))
             rows = connection.execute(sa.select(DECISIONS)).mappings().all()
         held = [row for row in rows if row["outcome"] != LIFTED]
-        return QualityCounts(
-            invited=sum(at.values()),
-            declined=at.get("declined", 0),
-            tested=taken,
-            failed=at.get("failed", 0),
-            reviewed_good=verdicts.get("good", 0),
-            reviewed_to_mend=verdicts.get("mend", 0),
-            rejected=sum(row["kind"] == REJECT for row in held),
-            blocked=sum(row["kind"] == BLOCK for row in held),
-            blocked_left_out=sum(bool(row["leave_out"]) for row in held),
-            appeals=sum(row["appeal"] is not None for row in rows),
-            lifted=len(rows) - len(held),
-        )
+        return {
+            "invited": sum(at.values()),
+            "declined": at.get("declined", 0),
+            "tested": taken,
+            "failed": at.get("failed", 0),
+            "reviewed_good": verdicts.get("good", 0),
+            "reviewed_to_mend": verdicts.get("mend", 0),
+            "rejected": sum(row["kind"] == REJECT for row in held),
+            "blocked": sum(row["kind"] == BLOCK for row in held),
+            "blocked_left_out": sum(bool(row["leave_out"]) for row in held),
+            "appeals": sum(row["appeal"] is not None for row in rows),
+            "lifted": len(rows) - len(held),
+        }
 
     def audit_log(self, lead: Person, last: int | None = 200) -> tuple[AuditLine, ...]:
         """Return the last lines of the audit log, the newest first; all of them for None."""

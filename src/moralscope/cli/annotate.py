@@ -183,7 +183,7 @@ def adjudicate(
 
     Example: moralscope annotate adjudicate rules item-7 --take p-abc --comment "Reads the joke."
     """
-    from moralscope.annotation.decisions import adjudicate, list_disputed
+    from moralscope.annotation.adjudication import adjudicate, list_disputed
 
     if item:
         emit_to(output, adjudicate(folder, item, options), _show_final)

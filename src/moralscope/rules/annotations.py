@@ -257,8 +257,8 @@ def stats(
     path
         MIC.csv, a SOCIAL-CHEM-101 file, or one like them; by default the user's MIC.csv.
     options
-        `RulesStatsOptions`, or its fields as keywords; the seed is that of intervals, and of the split
-        where the file has none.
+        `RulesStatsOptions`, or its fields as keywords; the seed is that of intervals, and of the
+        split where the file has none.
     columns
         Our name of a column → the file's.
     """

@@ -328,8 +328,8 @@ def prepare_writing(options: RulesGenerateOptions, progress: Progress | None = N
 
     Examples
     --------
-    >>> scripted = RulesGenerateOptions(generator="scripted", encoder="scripted", experts="scripted")
-    >>> ready = prepare_writing(scripted)
+    >>> named = {"generator": "scripted", "encoder": "scripted", "experts": "scripted"}
+    >>> ready = prepare_writing(RulesGenerateOptions(**named))
     >>> ready.rulebook, [ref.name for ref in ready.refs]
     ('moralscope', ['scripted', 'scripted', 'scripted'])
     """
