@@ -276,7 +276,7 @@ def _plain_cells(cells: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in plain.items() if value != ""}
 
 
-def _rows(text: str, source: str) -> tuple[str, list[tuple[int, Mapping[str, Any]]]]:
+def _rows(text: str, source: str) -> tuple[str, list[tuple[int, dict[str, Any]]]]:
     """Return the name that the file gives itself, or "", and its rules' lines and cells."""
     document = Document(text, f"rulebook {source}", _KNOWN)
     if source.lower().endswith(".csv"):

@@ -11,7 +11,7 @@ import pyarrow as pa
 from moralscope.axes.language import Asking
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import Parts
-from moralscope.batch.run import Outcome
+from moralscope.batch.types import Outcome
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.options import plain_options
@@ -206,7 +206,12 @@ class SurveyBatch(BatchJob):
                 figures = {name: cells[name] for name in prepared.writes.names}
                 totals.add(decode(row_class, figures | about, "a part"), item, cells["questions"])
         sums = {model: totals.figures()}
-        return SurveyStatistics(models=sums, gate=gate_of(self.options, self.kind, sums))
+        return SurveyStatistics(
+            models=sums,
+            gate=gate_of(self.options, self.kind, sums),
+            corpus=outcome,
+            failed=parts.failed(),
+        )
 
     def notes(self, statistics: Mapping[str, Any]) -> list[str]:
         """Return what has to be said beside the figures."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.axes.language import Asking
+from moralscope.batch.types import FailedRows, Outcome
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import LanguageModel, Report
@@ -14,7 +15,7 @@ from moralscope.models.language import EndpointOptions, load_language_model, ste
 from moralscope.models.store import Progress
 from moralscope.rules.audit import AuditModels
 from moralscope.stats.gates import GateResult, check_gate, parse_gate
-from moralscope.surveys.asking import CellAnswer, ask_cells, dilemma_cells, statement_cells
+from moralscope.surveys.asking import Cell, CellAnswer, ask_cells, dilemma_cells, statement_cells
 from moralscope.surveys.items import Dilemma, Items, Statement, read_items, spread
 from moralscope.surveys.options import SurveyOptions
 from moralscope.surveys.questionnaire import (
@@ -76,6 +77,8 @@ class SurveyStatistics(Statistics):
     """Of each model, how its choices, ratings and free replies go together."""
     say_rate_do: Sequence[FreeReply] | None = absent()
     gate: GateResult | None = None
+    corpus: Outcome | None = absent()
+    failed: FailedRows | None = absent()
 
 
 def survey(
@@ -215,7 +218,7 @@ def ask_items(
     asking: Asking, items: Items, options: SurveyOptions, report: Report | None = None
 ) -> list[list[CellAnswer]]:
     """Put every question about every item to a model; return the answers of each item."""
-    cells = []
+    cells: list[Cell] = []
     for index, item in enumerate(items):
         if isinstance(item, Statement):
             cells += statement_cells(index, item, options.wordings)

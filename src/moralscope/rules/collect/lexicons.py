@@ -72,17 +72,17 @@ class Lexicon:
 
     def find(self, text: str) -> tuple[Term, ...]:
         """Return the terms that a text holds, each once, in the order they are met."""
-        found: dict[Term, None] = {}
-        given = words(text)
-        for place, word in enumerate(given):
+        terms: dict[Term, None] = {}
+        spoken = words(text)
+        for index, word in enumerate(spoken):
             for term in self._whole.get(word, ()):
-                if _stands(term, given[place : place + len(term.words)]):
-                    found[term] = None
+                if _stands(term, spoken[index : index + len(term.words)]):
+                    terms[term] = None
             for length in self._lengths:
-                found.update(dict.fromkeys(self._begun.get(word[:length], ())))
+                terms.update(dict.fromkeys(self._begun.get(word[:length], ())))
             if self._bases and (base := self._bases.get(lemma(word))) is not None:
-                found[base] = None
-        return tuple(found)
+                terms[base] = None
+        return tuple(terms)
 
 
 def load_lexicon(name: str) -> Lexicon:
@@ -111,8 +111,8 @@ def load_lexicon(name: str) -> Lexicon:
 
 @cache
 def _shipped() -> Lexicon:
-    place = resources.files("moralscope.rules").joinpath("data/lexicon.dic")
-    return _lexicon(Path(SHIPPED), place.read_text("utf-8"), _READERS[".dic"])
+    path = resources.files("moralscope.rules").joinpath("data/lexicon.dic")
+    return _lexicon(Path(SHIPPED), path.read_text("utf-8"), _READERS[".dic"])
 
 
 def _lexicon(path: Path, text: str, reader: "_Reader") -> Lexicon:
@@ -151,18 +151,18 @@ def _read_dic(_path: Path, text: str) -> _Read:
 
 def _dic_term(row: str, categories: Mapping[str, str]) -> Term | str:
     """Return the term of a row, or what is wrong with it."""
-    found = _DIC_ROW.fullmatch(row)
-    if found is None:
+    match = _DIC_ROW.fullmatch(row)
+    if match is None:
         return "has no number of a category"
-    numbers = [str(int(number)) for number in found[2].split()]
+    numbers = [str(int(number)) for number in match[2].split()]
     unknown = [number for number in numbers if number not in categories]
     if unknown:
         return f"has the category {unknown[0][:20]}, which is not listed"
-    parts = tuple(words(found[1]))
+    parts = tuple(words(match[1]))
     if not parts:
         return "has no word"
     named = tuple(categories[number] for number in numbers)
-    return Term(parts, named, beginning=found[1].endswith("*"))
+    return Term(parts, named, beginning=match[1].endswith("*"))
 
 
 def _read_tff(_path: Path, text: str) -> _Read:
