@@ -26,7 +26,7 @@ from moralscope.io.files import model_refs
 from moralscope.models.encoders import load_encoder
 from moralscope.rules.judgments import content_words, read_judgment, unmet_criteria, words_of
 from moralscope.rules.options import SHIPPED, LintOptions, ShowOptions
-from moralscope.rules.records import FOUNDATIONS, RuleOfThumb
+from moralscope.rules.records import FOUNDATIONS, ListedRule, RuleOfThumb
 from moralscope.rules.retrieval import unit_rows
 from moralscope.rules.rulebook import NOT_LAW, Rulebook, layer_rulebooks, load_layers, load_rulebook
 
@@ -73,6 +73,7 @@ def show_rules(options: ShowOptions | None = None, **changes: Any) -> RunRecord:
         raise UnknownName(f"there is no theme '{theme[:40]}'", did_you_mean(theme, known))
     chosen = book.chosen(theme, foundation)
     counts = Counter(book.themes.get(rule.text, "") for rule in chosen.rules)
+    results: list[ListedRule] = [book.listed(rule) for rule in chosen.rules]
     return RunRecord(
         "rules show",
         seed=wanted.seed,
@@ -83,7 +84,7 @@ def show_rules(options: ShowOptions | None = None, **changes: Any) -> RunRecord:
             "options": plain_options(wanted),
         },
         models=[],
-        results=[book.listed(rule) for rule in chosen.rules],
+        results=results,
         statistics=ShowStatistics(
             len(chosen.rules), dict(sorted(counts.items())), chosen.by_foundation()
         ),
