@@ -28,6 +28,7 @@ _REPORTS = (".html", ".htm")
 # The module of each job. A record of a corpus has a job of its own: "score corpus".
 _MODULES = {
     "rank": "rank",
+    "survey": "survey",
     **{
         f"rules {name}": "rules"
         for name in ("retrieve", "generate", "attributes", "lint", "check", "show", "stats")
