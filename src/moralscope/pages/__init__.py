@@ -27,6 +27,7 @@ FIGURES = (".svg", ".png", ".pdf")
 _REPORTS = (".html", ".htm")
 # The module of each job. A record of a corpus has a job of its own: "score corpus".
 _MODULES = {
+    "collect": "collect",
     "rank": "rank",
     "survey": "survey",
     **{
