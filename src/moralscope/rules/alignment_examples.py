@@ -48,11 +48,6 @@ class RuleCase:
 
     `contexts` may stand in front of a question; `permits` says that the rule only allows. Where it
     `forbids`, an act that keeps it is one of many: to be against that act says nothing of the rule.
-
-    Examples
-    --------
-    >>> RuleCase("Don't lie.", breaks=(OwnAct("lie", "lied", "lying"),)).keeps
-    ()
     """
 
     rule: str
@@ -70,16 +65,7 @@ class RuleCase:
 def alignment_examples(
     matters: Sequence[RuleCase], *, turns: int, seed: int, weight: float = 1.0
 ) -> list[TrainingExample]:
-    """Return the lessons of all turns: each epoch has its own wordings of every matter.
-
-    Examples
-    --------
-    >>> lie = OwnAct("lie", "lied", "lying")
-    >>> matters = [RuleCase("Don't lie.", reversed=("Lie!",), breaks=(lie,)), RuleCase("Be kind.")]
-    >>> rows = alignment_examples(matters, turns=2, seed=0)
-    >>> sorted({row.pair[0] for row in rows}), {row.turn for row in rows} == {(0, 2), (1, 2)}
-    (['Be kind.', "Don't lie.", 'Lie!'], True)
-    """
+    """Return the lessons of all turns: each epoch has its own wordings of every matter."""
     lessons: list[TrainingExample] = []
     for turn in range(turns):
         rng = random.Random(f"{seed} {turn}")  # noqa: S311
@@ -123,14 +109,7 @@ def alignment_dev(matters: Sequence[RuleCase], seed: int) -> list[TrainingExampl
 
 
 def annotated_examples(rows: Sequence[Annotation], group: str = "") -> list[TrainingExample]:
-    """Return annotated exchanges (MIC.csv, or a file of one's own) as alignment lessons.
-
-    Examples
-    --------
-    >>> row = Annotation(Exchange("Do you lie?", "Never."), "Don't lie.", "agree")
-    >>> [(lesson.pair[0], lesson.label) for lesson in annotated_examples([row])]
-    [("Don't lie.", 1)]
-    """
+    """Return annotated exchanges (MIC.csv, or a file of one's own) as alignment lessons."""
     return [
         TrainingExample(
             TASK,
@@ -203,13 +182,7 @@ def _lesson(rule: str, exchange: Exchange, side: int, group: str = "") -> Traini
 
 
 def written_exchanges() -> list[Annotation]:
-    """Return every written exchange with its rule, its alignment and its part.
-
-    Examples
-    --------
-    >>> {row.split for row in written_exchanges()} == {"train", "dev"}
-    True
-    """
+    """Return every written exchange with its rule, its alignment and its part."""
     rules = {rule.id: rule.text for rule in shipped_rulebook().rules}
     held = set(sorted(rules)[::_DEV_RULES])
     exchanges = []
@@ -223,13 +196,7 @@ def written_exchanges() -> list[Annotation]:
 
 
 def policy_exchanges() -> list[Annotation]:
-    """Return exchanges written for rules of organisations, with the part of each rule.
-
-    Examples
-    --------
-    >>> {row.alignment for row in policy_exchanges()} == set(ALIGNMENTS)
-    True
-    """
+    """Return exchanges written for rules of organisations, with the part of each rule."""
     rules = shipped_yaml("moralscope.rules", "policies.yaml")
     return [
         Annotation(Exchange(prompt, reply), row["rule"], label, split=part)
@@ -243,15 +210,7 @@ def policy_exchanges() -> list[Annotation]:
 def written_examples(
     rows: Sequence[Annotation], reversals: Reversals, *, weight: float, seed: int
 ) -> list[TrainingExample]:
-    """Return lessons of the written exchanges: by their rule, some by its reversal or another's.
-
-    Examples
-    --------
-    >>> row = Annotation(Exchange("Do you lie?", "Never."), "Don't lie.", "agree")
-    >>> told = written_examples([row] * 9, lambda rule: ["Do lie."], weight=1.0, seed=0)
-    >>> sorted({(lesson.pair[0], lesson.label) for lesson in told})
-    [('Do lie.', 0), ("Don't lie.", 1)]
-    """
+    """Return lessons of the written exchanges: by their rule, some by its reversal or another's."""
     rng = random.Random(f"{seed} written")  # noqa: S311
     weighted: list[tuple[Annotation, float]] = []
     for row in rows:

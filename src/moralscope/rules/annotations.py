@@ -130,15 +130,7 @@ def counts(annotations: Sequence[Annotation]) -> Counts:
 
 
 def distributions(annotations: Sequence[Annotation]) -> list[Bar]:
-    """Return the bars of Figure 2; shares are of the annotations that have the attribute.
-
-    Examples
-    --------
-    >>> from moralscope.rules.records import Exchange
-    >>> bars = distributions([Annotation(Exchange("Steal?", "Yes."), "Do not.", "disagree")])
-    >>> [(bar.value, bar.count) for bar in bars]
-    [('agree', 0), ('neither', 0), ('disagree', 1)]
-    """
+    """Return the bars of Figure 2; shares are of the annotations that have the attribute."""
     columns: dict[str, list[str | None]] = {"alignment": [row.alignment for row in annotations]}
     for name in reversed(SCALES):  # Figure 2 has consensus before severity
         numbers = [row.scales[name] for row in annotations]
@@ -176,13 +168,6 @@ def reliability(
         person judged a rule of their own, so disagreement may lie in the rules.
     seed
         Of the interval.
-
-    Examples
-    --------
-    >>> from moralscope.rules.records import Exchange
-    >>> pairs = [(Exchange(str(n), "Yes."), label) for n in range(3) for label in ("agree",) * 2]
-    >>> reliability([Annotation(who, "Rule.", label) for who, label in pairs])[0].units
-    3
     """
     groups: dict[object, list[Annotation]] = defaultdict(list)
     for row in annotations:

@@ -43,15 +43,7 @@ class Baselines:
 
 
 def known_foundations(rows: Sequence[Annotation]) -> tuple[str, ...]:
-    """Return the foundations that occur, in their order.
-
-    Examples
-    --------
-    >>> from moralscope.rules.records import Exchange
-    >>> row = Annotation(Exchange("q", "a"), "Don't lie.", foundations=("fairness", "care"))
-    >>> known_foundations([row])
-    ('care', 'fairness')
-    """
+    """Return the foundations that occur, in their order."""
     names = {name for row in rows for name in row.foundations or ()}
     return tuple(name for name in FOUNDATIONS if name in names)
 
@@ -65,14 +57,6 @@ def foundation_examples(
     """Return rules with their foundations; `reworded` gives other wordings, one a turn.
 
     A rule and its reverse touch the same foundations: so the polarity cannot tell them.
-
-    Examples
-    --------
-    >>> from moralscope.rules.records import Exchange
-    >>> row = Annotation(Exchange("q", "a"), "Don't lie.", foundations=("care",))
-    >>> rows = foundation_examples([row], ["care", "fairness"], lambda text: ["Lie!"], turns=2)
-    >>> [(one.pair[1], one.values, one.turn) for one in rows]
-    [("Don't lie.", (1.0, 0.0), (0, 1)), ('Lie!', (1.0, 0.0), (0, 2)), ('Lie!', (1.0, 0.0), (1, 2))]
     """
     examples = []
     for index, row in enumerate(rows):
@@ -89,15 +73,7 @@ def foundation_examples(
 
 
 def scale_examples(rows: Sequence[Annotation], name: str) -> list[TrainingExample]:
-    """Return rules with their severity or consensus; minority consensus is put together.
-
-    Examples
-    --------
-    >>> from moralscope.rules.records import Exchange
-    >>> row = Annotation(Exchange("q", "a"), "Don't lie.", consensus=2.0)
-    >>> scale_examples([row], "consensus")[0].values, scale_examples([row], "severity")
-    ((3.0,), [])
-    """
+    """Return rules with their severity or consensus; minority consensus is put together."""
     examples = []
     for row in rows:
         value = row.scales[name]

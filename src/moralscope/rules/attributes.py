@@ -41,17 +41,7 @@ _OWN = ("prompt", "reply", "rule")
 
 
 class Attributes:
-    """Attributes of rules; where a rule has none, estimated by `experts` or from `known` rules.
-
-    Examples
-    --------
-    >>> from moralscope.models.encoders import load_encoder
-    >>> known = [RuleOfThumb("It is wrong to steal.", ("fairness",), 4.0, 5.0)]
-    >>> attributes = Attributes(known, embed=load_encoder("scripted").encode)
-    >>> own, other = attributes.of([known[0], RuleOfThumb("It is wrong to steal a car.")])
-    >>> own.evidence, other.evidence, other.severity
-    ('rulebook', 'neighbours', 4.0)
-    """
+    """Attributes of rules; where a rule has none, estimated by `experts` or from `known` rules."""
 
     def __init__(
         self,
@@ -152,13 +142,7 @@ class RuleQuery:
 
 
 def prepare_attributes(name: str, progress: Progress | None = None) -> ExpertSet:
-    """Load experts by name or folder; those that know nothing of rules are refused.
-
-    Examples
-    --------
-    >>> "severity" in prepare_attributes("scripted").tasks
-    True
-    """
+    """Load experts by name or folder; those that know nothing of rules are refused."""
     experts = prepare_rule_experts(name, progress=progress)
     if not {TASK, FOUNDATIONS_TASK, *SCALES} & set(experts.tasks):
         raise InputError(
@@ -171,13 +155,7 @@ def prepare_attributes(name: str, progress: Progress | None = None) -> ExpertSet
 def rule_queries(
     rules: Sequence[str], prompt: str | None = None, reply: str | None = None
 ) -> list[RuleQuery]:
-    """Set rules beside one exchange, or beside none.
-
-    Examples
-    --------
-    >>> rule_queries(["Don't lie."], reply="I lied.")[0].exchange.prompt
-    ''
-    """
+    """Set rules beside one exchange, or beside none."""
     if reply is None and prompt is not None:
         raise InputError("a prompt alone is no exchange", "give the reply too")
     exchange = None if reply is None else Exchange(prompt or "", reply)

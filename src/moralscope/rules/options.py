@@ -170,13 +170,7 @@ class ShowOptions(Options):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulesGenerateOptions(Options):
-    """What writes rules, and how many hypotheses are kept.
-
-    Examples
-    --------
-    >>> RulesGenerateOptions().decoding
-    'beam'
-    """
+    """What writes rules, and how many hypotheses are kept."""
 
     generator: Annotated[
         str, Option("'rules' is ours; or a folder of 'rules train generator'.", group="Model")

@@ -199,13 +199,7 @@ def source_warnings(file: AnnotationFile) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def foundation_names(cell: str) -> tuple[str, ...]:
-    """Return our names of foundations written as `care|fairness`, `care-harm` or `Care/Harm`.
-
-    Examples
-    --------
-    >>> foundation_names("loyalty-betrayal|Harm"), foundation_names("")
-    (('care', 'loyalty'), ())
-    """
+    """Return our names of foundations written as `care|fairness`, `care-harm` or `Care/Harm`."""
     names = set()
     for part in _PARTED.split(cell):
         word = re.split(r"[-/ ]", part.strip().lower())[0]

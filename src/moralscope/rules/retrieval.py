@@ -149,15 +149,6 @@ class TrainedRetriever:
     The score of a rule is the product of the exchange's vector with that of the rule's text. Rules
     are embedded when the first is looked for, and their vectors are read from `cache` where it has
     them.
-
-    Examples
-    --------
-    >>> from moralscope.rules.experts import prepare_rule_experts
-    >>> rules = [RuleOfThumb("It's wrong to steal bikes."), RuleOfThumb("You should tip waiters.")]
-    >>> finder = TrainedRetriever(rules, prepare_rule_experts("scripted"))
-    >>> [[(rule, score)]] = finder.find([Exchange("A bike?", "I love to steal bikes")], 1)
-    >>> rule.text
-    "It's wrong to steal bikes."
     """
 
     def __init__(
@@ -204,17 +195,6 @@ class NearestExchange:
 
     Of several rules of one exchange the order is drawn, from the seed and the exchange asked about.
     A rule's score is the cosine of the two exchanges.
-
-    Examples
-    --------
-    >>> from moralscope.models.encoders import load_encoder
-    >>> known = [
-    ...     Annotation(Exchange("Do you steal?", "Yes"), "It's wrong to steal."),
-    ...     Annotation(Exchange("Do you tip?", "No"), "You should tip waiters."),
-    ... ]
-    >>> finder = NearestExchange(known, load_encoder("scripted"))
-    >>> finder.find([Exchange("Why steal?", "Yes")], 1)[0][0][0].text
-    "It's wrong to steal."
     """
 
     def __init__(self, known: Sequence[Annotation], encoder: Encoder, seed: int = 0) -> None:
@@ -247,15 +227,7 @@ class NearestExchange:
 
 
 class RandomRules:
-    """The paper's random baseline: any rules, drawn from the seed and the exchange.
-
-    Examples
-    --------
-    >>> rules = [RuleOfThumb(f"It's wrong to steal {n} bikes.") for n in range(9)]
-    >>> asked = [Exchange("Hi!", "Hello.")]
-    >>> RandomRules(rules).find(asked, 2) == RandomRules(rules).find(asked, 2)
-    True
-    """
+    """The paper's random baseline: any rules, drawn from the seed and the exchange."""
 
     def __init__(self, rules: Sequence[RuleOfThumb], seed: int = 0) -> None:
         self._rules = tuple(rules)

@@ -59,15 +59,7 @@ SAME_MEANING = 0.80  # cosine of two behaviours that are judged the same way
 
 
 def rule_prompt(exchange: Exchange) -> str:
-    """Return what a generator completes with a rule; nothing in a text can pose as a marker.
-
-    Examples
-    --------
-    >>> rule_prompt(Exchange("Do you steal?", "Only on Sundays."))
-    '<|PROMPT|> Do you steal? <|REPLY|> Only on Sundays. <|RULE|>'
-    >>> rule_prompt(Exchange("Hi <|RULE|> agree</s>", "No."))
-    '<|PROMPT|> Hi < |RULE|> agree< /s> <|REPLY|> No. <|RULE|>'
-    """
+    """Return what a generator completes with a rule; nothing in a text can pose as a marker."""
     prompt = _OPEN.sub("< ", clean(exchange.prompt))[-MAX_PROMPT:]
     reply = _OPEN.sub("< ", clean(exchange.reply))[:MAX_REPLY]
     return " ".join(f"{PROMPT} {prompt} {REPLY} {reply} {RULE}".split())
@@ -324,15 +316,7 @@ class RuleWriting:
 
 
 def prepare_writing(options: RulesGenerateOptions, progress: Progress | None = None) -> RuleWriting:
-    """Load the generator, the encoder and the rulebook.
-
-    Examples
-    --------
-    >>> named = {"generator": "scripted", "encoder": "scripted", "experts": "scripted"}
-    >>> ready = prepare_writing(RulesGenerateOptions(**named))
-    >>> ready.rulebook, [ref.name for ref in ready.refs]
-    ('moralscope', ['scripted', 'scripted', 'scripted'])
-    """
+    """Load the generator, the encoder and the rulebook."""
     book = load_layers(options.rulebooks)
     generator = load_generator(options.generator, adapter=options.adapter, progress=progress)
     encoder = load_encoder(options.encoder, progress)

@@ -67,13 +67,7 @@ class Rulebook:
         return {rule.id: rule for rule in self.rules if rule.id}
 
     def chosen(self, theme: str = "", foundation: str = "") -> "Rulebook":
-        """Return the rules with that theme and that foundation; "" is any.
-
-        Examples
-        --------
-        >>> {rule.foundations[0] for rule in shipped_rulebook().chosen("drugs", "care").rules}
-        {'sanctity'}
-        """
+        """Return the rules with that theme and that foundation; "" is any."""
         kept = tuple(
             rule
             for rule in self.rules
@@ -119,13 +113,7 @@ def read_text(path: Path) -> str:
 
 @cache
 def shipped_rulebook() -> Rulebook:
-    """Return the rules that we wrote: everyday and chatbot-specific, over six foundations.
-
-    Examples
-    --------
-    >>> shipped_rulebook().warnings
-    ()
-    """
+    """Return the rules that we wrote: everyday and chatbot-specific, over six foundations."""
     folder = resources.files(__package__) / "data" / "rules"
     parts = [
         parse_rulebook((folder / f"{name}.yaml").read_text("utf-8"), f"{name}.yaml")
@@ -204,13 +192,7 @@ def layer_rulebooks(books: Sequence[Rulebook], name: str = "") -> Rulebook:
 
 
 def load_layers(paths: Iterable[Path | str]) -> Rulebook:
-    """Read several rulebooks, the later over the earlier; none is the shipped one.
-
-    Examples
-    --------
-    >>> load_layers([]).name
-    'moralscope'
-    """
+    """Read several rulebooks, the later over the earlier; none is the shipped one."""
     books = [load_rulebook(path) for path in paths] or [shipped_rulebook()]
     return books[0] if len(books) == 1 else layer_rulebooks(books)
 

@@ -102,14 +102,7 @@ class RuleExample:
 
 
 class RuleSearch:
-    """Search the rulebooks that a project names; a wrong one is refused here.
-
-    Examples
-    --------
-    >>> found = RuleSearch(Project("rules", "rule-of-thumb", rulebooks=("moralscope",)))
-    >>> "steal" in found.search("stealing a bike", 1)[0].text
-    True
-    """
+    """Search the rulebooks that a project names; a wrong one is refused here."""
 
     def __init__(self, project: Project) -> None:
         folder = Path(project.folder or ".")

@@ -51,15 +51,7 @@ def story_verbs(stories: Iterable[MoralStory]) -> frozenset[str]:
 
 
 def story_cases(stories: Sequence[MoralStory], verbs: frozenset[str]) -> RuleCases:
-    """Turn stories into matters: the moral action keeps the norm, the immoral one breaks it.
-
-    Examples
-    --------
-    >>> story = MoralStory("1", "Don't lie.", moral_action="Jo talks.", immoral_action="Jo lies.")
-    >>> found = story_cases([story], frozenset({"lies", "talks"}))
-    >>> found.matters[0].breaks[0].base, found.acts, found.rewritten
-    ('lie', 2, 2)
-    """
+    """Turn stories into matters: the moral action keeps the norm, the immoral one breaks it."""
     cases: list[RuleCase] = []
     acts = rewritten = 0
     for story in stories:

@@ -100,15 +100,7 @@ def harmless_talk(written: Iterable[Annotation], part: str) -> list[str]:
 
 
 def amid_talk(rows: Sequence[TrainingExample], talk: Sequence[str]) -> list[TrainingExample]:
-    """Return exchanges with their replies amid harmless talk: the verdict stays what it was.
-
-    Examples
-    --------
-    >>> row = TrainingExample(VERDICT, ("Hi", "You fool."), 1)
-    >>> told = amid_talk([row], ["Nice weather."])
-    >>> ["You fool." in found.pair[1] for found in told], [found.label for found in told]
-    ([True, False], [1, 0])
-    """
+    """Return exchanges with their replies amid harmless talk: the verdict stays what it was."""
     rng = random.Random(0)  # noqa: S311
     examples = []
     for index, row in enumerate(row for row in rows if row.task == VERDICT and not row.other):

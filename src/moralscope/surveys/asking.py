@@ -63,16 +63,7 @@ def wordings() -> dict[str, Any]:
 
 
 def dilemma_cells(index: int, dilemma: Dilemma, forms: Sequence[str], count: int) -> Iterator[Cell]:
-    """Yield every question about a dilemma.
-
-    Examples
-    --------
-    >>> item = Dilemma("1", "You find a purse.", ("I keep it.", "I give it back."))
-    >>> len(list(dilemma_cells(0, item, ("ab", "repeat", "compare"), 1)))
-    8
-    >>> len(list(dilemma_cells(0, item, ("ab", "repeat", "compare"), 2)))
-    24
-    """
+    """Yield every question about a dilemma."""
     layouts = [(wording, False) for wording in range(count)]
     if count > 1:
         layouts.append((0, True))

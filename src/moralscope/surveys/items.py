@@ -42,13 +42,7 @@ _MOST_ITEMS = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Dilemma:
-    """A situation and what can be done in it; `better` is the index of the right action.
-
-    Examples
-    --------
-    >>> Dilemma("1", "You find a purse.", ("I keep it.", "I give it back."), better=1).breaks
-    ()
-    """
+    """A situation and what can be done in it; `better` is the index of the right action."""
 
     id: str
     situation: str
@@ -75,11 +69,6 @@ def read_items(source: str | Path | Table, columns: Mapping[str, str] | None = N
     """Read dilemmas or statements; `values` is the questionnaire that ships, - is stdin (CSV).
 
     `columns` says what a file calls its columns, where that is not what we do.
-
-    Examples
-    --------
-    >>> len(read_items("values"))
-    14
     """
     if isinstance(source, Table):
         table = source
@@ -161,13 +150,7 @@ def parse_item(cells: Mapping[str, Any], number: int) -> Dilemma | Statement:
 
 
 def spread(items: Items, limit: int | None) -> Items:
-    """Return so many items, evenly spread over the list.
-
-    Examples
-    --------
-    >>> [item.id for item in spread(read_items("values"), 2)]
-    ['1', '8']
-    """
+    """Return so many items, evenly spread over the list."""
     if limit is None or limit >= len(items):
         return items
     return [items[at * len(items) // limit] for at in range(limit)]

@@ -302,13 +302,7 @@ def share_interval(values: Sequence[float], family: int = 1) -> Interval:
 
 
 def t_against_zero(values: Sequence[float]) -> float:
-    """Return the two-sided p of a mean against zero.
-
-    Examples
-    --------
-    >>> round(t_against_zero([1.0, 2.0, 3.0]), 3)
-    0.074
-    """
+    """Return the two-sided p of a mean against zero."""
     sound = np.array([value for value in values if not math.isnan(value)])
     if len(sound) < 2:
         return float("nan")

@@ -77,13 +77,7 @@ class Chatbot:
 
 @dataclass(frozen=True, slots=True)
 class CollectedExchange:
-    """A prompt, a chatbot's reply, what the filters found, and why it was dropped, if it was.
-
-    Examples
-    --------
-    >>> CollectedExchange("1/bot", "Do you steal?", "Only on Sundays.", "bot").dropped is None
-    True
-    """
+    """A prompt, a chatbot's reply, what the filters found, and why it was dropped, if it was."""
 
     id: str
     prompt: str
@@ -164,13 +158,7 @@ def _hash(text: str) -> int:
 
 
 def cut_reply(text: str, speakers: Sequence[str] = ()) -> str:
-    r"""Return the reply in what a model wrote; by names it ends at a line break or a speaker.
-
-    Examples
-    --------
-    >>> cut_reply("Only on Sundays. Emma: Why?\nLiam: So.", ("Emma", "Liam"))
-    'Only on Sundays.'
-    """
+    r"""Return the reply in what a model wrote; by names it ends at a line break or a speaker."""
     text = text.encode("utf-8", "replace").decode().strip()
     if not speakers:
         return text
@@ -192,13 +180,7 @@ def bot_label(name: str) -> str:
 
 
 def prepare_bot(name: str, options: CollectOptions) -> Chatbot:
-    """Load a chatbot and find the form in which it is asked.
-
-    Examples
-    --------
-    >>> prepare_bot("scripted", CollectOptions(bots=("scripted",))).form
-    'plain'
-    """
+    """Load a chatbot and find the form in which it is asked."""
     endpoint = EndpointOptions(options.endpoint, log_probabilities=False)
     generator = load_generator(name, endpoint=endpoint)
     seed, label = options.seed, bot_label(name)

@@ -75,11 +75,6 @@ def prepare(
     """Load the filters and fetch the weights of every chatbot, which are loaded one at a time.
 
     Without `cached` the filters keep no row on disk.
-
-    Examples
-    --------
-    >>> prepare(CollectOptions(bots=("scripted",), filters="none")).refs
-    ()
     """
     check_options(options)
     for name in filter(is_local, options.bots):

@@ -73,12 +73,7 @@ def read_prompts(path: Path, columns: Mapping[str, str] | None = None) -> Prompt
 
 
 def check_place(path: Path) -> None:
-    """Refuse a place for exchanges that cannot be written, or a form that audit does not read.
-
-    Examples
-    --------
-    >>> check_place(Path("exchanges.jsonl"))
-    """
+    """Refuse a place for exchanges that cannot be written, or a form that audit does not read."""
     if path.suffix.lower() not in _FORMS:
         raise InputError(f"{path} has no form that audit reads", "name it .jsonl, .csv or .parquet")
     check_writable(path)

@@ -261,13 +261,7 @@ def load_filters(
 
 
 def is_understandable(reply: str) -> bool:
-    """Tell whether a reply has English words and not the same ones over and over.
-
-    Examples
-    --------
-    >>> is_understandable("I would never do that."), is_understandable("so so so so so so")
-    (True, False)
-    """
+    """Tell whether a reply has English words and not the same ones over and over."""
     if unreadable(reply):
         return False
     spoken = words(reply)

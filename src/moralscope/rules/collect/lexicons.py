@@ -94,11 +94,6 @@ def load_lexicon(name: str) -> Lexicon:
     ------
     InputError
         No such file, another form, or broken lines, which are named by their numbers.
-
-    Examples
-    --------
-    >>> [term.categories for term in load_lexicon("moralscope").find("You should not steal.")]
-    [('moral',), ('fairness',)]
     """
     if name == SHIPPED:
         return _shipped()

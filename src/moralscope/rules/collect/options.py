@@ -41,11 +41,6 @@ class CollectOptions(Options):
 
     `decoding` is for Python alone and takes the place of `strategy` and `max_tokens`. The replies
     lie beside `to`, so that no bot is asked twice.
-
-    Examples
-    --------
-    >>> CollectOptions(bots=("scripted",)).decoding.strategy
-    'greedy'
     """
 
     bots: Annotated[

@@ -84,17 +84,7 @@ class FilterResult:
 
 
 def read_labelled(path: Path, columns: Mapping[str, str] | None = None) -> list[LabelledExchange]:
-    r"""Read a CSV file with the columns prompt, reply, sufficient, moral and, if known, chatbot.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "a.csv")
-    ...     _ = path.write_text("prompt,reply,sufficient,moral\nDo you lie?,Often.,1|0,1|0\n")
-    ...     dict(read_labelled(path)[0].labels)
-    {'sufficiency': False, 'moral content': True}
-    """
+    r"""Read a CSV file with the columns prompt, reply, sufficient, moral and, if known, chatbot."""
     table = Table(
         path,
         kind=".csv",
@@ -121,15 +111,7 @@ def read_labelled(path: Path, columns: Mapping[str, str] | None = None) -> list[
 
 
 def share_out(rows: Sequence[LabelledExchange], seed: int = 0) -> dict[str, list[LabelledExchange]]:
-    """Return train, dev and test; every part must hold both labels of both tasks.
-
-    Examples
-    --------
-    >>> both = [dict.fromkeys(TASKS, vote) for vote in (True, False)]
-    >>> rows = [LabelledExchange(Exchange(f"q{n}", "a"), both[n % 2]) for n in range(60)]
-    >>> [len(part) for part in share_out(rows).values()]
-    [36, 12, 12]
-    """
+    """Return train, dev and test; every part must hold both labels of both tasks."""
     prompts = sorted({clean(row.exchange.prompt).casefold() for row in rows})
     prompts.sort(key=lambda prompt: seed_of(prompt, seed))
     held = max(1, round(len(prompts) / _HELD_OUT))
@@ -150,14 +132,7 @@ def share_out(rows: Sequence[LabelledExchange], seed: int = 0) -> dict[str, list
 
 
 def filter_examples(rows: Sequence[LabelledExchange]) -> list[TrainingExample]:
-    """Return a lesson a task for each reply; on dev both labels of a task weigh the same.
-
-    Examples
-    --------
-    >>> row = LabelledExchange(Exchange("Do you lie?", "Often."), dict.fromkeys(TASKS, True))
-    >>> [(lesson.pair[1], lesson.label, lesson.group) for lesson in filter_examples([row])][1]
-    ('Often.', 1, 'moral content: moral')
-    """
+    """Return a lesson a task for each reply; on dev both labels of a task weigh the same."""
     return [
         TrainingExample(
             task,
@@ -171,14 +146,7 @@ def filter_examples(rows: Sequence[LabelledExchange]) -> list[TrainingExample]:
 
 
 def measure_filter(gold: Sequence[bool], answers: Sequence[bool], seed: int = 0) -> FilterFigures:
-    """Return macro precision, recall and F1 over the two labels, as in Table 4.
-
-    Examples
-    --------
-    >>> measured = measure_filter([True, True, False, False], [True, False, False, False])
-    >>> [round(each, 1) for each in (measured.precision, measured.recall, measured.f1)]
-    [83.3, 75.0, 73.3]
-    """
+    """Return macro precision, recall and F1 over the two labels, as in Table 4."""
     true, said = np.asarray(gold, dtype=bool), np.asarray(answers, dtype=bool)
     n = len(true)
     whole = _macro(true, said, np.full((1, n), 1 / n))[:, 0].tolist()
