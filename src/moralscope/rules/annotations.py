@@ -18,7 +18,7 @@ from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import RunRecord, Statistics
 from moralscope.rules.metrics import load_paper
 from moralscope.rules.options import RulesStatsOptions
-from moralscope.rules.reading import PARTS, load_annotations, source_warnings, split_annotations
+from moralscope.rules.reading import PARTS, read_annotations, source_warnings, split_annotations
 from moralscope.rules.records import FOUNDATIONS, SCALE, SCALES, Annotation
 from moralscope.stats.agreement import agreement, krippendorff_alpha
 from moralscope.stats.intraclass import intraclass
@@ -249,7 +249,7 @@ def stats(
     """
     chosen = chosen_options(RulesStatsOptions, options, changes)
     seed = chosen.seed
-    file = load_annotations(path, kind=chosen.kind, columns=columns, malformed=chosen.malformed)
+    file = read_annotations(path, kind=chosen.kind, columns=columns, malformed=chosen.malformed)
     rows, paper = file.annotations, load_paper()
     same_rule = reliability(rows, unit="rule", seed=seed)
     own_rules = reliability(rows, unit="exchange", seed=seed)

@@ -8,7 +8,7 @@ not trained for is None.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ from moralscope.rules.verdict import TASK, alignment_pair
 LIBERTY = "liberty"
 ESTIMATED = "what experts say of a rule is an estimate, learnt from what crowd workers said"
 _NEAREST = 5
-_OWN = ("prompt", "reply", "rule")
+_COLUMNS = ("prompt", "reply", "rule")
 
 
 class Attributes:
@@ -60,31 +60,39 @@ class Attributes:
         )
 
     def of(self, rules: Sequence[RuleOfThumb]) -> list[RuleAttributes]:
-        """Return the attributes of each rule, in order."""
-        bare = [rule for rule in rules if not _is_complete(rule)]
-        estimate = self._estimates if self._experts is None else self._read
-        guesses = iter(estimate([rule.text for rule in bare]) if bare else ())
-        return [
-            RuleAttributes(**rule.scales, foundations=_named(_flags(rule)), evidence="rulebook")
-            if _is_complete(rule)
-            else _filled(rule, next(guesses))
-            for rule in rules
-        ]
-
-    def _read(self, texts: Sequence[str]) -> list[RuleAttributes]:
-        """Return what experts make of rules."""
-        estimates = estimated_attributes(texts, self._experts) if self._experts else []
-        names = dict.fromkeys(FOUNDATIONS, 0.0)
-        return [
-            RuleAttributes(
-                **{scale: estimate[scale] for scale in SCALES},
-                foundations={**names, **estimate["probabilities"]}
-                if estimate["probabilities"]
-                else {},
-                evidence="model",
+        """Return the attributes of each rule, in order: its own, and what it lacks estimated."""
+        bare = [rule.text for rule in rules if not _is_complete(rule)]
+        if bare and self._experts is not None:
+            none = dict.fromkeys(FOUNDATIONS, 0.0)
+            guesses = [
+                RuleAttributes(
+                    **guess.scales,
+                    foundations={**none, **guess.probabilities} if guess.probabilities else {},
+                    evidence="model",
+                )
+                for guess in estimated_attributes(bare, self._experts)
+            ]
+        else:
+            guesses = self._estimates(bare) if bare else []
+        rest = iter(guesses)
+        attributes = []
+        for rule in rules:
+            shares = _named(_flags(rule))
+            if _is_complete(rule):
+                attributes.append(
+                    RuleAttributes(**rule.scales, foundations=shares, evidence="rulebook")
+                )
+                continue
+            guess = next(rest)
+            known = {name: value for name, value in rule.scales.items() if value is not None}
+            attributes.append(
+                RuleAttributes(
+                    **{**guess.scales, **known},
+                    foundations=shares if rule.foundations else guess.foundations,
+                    evidence=guess.evidence,
+                )
             )
-            for estimate in estimates
-        ]
+        return attributes
 
     def _estimates(self, texts: Sequence[str]) -> list[RuleAttributes]:
         """Return the mean of the nearest rules that have values."""
@@ -126,13 +134,6 @@ def _named(values: Sequence[float]) -> dict[str, float]:
     return dict(zip(FOUNDATIONS, values, strict=True))
 
 
-def _filled(rule: RuleOfThumb, guess: RuleAttributes) -> RuleAttributes:
-    """Keep what the rule says itself, estimate the rest."""
-    known = {name: value for name, value in rule.scales.items() if value is not None}
-    shares = _named(_flags(rule)) if rule.foundations else guess.foundations
-    return RuleAttributes(**{**guess.scales, **known}, foundations=shares, evidence=guess.evidence)
-
-
 @dataclass(frozen=True, slots=True)
 class RuleQuery:
     """A rule, with the exchange it is set beside, where there is one."""
@@ -167,7 +168,7 @@ def read_rule_queries(path: Path, columns: Mapping[str, str] | None = None) -> l
     names = dict(columns or {})
     if not names:
         header = read_header(path)
-        names = {name: name for name in _OWN if set(_OWN) <= set(header)}
+        names = {name: name for name in _COLUMNS if set(_COLUMNS) <= set(header)}
     file = read_annotations(path, kind="mic", columns=names)
     return [RuleQuery(row.rule, row.exchange) for row in file.annotations]
 
@@ -201,19 +202,20 @@ def attributes(
     chosen = chosen_options(AttributesOptions, options, changes)
     experts = models or prepare_attributes(chosen.experts)
     estimates = estimated_attributes([one.rule for one in asked], experts)
-    aligned = [pair for pair in zip(estimates, asked, strict=True) if pair[1].exchange]
-    if TASK in experts.tasks and aligned:
-        pairs = [alignment_pair(one.rule, one.exchange) for _, one in aligned if one.exchange]
+    indices = [index for index, query in enumerate(asked) if query.exchange]
+    if TASK in experts.tasks and indices:
+        exchanges = [asked[index].exchange or Exchange("", "") for index in indices]
+        pairs = [alignment_pair(asked[i].rule, e) for i, e in zip(indices, exchanges, strict=True)]
         rows = experts.told(TASK, experts.read(pairs)[0])
-        for (estimate, query), row in zip(aligned, rows, strict=True):
+        for index, exchange, row in zip(indices, exchanges, rows, strict=True):
             chances = dict(zip(experts.labels(TASK), map(float, row), strict=True))
-            exchange = query.exchange or Exchange("", "")
-            estimate |= {
-                "alignment": max(chances, key=lambda name: chances[name]),
-                "alignment_probabilities": chances,
-                "prompt": exchange.prompt,
-                "reply": exchange.reply,
-            }
+            estimates[index] = replace(
+                estimates[index],
+                alignment=max(chances, key=lambda name: chances[name]),
+                alignment_probabilities=chances,
+                prompt=exchange.prompt,
+                reply=exchange.reply,
+            )
     return RunRecord(
         "rules attributes",
         seed=chosen.seed,
@@ -223,27 +225,38 @@ def attributes(
             "options": plain_options(chosen),
         },
         models=[experts.ref],
-        results=[EstimatedRule(**one) for one in estimates],
+        results=estimates,
         statistics=NoStatistics(),
         warnings=[ESTIMATED],
     )
 
 
-def estimated_attributes(rules: Sequence[str], experts: ExpertSet) -> list[dict[str, Any]]:
-    """Return fields of `EstimatedRule` that experts can tell of bare rules, in one pass."""
+def estimated_attributes(rules: Sequence[str], experts: ExpertSet) -> list[EstimatedRule]:
+    """Return what experts can tell of bare rules, in one pass."""
     columns, _ = experts.read([("", rule) for rule in rules])
-    estimates: list[dict[str, Any]] = [{"rule": rule, "probabilities": {}} for rule in rules]
+    estimates = [EstimatedRule(rule) for rule in rules]
     if FOUNDATIONS_TASK in experts.tasks:
         names, limits = experts.labels(FOUNDATIONS_TASK), experts.thresholds(FOUNDATIONS_TASK)
         rows = experts.told(FOUNDATIONS_TASK, columns)
         if LIBERTY in experts.tasks:  # a value of its own: SOCIAL-CHEM-101 knows no liberty
             names, limits = (*names, LIBERTY), (*limits, 0.5)
             rows = np.column_stack([rows, np.clip(experts.told(LIBERTY, columns), 0.0, 1.0)])
-        for one, row in zip(estimates, rows, strict=True):
-            one["probabilities"] = dict(zip(names, map(float, row), strict=True))
-            shares = zip(names, row, limits, strict=True)
-            one["foundations"] = tuple(name for name, value, limit in shares if value >= limit)
+        estimates = [
+            replace(
+                estimate,
+                probabilities=dict(zip(names, map(float, row), strict=True)),
+                foundations=tuple(
+                    name
+                    for name, share, least in zip(names, row, limits, strict=True)
+                    if share >= least
+                ),
+            )
+            for estimate, row in zip(estimates, rows, strict=True)
+        ]
     for scale in (name for name in SCALES if name in experts.tasks):
-        for one, row in zip(estimates, experts.told(scale, columns), strict=True):
-            one[scale] = min(max(float(row[0]), SCALE[0]), SCALE[1])
+        numbers = [float(np.clip(row[0], *SCALE)) for row in experts.told(scale, columns)]
+        estimates = [
+            replace(estimate, **{scale: number})
+            for estimate, number in zip(estimates, numbers, strict=True)
+        ]
     return estimates

@@ -22,7 +22,7 @@ from moralscope.models.encoders import load_encoder
 from moralscope.models.encoders.cache import EmbeddingCache
 from moralscope.rules.judgments import read_judgment
 from moralscope.rules.options import RetrieveOptions
-from moralscope.rules.reading import load_annotations
+from moralscope.rules.reading import read_annotations
 from moralscope.rules.records import Annotation, Exchange, ListedRule, RuleOfThumb
 from moralscope.rules.rulebook import NOT_LAW, load_layers
 
@@ -173,21 +173,19 @@ class TrainedRetriever:
     def nearest(self, vectors: Matrix, k: int) -> list[Found]:
         """Return up to `k` rules for each vector of an exchange that was read already."""
         if self._rows is None:
-            self._rows = self._embedded([rule.text for rule in self.rules])
+            texts = [rule.text for rule in self.rules]
+            if self._cache is None:
+                self._rows = self._experts.embed(texts)
+            else:
+                known, self._rows = self._cache.get(texts)
+                new = [text for text, is_known in zip(texts, known, strict=True) if not is_known]
+                if new:
+                    self._rows[~known] = self._experts.embed(new)
+                    self._cache.put(new, self._rows[~known])
         scores = np.asarray(vectors, dtype=np.float32) @ self._rows.T
         return [
             [(self.rules[index], float(row[index])) for index in _top(row, k)] for row in scores
         ]
-
-    def _embedded(self, texts: Sequence[str]) -> Matrix:
-        if self._cache is None:
-            return self._experts.embed(texts)
-        known, rows = self._cache.get(texts)
-        new = [text for text, is_known in zip(texts, known, strict=True) if not is_known]
-        if new:
-            rows[~known] = self._experts.embed(new)
-            self._cache.put(new, rows[~known])
-        return rows
 
 
 class NearestExchange:
@@ -296,7 +294,7 @@ def retrieve(
     elif chosen.method == "rules":
         finder = Retriever(book.rules, uses[0])
     else:
-        known = load_annotations(chosen.known).annotations
+        known = read_annotations(chosen.known).annotations
         finder = NearestExchange(known, uses[0], chosen.seed)
     ranked = finder.find(asked, chosen.top)
     return RunRecord(

@@ -21,7 +21,7 @@ from zlib import crc32
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder, Generator, Matrix
-from moralscope.core.records import Candidate, Decoding, ModelRef, RunRecord, Statistics
+from moralscope.core.records import Decoding, ModelRef, RunRecord, Statistics
 from moralscope.io.files import check_writable, model_refs, write_whole
 from moralscope.models.encoders import load_encoder
 from moralscope.models.language import generator_refs, load_generator
@@ -198,11 +198,15 @@ class RuleWriter:
         prompts = list(dict.fromkeys(asked))
         seeds = [crc32(f"{self._seed} {p}".encode("utf-8", "surrogatepass")) for p in prompts]
         made = self.generator.generate(prompts, self._decoding, seeds) if prompts else []
-        ordered = (sorted(some, key=_score, reverse=True) for some in made)
-        texts = (
-            dict.fromkeys(text for one in some if (text := clean(one.text))) for some in ordered
-        )
-        by_prompt = {prompt: list(some) for prompt, some in zip(prompts, texts, strict=True)}
+        by_prompt = {}
+        for prompt, candidates in zip(prompts, made, strict=True):
+            # By the mean log-probability of a token; 0 where the source gives none.
+            ordered = sorted(
+                candidates,
+                key=lambda one: -sum(one.log_probabilities) / max(1, len(one.log_probabilities)),
+            )
+            texts = dict.fromkeys(clean(candidate.text) for candidate in ordered)
+            by_prompt[prompt] = [text for text in texts if text]
         return [by_prompt[prompt] for prompt in asked]
 
     def _sorted_out(
@@ -260,11 +264,6 @@ def _same(one: _Meaning, others: Mapping[str, _Meaning]) -> str:
         if other.polarity == one.polarity and one.behaviour @ other.behaviour >= SAME_MEANING
     )
     return next(alike, "")
-
-
-def _score(one: Candidate) -> float:
-    """Return the mean log-probability of a token; 0 where the source gives none."""
-    return sum(one.log_probabilities) / max(1, len(one.log_probabilities))
 
 
 def _cut(exchange: Exchange) -> list[str]:

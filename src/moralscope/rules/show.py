@@ -36,6 +36,10 @@ _MOST = 50
 KINDS = ("duplicate", "contradiction", "vague", "imbalance")
 _BLOCK = 512  # rules compared with all the others at once
 _ENOUGH = 30  # rules before their balance means anything
+_LEAST_SHARE = 1 / 3  # of an equal share of the rules, for each foundation
+# How alike (0-1) two rules must be, by their words and by their embeddings.
+_SAME_WORDS, _SAME_MEANING = 0.88, 0.80
+_OPPOSED_WORDS, _OPPOSED_MEANING = 0.80, 0.78
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,17 +148,6 @@ class RuleSearch:
 
 
 @dataclass(frozen=True, slots=True)
-class LintLimits:
-    """How alike (0-1) two rules must be, by their words and by their embeddings."""
-
-    same_words: float = 0.88
-    same_meaning: float = 0.80
-    opposed_words: float = 0.80
-    opposed_meaning: float = 0.78
-    least_share: float = 1 / 3  # of an equal share of the rules, for each foundation
-
-
-@dataclass(frozen=True, slots=True)
 class LintFinding:
     """One objection: its kind, the rules' ids (or texts), what is wrong, how alike (0-1)."""
 
@@ -164,9 +157,7 @@ class LintFinding:
     score: float | None = None
 
 
-def lint(
-    book: Rulebook, encoder: Encoder | None = None, limits: LintLimits | None = None
-) -> list[LintFinding]:
+def lint(book: Rulebook, encoder: Encoder | None = None) -> list[LintFinding]:
     r"""Return every objection: duplicates first, then contradictions, vague rules, imbalance.
 
     Examples
@@ -178,8 +169,7 @@ def lint(
     contradiction - It's wrong to eat cake. / It's okay to eat cake.
     vague - You should be good people. is too general: say which action is meant
     """
-    limits = limits or LintLimits()
-    findings = list(_pairs(book.rules, encoder, limits))
+    findings = list(_pairs(book.rules, encoder))
     findings += [
         LintFinding("vague", (rule.id or rule.text,), f"{rule.text} {problem}")
         for rule in book.rules
@@ -190,7 +180,7 @@ def lint(
     findings += [
         LintFinding("imbalance", (), f"{counts[name]} of {size:,} rules are about {name}")
         for name in FOUNDATIONS
-        if size >= _ENOUGH and counts[name] < limits.least_share * size / len(FOUNDATIONS)
+        if size >= _ENOUGH and counts[name] < _LEAST_SHARE * size / len(FOUNDATIONS)
     ]
     order = {kind: index for index, kind in enumerate(KINDS)}
     return sorted(findings, key=lambda finding: (order[finding.kind], -(finding.score or 0.0)))
@@ -238,9 +228,7 @@ def lint_book(
     )
 
 
-def _pairs(
-    rules: Sequence[RuleOfThumb], encoder: Encoder | None, limits: LintLimits
-) -> Iterator[LintFinding]:
+def _pairs(rules: Sequence[RuleOfThumb], encoder: Encoder | None) -> Iterator[LintFinding]:
     """Compare every two rules by the behaviour they judge: the same way, or both ways."""
     judgments = [read_judgment(rule.text) for rule in rules]
     texts = [
@@ -257,11 +245,11 @@ def _pairs(
         words = process.cdist(texts[block], texts, scorer=fuzz.ratio, dtype=np.float32) / 100
         meaning = rows[block] @ rows.T if rows is not None else np.zeros_like(words)
         opposed = (signs[block][:, None] * signs[None, :]) < 0
-        same = (words >= limits.same_words) | (meaning >= limits.same_meaning)
-        against = (words >= limits.opposed_words) | (meaning >= limits.opposed_meaning)
+        same = (words >= _SAME_WORDS) | (meaning >= _SAME_MEANING)
+        against = (words >= _OPPOSED_WORDS) | (meaning >= _OPPOSED_MEANING)
         for row, other in np.argwhere(np.where(opposed, against, same)):
             one = start + row
-            alike = meaning[row, other] >= min(limits.same_meaning, limits.opposed_meaning)
+            alike = meaning[row, other] >= min(_SAME_MEANING, _OPPOSED_MEANING)
             # Letters alone call "walk out" and "want" alike: half of the words must be common.
             first, second = set(texts[one].split()), set(texts[other].split())
             common = len(first & second) >= max(1, len(first | second)) / 2

@@ -25,7 +25,7 @@ from moralscope.models.training.trainer import Summary, TrainedModel, TrainingDa
 from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.attribute_examples import FOUNDATIONS_TASK, SCALES
 from moralscope.rules.options import RulesTrainOptions
-from moralscope.rules.reading import MIC_FILE, load_annotations, split_annotations
+from moralscope.rules.reading import MIC_FILE, read_annotations, split_annotations
 from moralscope.rules.replies import annotated_examples, ruled_examples
 from moralscope.rules.rule_writer import MARKERS
 from moralscope.rules.train_figures import baselines_of, baselines_text, trained_figures
@@ -195,7 +195,7 @@ class AttributeSource(_RulesSource):
                 f"refit names '{recipe.refit}', which is not learnt", did_you_mean("", tasks)
             )
         if recipe.from_file:
-            file = load_annotations(self.annotations, kind=None, columns=self.columns)
+            file = read_annotations(self.annotations, kind=None, columns=self.columns)
             return examples_of_file(file, tasks, recipe.limit, recipe.seed)
         turns = max(1, recipe.points[0].epochs)  # every epoch has wordings of its own
         examples = examples_at_hand(
@@ -248,7 +248,7 @@ class RuleSource(_RulesSource):
             if path:
                 raise InputError(f"--{name} is not for 'generator'", "leave it out")
         if self.annotations is not None or recipe.from_file:
-            rows = load_annotations(self.annotations, kind=MIC, columns=self.columns).annotations
+            rows = read_annotations(self.annotations, kind=MIC, columns=self.columns).annotations
             split = split_annotations(rows, seed=recipe.seed)
             examples = {part: annotated_examples(split.of(rows, part)) for part in ("train", "dev")}
         else:

@@ -39,7 +39,7 @@ from moralscope.rules.attribute_examples import (
 from moralscope.rules.reading import (
     PARTS,
     AnnotationFile,
-    load_annotations,
+    read_annotations,
     source_warnings,
     split_annotations,
 )
@@ -222,7 +222,7 @@ def exchange_examples(path: Path) -> list[TrainingExample]:
             if row.alignment in ALIGNMENTS
         ]
     else:
-        rows = list(load_annotations(path, kind="mic").annotations)
+        rows = list(read_annotations(path, kind="mic").annotations)
     examples = annotated_examples(rows, EXCHANGES)
     if not examples:
         raise InputError(f"{path} has no exchange with an alignment", "give prompt, reply, rule, …")
@@ -292,7 +292,7 @@ def social_files() -> list[Path]:
 
 
 def _social() -> AnnotationFile:
-    files = [load_annotations(path, kind="social-chem") for path in social_files()]
+    files = [read_annotations(path, kind="social-chem") for path in social_files()]
     rows = tuple(row for file in files for row in file.annotations)
     return replace(files[0], annotations=rows, bad_rules=sum(file.bad_rules for file in files))
 

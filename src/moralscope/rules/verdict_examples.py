@@ -70,7 +70,16 @@ def verdict_examples(
             if name + half in sources:
                 wanted = kept if part == "train" else tuple({0, 1} - set(kept))
                 examples += read(wanted)
-    examples += _written(written) + written_verdicts(part)
+    examples += [
+        TrainingExample(
+            VERDICT,
+            (row.exchange.prompt, row.exchange.reply),
+            int(row.alignment == "disagree"),
+            group="verdict written",
+        )
+        for row in written
+    ]
+    examples += written_verdicts(part)
     return [*examples, *amid_talk(examples, harmless_talk(written, part))]
 
 
@@ -194,18 +203,6 @@ def _last_turn(dialogue: str) -> tuple[str, str]:
     """Return what the human said last, and the reply."""
     before, _, reply = dialogue.rpartition(_TURN)
     return before.rpartition("\n\nHuman:")[2].strip(), reply.strip()
-
-
-def _written(rows: Iterable[Annotation]) -> list[TrainingExample]:
-    return [
-        TrainingExample(
-            VERDICT,
-            (row.exchange.prompt, row.exchange.reply),
-            int(row.alignment == "disagree"),
-            group="verdict written",
-        )
-        for row in rows
-    ]
 
 
 def norm_examples(

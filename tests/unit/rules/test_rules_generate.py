@@ -17,7 +17,7 @@ from moralscope.papers.integrity import (
 )
 from moralscope.rules.attributes import Attributes
 from moralscope.rules.audit_files import open_exchanges, parse_columns
-from moralscope.rules.reading import load_annotations
+from moralscope.rules.reading import read_annotations
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.rule_writer import (
     RulesGenerateOptions,
@@ -115,7 +115,7 @@ def test_what_is_written_is_measured_against_all_references_of_its_exchange(tmp_
         "rule": LINES[0],
     }
     sources = IntegritySources(
-        load_annotations(path), generated=read_generated(tmp_path / "best.jsonl")
+        read_annotations(path), generated=read_generated(tmp_path / "best.jsonl")
     )
     table = reproduce_integrity(sources).results[0]
     cells = {row.column: row.ours for row in table.rows if row.row == "scripted beam"}

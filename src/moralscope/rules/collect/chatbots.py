@@ -219,21 +219,14 @@ def filters_run(options: CollectOptions) -> tuple[str, ...]:
     return (EMPTY, *words, *classified)
 
 
-def count_steps(
-    rows: Sequence[CollectedExchange],
-    chatbots: Sequence[str],
-    ran: Collection[str] = tuple(STEPS),
-) -> list[CollectStep]:
-    """Return how many replies are left after each step, in all and of each chatbot."""
-    return steps_of(Counter((row.chatbot, row.dropped) for row in rows), chatbots, ran)
-
-
 def steps_of(
     tally: Mapping[tuple[str, str | None], int],
     chatbots: Sequence[str],
     ran: Collection[str] = tuple(STEPS),
 ) -> list[CollectStep]:
-    """Return the same from counts by (chatbot, what the reply was dropped for, or None).
+    """Return how many replies are left after each step, in all and of each chatbot.
+
+    `tally` counts replies by chatbot and by what they were dropped for, or None.
 
     `ran` are the filters that ran: a step that did not run is not counted.
 

@@ -28,12 +28,12 @@ from moralscope.rules.collect.chatbots import (
     CollectPrompt,
     CollectStatistics,
     bot_label,
-    count_steps,
     cut_reply,
     filters_run,
     is_local,
     prepare_bot,
     seed_of,
+    steps_of,
 )
 from moralscope.rules.collect.files import PromptFile, check_place, write_exchanges
 from moralscope.rules.collect.filters import Filters, Sieve, load_filters
@@ -135,6 +135,7 @@ def collect(
     rows, bots = _ask_all(asked, options, filters.sieve, load, report)
     if options.to is not None:
         write_exchanges(rows, options.to)
+    tally = Counter((row.chatbot, row.dropped) for row in rows)
     kept = [row for row in rows if row.dropped is None]
     keywords = Counter(word for row in kept for word in row.keywords)
     cut = sum(row.finish == "length" for row in rows)
@@ -156,7 +157,7 @@ def collect(
         results=rows,
         statistics=CollectStatistics(
             prompts={**counts, "asked": len(asked)},
-            steps=count_steps(rows, [bot.name for bot in bots], filters_run(options)),
+            steps=steps_of(tally, [bot.name for bot in bots], filters_run(options)),
             kept=len(kept),
             dropped=Counter(row.dropped for row in rows if row.dropped is not None),
             categories=Counter(name for row in kept for name in row.categories),
