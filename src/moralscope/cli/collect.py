@@ -13,15 +13,13 @@ from moralscope.cli.output import (
     emit,
     fetching,
     note,
-    print_warnings,
     starting,
 )
-from moralscope.cli.output import out as terminal
 from moralscope.core.errors import InputError
 from moralscope.rules.collect.options import CollectInput, CollectOptions
 
 if TYPE_CHECKING:
-    from moralscope.core.records import RunRecord
+    pass
 
 
 @takes
@@ -58,7 +56,7 @@ def collect(
             raise InputError("--to belongs to one run record", "a corpus goes to --out DIR")
         corpus = CollectBatch(options, job_columns(source.columns, CollectBatch.reads))
         parts = BatchPlace.given(source.prompts, out, batch)
-        run_over_corpus(corpus, parts, batch, json=json, report=report, show=_show_corpus)
+        run_over_corpus(corpus, parts, batch, json=json, report=report)
         return
     record_file = record_place(out)
     starting(*options.bots, reading=source.prompts[0], quiet=json)
@@ -70,11 +68,3 @@ def collect(
     emit(record, json=json, path=record_file, report=report)
     if options.to is not None and not json:
         note(f"exchanges: {options.to}")
-
-
-def _show_corpus(record: "RunRecord") -> None:
-    from moralscope.pages.collect import collect_page
-    from moralscope.pages.terminal import render
-
-    render(collect_page(record), terminal)
-    print_warnings(record)

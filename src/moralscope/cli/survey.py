@@ -12,14 +12,12 @@ from moralscope.cli.output import (
     counting,
     emit,
     fetching,
-    out,
-    print_warnings,
     starting,
 )
 from moralscope.surveys.options import SurveyOptions
 
 if TYPE_CHECKING:
-    from moralscope.core.records import RunRecord
+    pass
 
 
 @takes
@@ -74,7 +72,7 @@ def survey(
         header = open_corpus([file], ()).schema.names
         job = SurveyBatch(options, job_columns(columns, COLUMNS), header)
         parts = BatchPlace.given([file], out, batch)
-        record = run_over_corpus(job, parts, batch, json=json, report=report, show=_show)
+        record = run_over_corpus(job, parts, batch, json=json, report=report)
         if record.statistics.get("gate") is not None:
             record.statistics["gate"].require()
         return
@@ -90,11 +88,3 @@ def survey(
     emit(record, json=json, path=record_file, report=report)
     if record.statistics["gate"] is not None:
         record.statistics["gate"].require()
-
-
-def _show(record: "RunRecord") -> None:
-    from moralscope.pages.survey import survey_page
-    from moralscope.pages.terminal import render
-
-    render(survey_page(record), out)
-    print_warnings(record)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import bars
+from moralscope.pages.corpus import corpus_headline, corpus_summary, corpus_tiles, run_sections
 from moralscope.pages.page import Column, Page, Section, Table
 from moralscope.pages.words import cut, more_note, plural
 from moralscope.rules.collect.chatbots import CollectedExchange, CollectStatistics
@@ -59,17 +60,18 @@ def collect_page(record: RunRecord) -> Page:
             chart = bars(title, {"replies": values}, list(counts), "replies")
             sections.append(Section(title, prose, [chart]))
     asked = statistics.prompts["asked"]
-    summary = f"{', '.join(bots)} answered {plural(asked, 'prompt')}; {statistics.kept:,} kept."
-    return Page(
-        "Exchanges collected",
-        [summary],
-        [(f"{statistics.kept:,}", "kept"), (f"{asked:,}", "prompts asked")],
-        sections,
-    )
+    summary = [f"{', '.join(bots)} answered {plural(asked, 'prompt')}; {statistics.kept:,} kept."]
+    tiles = [(f"{statistics.kept:,}", "kept"), (f"{asked:,}", "prompts asked")]
+    headline = ""
+    if statistics.corpus is not None:
+        summary.insert(0, corpus_summary(record, statistics.corpus))
+        tiles += corpus_tiles(statistics.corpus)
+        sections += run_sections(statistics.corpus, statistics.failed)
+        headline = corpus_headline(statistics.corpus)
+    return Page("Exchanges collected", summary, tiles, sections, headline=headline)
 
 
-PRESENTATIONS = {
-    "collect": Presentation(
-        collect_page, lambda config: (CollectedExchange, CollectStatistics), LIMITS
-    )
-}
+PRESENTATIONS = dict.fromkeys(
+    ("collect", "collect corpus"),
+    Presentation(collect_page, lambda config: (CollectedExchange, CollectStatistics), LIMITS),
+)

@@ -7,6 +7,7 @@ from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import GROUPS, Group, bars, error_bars, marks, named_rows, scatter
 from moralscope.pages.closing import SURVEY_LIMITS
+from moralscope.pages.corpus import corpus_headline, corpus_summary, corpus_tiles, run_sections
 from moralscope.pages.page import MINUS, Block, Chart, Column, Page, Section, Table
 from moralscope.pages.words import cut, more_note
 from moralscope.surveys.questionnaire import QuestionnaireFigures, StatementFigures
@@ -54,13 +55,18 @@ def survey_page(record: RunRecord) -> Page:
         gate = statistics.gate
         line = f"gate {gate.expression}: {'met' if gate.met else 'not met'}"
         sections.append(Section("Gate", [line], shown="all"))
-    return Page(
-        f"{', '.join(models)}: {count:,} {noun}",
-        summary,
-        [(f"{model.mass.value:.0%}", f"answer mass of {name}") for name, model in models.items()],
-        sections,
-        headline=f"{count:,} {noun}: {asked}",
-    )
+    tiles = [
+        (f"{model.mass.value:.0%}", f"answer mass of {name}") for name, model in models.items()
+    ]
+    headline = f"{count:,} {noun}: {asked}"
+    if corpus is not None:
+        summary.insert(0, corpus_summary(record, corpus))
+        tiles += corpus_tiles(corpus)
+        sections.insert(0, Section("The models", [headline], shown="terminal"))
+        sections += run_sections(corpus, statistics.failed)
+        headline = corpus_headline(corpus)
+    title = f"{', '.join(models)}: {count:,} {noun}"
+    return Page(title, summary, tiles, sections, headline=headline)
 
 
 def _figures_table(
@@ -273,4 +279,6 @@ def _types(config: Mapping[str, Any]) -> tuple[Any, Any]:
     return row, SurveyStatistics
 
 
-PRESENTATIONS = {"survey": Presentation(survey_page, _types, SURVEY_LIMITS)}
+PRESENTATIONS = dict.fromkeys(
+    ("survey", "survey corpus"), Presentation(survey_page, _types, SURVEY_LIMITS)
+)
