@@ -13,7 +13,6 @@ from moralscope.pages.closing import (
     JUDGE_LIMITS,
     PEOPLE_LIMITS,
     STEER_LIMITS,
-    SURVEY_LIMITS,
     TEXT_LIMITS,
 )
 from moralscope.pages.compare_page import compare_page, runs_page
@@ -28,7 +27,6 @@ from moralscope.pages.score_page import score_page
 from moralscope.pages.statement_page import statement_page
 from moralscope.pages.steer_page import check_page
 from moralscope.pages.stories_page import split_page, stats_page
-from moralscope.pages.survey_page import survey_page
 
 _PAGES: Mapping[str, Callable[[Plain], Page]] = {
     "agreement": agreement_page,
@@ -46,7 +44,6 @@ _PAGES: Mapping[str, Callable[[Plain], Page]] = {
     "stories split": split_page,
     "reproduce": reproduce_page,
     "steer check": check_page,
-    "survey": survey_page,
 }
 
 
@@ -80,5 +77,4 @@ _LIMITS = {
     "stories split": DATA_LIMITS,
     "steer check": STEER_LIMITS,
     "steer make": STEER_LIMITS,
-    "survey": SURVEY_LIMITS,
 }
