@@ -125,7 +125,6 @@ app.command("evaluate", rich_help_panel="Experts")(stories_evaluate.evaluate)
 app.command("generate", rich_help_panel="Texts")(stories_texts.generate)
 app.command("chain", rich_help_panel="Texts")(stories_texts.chain)
 app.command("metrics", rich_help_panel="Texts")(stories_texts.metrics)
-app.add_typer(stories_evaluate.people, name="people", rich_help_panel="Texts")
 
 
 def _show_selected(record: "RunRecord") -> None:

@@ -55,7 +55,7 @@ def generate(given: GenerateInput, options: GenerateOptions, output: ReportOutpu
     from moralscope.stories.chains import run as job
     from moralscope.stories.generate import generate, single_step
     from moralscope.stories.reading import load_stories
-    from moralscope.stories.saved_texts import read_beside, set_beside
+    from moralscope.stories.text_runs import read_beside, set_beside
 
     recipe = single_step(given.task)  # refuses a task that is not there before anything is loaded
     others = read_beside(given.beside)
@@ -81,7 +81,7 @@ def chain(given: ChainInput, options: ChainOptions, output: ReportOutput) -> Non
     """
     from moralscope.stories.chains import run as job
     from moralscope.stories.reading import load_stories
-    from moralscope.stories.saved_texts import read_beside, set_beside
+    from moralscope.stories.text_runs import read_beside, set_beside
 
     recipe, show = given.recipe, given.show
     options = replace(options, out=output.out, only=show if output.out is None else None)
@@ -164,7 +164,7 @@ def _show_run(record: "RunRecord") -> None:
 
 def _show_path(record: "RunRecord", story: str) -> None:
     """Print one story's whole path as a tree, a tree for each target."""
-    from moralscope.stories.saved_texts import find_path
+    from moralscope.stories.text_runs import find_path
 
     for row in find_path(record, story):
         out.print(_tree(row))

@@ -20,7 +20,7 @@ from moralscope.stories.experts import ExpertSet
 from moralscope.stories.options import SPLITS, EvaluateOptions
 from moralscope.stories.paper import PaperText, load_generation_paper, load_paper
 from moralscope.stories.reading import StoryFile
-from moralscope.stories.saved_texts import read_texts
+from moralscope.stories.text_runs import read_texts
 from moralscope.stories.split import SAMPLES, stories_split
 from moralscope.stories.splits import official_parts
 from moralscope.stories.stats import stories_stats

@@ -36,7 +36,7 @@ from moralscope.stats.text import (
 from moralscope.stories.experts import ExpertSet
 from moralscope.stories.options import MetricsOptions
 from moralscope.stories.paper import PaperText, load_generation_paper
-from moralscope.stories.saved_texts import TextItem, TextRun, read_texts
+from moralscope.stories.text_runs import TextItem, TextRun, read_texts
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 from moralscope.stories.tasks import ClassificationTask, classification_task
 

@@ -33,7 +33,7 @@ from moralscope.stories.chains import (
 from moralscope.stories.experts import ExpertSet
 from moralscope.stories.options import ChainOptions
 from moralscope.stories.reading import StoryFile
-from moralscope.stories.saved_texts import part_of_record
+from moralscope.stories.text_runs import part_of_record
 from moralscope.stories.splits import part_of
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 from moralscope.stories.tasks import classification_task

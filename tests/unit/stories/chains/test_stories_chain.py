@@ -26,7 +26,7 @@ from moralscope.stories.chains.run import (
 )
 from moralscope.stories.generate import generate, task_names
 from moralscope.stories.reading import StoryFile
-from moralscope.stories.saved_texts import find_path, read_beside, set_beside
+from moralscope.stories.text_runs import find_path, read_beside, set_beside
 from moralscope.stories.story import MoralStory
 from moralscope.stories.tasks import classification_tasks
 
