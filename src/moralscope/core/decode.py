@@ -59,7 +59,7 @@ def decode(
         return _converter(exact).structure(plain, cls)
     except StructureHandlerNotFoundError:
         raise  # a bug of ours: a field whose type cannot be read
-    except (BaseValidationError, TypeError, ValueError, KeyError) as error:
+    except (BaseValidationError, TypeError, ValueError, KeyError, AttributeError) as error:
         place, problem, better = _first(error)
         where = ": ".join(part for part in (source, place) if part)
         joined = f"{where} {problem}" if place else f"{where}: {problem}" if where else problem
@@ -70,7 +70,7 @@ def decode(
 @cache
 def _converter(exact: bool) -> "Converter":
     from cattrs import Converter
-    from cattrs.gen import make_dict_structure_fn
+    from cattrs.gen import make_dict_structure_fn, override
     from cattrs.strategies import configure_union_passthrough
 
     converter = Converter(forbid_extra_keys=exact)
@@ -83,7 +83,15 @@ def _converter(exact: bool) -> "Converter":
         lambda kind: isinstance(kind, type)
         and dataclasses.is_dataclass(kind)
         and issubclass(kind, Statistics),
-        lambda kind: make_dict_structure_fn(kind, converter),
+        lambda kind: make_dict_structure_fn(
+            kind,
+            converter,
+            **{
+                item.name: override(rename=item.metadata["key"])
+                for item in dataclasses.fields(kind)
+                if "key" in item.metadata
+            },
+        ),
     )
     return converter
 
@@ -116,7 +124,7 @@ def _first(error: BaseException) -> tuple[str, str, str]:
         return ", ".join(part for part in (step, place) if part), problem, better
     if isinstance(error, ForbiddenExtraKeysError):
         name = min(map(str, error.extra_fields))
-        known = [field.name for field in dataclasses.fields(error.cl)]
+        known = [field.metadata.get("key", field.name) for field in dataclasses.fields(error.cl)]
         return "", f"has an unknown key '{name[:60]}'", did_you_mean(name, known)
     if isinstance(error, KeyError):
         return "", f"has no '{error.args[0]}'", ""
