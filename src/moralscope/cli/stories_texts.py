@@ -164,9 +164,7 @@ def _show_run(record: "RunRecord") -> None:
 
 def _show_path(record: "RunRecord", story: str) -> None:
     """Print one story's whole path as a tree, a tree for each target."""
-    from moralscope.stories.text_runs import find_path
-
-    for row in find_path(record, story):
+    for row in [row for row in record.results if row["id"] == story]:
         out.print(_tree(row))
     print_warnings(record)
 

@@ -95,7 +95,9 @@ def run_chain(
                     state.failed = f"step '{step.name}': every candidate is empty"
             made = sum(len(trace.candidates) for trace in traces)
             tallies[step.name] = StepTally(len(going), made, perf_counter() - start)
-        results = [_result(plan.recipe, item, state) for item, state in zip(part, states, strict=True)]
+        results = [
+            _result(plan.recipe, item, state) for item, state in zip(part, states, strict=True)
+        ]
         yield ChainBlock(results, tallies)
 
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, overload
 
 from moralscope.core.decode import decode
@@ -205,7 +204,9 @@ def explain_recipe(recipe: str, options: ChainOptions | None = None) -> list[str
     return explain(load_recipe(recipe), (options or ChainOptions()).sampling)
 
 
-def choose_part(stories: StoryFile, split: str, part: str | None, recipe: str | ChainRecipe) -> StoryFile:
+def choose_part(
+    stories: StoryFile, split: str, part: str | None, recipe: str | ChainRecipe
+) -> StoryFile:
     """Keep the stories of one part of a split; None keeps all."""
     if part is None:
         return stories
