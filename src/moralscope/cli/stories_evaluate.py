@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from moralscope.core.records import RunRecord
-    from moralscope.stories.evaluate import Evaluated
+    from moralscope.stories.evaluate import TaskEvaluation
 
 _WIDE, _SETTING = 100, 14  # columns of the terminal, and of a setting where it has fewer
 _SHORT = {"norm_distance": "ND", "lexical_bias": "LB", "minimal_pairs": "MP", ALL: ALL}
@@ -87,7 +87,7 @@ def _setting(task: str) -> str:
     return "\n".join(line.replace(" +", "+") for line in wrap(task.replace("+", " +"), _SETTING))
 
 
-def _grid(cells: "Sequence[Evaluated]") -> "Table":
+def _grid(cells: "Sequence[TaskEvaluation]") -> "Table":
     table = _narrow("setting", "", "accuracy", "paper", "F1", "paper ", "ECE", "T dev", "n", "seen")
     for cell in cells:
         found = cell.measured
@@ -106,7 +106,7 @@ def _grid(cells: "Sequence[Evaluated]") -> "Table":
     return table
 
 
-def _norms(cells: "Sequence[Evaluated]") -> "Table | None":
+def _norms(cells: "Sequence[TaskEvaluation]") -> "Table | None":
     table = _narrow("norm reversed", "", "wording", "accuracy", "as written", "share", "swapped")
     for cell in cells:
         swapped = f"{cell.swapped.rejected.value:.3f}" if cell.swapped else ""
@@ -123,7 +123,7 @@ def _norms(cells: "Sequence[Evaluated]") -> "Table | None":
     return table if table.row_count else None
 
 
-def _paired(cells: "Sequence[Evaluated]", config: Any) -> "Table | None":
+def _paired(cells: "Sequence[TaskEvaluation]", config: Any) -> "Table | None":
     table = _narrow(f"against {config.get('against')}", "", "difference", "p (McNemar)")
     for cell in cells:
         if cell.against is not None:
@@ -138,7 +138,7 @@ def _paired(cells: "Sequence[Evaluated]", config: Any) -> "Table | None":
     return table if table.row_count else None
 
 
-def _words(cells: "Sequence[Evaluated]") -> "Table | None":
+def _words(cells: "Sequence[TaskEvaluation]") -> "Table | None":
     table = plain_table("bag of words", "split", "accuracy", "words for", "words against")
     for cell in cells:
         if cell.shortcut is not None:

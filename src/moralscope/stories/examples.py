@@ -55,7 +55,7 @@ SWAPPED_DECIDES = 0.25  # told apart easily: the official and the reversed pairs
 
 
 @dataclass(frozen=True, slots=True)
-class Contrast:
+class ContrastWeights:
     """How much contrast: in how many turns wordings change, and each kind's weight in the loss.
 
     An epoch has one reversed, one restated and one swapped norm a story; the next epoch has others,
@@ -87,7 +87,7 @@ def official_examples(
 
 
 def contrast_examples(
-    task: ClassificationTask, stories: Sequence[MoralStory], contrast: Contrast, seed: int
+    task: ClassificationTask, stories: Sequence[MoralStory], contrast: ContrastWeights, seed: int
 ) -> list[TrainingExample]:
     """Return reversed, restated and swapped pairs; wordings differ from story to story."""
     rng = np.random.default_rng((seed, len(task.name)))
