@@ -27,7 +27,15 @@ FIGURES = (".svg", ".png", ".pdf")
 _REPORTS = (".html", ".htm")
 # The module of each job. A record of a corpus has a job of its own: "score corpus".
 _MODULES = {
+    "chain": "chain",
+    "generate": "chain",
     "rank": "rank",
+    "stories evaluate": "evaluate",
+    "stories metrics": "chain",
+    "stories norms": "stories",
+    "stories reverse": "stories",
+    "stories split": "stories",
+    "stories stats": "stories",
 }
 
 

@@ -136,7 +136,7 @@ def measure(predictions: Predictions, *, seed: int = 0) -> ExpertMetrics:
 
     Examples
     --------
-    >>> rows = [LabelledPair(name, "t", "", "x", label, "moral") for name, label in (("1", 1), ("2", 0))]
+    >>> rows = [LabelledPair(str(n), "t", "", "x", 1 - n, "moral") for n in range(2)]
     >>> sure = Predictions(("no", "yes"), rows, np.array([[0.1, 0.9], [0.2, 0.8]]))
     >>> result = measure(sure)
     >>> result.accuracy.value, round(result.f1.value, 3), round(result.f1_macro.value, 3)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, overload
 
 from moralscope.core.decode import decode
@@ -202,6 +203,11 @@ def explain_recipe(recipe: str, options: ChainOptions | None = None) -> list[str
     '  story: situation, intention, moral_action, immoral_action'
     """
     return explain(load_recipe(recipe), (options or ChainOptions()).sampling)
+
+
+def is_finished(out: Path | None) -> bool:
+    """Tell whether a whole run lies at `out`."""
+    return out is not None and out.is_file() and not journal_path(out).exists()
 
 
 def choose_part(
