@@ -9,9 +9,9 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import ModelRef
 from moralscope.stats.text import bleu
 from moralscope.stories.experts import prepare_experts
-from moralscope.stories.text_runs import TextItem, read_texts
 from moralscope.stories.story import MoralStory
 from moralscope.stories.text_metrics import judge_texts, score_texts
+from moralscope.stories.text_runs import TextItem, read_texts
 
 STORIES = [
     MoralStory(
