@@ -118,7 +118,10 @@ def _first(error: BaseException) -> tuple[str, str, str]:
     )
 
     if isinstance(error, BaseValidationError):
-        inner = error.exceptions[0]
+        # A key that is written wrongly says more than the one that is therefore missing.
+        inner = min(
+            error.exceptions, key=lambda one: not isinstance(one, ForbiddenExtraKeysError)
+        )
         if isinstance(inner, StructureHandlerNotFoundError):
             raise inner
         place, problem, better = _first(inner)

@@ -116,7 +116,7 @@ WRONG = {
     "steps = 3": "steps",
     "steps = [3]": "row 1",
     "stps = []": "unknown key 'stps'; did you mean 'steps'?",
-    "about = 3\nsteps = [1]": "about is '3', not a text",
+    "about = 3\nsteps = []": "about is '3', not a text",
     "steps = [": "is not TOML",
     f"steps = [{PROPOSE}, {PROPOSE}]": "step 'a' is there twice",
     f'steps = [{PROPOSE}, {{name = "b", do = "rank", expert = "action", cout = 1}}]': "'cout'",
