@@ -8,6 +8,7 @@ from moralscope.pages import Presentation
 from moralscope.pages.charts import marks
 from moralscope.pages.closing import JUDGE_LIMITS
 from moralscope.pages.page import Block, Chart, Column, Page, Section, Table, columns
+from moralscope.pages.words import text
 from moralscope.stories.evaluate import EvaluateStatistics, TaskEvaluation
 
 _COLOURS = ("good", "bad", "third", "fourth", "muted", "ink")
@@ -89,9 +90,11 @@ def evaluate_page(record: RunRecord) -> Page:
         ),
     ]
     part = "" if config.get("part") == "all" else f"the {config.get('part')} part of "
+    values = (config.get(name) for name in ("stories", "complete_stories"))
+    counts = [f"{value:,}" if isinstance(value, int) else text(value) for value in values]
     about = (
-        f"{config.get('experts')} on {part}{config.get('stories') or 0:,} stories "
-        f"({config.get('complete_stories') or 0:,} of them with all seven sentences)"
+        f"{config.get('experts')} on {part}{counts[0]} stories "
+        f"({counts[1]} of them with all seven sentences)"
     )
     tiles = [
         (f"{cell.measured.accuracy.value:.3f}", _names(cell)[0])

@@ -10,7 +10,6 @@ from moralscope.pages.page import Code, Facts, Table
 from .plain_records import HOSTILE, record
 from .test_hostile_records import pages_with_wrong_values
 
-
 STEP = {
     "step": "actions",
     "do": "propose",

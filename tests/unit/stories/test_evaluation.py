@@ -73,7 +73,7 @@ def test_the_third_label_is_dropped_from_binary_decisions():
     found = Predictions(NORM.labels, rows, np.array([[0.1, 0.2, 0.7]]))
     assert found.binary[0].tolist() == pytest.approx([1 / 3, 2 / 3])
     assert measure(found).accuracy.value == 1.0
-    assert confusion(found).counts == [[0, 0, 0], [0, 0, 1], [0, 0, 0]]
+    assert confusion(found).counts == ((0, 0, 0), (0, 0, 1), (0, 0, 0))
 
 
 def test_the_interval_resamples_stories_not_samples():
@@ -129,7 +129,7 @@ def test_swapped_norms_count_what_is_called_unconcerned():
     norms = {story.id: "Pay your debts." for story in STORIES[:5]}
     found, table = swapped_norms(examine(Reader(), NORM, STORIES), norms)
     assert (found.samples, found.rejected.value, found.rejected_own.value) == (10, 1.0, 0.0)
-    assert table.counts == [[5, 0, 0], [0, 5, 0], [0, 0, 10]]
+    assert table.counts == ((5, 0, 0), (0, 5, 0), (0, 0, 10))
     deaf, _ = swapped_norms(examine(Deaf(), NORM, STORIES), norms)
     assert deaf.rejected.value == 0.0
     assert swapped_norms(examine(Reader(), NORM, STORIES), {}) is None
