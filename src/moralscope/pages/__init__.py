@@ -30,6 +30,8 @@ _REPORTS = (".html", ".htm")
 _MODULES = {
     "collect": "collect",
     "collect corpus": "collect",
+    "chain": "chain",
+    "generate": "chain",
     "rank": "rank",
     "rules train": "training",
     "score": "score",
@@ -40,6 +42,12 @@ _MODULES = {
         f"rules {name}": "rules"
         for name in ("retrieve", "generate", "attributes", "lint", "check", "show", "stats")
     },
+    "stories evaluate": "evaluate",
+    "stories metrics": "chain",
+    "stories norms": "stories",
+    "stories reverse": "stories",
+    "stories split": "stories",
+    "stories stats": "stories",
 }
 
 
