@@ -17,7 +17,7 @@ import pytest
 
 from moralscope.annotation.options import Policies
 from moralscope.annotation.projects import new_project
-from moralscope.annotation.records import Item
+from moralscope.annotation.records import AnnotationItem
 from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 
@@ -126,7 +126,7 @@ def make_service(
     project = replace(project, policies=Policies(**values), folder=str(folder))
     service = AnnotationService(project, Storage(folder, url), clock, monotonic)
     shown = [one.name for one in service.form.shows]
-    found = [Item(f"i{n}", {name: f"{name} {n}" for name in shown}) for n in range(items)]
+    found = [AnnotationItem(f"i{n}", {name: f"{name} {n}" for name in shown}) for n in range(items)]
     service.add_items(service.owner, found, staging=project.policies.staging_items)
     return service
 

@@ -3,7 +3,7 @@
 import pytest
 
 from moralscope.annotation.forms import question_bank
-from moralscope.annotation.records import Conflict, NotAllowed, Paused
+from moralscope.annotation.records import Conflict, NotAllowed, WorkPaused
 from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 from moralscope.core.errors import InputError
@@ -286,7 +286,7 @@ def test_pausing_returns_the_item_and_keeps_the_draft(services):
     work = service.next_item(person)
     service.save_draft(person, work.assignment, {"ok": True})
     assert service.pause(person).paused
-    with pytest.raises(Paused):
+    with pytest.raises(WorkPaused):
         service.next_item(person)
     theirs = service.next_item(other)
     assert theirs.item.id == work.item.id
@@ -300,7 +300,7 @@ def test_a_paused_project_takes_nothing_and_goes_on(services):
     person = joined(service)
     work = service.next_item(person)
     service.set_paused(service.owner, True)
-    with pytest.raises(Paused):
+    with pytest.raises(WorkPaused):
         service.submit(person, work.assignment, new_id(), {"ok": True})
     assert service.progress(person).project_paused
     service.set_paused(service.owner, False)

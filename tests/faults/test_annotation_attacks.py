@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from moralscope.annotation.engines import SQLITE_FILE
-from moralscope.annotation.records import Item
+from moralscope.annotation.records import AnnotationItem
 from moralscope.server.annotate import annotation_app
 from moralscope.server.security import Signer
 
@@ -25,7 +25,7 @@ def site(tmp_path_factory):
     """One server for most attacks: what an earlier one broke, a later one meets."""
     folder = tmp_path_factory.mktemp("attacked") / "project"
     folder.mkdir()
-    items = [Item(f"i{n}", {"prompt": f"Why {n}?", "reply": f"Because {n}."}) for n in range(200)]
+    items = [AnnotationItem(f"i{n}", {"prompt": f"Why {n}?", "reply": f"Because {n}."}) for n in range(200)]
     made = Site(folder, items=items)
     yield made
     made.service.close()
@@ -267,7 +267,7 @@ def test_oversize_bodies_are_refused(site):
 
 @pytest.mark.parametrize("hostile", [SCRIPT, SQL])
 def test_script_and_sql_in_every_field_are_text(tmp_path, hostile):
-    items = [Item(f"h{n}", {"prompt": hostile, "reply": hostile}) for n in range(2)]
+    items = [AnnotationItem(f"h{n}", {"prompt": hostile, "reply": hostile}) for n in range(2)]
     site = Site(tmp_path, items=items, staging=1)
     jo = site.annotator(hostile[:100])
     lee = site.lead()

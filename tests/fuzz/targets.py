@@ -213,9 +213,9 @@ def _ratings(path: Path) -> Any:
 
 
 def _judgments(path: Path) -> Any:
-    from moralscope.annotation.agreement_files import read_judged, read_people
+    from moralscope.annotation.agreement_files import read_judgments, read_people
 
-    return (read_judged if b"item" in path.read_bytes()[:200] else read_people)(path)
+    return (read_judgments if b"item" in path.read_bytes()[:200] else read_people)(path)
 
 
 def _sheets(path: Path) -> Any:

@@ -74,8 +74,8 @@ def field_agreement(
 
     Examples
     --------
-    >>> from moralscope.annotation.judgments import Judgment, by_field
-    >>> given = [Judgment(str(n), who, "ok", n % 2) for n in range(6) for who in "pqr"]
+    >>> from moralscope.annotation.judgments import PersonJudgment, by_field
+    >>> given = [PersonJudgment(str(n), who, "ok", n % 2) for n in range(6) for who in "pqr"]
     >>> found = field_agreement(by_field(given)[0][0])
     >>> found.alpha.value, found.percent.value, found.cohen
     (1.0, 1.0, None)
@@ -107,8 +107,8 @@ def item_spreads(ratings: FieldRatings) -> list[ItemSpread]:
 
     Examples
     --------
-    >>> from moralscope.annotation.judgments import Judgment, by_field
-    >>> given = [Judgment("1", who, "severity", n) for who, n in (("p", 1), ("q", 5), ("r", 5))]
+    >>> from moralscope.annotation.judgments import PersonJudgment, by_field
+    >>> given = [PersonJudgment("1", who, "severity", n) for who, n in zip("pqr", (1, 5, 5))]
     >>> round(item_spreads(by_field(given, {"severity": "ordinal"})[0][0])[0].disagreement, 3)
     0.667
     """
@@ -204,9 +204,9 @@ def group_splits(
 
     Examples
     --------
-    >>> from moralscope.annotation.judgments import Judgment, by_field
+    >>> from moralscope.annotation.judgments import PersonJudgment, by_field
     >>> told = {f"p{n}": "left" if n < 8 else "right" for n in range(16)}
-    >>> given = [Judgment("1", who, "ok", leaning == "left") for who, leaning in told.items()]
+    >>> given = [PersonJudgment("1", who, "ok", leaning == "left") for who, leaning in told.items()]
     >>> [(row.item, row.value, row.difference) for row in group_splits(by_field(given)[0], told)]
     [('1', 'yes', 1.0)]
     """

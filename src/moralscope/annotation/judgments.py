@@ -26,7 +26,7 @@ _LONG = 60  # characters; a label is shorter
 _LONGEST_SCALE = 10
 
 
-class Judgment(NamedTuple):
+class PersonJudgment(NamedTuple):
     """One person's answer to one field of one item; None: not answered."""
 
     item: str
@@ -65,7 +65,7 @@ class FieldRatings:
 
 
 def by_field(
-    judgments: Iterable[Judgment], levels: Mapping[str, str] | None = None
+    judgments: Iterable[PersonJudgment], levels: Mapping[str, str] | None = None
 ) -> tuple[list[FieldRatings], list[str]]:
     """Return each field's ratings, and the fields that are free text and cannot be compared.
 
@@ -78,15 +78,15 @@ def by_field(
 
     Examples
     --------
-    >>> given = [Judgment("1", "p", "severity", 4), Judgment("1", "q", "severity", 5)]
+    >>> given = [PersonJudgment("1", "p", "severity", 4), PersonJudgment("1", "q", "severity", 5)]
     >>> found, left = by_field(given, {"severity": "ordinal"})
     >>> [(one.field, one.level, one.counts()) for one in found]
     [('severity', 'ordinal', [{'4': 1, '5': 1}])]
     """
     told = dict(levels or {})
-    rows: dict[str, list[Judgment]] = {}
+    rows: dict[str, list[PersonJudgment]] = {}
     for one in judgments:
-        rows.setdefault(one[2], []).append(Judgment(*one))
+        rows.setdefault(one[2], []).append(PersonJudgment(*one))
     for name, level in told.items():
         if level not in FIELD_LEVELS:
             raise InputError(
@@ -141,7 +141,7 @@ def guess_level(values: Sequence[Any]) -> str:
     return SEVERAL if any(SEPARATOR in text for text in texts) else "nominal"
 
 
-def _each(given: Sequence[Judgment], read: Callable[[Judgment], Any]) -> list[Any]:
+def _each(given: Sequence[PersonJudgment], read: Callable[[PersonJudgment], Any]) -> list[Any]:
     """Read every value, equal ones once: they are few and the judgments many."""
     seen: dict[Any, Any] = {}
     found = []
@@ -177,7 +177,7 @@ class _Places:
         return FieldRatings(name, level, table, self.items, self.people)
 
 
-def _placed(everything: Sequence[Judgment], values: list[Any]) -> tuple[_Places, list[Any]]:
+def _placed(everything: Sequence[PersonJudgment], values: list[Any]) -> tuple[_Places, list[Any]]:
     """Place what was answered; return the answers too."""
     given = [one for one, value in zip(everything, values, strict=True) if value is not None]
     items = {item: place for place, item in enumerate(dict.fromkeys(one.item for one in given))}
@@ -196,7 +196,7 @@ def _placed(everything: Sequence[Judgment], values: list[Any]) -> tuple[_Places,
     return _Places(tuple(items), tuple(people), unit, rater), answered
 
 
-def _rating(one: Judgment, level: str) -> Rating:
+def _rating(one: PersonJudgment, level: str) -> Rating:
     if _blank(one.value):
         return None
     number = _number(one.value)

@@ -8,7 +8,7 @@ import typer
 from moralscope.annotation.options import (
     AdjudicateOptions,
     DecideOptions,
-    ExportOptions,
+    AnnotationExportOptions,
     ImportOptions,
     InitOptions,
 )
@@ -103,7 +103,7 @@ def add(folder: Folder, items: Items, options: ImportOptions, output: RecordOutp
 
 @app.command()
 @takes
-def export(folder: Folder, options: ExportOptions, output: RecordOutput) -> None:
+def export(folder: Folder, options: AnnotationExportOptions, output: RecordOutput) -> None:
     """Write the answers into the project's folder 'exports', under random ids.
 
     Example: moralscope annotate export rules --shape mic
@@ -183,7 +183,7 @@ def adjudicate(
 
     Example: moralscope annotate adjudicate rules item-7 --take p-abc --comment "Reads the joke."
     """
-    from moralscope.annotation.adjudication import adjudicate, list_disputed
+    from moralscope.annotation.decisions import adjudicate, list_disputed
 
     if item:
         emit_to(output, adjudicate(folder, item, options), _show_final)

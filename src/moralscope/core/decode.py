@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.errors import InputError, MoralscopeError, UnknownName
 from moralscope.core.records import Statistics
 from moralscope.core.registry import did_you_mean
 
@@ -118,6 +118,8 @@ def _first(error: BaseException) -> tuple[str, str, str]:
         name = min(map(str, error.extra_fields))
         known = [field.name for field in dataclasses.fields(error.cl)]
         return "", f"has an unknown key '{name[:60]}'", did_you_mean(name, known)
+    if isinstance(error, MoralscopeError):  # options refuse their own ranges
+        return error.problem, "", error.remedy
     if isinstance(error, KeyError):
         return "", f"has no '{error.args[0]}'", ""
     told = str(error)

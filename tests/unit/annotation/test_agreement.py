@@ -11,7 +11,7 @@ import pytest
 from moralscope.annotation.agreement import agreement, agreement_so_far, parse_levels
 from moralscope.annotation.options import Policies
 from moralscope.annotation.projects import write_project
-from moralscope.annotation.records import Item, Project
+from moralscope.annotation.records import AnnotationItem, Project
 from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 from moralscope.core.errors import InputError
@@ -190,7 +190,7 @@ def project(tmp_path):
     told = Project("p", "attributes", policies, "w", "c", folder=str(tmp_path))
     write_project(told, tmp_path)
     service = AnnotationService(told, Storage(tmp_path))
-    items = [Item(str(n), {"rule": f"Rule {n}", "prompt": "", "reply": ""}) for n in range(8)]
+    items = [AnnotationItem(str(n), {"rule": f"Rule {n}", "prompt": "", "reply": ""}) for n in range(8)]
     service.add_items(service.owner, items)
     for who in range(6):
         person = service.join(service.invite(service.owner, f"name {who}").token).person

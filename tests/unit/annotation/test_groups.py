@@ -17,7 +17,7 @@ from moralscope.annotation.groups import (
     large_groups,
     leaning_shares,
 )
-from moralscope.annotation.judgments import Judgment, by_field
+from moralscope.annotation.judgments import PersonJudgment, by_field
 from moralscope.core.errors import InputError
 
 LEANINGS = {f"p{n}": ("left", "right", "middle", None)[n % 4] for n in range(40)}
@@ -25,7 +25,7 @@ LEANINGS = {f"p{n}": ("left", "right", "middle", None)[n % 4] for n in range(40)
 
 def judged(answer, leanings=LEANINGS, items=6, level="ordinal"):
     rows = [
-        Judgment(f"i{item}", who, "severity", answer(item, leaning, n))
+        PersonJudgment(f"i{item}", who, "severity", answer(item, leaning, n))
         for item in range(items)
         for n, (who, leaning) in enumerate(leanings.items())
     ]

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 
 from moralscope.annotation.forms import question_bank
 from moralscope.annotation.options import Policies
-from moralscope.annotation.records import Item, Project
+from moralscope.annotation.records import AnnotationItem, Project
 from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 from moralscope.server.annotate import annotation_app
@@ -15,7 +15,7 @@ from moralscope.server.running import Place
 
 SECRET = b"for tests only, thirty-two bytes."
 ITEMS = [
-    Item(f"i{n}", {"prompt": f"Should I keep promise {n}?", "reply": f"No, break promise {n}."})
+    AnnotationItem(f"i{n}", {"prompt": f"Should I keep promise {n}?", "reply": f"No, break promise {n}."})
     for n in range(6)
 ]
 GOOD = {
@@ -26,7 +26,7 @@ GOOD = {
     "foundations": ["loyalty"],
     "revised_reply": "Yes, keep it if you can, and say so early if you cannot.",
 }
-ACTION = [Item(f"a{n}", {"action": f"wave {n} times"}) for n in range(6)]
+ACTION = [AnnotationItem(f"a{n}", {"action": f"wave {n} times"}) for n in range(6)]
 
 
 @dataclass

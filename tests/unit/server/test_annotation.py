@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from moralscope.annotation.records import Item
+from moralscope.annotation.records import AnnotationItem
 
 from .annotation_site import ACTION, GOOD, Site, right_answers, wrong_answers
 
@@ -168,7 +168,7 @@ def test_a_full_disk_is_told_as_not_saved(site, monkeypatch):
 
 
 def test_annotators_see_what_the_form_shows_and_nothing_else(tmp_path):
-    hidden = [Item("h", {"action": "wave", "system": "gpt-hidden"})]
+    hidden = [AnnotationItem("h", {"action": "wave", "system": "gpt-hidden"})]
     guest = Site(tmp_path, "action-yes-no", hidden).annotator()
     assert "gpt-hidden" not in guest.get("/api/work").text
     assert "gpt-hidden" not in guest.get("/work").text
@@ -183,7 +183,7 @@ def test_every_task_draws_its_form(tmp_path):
         texts = {each.name: f"<i>{each.name}</i>" for each in load_form(task).shows}
         folder = tmp_path / str(number)
         folder.mkdir()
-        site = Site(folder, task, [Item("x", texts)])
+        site = Site(folder, task, [AnnotationItem("x", texts)])
         page = site.annotator().get("/work")
         assert page.status_code == 200, task
         for field in load_form(task).fields:
@@ -195,7 +195,7 @@ def test_every_task_draws_its_form(tmp_path):
 def test_a_story_is_written_then_checked_by_others(tmp_path):
     once = {"people_per_item": 1, "validators_per_item": 1}
     norms = {f"norm_{n}": f"You should keep promise {n}." for n in (1, 2, 3)}
-    site = Site(tmp_path, "story-writing", [Item("s", norms)], **once)
+    site = Site(tmp_path, "story-writing", [AnnotationItem("s", norms)], **once)
     writer, other = site.annotator("Wen"), site.annotator("Ola")
     story = {
         "norm": norms["norm_2"],

@@ -11,7 +11,7 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from moralscope.annotation.projects import open_project
-from moralscope.annotation.records import Conflict, NotAllowed, NotSaved, Paused
+from moralscope.annotation.records import Conflict, NotAllowed, NotSaved, WorkPaused
 from moralscope.annotation.service import AnnotationService
 from moralscope.rules.show import RuleSearch
 from moralscope.server.annotate import adjudication, api, decisions, items, lead, pages
@@ -20,7 +20,7 @@ from moralscope.server.app import make_app
 from moralscope.server.running import Place, run
 from moralscope.server.security import Sessions, Signer, kept_secret, named_secret
 
-STATUSES = {NotAllowed: 403, Conflict: 409, Paused: 409, NotSaved: 503}
+STATUSES = {NotAllowed: 403, Conflict: 409, WorkPaused: 409, NotSaved: 503}
 
 
 def annotation_app(

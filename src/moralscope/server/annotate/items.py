@@ -24,7 +24,7 @@ MOST_SHOWN = 5000
 
 
 @router.get("/items")
-def items(caller: Lead) -> list[records.ItemLine]:
+def list_items(caller: Lead) -> list[records.ItemLine]:
     """List the items and how many people answered each; the first thousands of very many."""
     return caller.service.items(caller.person)[:MOST_SHOWN]
 
@@ -48,12 +48,12 @@ def _add(caller: Caller, name: str, data: bytes, staging: int) -> int:
         path = Path(folder, f"items{safe}")
         path.write_bytes(data)
         try:
-            _, found = read_items(path, caller.service.project.task)
+            items = read_items(path, caller.service.project.task)
         except InputError as error:
             problem = error.problem.replace(str(path), shown)
             is_option = "--" in error.remedy  # of the command line: there is none here
-            needed = ", ".join(each.name for each in caller.service.form.shows)
+            needed = ", ".join(shown.name for shown in caller.service.form.shows)
             raise InputError(
                 problem, f"name its columns {needed}" if is_option else error.remedy
             ) from None
-    return caller.service.add_items(caller.person, found, staging=staging)
+    return caller.service.add_items(caller.person, items, staging=staging)
