@@ -109,7 +109,9 @@ def make_project(folder: Path, load: Load, database: str = "") -> list[str]:
     write_project(project, folder)
     service = AnnotationService(project, Storage(folder, database))
     texts = {"prompt": "Should I return what I found?", "reply": "Keep it, nobody will know."}
-    service.add_items(service.owner, [AnnotationItem(f"item-{n}", texts) for n in range(load.items)])
+    service.add_items(
+        service.owner, [AnnotationItem(f"item-{n}", texts) for n in range(load.items)]
+    )
     tokens = [service.invite(service.owner, f"annotator {n}").token for n in range(load.people)]
     service.close()
     return tokens

@@ -20,7 +20,9 @@ from .site import PATIENCE, assert_accessible
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'{{7*7}}"
 ITEMS = [
-    AnnotationItem(f"i{n}", {"prompt": f"Should I keep promise {n}?", "reply": f"No, forget it. {HOSTILE}"})
+    AnnotationItem(
+        f"i{n}", {"prompt": f"Should I keep promise {n}?", "reply": f"No, forget it. {HOSTILE}"}
+    )
     for n in range(8)
 ]
 

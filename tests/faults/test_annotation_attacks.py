@@ -25,7 +25,10 @@ def site(tmp_path_factory):
     """One server for most attacks: what an earlier one broke, a later one meets."""
     folder = tmp_path_factory.mktemp("attacked") / "project"
     folder.mkdir()
-    items = [AnnotationItem(f"i{n}", {"prompt": f"Why {n}?", "reply": f"Because {n}."}) for n in range(200)]
+    items = [
+        AnnotationItem(f"i{n}", {"prompt": f"Why {n}?", "reply": f"Because {n}."})
+        for n in range(200)
+    ]
     made = Site(folder, items=items)
     yield made
     made.service.close()

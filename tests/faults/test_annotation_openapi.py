@@ -24,7 +24,9 @@ from moralscope.server.running import Place
 from ..unit.server.annotation_site import SECRET, Guest, Site
 
 pytestmark = pytest.mark.slow
-ITEMS = [AnnotationItem(f"i{n}", {"prompt": f"Why {n}?", "reply": f"Because {n}."}) for n in range(900)]
+ITEMS = [
+    AnnotationItem(f"i{n}", {"prompt": f"Why {n}?", "reply": f"Because {n}."}) for n in range(900)
+]
 CHECKS = (
     not_a_server_error,
     status_code_conformance,

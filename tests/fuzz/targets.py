@@ -153,7 +153,7 @@ def _items(path: Path) -> Any:
     for task in ("story-writing", "action-yes-no", "filter"):
         with suppress(MoralscopeError):
             return read_items(path, task)
-    return read_items(path, "story-ratings")
+    return read_items(path, "rule-ratings")
 
 
 def _actions(path: Path) -> Any:

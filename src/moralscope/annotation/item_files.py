@@ -78,11 +78,9 @@ def read_items(
 def _rows(path: Path, form: TaskForm, names: Mapping[str, str]) -> Iterable[Row]:
     """Return a table's rows; where three norms are needed, a plain list of norms will do."""
     needed = [names[one.name] for one in form.shows if one.required]
-    if set(_OFFERED) <= set(needed):
-        rows = list(Table(path).rows())
-        first = next((row for _, row in rows if isinstance(row, Mapping)), {})
-        if "norm" in first and not set(needed) & set(first):
-            return _offered(rows)
+    first = next((row for _, row in Table(path).rows() if isinstance(row, Mapping)), {})
+    if set(_OFFERED) <= set(needed) and "norm" in first and not set(needed) & set(first):
+        return _offered(list(Table(path).rows()))
     yours = ",".join(f"{name}=NAME" for name in needed)
     remedy = f"give {', '.join(needed)}, or say what your columns are called: --columns {yours}"
     return Table(path, layout=Layout(remedy=remedy)).rows(needed)

@@ -7,7 +7,7 @@ its database. What people and leads do is `AnnotationService`'s.
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -89,13 +89,13 @@ def project_text(project: Project) -> str:
         "# For the data statement (moralscope annotate statement): what only you know.",
         "statement:",
     ]
-    for field in option_fields(StatementTexts):
-        text = quoted(getattr(project.statement, field.name))
-        lines.append(f"  {field.name}: {text}  # {field.option.help}")
+    for one in option_fields(StatementTexts):
+        text = quoted(getattr(project.statement, one.name))
+        lines.append(f"  {one.name}: {text}  # {one.option.help}")
     lines.append("policies:")
-    for field in option_fields(Policies):
-        value = json.dumps(getattr(project.policies, field.name))
-        lines.append(f"  {field.name}: {value}".ljust(30) + f"  # {field.option.help}")
+    for one in option_fields(Policies):
+        value = json.dumps(getattr(project.policies, one.name))
+        lines.append(f"  {one.name}: {value}".ljust(30) + f"  # {one.option.help}")
     return "\n".join(lines) + "\n"
 
 
@@ -145,6 +145,8 @@ def parse_project(text: str, source: str) -> Project:
         if isinstance(plain.get("policies", {}), dict):
             plain["policies"] = {**policies, **plain.get("policies", {})}
     project = decode(Project, plain, source, remedy=_REMEDY, exact=True)
+    if project.version != VERSION:
+        raise InputError(f"{source} has version {project.version}", f"give {VERSION}")
     texts = {"name": project.name, "warning": project.warning, "consent": project.consent}
     for name, value in texts.items():
         if not value.strip() or len(value) > _LONGEST:
@@ -163,7 +165,7 @@ def parse_project(text: str, source: str) -> Project:
 class InitStatistics(Statistics):
     """What a new project begins with: items, and the policies that it is run by (`Policies`)."""
 
-    items: int  # type: ignore[assignment]  # a key of the record, not the method of mappings
+    items: int = field()  # type: ignore[assignment]  # a key here, not the method of mappings
     staging_items: int
     people_per_item: int
     validators_per_item: int

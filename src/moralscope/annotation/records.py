@@ -338,7 +338,7 @@ class PersonLine:
 class ProjectProgress(Statistics):
     """How far a project is."""
 
-    items: int  # type: ignore[assignment]  # a key of the record, not the method of mappings
+    items: int = field()  # type: ignore[assignment]  # a key here, not the method of mappings
     complete: int
     wanted: int  # submissions that all quotas ask for
     submitted: int

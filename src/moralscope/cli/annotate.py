@@ -7,8 +7,8 @@ import typer
 
 from moralscope.annotation.options import (
     AdjudicateOptions,
-    DecideOptions,
     AnnotationExportOptions,
+    DecideOptions,
     ImportOptions,
     InitOptions,
 )

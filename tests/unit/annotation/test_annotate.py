@@ -79,7 +79,7 @@ def test_init_writes_one_yaml_and_a_lead(tmp_path):
     service.close()
     assert (
         lead.token
-        not in json.dumps(record.statistics) + (tmp_path / "new/project.yaml").read_text()
+        not in json.dumps(dict(record.statistics)) + (tmp_path / "new/project.yaml").read_text()
     )
     with pytest.raises(InputError, match="already"):
         init_project(tmp_path / "new", "action-yes-no", items)

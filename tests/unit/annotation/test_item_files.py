@@ -27,8 +27,8 @@ def test_csv_jsonl_and_parquet_give_the_same(tmp_path):
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "items.parquet")
     found = [read_items(tmp_path / f"items.{one}", "filter") for one in ("csv", "jsonl", "parquet")]
     assert found[0] == found[1] == found[2]
-    assert [item.id for item in found[0][1]] == ["a", "b"]
-    assert found[0][1][0].texts == {"prompt": "Hi?", "reply": "No, never."}
+    assert [item.id for item in found[0]] == ["a", "b"]
+    assert found[0][0].texts == {"prompt": "Hi?", "reply": "No, never."}
 
 
 def test_what_collect_writes_keeps_the_chatbot_beside_the_texts(tmp_path):

@@ -54,13 +54,17 @@ def test_an_empty_cell_of_a_set_is_none_of_them_and_of_a_scale_no_answer():
 
 
 def test_text_of_any_spelling_of_a_number_is_one_label():
-    given = [PersonJudgment("1", who, "ok", value) for who, value in (("p", "1"), ("q", 1), ("r", "1.0"))]
+    given = [
+        PersonJudgment("1", who, "ok", value) for who, value in (("p", "1"), ("q", 1), ("r", "1.0"))
+    ]
     assert by_field(given, {"ok": "nominal"})[0][0].counts() == [{"1": 3}]
 
 
 def test_who_answered_nothing_is_nobody():
     given = [
-        PersonJudgment(str(n), who, "x", n if who != "r" else None) for n in range(3) for who in "pqr"
+        PersonJudgment(str(n), who, "x", n if who != "r" else None)
+        for n in range(3)
+        for who in "pqr"
     ]
     found = by_field(given, {"x": "interval"})[0][0]
     assert (found.people, found.table.raters) == (("p", "q"), 2)

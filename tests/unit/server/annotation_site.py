@@ -15,7 +15,9 @@ from moralscope.server.running import Place
 
 SECRET = b"for tests only, thirty-two bytes."
 ITEMS = [
-    AnnotationItem(f"i{n}", {"prompt": f"Should I keep promise {n}?", "reply": f"No, break promise {n}."})
+    AnnotationItem(
+        f"i{n}", {"prompt": f"Should I keep promise {n}?", "reply": f"No, break promise {n}."}
+    )
     for n in range(6)
 ]
 GOOD = {

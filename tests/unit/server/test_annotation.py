@@ -172,7 +172,8 @@ def test_annotators_see_what_the_form_shows_and_nothing_else(tmp_path):
     guest = Site(tmp_path, "action-yes-no", hidden).annotator()
     assert "gpt-hidden" not in guest.get("/api/work").text
     assert "gpt-hidden" not in guest.get("/work").text
-    assert [each["name"] for each in guest.work()["texts"]] == ["action"]
+    assert [each["name"] for each in guest.work()["form"]["shows"]] == ["action"]
+    assert guest.work()["item"]["id"] == ""
 
 
 def test_every_task_draws_its_form(tmp_path):
@@ -209,10 +210,10 @@ def test_a_story_is_written_then_checked_by_others(tmp_path):
     }
     assert submit(writer, story)["saved"], submit(writer, story)
     work = other.work()
-    assert work["form"] == "story-check"
-    assert story["situation"] in [each["text"] for each in work["texts"]]
+    assert work["form"]["name"] == "story-check"
+    assert story["situation"] in [each["text"] for each in work["form"]["shows"]]
     assert "Wen" not in other.get("/work").text
-    yes = dict.fromkeys([each["name"] for each in work["fields"]], True)
+    yes = dict.fromkeys([each["name"] for each in work["form"]["fields"]], True)
     assert submit(other, yes)["saved"]
     assert writer.get("/api/work").json()["work"] is None
 
@@ -308,10 +309,10 @@ def test_rejection_appeal_and_block_over_http(site):
     assert lee.post(f"/api/lead/answers/{work}/reject", {"reason": ""}).status_code == 422
     made = lee.post(f"/api/lead/answers/{work}/reject", {"reason": "No rule."}).json()
     (own,) = jo.get("/api/decisions").json()
-    assert (own["reason"], own["may_appeal"], "lead" in own) == ("No rule.", True, False)
+    assert (own["reason"], own["appeal"], own["lead"]) == ("No rule.", None, "")
     appeal = f"/api/decisions/{made['id']}/appeal"
     assert al.post(appeal, {"text": "mine"}).status_code == 422
-    assert jo.post(appeal, {"text": "It is one."}).json()["waits"]
+    assert jo.post(appeal, {"text": "It is one."}).json()["outcome"] == "stands"
     assert jo.post(appeal, {"text": "It is."}).status_code == 422
     settle = f"/api/lead/decisions/{made['id']}/settle"
     assert lee.post(settle, {"lift": False, "answer": "No."}).json()["outcome"] == "declined"
@@ -337,13 +338,13 @@ def test_a_lead_adjudicates_over_http_and_annotators_may_not(tmp_path):
         assert person.post(f"/api/work/{work['assignment']}/submit", body).status_code == 200
     (one,) = lead.get("/api/lead/disputed").json()
     assert (one["differs"], one["final"]) == (["ok"], None)
-    body = {"item": one["item"], "answer": {"ok": False}, "comment": "<b>rude</b>"}
+    body = {"item": one["item"]["id"], "answer": {"ok": False}, "comment": "<b>rude</b>"}
     assert people[0].post("/api/lead/disputed", body).status_code == 403
     assert people[0].get("/lead/adjudicate").status_code == 403
     refused = lead.post("/api/lead/disputed", {**body, "answer": {}})
     assert (refused.status_code, "answer this one" in refused.text) == (422, True)
     assert lead.post("/api/lead/disputed", body).json()["answer"] == {"ok": False}
-    shown = lead.get(f"/lead/adjudicate?item={one['item']}").text
+    shown = lead.get(f"/lead/adjudicate?item={one['item']['id']}").text
     assert "&lt;b&gt;rude&lt;/b&gt;" in shown
     assert lead.get("/lead/adjudicate?item=nothing").status_code == 404
     site.service.close()
