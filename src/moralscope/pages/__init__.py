@@ -27,6 +27,20 @@ FIGURES = (".svg", ".png", ".pdf")
 _REPORTS = (".html", ".htm")
 # The module of each job. A record of a corpus has a job of its own: "score corpus".
 _MODULES = {
+    "agreement": "agreement",
+    **{
+        f"annotate {command}": "annotation"
+        for command in (
+            "init",
+            "import",
+            "export",
+            "status",
+            "decide",
+            "decisions",
+            "adjudicate",
+            "statement",
+        )
+    },
     "rank": "rank",
 }
 

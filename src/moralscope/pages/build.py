@@ -4,14 +4,12 @@ from collections.abc import Callable, Mapping
 
 from moralscope.core.records import RunRecord, to_plain
 from moralscope.io.record_view import Plain, label_key, text
-from moralscope.pages.agreement_page import agreement_page
 from moralscope.pages.audit_page import audit_page
 from moralscope.pages.chain_page import chain_page
 from moralscope.pages.closing import (
     AUDIT_LIMITS,
     DATA_LIMITS,
     JUDGE_LIMITS,
-    PEOPLE_LIMITS,
     STEER_LIMITS,
     SURVEY_LIMITS,
     TEXT_LIMITS,
@@ -25,14 +23,11 @@ from moralscope.pages.languages_page import languages_page
 from moralscope.pages.page import Page
 from moralscope.pages.reproduce_page import reproduce_page, words_page
 from moralscope.pages.score_page import score_page
-from moralscope.pages.statement_page import statement_page
 from moralscope.pages.steer_page import check_page
 from moralscope.pages.stories_page import split_page, stats_page
 from moralscope.pages.survey_page import survey_page
 
 _PAGES: Mapping[str, Callable[[Plain], Page]] = {
-    "agreement": agreement_page,
-    "annotate statement": statement_page,
     "audit": audit_page,
     "compare": compare_page,
     "compare languages": languages_page,
@@ -70,8 +65,6 @@ def old_limits(record: RunRecord) -> tuple[str, ...]:
 
 _LIMITS_OF = {"judge": JUDGE_LIMITS, "stories": JUDGE_LIMITS}  # by axis and by paper
 _LIMITS = {
-    "agreement": PEOPLE_LIMITS,
-    "annotate statement": PEOPLE_LIMITS,
     "audit": AUDIT_LIMITS,
     "stories evaluate": JUDGE_LIMITS,
     "chain": TEXT_LIMITS,

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from moralscope.core.records import Interval
 from moralscope.pages import build_page, report_html
 from moralscope.pages.page import Chart, Table
 
@@ -56,16 +57,19 @@ def test_every_figure_has_its_place():
     page = build_page(agreement_record())
     assert [section.title for section in page.sections] == [
         "How far people agree",
-        "What people disagree on",
+        "Agreement by field",
+        "Where annotators disagree",
         "Who the annotators are",
+        "Leanings in figures",
         "Which items split whom",
+        "Differences that hold",
         "Every item",
         "How it was computed",
         "What it does not mean",
     ]
     tables = blocks(page, Table)
-    assert tables["Coefficients"].rows[0][5:10] == [0.3, 0.3 - 0.1, 0.4, 0.2, "Cohen"]
-    assert tables["Intraclass correlation"].rows[0][1:3] == ["ICC(1)", 0.4]
+    assert tables["Coefficients"].rows[0][4:7] == [Interval(0.3, 0.3 - 0.1, 0.4), 0.2, "Cohen"]
+    assert tables["Intraclass correlation"].rows[0][1] == "ICC(1)"
     assert tables["Items that split leanings"].rows[0][0] == "1"
     assert tables["Leanings over all items"].rows[0][0] == "all"
     assert set(blocks(page, Chart)) == {
@@ -79,7 +83,7 @@ def test_every_figure_has_its_place():
 def test_without_leanings_there_is_no_word_of_them():
     plain = agreement_record()
     kept = ("people", "fields", "most_split", "texts")
-    plain["statistics"] = {key: plain["statistics"][key] for key in kept}
+    plain["statistics"] = {key: plain["statistics"][key] for key in kept} | {"leanings": []}
     titles = [section.title for section in build_page(plain).sections]
     assert "Who the annotators are" not in titles
     assert "Which items split whom" not in titles
