@@ -4,7 +4,7 @@ A record names no person and no leaning of too few; this page adds nothing to it
 """
 
 from collections.abc import Mapping, Sequence
-from math import isnan
+from math import isfinite
 
 from moralscope.annotation.agreement import AgreementStatistics
 from moralscope.annotation.disagreement import (
@@ -40,7 +40,7 @@ def agreement_page(record: RunRecord) -> Page:
         note=more_note(len(spreads) - _MAX_ROWS),
     )
     items = len({row.item for row in spreads})
-    measured = [row for row in found.fields if not isnan(row.alpha.value)]
+    measured = [row for row in found.fields if isfinite(row.alpha.value)]
     return Page(
         "Agreement between people",
         [
@@ -77,9 +77,8 @@ def _coefficients(
             *columns("field", "level"),
             *columns("items", "people", kind="whole"),
             Column("alpha", "interval", 2),
-            Column("kappa", "number", 2),
-            Column("which kappa"),
-            Column("pairs that agree", "share", 0),
+            Column("kappa"),
+            Column("agree", "share", 0),
         ],
         [
             [
@@ -88,8 +87,7 @@ def _coefficients(
                 row.items,
                 row.people,
                 row.alpha,
-                kappa.value if (kappa := row.cohen or row.fleiss) else None,
-                "Cohen" if row.cohen else "Fleiss" if row.fleiss else "",
+                _kappa(row),
                 row.percent.value,
             ]
             for row in fields
@@ -112,7 +110,8 @@ def _coefficients(
     )
     prose = [
         "Krippendorff's alpha is 1 where all agree and 0 where they agree as by chance; kappa is "
-        "for labels, the intraclass correlation for numbers. Intervals are 95 %, over items."
+        "for labels, the intraclass correlation for numbers; agree is the share of pairs of answers "
+        "that are the same. Intervals are 95 %, over items."
     ]
     charts = [_alphas(measured)] if measured else []
     tables = [coefficients, *([intraclass] if intraclass.rows else [])]
@@ -122,12 +121,25 @@ def _coefficients(
     ]
 
 
+def _kappa(row: FieldAgreement) -> str:
+    kappa = row.cohen or row.fleiss
+    if kappa is None or not isfinite(kappa.value):
+        return ""
+    return f"{kappa.value + 0.0:.2f} ({'Cohen' if row.cohen else 'Fleiss'})"
+
+
 def _alphas(fields: Sequence[FieldAgreement]) -> Chart:
     """Draw alpha of each field with its interval."""
     rows = []
     for row in sorted(fields, key=lambda row: row.alpha.value):
         value, low, high = row.alpha.value, row.alpha.low, row.alpha.high
-        rows.append((row.field, value, *((value, value) if isnan(low) else (low, high))))
+        rows.append(
+            (
+                row.field,
+                value,
+                *((low, high) if isfinite(low) and isfinite(high) else (value, value)),
+            )
+        )
     hover = [f"{name}\nalpha {v:.2f} ({a:.2f} … {b:.2f})" for name, v, a, b in rows]
     points = [(value, float(index)) for index, (_, value, *_) in enumerate(rows)]
     spans = error_bars([(value, low, high) for _, value, low, high in rows], "good")
@@ -163,7 +175,7 @@ def _annotators(found: AgreementStatistics) -> list[Section]:
         return []
     names = [row.leaning for row in found.leanings]
     series = {
-        "people": [100 * row.share.value for row in found.leanings],
+        "people": [_percent(row.share.value) for row in found.leanings],
         "annotations": [_percent(row.annotation_share) for row in found.leanings],
     }
     charts = [bars("Leanings of people and of annotations", series, names, "%")]
@@ -208,7 +220,7 @@ def _annotators(found: AgreementStatistics) -> list[Section]:
 
 def _weights(title: str, rows: Sequence[FoundationWeight]) -> Chart:
     foundations = list(dict.fromkeys(row.foundation for row in rows))
-    means = {(row.leaning, row.foundation): row.mean for row in rows}
+    means = {(row.leaning, row.foundation): row.mean for row in rows if isfinite(row.mean)}
     series = {
         leaning: [means.get((leaning, name), 0.0) for name in foundations]
         for leaning in dict.fromkeys(row.leaning for row in rows)
@@ -259,21 +271,16 @@ def _splits(title: str, rows: Sequence[GroupSplit]) -> Table:
     return Table(
         title,
         [
-            *columns("item", "field", "value", "leanings"),
-            *columns("mean of first", "mean of second", kind="number", digits=2),
+            *columns("item", "field", "leanings", "means"),
             Column("difference", "signed", 2),
-            Column("p", "p"),
-            Column("p corrected", "p"),
-            Column("people"),
+            *columns("p", "p corrected", kind="p"),
         ],
         [
             [
                 row.item or "all",
-                row.field,
-                row.value,
+                f"{row.field} {row.value}".strip(),
                 f"{row.first} / {row.second}",
-                row.first_mean,
-                row.second_mean,
+                f"{row.first_mean:.2f} / {row.second_mean:.2f}",
                 row.difference,
                 row.p,
                 row.corrected,
@@ -281,6 +288,7 @@ def _splits(title: str, rows: Sequence[GroupSplit]) -> Table:
             ]
             for row in rows
         ],
+        details=("people",),
     )
 
 
@@ -293,7 +301,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def _percent(share: float) -> float:
-    return 0.0 if isnan(share) else 100 * share
+    return 100 * share if isfinite(share) else 0.0
 
 
 PRESENTATIONS = {

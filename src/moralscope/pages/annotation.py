@@ -4,7 +4,7 @@ A record names no group of too few people; these pages add nothing to it.
 """
 
 from collections.abc import Mapping, Sequence
-from math import isnan
+from math import isfinite
 from typing import Any
 
 from moralscope.annotation.decisions import AdjudicateStatistics, DecisionStatistics
@@ -159,7 +159,7 @@ def statement_page(record: RunRecord) -> Page:
         shares = [row.annotation_share for row in rows]
         series = {
             "people": [100 * row.share.value for row in rows],
-            "annotations": [0.0 if isnan(share) else 100 * share for share in shares],
+            "annotations": [100 * share if isfinite(share) else 0.0 for share in shares],
         }
         labels = [row.label or row.group for row in rows]
         charts.append(bars(question_label(name), series, labels, "%"))

@@ -20,6 +20,7 @@ def agreement_record(item="1"):
     spread = {"item": item, "field": "severity", "answers": 3, "disagreement": 0.6}
     spread["counts"] = {"1": 1, item: 2}
     form = {"form": "ICC(1)", **estimate(0.4), "f": 2.0, "df1": 5, "df2": 12, "p": 0.01}
+    form |= {"units": 6, "k": 3.0}
     field = {"field": "severity", "level": "ordinal", "alpha": estimate(0.3)}
     field |= {"percent": estimate(0.5), "fleiss": None, "cohen": estimate(0.2), "icc": [form]}
     field |= {"items": 4, "answers": 12, "people": 3}
@@ -37,7 +38,7 @@ def agreement_record(item="1"):
             "most_split": [spread],
             "texts": {item: item},
             "leanings": [
-                {"leaning": "left", "people": 8, "share": estimate(0.47), "annotations": 20,
+                {"leaning": "left", "people": 8, "share": {**estimate(0.47), "n": 17}, "annotations": 20,
                  "annotation_share": 0.5}
             ],
             "foundations": [{**weight, "people": 8}],
@@ -45,6 +46,7 @@ def agreement_record(item="1"):
                         "alpha": estimate(0.2), "items": 4, "counts": {"1": 3}}],
             "field_splits": [{**split, "item": ""}],
             "item_splits": [split],
+            "items_compared": 1,
         },
     )  # fmt: skip
 
@@ -68,7 +70,7 @@ def test_every_figure_has_its_place():
         "What it does not mean",
     ]
     tables = blocks(page, Table)
-    assert tables["Coefficients"].rows[0][4:7] == [Interval(0.3, 0.3 - 0.1, 0.4), 0.2, "Cohen"]
+    assert tables["Coefficients"].rows[0][4:6] == [Interval(0.3, 0.3 - 0.1, 0.4), "0.20 (Cohen)"]
     assert tables["Intraclass correlation"].rows[0][1] == "ICC(1)"
     assert tables["Items that split leanings"].rows[0][0] == "1"
     assert tables["Leanings over all items"].rows[0][0] == "all"
