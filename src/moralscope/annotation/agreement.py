@@ -292,13 +292,12 @@ def _leanings(
     if not any(leanings.values()):
         large_groups({}, smallest)  # too small a number is refused all the same
         return {"people": len(people), "leanings": []}
-    everyone = [Annotator(person, leaning) for person, leaning in leanings.items()]
     written = Counter(who for who, _ in {(one.person, one.item) for one in judged.judgments})
     splits = group_splits(fields, leanings, smallest, seed=seed)
     by_item = {ratings.field: item_groups(ratings, leanings, smallest) for ratings in fields}
     return {
         "people": len(people),
-        "leanings": leaning_shares(everyone, written, smallest),
+        "leanings": leaning_shares(leanings, written, smallest),
         "foundations": foundation_weights(annotators, smallest, seed=seed),
         "within": [
             row

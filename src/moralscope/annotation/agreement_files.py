@@ -53,15 +53,6 @@ def read_judgments(path: Path, columns: Mapping[str, str] | None = None) -> Judg
     r"""Read a table of judgments; what cannot be read is refused by its line.
 
     `columns` says what the table calls its columns: `{"person": "WHO"}`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "a.csv")
-    ...     _ = path.write_text("item,person,severity,note\n1,p,4,\n1,q,5,hm\n")
-    ...     [(one.person, one.field, one.value) for one in read_judgments(path).judgments]
-    [('p', 'severity', '4'), ('p', 'note', ''), ('q', 'severity', '5'), ('q', 'note', 'hm')]
     """
     judgments: list[PersonJudgment] = []
     leanings: dict[str, str | None] = {}

@@ -53,15 +53,7 @@ class _Text:
 
 
 def find(form: TaskForm, texts: Texts, answer: Answer) -> tuple[FieldFinding, ...]:
-    """Return what is to be said about an answer, in the order of the form.
-
-    Examples
-    --------
-    >>> from moralscope.annotation.forms import load_form
-    >>> finding, = find(load_form("action-yes-no"), {"action": "wave"}, {})
-    >>> finding.field, finding.message, finding.blocks
-    ('ok', 'Please answer this one.', True)
-    """
+    """Return what is to be said about an answer, in the order of the form."""
     findings: list[FieldFinding] = []
     for field in form.fields:
         value = answer.get(field.name)
@@ -78,13 +70,7 @@ def find(form: TaskForm, texts: Texts, answer: Answer) -> tuple[FieldFinding, ..
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in small letters.
-
-    Examples
-    --------
-    >>> words("Don't lie, Jo!")
-    ["don't", 'lie', 'jo']
-    """
+    """Return the words of a text in small letters."""
     return [word.lower().replace("’", "'") for word in _WORD.findall(text)]  # noqa: RUF001
 
 
@@ -109,13 +95,13 @@ def _unique_words(written: _Text) -> str | None:
 def _differs(written: _Text) -> str | None:
     if words(written.text) != words(written.other(written.argument)):
         return None
-    return f"Please write something else here than under '{_spaced(written.argument)}'."
+    return f"Please write something else here than under '{written.argument.replace('_', ' ')}'."
 
 
 def _bigrams(written: _Text) -> str | None:
     """Refuse a pair of words that stands `argument` times or more."""
     counts = Counter(pairwise(words(written.text)))
-    pair, times = max(counts.items(), key=lambda each: each[1], default=(("", ""), 0))
+    pair, times = max(counts.items(), key=lambda entry: entry[1], default=(("", ""), 0))
     if times < written.argument:
         return None
     return f"'{' '.join(pair)}' stands here {times} times; please say it once."
@@ -123,19 +109,19 @@ def _bigrams(written: _Text) -> str | None:
 
 def _spelling(written: _Text) -> str | None:
     known = " ".join(written.texts.values())
-    found = misspelt(written.text, words(known))
-    if not found:
+    slips = misspelt(written.text, words(known))
+    if not slips:
         return None
-    told = ", ".join(f"{word} ({better}?)" if better else word for word, better in found[:3])
-    return f"Please look at the spelling: {told}."
+    listed = ", ".join(f"{word} ({better}?)" if better else word for word, better in slips[:3])
+    return f"Please look at the spelling: {listed}."
 
 
 def _plain_words(written: _Text) -> str | None:
     """Point at words that already judge: Emelin et al. name praised, joyous, assaulted, steal."""
-    found = [word for word in words(written.text) if word in charged_words()]
-    if not found:
+    charged = [word for word in words(written.text) if word in charged_words()]
+    if not charged:
         return None
-    named = ", ".join(f"'{word}'" for word in dict.fromkeys(found))
+    named = ", ".join(f"'{word}'" for word in dict.fromkeys(charged))
     return f"{named} already says what is good or bad; please describe what happens instead."
 
 
@@ -153,7 +139,7 @@ def _same_actor(written: _Text) -> str | None:
     actors = {name.lower() for name in _names(written.other(written.argument), first=True)}
     if not actors or actors & set(words(written.text)):
         return None
-    return f"Please name who acts here, as under '{_spaced(written.argument)}'."
+    return f"Please name who acts here, as under '{written.argument.replace('_', ' ')}'."
 
 
 CHECKS: Mapping[str, tuple[bool, Callable[[_Text], str | None]]] = {
@@ -177,15 +163,9 @@ CHECKS: Mapping[str, tuple[bool, Callable[[_Text], str | None]]] = {
 
 @cache
 def charged_words() -> frozenset[str]:
-    """Return our list of words that judge what they name.
-
-    Examples
-    --------
-    >>> {"praised", "steal"} <= charged_words(), "kind" in charged_words()
-    (True, False)
-    """
-    found = shipped_data("charged_words.yaml")
-    return frozenset(word for kind in ("bad", "good") for word in found[kind].split())
+    """Return our list of words that judge what they name."""
+    lists = shipped_data("charged_words.yaml")
+    return frozenset(word for kind in ("bad", "good") for word in lists[kind].split())
 
 
 def _names(text: str, *, first: bool = False) -> list[str]:
@@ -193,7 +173,7 @@ def _names(text: str, *, first: bool = False) -> list[str]:
 
     With `first`, the first word counts too unless it is one that begins many sentences.
     """
-    found = []
+    names = []
     begins = True
     nobody = set(shipped_data("not_names.yaml")["words"].split())
     for match in re.finditer(r"[^\W\d_]+|[.!?]", text):
@@ -203,36 +183,26 @@ def _names(text: str, *, first: bool = False) -> list[str]:
             continue
         looks = word[0].isupper() and word not in nobody and len(word) > 1
         if looks and (not begins or first):
-            found.append(word)
+            names.append(word)
         begins = False
-    return list(dict.fromkeys(found))
-
-
-def _spaced(name: str) -> str:
-    return name.replace("_", " ")
+    return list(dict.fromkeys(names))
 
 
 def misspelt(text: str, known: Collection[str] = ()) -> list[tuple[str, str]]:
-    """Return words that no dictionary has, each with a likely correction or "".
-
-    Examples
-    --------
-    >>> misspelt("Jo recieves a qwxzrt from Anna.")
-    [('recieves', 'receives'), ('qwxzrt', '')]
-    """
-    found: dict[str, str] = {}
+    """Return words that no dictionary has, each with a likely correction or ""."""
+    slips: dict[str, str] = {}
     for match in _SPELT.finditer(text):
         word = match.group().replace("’", "'")  # noqa: RUF001
         small = word.lower().removesuffix("'s")
         if word != word.lower() or small in known or not 2 < len(small) <= _LONGEST_WORD:
             continue
-        if small in found or len(found) >= _MOST_WORDS:
+        if small in slips or len(slips) >= _MOST_WORDS:
             continue
         dictionary = _dictionary()
         if all(dictionary.unknown([spelt]) for spelt in (small, small.replace("'", ""))):
             better = dictionary.correction(small)
-            found[small] = better if better and better != small else ""
-    return list(found.items())
+            slips[small] = better if better and better != small else ""
+    return list(slips.items())
 
 
 def _dictionary() -> "SpellChecker":
@@ -248,13 +218,7 @@ def _dictionary_of_english() -> "SpellChecker":
 
 
 def plain_text(value: object, what: str, longest: int) -> str:
-    """Return a text that both databases can hold.
-
-    Examples
-    --------
-    >>> plain_text(" Jo ", "name", 10)
-    'Jo'
-    """
+    """Return a text that both databases can hold."""
     if not isinstance(value, str):
         raise InputError(f"the {what} is no text", "give a text")
     if len(value) > longest:
@@ -265,13 +229,7 @@ def plain_text(value: object, what: str, longest: int) -> str:
 
 
 def storable(value: str) -> bool:
-    """Say whether both databases can hold a text: no NUL, no half of a surrogate pair.
-
-    Examples
-    --------
-    >>> storable("a<b>'; --"), storable(chr(0)), storable(chr(0xD800))
-    (True, False, False)
-    """
+    """Say whether both databases can hold a text: no NUL, no half of a surrogate pair."""
     return "\0" not in value and not any("\ud800" <= char <= "\udfff" for char in value)
 
 

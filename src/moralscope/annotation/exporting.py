@@ -112,13 +112,6 @@ def flat_rows(
     """Return answers as a table: texts under `text_NAME`, lists joined by |, yes and no as 1 and 0.
 
     Where leads decided something, `final_NAME` is the item's final answer.
-
-    Examples
-    --------
-    >>> row = AnswerRow("1", "p-a", "action-yes-no", "main", {"action": "wave"}, {"ok": True},
-    ...                 0.0, 2.5, 1, "a-b")
-    >>> flat_rows([row])[0]["text_action"], flat_rows([row])[0]["ok"]
-    ('wave', 1)
     """
     texts = dict.fromkeys(name for row in rows for name in row.texts)
     forms = dict.fromkeys(row.form for row in rows)

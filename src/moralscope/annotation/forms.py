@@ -40,13 +40,7 @@ def one_of(value: str, known: Iterable[str], what: str) -> str:
 
 @cache
 def form_names() -> tuple[str, ...]:
-    """Return the names of all forms, sorted.
-
-    Examples
-    --------
-    >>> "rule-of-thumb" in form_names()
-    True
-    """
+    """Return the names of all forms, sorted."""
     folder = resources.files(__package__) / "data" / "tasks"
     names = (one.name.removesuffix(".yaml") for one in folder.iterdir())
     return tuple(sorted(names))
@@ -61,14 +55,7 @@ def task_names() -> tuple[str, ...]:
 
 @cache
 def load_form(name: str) -> TaskForm:
-    """Return a form by its name.
-
-    Examples
-    --------
-    >>> form = load_form("action-yes-no")
-    >>> [field.name for field in form.fields], form.shows[0].name
-    (['ok'], 'action')
-    """
+    """Return a form by its name."""
     file = f"tasks/{one_of(name, form_names(), 'task')}.yaml"
     form = decode(TaskForm, {"name": name, **shipped_data(file)}, file, exact=True)
     fields = (
@@ -108,13 +95,7 @@ class BankQuestion(Question):
 
 @cache
 def question_bank() -> dict[str, BankQuestion]:
-    """Return all questions by id.
-
-    Examples
-    --------
-    >>> len(question_bank()) >= 14, {one.kind for one in question_bank().values()} == set(KINDS)
-    (True, True)
-    """
+    """Return all questions by id."""
     file = "qualification.yaml"
     shipped = shipped_data(file)
     entries = [{"choices": (), "kind": kind, **row} for kind in KINDS for row in shipped[kind]]
@@ -123,14 +104,7 @@ def question_bank() -> dict[str, BankQuestion]:
 
 
 def draw_questions(count: int, seen: Collection[str], dice: random.Random) -> tuple[str, ...]:
-    """Draw questions of both kinds, those not seen before first.
-
-    Examples
-    --------
-    >>> drawn = draw_questions(7, (), random.Random(0))
-    >>> len(set(drawn)), sum(question_bank()[name].kind == "rule" for name in drawn)
-    (7, 3)
-    """
+    """Draw questions of both kinds, those not seen before first."""
     chosen: list[str] = []
     for kind, wanted in zip(KINDS, (count - count * 3 // 7, count * 3 // 7), strict=True):
         names = [name for name, one in question_bank().items() if one.kind == kind]
@@ -142,14 +116,7 @@ def draw_questions(count: int, seen: Collection[str], dice: random.Random) -> tu
 
 
 def mark_test(questions: Collection[str], answers: Mapping[str, str]) -> dict[str, str]:
-    """Return why, for each question answered wrongly; every question must have an answer.
-
-    Examples
-    --------
-    >>> name = draw_questions(1, (), random.Random(0))[0]
-    >>> mark_test([name], {name: question_bank()[name].right})
-    {}
-    """
+    """Return why, for each question answered wrongly; every question must have an answer."""
     wrong = {}
     for name in questions:
         question = question_bank()[name]
@@ -162,14 +129,7 @@ def mark_test(questions: Collection[str], answers: Mapping[str, str]) -> dict[st
 
 @cache
 def load_questionnaire() -> Questionnaire:
-    """Return the leanings, the statements and the scale.
-
-    Examples
-    --------
-    >>> asked = load_questionnaire()
-    >>> [choice.value for choice in asked.leanings][2], len(asked.scale)
-    ('moderate', 5)
-    """
+    """Return the leanings, the statements and the scale."""
     file = "questionnaire.yaml"
     return decode(Questionnaire, shipped_data(file), file, exact=True)
 
@@ -188,13 +148,7 @@ def checked_statements(leaning: str | None, statements: Mapping[str, Any]) -> di
 
 
 def checked_about(about: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a person told of her age, region and so on; what was never asked is refused.
-
-    Examples
-    --------
-    >>> checked_about({"region": "europe"})
-    {'region': 'europe'}
-    """
+    """Return what a person told of her age, region and so on; what was never asked is refused."""
     asked = {one.id: one for one in load_questionnaire().about}
     for name, value in about.items():
         one_of(str(name), asked, "question")
@@ -203,13 +157,7 @@ def checked_about(about: Mapping[str, Any]) -> dict[str, str]:
 
 
 def mean_weights(statements: Mapping[str, int]) -> dict[str, float]:
-    """Return the mean answer for each foundation that was answered at all.
-
-    Examples
-    --------
-    >>> mean_weights({"care-1": 5, "care-2": 4})
-    {'care': 4.5}
-    """
+    """Return the mean answer for each foundation that was answered at all."""
     weights: dict[str, list[int]] = {}
     for one in load_questionnaire().statements:
         if one.id in statements:

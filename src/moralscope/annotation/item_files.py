@@ -35,15 +35,6 @@ def read_items(
         The name of a task: its form says which columns there must be.
     columns
         Our name → the file's, where its columns have other names: `{"prompt": "Q"}`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "actions.csv")
-    ...     _ = path.write_text("id,action,source\nA,wave to a friend,ours\n")
-    ...     read_items(path, "action-yes-no")
-    [AnnotationItem(id='A', texts={'action': 'wave to a friend'}, form='', stage='main', author='')]
     """
     form = load_form(task)
     if not is_table(path):

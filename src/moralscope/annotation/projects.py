@@ -52,16 +52,7 @@ _HEAD = """\
 
 
 def new_project(name: str, task: str, database: str = "") -> Project:
-    """Return a project with the policies and texts that its task has by default.
-
-    Examples
-    --------
-    >>> new_project("rules", "rule-of-thumb").policies.people_per_item
-    3
-    >>> new_project("rules", "rule-of-tumb")
-    Traceback (most recent call last):
-    moralscope.core.errors.InputError: there is no task 'rule-of-tumb'; did you mean 'rule-of-th...
-    """
+    """Return a project with the policies and texts that its task has by default."""
     one_of(task, task_names(), "task")
     form = load_form(task)
     rulebooks = ("moralscope",) if form.search else ()

@@ -95,13 +95,7 @@ class AdjudicationService(LeadService):
 
 
 def differing(form: TaskForm, answers: list[Answer]) -> tuple[str, ...]:
-    """Return the fields in which answers differ; the order of several choices does not count.
-
-    Examples
-    --------
-    >>> differing(load_form("action-yes-no"), [{"ok": True}, {"ok": False}])
-    ('ok',)
-    """
+    """Return the fields in which answers differ; the order of several choices does not count."""
     asked = [one for one in form.fields if one.level != "text"] or form.fields
 
     def comparable(value: Any) -> Any:

@@ -157,18 +157,7 @@ def _questions() -> dict[str, tuple[AnswerChoice, ...]]:
 
 
 def statement_text(name: str, sections: Mapping[str, Sequence[str]]) -> str:
-    """Return a data statement as Markdown.
-
-    Examples
-    --------
-    >>> print(statement_text("Rules", {"B. Language variety": ["US English."]}))
-    # Data statement: Rules
-    <BLANKLINE>
-    ## B. Language variety
-    <BLANKLINE>
-    US English.
-    <BLANKLINE>
-    """
+    """Return a data statement as Markdown."""
     text = f"# Data statement: {name}"
     for title, lines in sections.items():
         last = ""
@@ -189,13 +178,7 @@ def demographics_bytes(groups: Sequence[GroupShare]) -> Iterator[bytes]:
 
 
 def group_label(question: str, group: str) -> str:
-    """Return what a group is called on a page.
-
-    Examples
-    --------
-    >>> group_label("region", "south-asia"), group_label("age", "not said")
-    ('South Asia', 'no answer')
-    """
+    """Return what a group is called on a page."""
     if group in (NOT_SAID, OTHERS):
         return "no answer" if group == NOT_SAID else OTHERS
     labels = {choice.value: choice.label for choice in _questions().get(question, ())}

@@ -110,8 +110,8 @@ def _coefficients(
     )
     prose = [
         "Krippendorff's alpha is 1 where all agree and 0 where they agree as by chance; kappa is "
-        "for labels, the intraclass correlation for numbers; agree is the share of pairs of answers "
-        "that are the same. Intervals are 95 %, over items."
+        "for labels, the intraclass correlation for numbers; agree is the share of pairs of "
+        "answers that are the same. Intervals are 95 %, over items."
     ]
     charts = [_alphas(measured)] if measured else []
     tables = [coefficients, *([intraclass] if intraclass.rows else [])]

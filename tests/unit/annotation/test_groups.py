@@ -51,9 +51,8 @@ def test_fewer_than_three_is_never_allowed():
 
 
 def test_figure_3_counts_people_and_annotations():
-    people = [Annotator(who, leaning) for who, leaning in LEANINGS.items()]
     written = {who: 3 if leaning == "left" else 1 for who, leaning in LEANINGS.items()}
-    found = {row.leaning: row for row in leaning_shares(people, written)}
+    found = {row.leaning: row for row in leaning_shares(LEANINGS, written)}
     assert set(found) == {"left", "right", "middle", "not said"}
     assert found["left"].share.value == 0.25
     assert found["left"].annotation_share == pytest.approx(30 / 60)

@@ -174,3 +174,15 @@ def examples(
     """Search the project's rulebooks for examples of rules."""
     search: RuleSearch = request.app.state.search
     return search.search(q, 8)
+
+
+@router.get("/decisions")
+def own_decisions(caller: Annotator) -> list[records.Decision]:
+    """Return what leads decided on one's answers and oneself, the newest first."""
+    return list(caller.service.own_decisions(caller.person))
+
+
+@router.post("/decisions/{decision}/appeal")
+def appeal(caller: Annotator, decision: s.Id, body: s.AppealBody) -> records.Decision:
+    """Appeal against a decision, once."""
+    return caller.service.appeal(caller.person, decision, body.text)

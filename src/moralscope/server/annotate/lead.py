@@ -1,15 +1,20 @@
 """What leads' pages ask of the server: people, tokens, reviews, agreement, exports."""
 
-from pathlib import Path as Folder
+import re
+import tempfile
+from pathlib import Path
 from threading import Lock
+from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse
 
 from moralscope.annotation import records
 from moralscope.annotation.agreement import AgreementSoFar, agreement_so_far
+from moralscope.annotation.item_files import read_items
 from moralscope.annotation.statement import DataStatement, statement_of, statement_text
+from moralscope.core.errors import InputError
 from moralscope.server.annotate import schemas as s
 from moralscope.server.annotate.access import IN_LINE, Caller, Lead
 from moralscope.server.errors import Refused, documented
@@ -20,6 +25,8 @@ router = APIRouter(
     responses=documented(401, 403, 404, 409, 503),
     dependencies=[IN_LINE],
 )
+MOST_DISPUTED = 500
+_MOST_ITEMS = 5000
 
 
 class AgreementCache:
@@ -152,9 +159,9 @@ def download(caller: Lead, name: s.FileName) -> FileResponse:
     return FileResponse(path, filename=name, media_type="application/octet-stream")
 
 
-def exports(caller: Caller) -> dict[str, Folder]:
+def exports(caller: Caller) -> dict[str, Path]:
     """Return the exports in the project's folder by name; a name outside of it is none."""
-    folder = Folder(caller.service.project.folder) / "exports"
+    folder = Path(caller.service.project.folder) / "exports"
     if not folder.is_dir():
         return {}
     files = (path for path in folder.iterdir() if path.is_file() and not path.is_symlink())
@@ -169,3 +176,78 @@ def _invited(request: Request, invitation: records.Invitation) -> s.InvitationLi
         token_id=invitation.token_id,
         link=f"{base}/join#{invitation.token}",
     )
+
+
+@router.get("/decisions")
+def decisions(caller: Lead) -> list[records.Decision]:
+    """List all decisions, those whose appeal waits first."""
+    return list(caller.service.decisions(caller.person))
+
+
+@router.get("/people/{person}/unread")
+def unread(caller: Lead, person: s.Id) -> list[records.AnswerToReview]:
+    """Return answers of a person's main round that no lead has read, the newest first."""
+    return list(caller.service.unread_answers(caller.person, person))
+
+
+@router.post("/answers/{assignment}/reject")
+def reject(caller: Lead, assignment: s.Id, body: s.RejectBody) -> records.Decision:
+    """Reject an answer of the main round; its item goes to somebody else."""
+    return caller.service.reject(caller.person, assignment, body.reason)
+
+
+@router.post("/people/{person}/block")
+def block(caller: Lead, person: s.Id, body: s.BlockBody) -> records.Decision:
+    """Give a person no more work; `leave_out` says that her answers do not count."""
+    return caller.service.block(caller.person, person, body.reason, leave_out=body.leave_out)
+
+
+@router.post("/decisions/{decision}/settle")
+def settle(caller: Lead, decision: s.Id, body: s.SettleBody) -> records.Decision:
+    """Lift a decision, or decline the appeal against it."""
+    return caller.service.settle(caller.person, decision, lift=body.lift, answer=body.answer)
+
+
+@router.get("/disputed")
+def disputed(caller: Lead) -> list[records.DisputedItem]:
+    """List the items on which annotators differ, undecided ones first."""
+    return list(caller.service.disputed(caller.person)[:MOST_DISPUTED])
+
+
+@router.post("/disputed", responses=documented(422))
+def adjudicate(caller: Lead, body: s.FinalAnswerBody) -> records.FinalAnswer:
+    """Keep the final answer of an item; what annotators answered stays."""
+    return caller.service.adjudicate(caller.person, body.item, body.answer, body.comment)
+
+
+@router.get("/items")
+def list_items(caller: Lead) -> list[records.ItemLine]:
+    """List the items and how many people answered each; the first thousands of very many."""
+    return caller.service.items(caller.person)[:_MOST_ITEMS]
+
+
+@router.post("/items", status_code=201, responses=documented(413, 422))
+async def add_items(
+    request: Request,
+    caller: Lead,
+    name: Annotated[str, Query(max_length=300)],
+    staging: Annotated[int, Query(ge=0, le=1000)] = 0,
+) -> dict[str, int]:
+    """Add the items of a table; the first `staging` of them are for the trial round."""
+    ending = Path(name).suffix.lower()
+    safe = ending if re.fullmatch(r"\.[a-z0-9]{1,8}", ending) else ""
+    data = await request.body()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"items{safe}")
+        path.write_bytes(data)
+        try:
+            items = read_items(path, caller.service.project.task)
+        except InputError as error:
+            problem = error.problem.replace(str(path), Path(name).name[:80] or "the file")
+            remedy = error.remedy
+            if "--" in remedy:  # an option of the command line: there is none here
+                remedy = (
+                    f"name its columns {', '.join(one.name for one in caller.service.form.shows)}"
+                )
+            raise InputError(problem, remedy) from None
+    return {"added": caller.service.add_items(caller.person, items, staging=staging)}

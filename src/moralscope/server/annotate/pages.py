@@ -1,15 +1,17 @@
 """The pages that annotators and leads look at; what they do goes through `api` and `lead`."""
 
 from collections import Counter
-from typing import Any
+from dataclasses import replace
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from moralscope.annotation.exporting import TASK_OF
+from moralscope.annotation.forms import load_form
 from moralscope.annotation.groups import GroupShare
-from moralscope.annotation.records import BLOCK, AnswerToReview, Decision, WorkPaused
+from moralscope.annotation.records import BLOCK, AnswerToReview, Decision, DisputedItem, WorkPaused
 from moralscope.annotation.statement import people_groups, question_label
 from moralscope.server.annotate import lead as leads
 from moralscope.server.annotate import schemas as s
@@ -193,6 +195,42 @@ def data(caller: Lead) -> Response:
     who = {"people": len(written), "answers": written.total()}
     drawn = {"files": files, "log": log, "names": names, "shapes": shapes}
     return draw(caller, "data.html", **drawn, who=who, asked=asked)
+
+
+@router.get("/lead/adjudicate")
+def adjudicate(caller: Lead, item: Annotated[str, Query(max_length=300)] = "") -> Response:
+    """Show the items that divide people, and one of them with all its answers."""
+    items = caller.service.disputed(caller.person)
+    chosen = next((one for one in items if one.item.id == item), None)
+    if item and chosen is None:
+        raise Refused(404, "annotators do not differ on such an item")
+    if chosen is None and items and items[0].final is None:
+        chosen = items[0]
+    return draw(
+        caller,
+        "adjudicate.html",
+        items=items[: leads.MOST_DISPUTED],
+        undecided=sum(one.final is None for one in items),
+        one=_details(caller, chosen) if chosen else None,
+        labels={
+            one.item.id: [load_form(one.item.form).field(name).label for name in one.differs]
+            for one in items[: leads.MOST_DISPUTED]
+        },
+    )
+
+
+def _details(caller: Caller, disputed: DisputedItem) -> dict[str, object]:
+    form = load_form(disputed.item.form).filled(disputed.item.texts)
+    lines = caller.service.overview(caller.person).people
+    return {
+        "item": disputed,
+        "form": form,
+        # The keys of fields are the work page's.
+        "fields": [replace(field, shortcut="") for field in form.fields],
+        "names": {line.person.id: line.person.name for line in lines},
+        "answers": {person: form.said(answer) for person, answer in disputed.answers.items()},
+        "begin": dict(disputed.final.answer) if disputed.final else disputed.agreed,
+    }
 
 
 def draw(caller: Caller, template: str, **values: Any) -> Response:
