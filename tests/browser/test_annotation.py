@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 from moralscope.annotation.forms import question_bank
 from moralscope.annotation.records import AnnotationItem, NotSaved
 
-from ..unit.server.annotation_site import GOOD, Site
+from ..annotation_site import GOOD, Site
 from .site import PATIENCE, assert_accessible
 
 pytestmark = pytest.mark.browser

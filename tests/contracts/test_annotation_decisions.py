@@ -17,7 +17,7 @@ from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import METADATA, STEPS, Storage
 from moralscope.core.errors import InputError
 
-from .databases import OPEN, joined, new_id
+from ..annotation_databases import OPEN, joined, new_id
 
 YES = {"ok": True}
 

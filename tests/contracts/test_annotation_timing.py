@@ -15,7 +15,7 @@ from moralscope.annotation.projects import write_project
 from moralscope.annotation.records import Conflict, WorkPaused
 from moralscope.annotation.storage import ASSIGNMENTS, ITEMS
 
-from .databases import joined, make_service, new_id
+from ..annotation_databases import joined, make_service, new_id
 
 QUOTA, PEOPLE = 3, 12
 # A server in small: it says "saved" only after submit has returned.

@@ -120,7 +120,7 @@ class AgreementSoFar:
     items: tuple[DividingItem, ...] = ()
 
 
-def agreement(path: Path, options: AgreementOptions | None = None, **given: Any) -> RunRecord:
+def agreement(path: Path, options: AgreementOptions | None = None, **keywords: Any) -> RunRecord:
     """Measure agreement and disagreement of the judgments in a table or a project's folder.
 
     Parameters
@@ -133,7 +133,7 @@ def agreement(path: Path, options: AgreementOptions | None = None, **given: Any)
         those not given are guessed. Without `people` the column `leaning` counts. No
         `smallest_group` is 5, or what the project says.
     """
-    chosen = chosen_options(AgreementOptions, options, given)
+    chosen = chosen_options(AgreementOptions, options, keywords)
     columns = parse_columns(chosen.columns, COLUMNS, like="item=ID,person=WHO")
     if path.is_dir():
         if columns:

@@ -35,7 +35,7 @@ class AdjudicateStatistics(Statistics):
 
 
 def decide(
-    folder: Path, action: str, subject: str, options: DecideOptions | None = None, **given: Any
+    folder: Path, action: str, subject: str, options: DecideOptions | None = None, **keywords: Any
 ) -> RunRecord:
     """Reject an answer, block a person, lift a decision or decline an appeal.
 
@@ -48,7 +48,7 @@ def decide(
     options
         `DecideOptions`, or its fields as keywords.
     """
-    chosen = chosen_options(DecideOptions, options, given)
+    chosen = chosen_options(DecideOptions, options, keywords)
     one_of(action, DECISIONS, "decision")
     with open_project(folder) as service:
         lead = service.owner
@@ -59,18 +59,9 @@ def decide(
         else:
             lift = action == "lift"
             decision = service.settle(lead, subject, lift=lift, answer=chosen.reason)
-    return RunRecord(
-        "annotate decide",
-        seed=0,
-        config={
-            "folder": str(folder),
-            "action": action,
-            "subject": subject,
-            "options": plain_options(chosen),
-        },
-        models=[],
-        results=[decision],
-    )
+    config: dict[str, Any] = {"folder": str(folder), "action": action, "subject": subject}
+    config["options"] = plain_options(chosen)
+    return RunRecord("annotate decide", seed=0, config=config, models=[], results=[decision])
 
 
 def list_decisions(folder: Path) -> RunRecord:
@@ -106,7 +97,7 @@ def list_disputed(folder: Path) -> RunRecord:
 
 
 def adjudicate(
-    folder: Path, item: str, options: AdjudicateOptions | None = None, **given: Any
+    folder: Path, item: str, options: AdjudicateOptions | None = None, **keywords: Any
 ) -> RunRecord:
     """Decide the final answer of an item.
 
@@ -118,7 +109,7 @@ def adjudicate(
         `AdjudicateOptions`, or its fields as keywords. The answer begins with what all agree on,
         or with that of the person named by `like`; `values` change it field by field.
     """
-    chosen = chosen_options(AdjudicateOptions, options, given)
+    chosen = chosen_options(AdjudicateOptions, options, keywords)
     with open_project(folder) as service:
         disputed = {one.item.id: one for one in service.disputed(service.owner)}
         if item not in disputed:

@@ -59,8 +59,8 @@ _MIXED = [  # words that are taken for others, where the next word settles it
     )
 ]  # fmt: skip
 _MARKS = (  # spaces around marks
-    (r"(\w+)\s+([,.;!?])(?=\s|$)", r"\1\2"),
-    (r"([A-Za-z]{2,})([,;])([A-Za-z]{2,})", r"\1\2 \3"),
+    (re.compile(r"(\w+)\s+([,.;!?])(?=\s|$)"), r"\1\2"),
+    (re.compile(r"([A-Za-z]{2,})([,;])([A-Za-z]{2,})"), r"\1\2 \3"),
 )
 _CONTEXT = re.compile(
     r"\b(?:I|me|my|mine|(?:the|this) (?:chatbot|bot|ai|reply|answer|prompt|question|speaker))\b",
@@ -115,7 +115,7 @@ def _slips(text: str) -> Iterator[tuple[str, str]]:
         if same and first.lower() not in _TWICE_IS_FINE:
             yield match.group(), first
     for pattern, meant in (*_MIXED, *_MARKS):
-        for match in re.finditer(pattern, text):
+        for match in pattern.finditer(text):
             yield match.group(), match.expand(meant)
 
 

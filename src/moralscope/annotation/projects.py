@@ -128,13 +128,13 @@ def parse_project(text: str, source: str) -> Project:
             "open it with the newer version: pip install -U moralscope",
         )
     # What stands empty in the file is as if it were not there.
-    plain = {"warning": WARNING, "consent": CONSENT}
+    plain: dict[str, Any] = {"warning": WARNING, "consent": CONSENT}
     plain |= {key: value for key, value in document.items() if value is not None}
     task = plain.get("task")
     if isinstance(task, str):
-        policies = load_form(one_of(task, task_names(), "task")).policies
+        defaults = load_form(one_of(task, task_names(), "task")).policies
         if isinstance(plain.get("policies", {}), dict):
-            plain["policies"] = {**policies, **plain.get("policies", {})}
+            plain["policies"] = {**defaults, **plain.get("policies", {})}
     project = decode(Project, plain, source, remedy=_REMEDY, exact=True)
     if project.version != VERSION:
         raise InputError(f"{source} has version {project.version}", f"give {VERSION}")
@@ -187,7 +187,7 @@ class ExportStatistics(Statistics):
 
 
 def init_project(
-    folder: Path, task: str, items: Path, options: InitOptions | None = None, **given: Any
+    folder: Path, task: str, items: Path, options: InitOptions | None = None, **keywords: Any
 ) -> tuple[RunRecord, Invitation]:
     """Make a project: `project.yaml`, a database with the items, and a first lead.
 
@@ -200,7 +200,7 @@ def init_project(
     options
         `InitOptions`, or its fields as keywords.
     """
-    chosen = chosen_options(InitOptions, options, given)
+    chosen = chosen_options(InitOptions, options, keywords)
     one_of(task, task_names(), "task")
     url = chosen.database
     if "@" in url and ":" in url.rpartition("@")[0].partition("://")[2]:
@@ -231,18 +231,11 @@ def init_project(
         service.add_items(service.owner, texts, staging=staging)
         invitation = service.invite(service.owner, "lead", "lead")
         write_project(project, folder)
+    config: dict[str, Any] = {"folder": str(folder), "task": task, "items": str(items)}
+    config["options"] = plain_options(chosen)
+    statistics = InitStatistics(items=len(texts) - staging, **asdict(policies))
     record = RunRecord(
-        "annotate init",
-        seed=0,
-        config={
-            "folder": str(folder),
-            "task": task,
-            "items": str(items),
-            "options": plain_options(chosen),
-        },
-        models=[],
-        results=[],
-        statistics=InitStatistics(items=len(texts) - staging, **asdict(policies)),
+        "annotate init", seed=0, config=config, models=[], results=[], statistics=statistics
     )
     return record, invitation
 
@@ -256,29 +249,26 @@ def open_project(folder: Path) -> AnnotationService:
 
 
 def add_items(
-    folder: Path, items: Path, options: ImportOptions | None = None, **given: Any
+    folder: Path, items: Path, options: ImportOptions | None = None, **keywords: Any
 ) -> RunRecord:
     """Add items to a project, all or none of them."""
-    chosen = chosen_options(ImportOptions, options, given)
+    chosen = chosen_options(ImportOptions, options, keywords)
     columns = parse_columns(chosen.columns)
     with open_project(folder) as service:
         texts = read_items(items, service.project.task, columns)
         added = service.add_items(service.owner, texts)
+    config = {"folder": str(folder), "items": str(items), "options": plain_options(chosen)}
+    statistics = ImportStatistics(added)
     return RunRecord(
-        "annotate import",
-        seed=0,
-        config={"folder": str(folder), "items": str(items), "options": plain_options(chosen)},
-        models=[],
-        results=[],
-        statistics=ImportStatistics(added),
+        "annotate import", seed=0, config=config, models=[], results=[], statistics=statistics
     )
 
 
 def export_project(
-    folder: Path, options: AnnotationExportOptions | None = None, **given: Any
+    folder: Path, options: AnnotationExportOptions | None = None, **keywords: Any
 ) -> RunRecord:
     """Write an export into the project's folder `exports`."""
-    chosen = chosen_options(AnnotationExportOptions, options, given)
+    chosen = chosen_options(AnnotationExportOptions, options, keywords)
     shape, stage = chosen.shape, chosen.stage
     with open_project(folder) as service:
         lead = service.owner
@@ -289,18 +279,11 @@ def export_project(
             rows = service.audit_log(lead, None)
         else:
             rows = service.facts(lead) if shape == "people" else service.answers(lead, stage)
+    config: dict[str, Any] = {"folder": str(folder), "shape": shape, "stage": stage}
+    config["options"] = plain_options(chosen)
+    statistics = ExportStatistics(str(path), len(rows))
     return RunRecord(
-        "annotate export",
-        seed=0,
-        config={
-            "folder": str(folder),
-            "shape": shape,
-            "stage": stage,
-            "options": plain_options(chosen),
-        },
-        models=[],
-        results=[],
-        statistics=ExportStatistics(str(path), len(rows)),
+        "annotate export", seed=0, config=config, models=[], results=[], statistics=statistics
     )
 
 

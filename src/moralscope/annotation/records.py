@@ -51,7 +51,7 @@ class TaskForm:
     """The page offers the search box over rulebooks."""
     validation: str | None = None
     """The form by which others check what is written here, where there is one."""
-    policies: Mapping[str, int | bool] = field(default_factory=dict)
+    policies: Mapping[str, Any] = field(default_factory=dict)
     """What a project of this task does otherwise than `Policies`."""
 
     def field(self, name: str) -> Field:

@@ -228,9 +228,9 @@ def _lengths(rows: Sequence[AnswerRow]) -> list[str]:
     written: dict[str, list[int]] = {}
     for row in rows:
         for field in load_form(row.form).fields:
-            text = row.answer.get(field.name)
-            if field.kind.writes and isinstance(text, str):
-                written.setdefault(field.name, []).append(len(text.split()))
+            answer = row.answer.get(field.name)
+            if field.kind.writes and isinstance(answer, str):
+                written.setdefault(field.name, []).append(len(answer.split()))
     lines = []
     for what, lengths in (("shown", shown), ("written by annotators", written)):
         if lengths:

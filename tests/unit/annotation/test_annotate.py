@@ -25,8 +25,7 @@ from moralscope.rules.reading import read_annotations
 from moralscope.rules.show import RuleSearch
 from moralscope.stories.reading import read_stories
 
-from ...contracts.databases import joined, new_id
-from ...contracts.test_annotation_service import GOOD, RULE, STORY
+from ...annotation_databases import GOOD, RULE, STORY, joined, new_id
 
 BARE = InitOptions(staging=0)
 

@@ -17,7 +17,7 @@ from moralscope.annotation.storage import Storage
 from moralscope.core.errors import InputError
 from moralscope.pages import build_page
 
-from ...contracts.databases import joined, make_service, new_id
+from ...annotation_databases import joined, make_service, new_id
 
 OPEN = {"qualification": False, "staging_items": 0, "people_per_item": 20}
 REGIONS = [*["europe"] * 7, *["canada"] * 5, "oceania"]  # 13 people, one of them alone

@@ -38,8 +38,8 @@ def agreement_record(item="1"):
             "most_split": [spread],
             "texts": {item: item},
             "leanings": [
-                {"leaning": "left", "people": 8, "share": {**estimate(0.47), "n": 17}, "annotations": 20,
-                 "annotation_share": 0.5}
+                {"leaning": "left", "people": 8, "share": {**estimate(0.47), "n": 17},
+                 "annotations": 20, "annotation_share": 0.5}
             ],
             "foundations": [{**weight, "people": 8}],
             "within": [{"field": "severity", "leaning": "left", "people": 8,

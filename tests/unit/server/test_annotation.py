@@ -1,13 +1,12 @@
 """The annotation server, request by request: from the link to the export."""
 
-import json
 import re
 
 import pytest
 
 from moralscope.annotation.records import AnnotationItem
 
-from .annotation_site import ACTION, GOOD, Site, right_answers, wrong_answers
+from ...annotation_site import ACTION, GOOD, Site
 
 HTML = {"accept": "text/html"}
 
@@ -25,55 +24,6 @@ def site(tmp_path):
     made.service.close()
 
 
-@pytest.fixture
-def long_way(tmp_path):
-    made = Site(tmp_path, staging=2, qualification=True, questionnaire=True)
-    yield made
-    made.service.close()
-
-
-def test_the_whole_way_from_link_to_export(long_way):
-    jo, lee = long_way.newcomer(), long_way.lead()
-    assert "It is about harm." in jo.get("/work").text
-    assert jo.post("/api/consent", {"agrees": True}).json()["stage"] == "qualification"
-
-    test = jo.get("/api/test").json()
-    failed = jo.post("/api/test", {"answers": wrong_answers(test["questions"])}).json()
-    assert not failed["passed"]
-    assert failed["explanations"]
-    test = jo.get("/api/test").json()
-    assert test["attempt"] == 2
-    assert jo.post("/api/test", {"answers": right_answers(test["questions"])}).json()["passed"]
-
-    assert "A little about you" in jo.get("/work").text
-    given = {"leaning": "moderate", "statements": {}, "agrees": True}
-    told = jo.post("/api/questionnaire", given).json()
-    assert not told["questionnaire_open"]
-
-    assert submit(jo)["saved"]
-    assert submit(jo)["saved"]
-    assert "being read" in jo.get("/work").text
-    queue = lee.get("/api/lead/review").json()
-    who, first = queue[0]["person"]["id"], queue[0]["assignment"]
-    lee.post(f"/api/lead/review/{first}", {"verdict": "mend", "feedback": "Say <more>, please."})
-    lee.post(f"/api/lead/people/{who}/send-back")
-    page = jo.get("/work").text
-    assert "One answer to mend" in page
-    assert "Say &lt;more&gt;, please." in page
-    mended = {**GOOD, "rule": "It's wrong to break a promise without need."}
-    body = {"submission": "the-edit-1", "answer": mended}
-    assert jo.put(f"/api/work/{first}/answer", body).json()["revision"] == 2
-    assert lee.post(f"/api/lead/people/{who}/admit").json()["stage"] == "main"
-
-    assert submit(jo)["saved"]
-    made = lee.post("/api/lead/exports", {"name": "out.jsonl", "shape": "jsonl"}).json()
-    exported = lee.get(made["address"])
-    assert "attachment" in exported.headers["content-disposition"]
-    rows = [json.loads(line) for line in exported.text.splitlines()]
-    assert [row["answer"]["rule"] for row in rows if row["stage"] == "main"] == [GOOD["rule"]]
-    assert "Jo" not in exported.text
-
-
 def test_who_declines_is_let_go(site):
     guest = site.newcomer()
     assert guest.post("/api/consent", {"agrees": False}).json()["stage"] == "declined"
@@ -83,18 +33,6 @@ def test_who_declines_is_let_go(site):
 
 def test_no_work_before_consent(site):
     assert site.newcomer().get("/api/work").status_code == 403
-
-
-def test_a_draft_comes_back_in_the_form(site):
-    guest = site.annotator()
-    name = guest.work()["assignment"]
-    draft = {"rule": 'It\'s rude <to> "interrupt".', "severity": 2, "foundations": ["care"]}
-    assert guest.put(f"/api/work/{name}/draft", {"answer": draft}).json()["saved"]
-    assert guest.work()["draft"] == draft
-    page = guest.get("/work").text
-    assert "It&#39;s rude &lt;to&gt; &#34;interrupt&#34;." in page
-    assert 'name="severity" value="2" checked' in page
-    assert 'name="foundations" value="care" checked' in page
 
 
 def test_checks_are_told_by_field_and_block_a_submission(site):
@@ -283,7 +221,8 @@ def test_the_start_sends_everybody_to_their_place(site):
         assert (answer.status_code, answer.headers["location"]) == (303, place)
 
 
-def test_pages_carry_no_inline_script_or_style(long_way):
+def test_pages_carry_no_inline_script_or_style(tmp_path):
+    long_way = Site(tmp_path, staging=2, qualification=True, questionnaire=True)
     jo, lee = long_way.newcomer(), long_way.lead()
     pages = [jo.get("/join").text, jo.get("/work").text]
     jo.post("/api/consent", {"agrees": True})
@@ -296,6 +235,7 @@ def test_pages_carry_no_inline_script_or_style(long_way):
             re.findall(r'<script (?:type="module" )?src="/static/', page)
         )
         assert "http" not in page.replace("http-equiv", "")
+    long_way.service.close()
 
 
 def test_rejection_appeal_and_block_over_http(site):

@@ -23,29 +23,29 @@ STATUSES = {NotAllowed: 403, Conflict: 409, WorkPaused: 409, NotSaved: 503}
 
 
 def annotation_app(
-    service: AnnotationService, *, secret: bytes, place: Place | None = None
+    service: AnnotationService, *, secret: bytes, address: Place | None = None
 ) -> FastAPI:
     """Return the application of one project."""
-    place = place or Place()
+    address = address or Place()
     app = make_app(
         f"moralscope annotate: {service.project.name}",
-        place,
+        address,
         [api.router, lead.router, pages.router],
         STATUSES,
     )
     days = service.project.policies.session_days
-    app.state.access = Access(service, Sessions(Signer(secret), place.is_https, days))
+    app.state.access = Access(service, Sessions(Signer(secret), address.is_https, days))
     app.state.agreement = lead.AgreementCache()
     app.state.search = RuleSearch(service.project)
-    app.state.public_url = place.public_url.rstrip("/")
+    app.state.public_url = address.public_url.rstrip("/")
     return app
 
 
-def serve(folder: Path, place: Place, announce: Callable[[str], None]) -> None:
+def serve(folder: Path, address: Place, announce: Callable[[str], None]) -> None:
     """Serve the project in `folder` until a signal comes; `announce` is told the address."""
     named = named_secret()
-    place.check(has_secret=named is not None)
+    address.check(has_secret=named is not None)
     with open_project(folder) as service:
         service.warm()
-        app = annotation_app(service, secret=named or kept_secret(folder), place=place)
-        run(app, place, announce)
+        app = annotation_app(service, secret=named or kept_secret(folder), address=address)
+        run(app, address, announce)

@@ -75,7 +75,7 @@ class Site:
         self.folder = folder
         self.service = AnnotationService(project, Storage(folder, database))
         self.service.add_items(self.service.owner, items, staging=staging)
-        self.app = annotation_app(self.service, secret=SECRET, place=Place())
+        self.app = annotation_app(self.service, secret=SECRET, address=Place())
 
     def stranger(self) -> Guest:
         return Guest(

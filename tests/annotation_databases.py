@@ -113,6 +113,25 @@ class Clock:
         return self.now
 
 
+RULE = {
+    "rule": "It is wrong to lie to a friend.",
+    "alignment": "disagree",
+    "consensus": 4,
+    "severity": 3,
+    "foundations": ["loyalty"],
+    "revised_reply": "I would rather tell her what happened.",
+}
+GOOD = dict.fromkeys(("both_reach", "keeps", "breaks", "realistic", "plain", "consistent"), True)
+STORY = {
+    "norm": "norm_1 0",
+    "situation": "Anna and Ben share a kitchen.",
+    "intention": "Anna wants a clean table.",
+    "moral_action": "Anna wipes the table after dinner.",
+    "moral_consequence": "Ben finds a place for his books.",
+    "immoral_action": "Anna pushes the crumbs onto the floor.",
+    "immoral_consequence": "Ben steps on the crumbs at night.",
+    **dict.fromkeys(("both_reach", "keeps", "breaks", "realistic"), True),
+}
 OPEN = {"qualification": False, "staging_items": 0}
 
 
