@@ -134,7 +134,7 @@ class Many(QuestionType):
         return ", ".join(self.name(field, str(one)) for one in value) or "none of these"
 
 
-class Scale(QuestionType):
+class RatingScale(QuestionType):
     """An int from `low` to `high`; the choices label the points."""
 
     level, reads = "ordinal", "number"
@@ -215,7 +215,7 @@ QUESTION_TYPES: Mapping[str, QuestionType] = {
     "long": LongText(),
     "one": One(),
     "many": Many(),
-    "scale": Scale(),
+    "scale": RatingScale(),
     "yes_no": YesNo(),
     "confirm": Confirm(),
 }

@@ -31,7 +31,7 @@ _SPREAD = [
 
 def agreement_page(record: RunRecord) -> Page:
     """Lay out agreement and disagreement."""
-    found: AgreementStatistics = record.statistics  # type: ignore[assignment]
+    statistics: AgreementStatistics = record.statistics  # type: ignore[assignment]
     spreads: Sequence[ItemSpread] = record.results
     every_item = Table(
         "Every item",
@@ -40,24 +40,24 @@ def agreement_page(record: RunRecord) -> Page:
         note=more_note(len(spreads) - _MAX_ROWS),
     )
     items = len({row.item for row in spreads})
-    measured = [row for row in found.fields if isfinite(row.alpha.value)]
+    measured = [row for row in statistics.fields if isfinite(row.alpha.value)]
     return Page(
         "Agreement between people",
         [
-            f"{found.people:,} people judged {items:,} items in {len(found.fields):,} fields. "
+            f"{statistics.people:,} people judged {items:,} items in {len(statistics.fields):,} fields. "
             "Agreement is how alike people judge; where they part, their answers are kept as they "
             "are."
         ],
         [
-            (f"{found.people:,}", "people"),
+            (f"{statistics.people:,}", "people"),
             (f"{items:,}", "items"),
             *((f"{row.alpha.value + 0.0:.2f}", f"alpha, {row.field}") for row in measured[:4]),
         ],
         [
-            *_coefficients(found.fields, measured),
-            *_most_split(found),
-            *_annotators(found),
-            *_groups(found),
+            *_coefficients(statistics.fields, measured),
+            *_most_split(statistics),
+            *_annotators(statistics),
+            *_groups(statistics),
             Section(
                 "Every item", ["How often each value was given, and how far apart."], [every_item]
             ),
@@ -153,13 +153,13 @@ def _alphas(fields: Sequence[FieldAgreement]) -> Chart:
     return Chart("Alpha by field", about, [trace], layout, height=130 + 24 * len(rows))
 
 
-def _most_split(found: AgreementStatistics) -> list[Section]:
-    if not found.most_split:
+def _most_split(statistics: AgreementStatistics) -> list[Section]:
+    if not statistics.most_split:
         return []
-    has_texts = any(found.texts.get(row.item) for row in found.most_split)
+    has_texts = any(statistics.texts.get(row.item) for row in statistics.most_split)
     rows = [
-        [*_spread_row(row), *([found.texts.get(row.item, "")] if has_texts else [])]
-        for row in found.most_split
+        [*_spread_row(row), *([statistics.texts.get(row.item, "")] if has_texts else [])]
+        for row in statistics.most_split
     ]
     shown = [*_SPREAD, Column("text", wide=40)] if has_texts else _SPREAD
     prose = [
@@ -170,13 +170,13 @@ def _most_split(found: AgreementStatistics) -> list[Section]:
     return [Section("Where annotators disagree", prose, [table], shown="all")]
 
 
-def _annotators(found: AgreementStatistics) -> list[Section]:
-    if not found.leanings:
+def _annotators(statistics: AgreementStatistics) -> list[Section]:
+    if not statistics.leanings:
         return []
-    names = [row.leaning for row in found.leanings]
+    names = [row.leaning for row in statistics.leanings]
     series = {
-        "people": [_percent(row.share.value) for row in found.leanings],
-        "annotations": [_percent(row.annotation_share) for row in found.leanings],
+        "people": [_percent(row.share.value) for row in statistics.leanings],
+        "annotations": [_percent(row.annotation_share) for row in statistics.leanings],
     }
     charts = [bars("Leanings of people and of annotations", series, names, "%")]
     tables = [
@@ -191,13 +191,13 @@ def _annotators(found: AgreementStatistics) -> list[Section]:
             ],
             [
                 [row.leaning, row.people, row.share.value, row.annotations, row.annotation_share]
-                for row in found.leanings
+                for row in statistics.leanings
             ],
         )
     ]
-    if found.foundations:
+    if statistics.foundations:
         title = "Weight of each foundation by leaning"
-        charts.append(_weights(title, found.foundations))
+        charts.append(_weights(title, statistics.foundations))
         shown = [
             *columns("leaning", "foundation"),
             Column("mean weight, 1 to 5", "interval", 2),
@@ -205,7 +205,7 @@ def _annotators(found: AgreementStatistics) -> list[Section]:
         ]
         weights = [
             [row.leaning, row.foundation, (row.mean, row.low, row.high), row.people]
-            for row in found.foundations
+            for row in statistics.foundations
         ]
         tables.append(Table(title, shown, weights))
     prose = [
@@ -228,11 +228,11 @@ def _weights(title: str, rows: Sequence[FoundationWeight]) -> Chart:
     return bars(title, series, foundations, "mean weight, 1 to 5")
 
 
-def _groups(found: AgreementStatistics) -> list[Section]:
-    if not found.leanings:
+def _groups(statistics: AgreementStatistics) -> list[Section]:
+    if not statistics.leanings:
         return []
     tables: list[Block] = []
-    if found.within:
+    if statistics.within:
         shown = [
             *columns("field", "leaning"),
             Column("people", "whole"),
@@ -241,10 +241,10 @@ def _groups(found: AgreementStatistics) -> list[Section]:
         ]
         rows = [
             [row.field, row.leaning, row.people, row.alpha, _counts(row.counts)]
-            for row in found.within
+            for row in statistics.within
         ]
         tables.append(Table("Agreement within leanings", shown, rows))
-    over_all, by_item = found.field_splits or (), found.item_splits or ()
+    over_all, by_item = statistics.field_splits or (), statistics.item_splits or ()
     if over_all:
         tables.append(_splits("Leanings over all items", over_all))
     if by_item:
@@ -255,7 +255,7 @@ def _groups(found: AgreementStatistics) -> list[Section]:
         "below 0.05 the difference would be rare if leaning did not matter."
     ]
     surely = significant([*over_all, *by_item])
-    none = f"no difference of leanings holds ({found.items_compared or 0:,} compared)"
+    none = f"no difference of leanings holds ({statistics.items_compared or 0:,} compared)"
     return [
         *([Section("Which items split whom", prose, tables)] if tables else []),
         Section(

@@ -29,40 +29,42 @@ _FIRST = ("region", "leaning")  # the figures of the paper; the rest follows
 
 def init_page(record: RunRecord) -> Page:
     """Say what a new project begins with."""
-    found: InitStatistics = record.statistics  # type: ignore[assignment]
-    staged = found.staging_items
+    statistics: InitStatistics = record.statistics  # type: ignore[assignment]
+    staged = statistics.staging_items
     more = f" and {staged:,} for the staging round" if staged else ""
     lines = [
-        f"{record.config['folder']}: {record.config['task']}, {_count(found.items, 'item')}{more}",
-        f"{found.people_per_item} people an item; all policies are in project.yaml",
+        f"{record.config['folder']}: {record.config['task']}, {_count(statistics.items, 'item')}{more}",
+        f"{statistics.people_per_item} people an item; all policies are in project.yaml",
     ]
     return Page("A new annotation project", sections=[Section("Project", lines, shown="all")])
 
 
 def import_page(record: RunRecord) -> Page:
     """Say how many items were added."""
-    found: ImportStatistics = record.statistics  # type: ignore[assignment]
-    line = f"{_count(found.added, 'item')} added"
+    statistics: ImportStatistics = record.statistics  # type: ignore[assignment]
+    line = f"{_count(statistics.added, 'item')} added"
     return Page("Items added", sections=[Section("Items", [line], shown="all")])
 
 
 def export_page(record: RunRecord) -> Page:
     """Say where an export is and how much it holds."""
-    found: ExportStatistics = record.statistics  # type: ignore[assignment]
+    statistics: ExportStatistics = record.statistics  # type: ignore[assignment]
     noun = "line" if record.config["shape"] in ("people", "audit") else "answer"
-    file = Section("File", [], [Code(f"{found.file}: {_count(found.answers, noun)}")], shown="all")
+    file = Section(
+        "File", [], [Code(f"{statistics.file}: {_count(statistics.answers, noun)}")], shown="all"
+    )
     return Page("Export", sections=[file])
 
 
 def status_page(record: RunRecord) -> Page:
     """Lay out how far a project is, and who did what."""
-    found: ProjectProgress = record.statistics  # type: ignore[assignment]
+    statistics: ProjectProgress = record.statistics  # type: ignore[assignment]
     people: Sequence[PersonLine] = record.results
-    state = " (paused)" if found.paused else ""
+    state = " (paused)" if statistics.paused else ""
     line = (
-        f"{found.submitted:,} of {found.wanted:,} answers, {found.complete:,} of {found.items:,} "
-        f"items complete, {found.open:,} open, {found.to_review:,} to review, "
-        f"{_count(found.appeals, 'appeal')} to answer"
+        f"{statistics.submitted:,} of {statistics.wanted:,} answers, {statistics.complete:,} of {statistics.items:,} "
+        f"items complete, {statistics.open:,} open, {statistics.to_review:,} to review, "
+        f"{_count(statistics.appeals, 'appeal')} to answer"
     )
     counts = ("answers", "staging", "skipped", "rejected", "checks", "seconds")
     table = Table(
@@ -85,8 +87,8 @@ def status_page(record: RunRecord) -> Page:
     return Page(
         "How far the project is",
         figures=[
-            (f"{found.submitted:,} of {found.wanted:,}", "answers"),
-            (f"{found.complete:,} of {found.items:,}", "items complete"),
+            (f"{statistics.submitted:,} of {statistics.wanted:,}", "answers"),
+            (f"{statistics.complete:,} of {statistics.items:,}", "items complete"),
         ],
         sections=[
             Section("Progress", [line], shown="all"),
@@ -127,7 +129,7 @@ def adjudicate_page(record: RunRecord) -> Page:
         answer = ", ".join(f"{name}: {_value(value)}" for name, value in final.answer.items())
         line = Section("Final answer", [], [Code(f"{final.item}: {answer}")], shown="all")
         return Page("A final answer", sections=[line])
-    found: AdjudicateStatistics = record.statistics  # type: ignore[assignment]
+    statistics: AdjudicateStatistics = record.statistics  # type: ignore[assignment]
     rows = []
     for disputed in record.results:
         for name in disputed.differs:
@@ -142,15 +144,15 @@ def adjudicate_page(record: RunRecord) -> Page:
         "Where annotators disagree",
         sections=[Section("Disputed items", [], [table], shown="all")],
         main=table,
-        headline=f"{found.disputed or 0:,} disputed, {found.undecided or 0:,} undecided",
+        headline=f"{statistics.disputed or 0:,} disputed, {statistics.undecided or 0:,} undecided",
     )
 
 
 def statement_page(record: RunRecord) -> Page:
     """Lay out people by group (Ziems et al. 2022, Figure 3), then the statement itself."""
-    found: StatementStatistics = record.statistics  # type: ignore[assignment]
+    statistics: StatementStatistics = record.statistics  # type: ignore[assignment]
     by_question: dict[str, list[GroupShare]] = {}
-    for row in found.groups:
+    for row in statistics.groups:
         by_question.setdefault(row.question, []).append(row)
     ordered = sorted(by_question, key=lambda name: _FIRST.index(name) if name in _FIRST else 9)
     charts: list[Block] = []
@@ -181,7 +183,7 @@ def statement_page(record: RunRecord) -> Page:
                 row.annotations,
                 row.annotation_share,
             ]
-            for row in found.groups
+            for row in statistics.groups
         ],
     )
     prose = [
@@ -195,12 +197,12 @@ def statement_page(record: RunRecord) -> Page:
     return Page(
         "Data statement",
         ["Who annotated, what, how, and with what care (Bender and Friedman 2018)."],
-        [(f"{found.people:,}", "people"), (f"{found.answers:,}", "answers")],
+        [(f"{statistics.people:,}", "people"), (f"{statistics.answers:,}", "answers")],
         [
             *who,
-            in_figures if found.groups else Section("Groups", none, shown="terminal"),
-            *(_section(title, lines) for title, lines in found.sections.items()),
-            Section("Files", [], [Code(found.file), Code(found.table)], shown="terminal"),
+            in_figures if statistics.groups else Section("Groups", none, shown="terminal"),
+            *(_section(title, lines) for title, lines in statistics.sections.items()),
+            Section("Files", [], [Code(statistics.file), Code(statistics.table)], shown="terminal"),
         ],
     )
 

@@ -131,6 +131,17 @@ def test_every_task_draws_its_form(tmp_path):
         site.service.close()
 
 
+def test_every_type_of_question_has_a_macro_and_a_way_to_be_read():
+    from moralscope.annotation.questions import QUESTION_TYPES
+    from moralscope.server.app import FOLDER
+
+    macros = (FOLDER / "templates/fields.html").read_text("utf-8")
+    script = (FOLDER / "static/form.js").read_text("utf-8")
+    for name, kind in QUESTION_TYPES.items():
+        assert f"{{% macro {name}(field, value" in macros
+        assert kind.reads == "one" or f'reads === "{kind.reads}"' in script
+
+
 def test_a_story_is_written_then_checked_by_others(tmp_path):
     once = {"people_per_item": 1, "validators_per_item": 1}
     norms = {f"norm_{n}": f"You should keep promise {n}." for n in (1, 2, 3)}
