@@ -44,9 +44,9 @@ def agreement_page(record: RunRecord) -> Page:
     return Page(
         "Agreement between people",
         [
-            f"{statistics.people:,} people judged {items:,} items in {len(statistics.fields):,} fields. "
-            "Agreement is how alike people judge; where they part, their answers are kept as they "
-            "are."
+            f"{statistics.people:,} people judged {items:,} items in "
+            f"{len(statistics.fields):,} fields. Agreement is how alike people judge; where they "
+            "disagree, their answers are kept as they are."
         ],
         [
             (f"{statistics.people:,}", "people"),

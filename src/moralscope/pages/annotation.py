@@ -31,9 +31,11 @@ def init_page(record: RunRecord) -> Page:
     """Say what a new project begins with."""
     statistics: InitStatistics = record.statistics  # type: ignore[assignment]
     staged = statistics.staging_items
-    more = f" and {staged:,} for the staging round" if staged else ""
+    items = _count(statistics.items, "item")
+    if staged:
+        items += f" and {staged:,} for the staging round"
     lines = [
-        f"{record.config['folder']}: {record.config['task']}, {_count(statistics.items, 'item')}{more}",
+        f"{record.config['folder']}: {record.config['task']}, {items}",
         f"{statistics.people_per_item} people an item; all policies are in project.yaml",
     ]
     return Page("A new annotation project", sections=[Section("Project", lines, shown="all")])
@@ -41,8 +43,7 @@ def init_page(record: RunRecord) -> Page:
 
 def import_page(record: RunRecord) -> Page:
     """Say how many items were added."""
-    statistics: ImportStatistics = record.statistics  # type: ignore[assignment]
-    line = f"{_count(statistics.added, 'item')} added"
+    line = f"{_count(record.statistics['added'], 'item')} added"
     return Page("Items added", sections=[Section("Items", [line], shown="all")])
 
 
@@ -50,10 +51,8 @@ def export_page(record: RunRecord) -> Page:
     """Say where an export is and how much it holds."""
     statistics: ExportStatistics = record.statistics  # type: ignore[assignment]
     noun = "line" if record.config["shape"] in ("people", "audit") else "answer"
-    file = Section(
-        "File", [], [Code(f"{statistics.file}: {_count(statistics.answers, noun)}")], shown="all"
-    )
-    return Page("Export", sections=[file])
+    file = Code(f"{statistics.file}: {_count(statistics.answers, noun)}")
+    return Page("Export", sections=[Section("File", [], [file], shown="all")])
 
 
 def status_page(record: RunRecord) -> Page:
@@ -62,8 +61,8 @@ def status_page(record: RunRecord) -> Page:
     people: Sequence[PersonLine] = record.results
     state = " (paused)" if statistics.paused else ""
     line = (
-        f"{statistics.submitted:,} of {statistics.wanted:,} answers, {statistics.complete:,} of {statistics.items:,} "
-        f"items complete, {statistics.open:,} open, {statistics.to_review:,} to review, "
+        f"{statistics.submitted:,} of {statistics.wanted:,} answers, {statistics.complete:,} of "
+        f"{statistics.items:,} items complete, {statistics.open:,} open, {statistics.to_review:,} to review, "
         f"{_count(statistics.appeals, 'appeal')} to answer"
     )
     counts = ("answers", "staging", "skipped", "rejected", "checks", "seconds")
