@@ -28,6 +28,14 @@ FIGURES = (".svg", ".png", ".pdf")
 _REPORTS = (".html", ".htm")
 # The module of each job. A record of a corpus has a job of its own: "score corpus".
 _MODULES = {
+    "agreement": "agreement",
+    **dict.fromkeys(
+        (f"annotate {name}" for name in ("init", "import", "export", "status", "statement")),
+        "annotation",
+    ),
+    **dict.fromkeys(
+        (f"annotate {name}" for name in ("decide", "decisions", "adjudicate")), "annotation"
+    ),
     "collect": "collect",
     "collect corpus": "collect",
     "chain": "chain",
