@@ -19,9 +19,14 @@ from moralscope.core.registry import did_you_mean
 from moralscope.io.tables import parse_columns
 from moralscope.models.store import Progress
 from moralscope.models.training.cards import CardText
-from moralscope.models.training.recipe import GENERATOR, Recipe, chosen_recipe
+from moralscope.models.training.recipe import GENERATOR, TrainingRecipe, chosen_recipe
 from moralscope.models.training.records import Report
-from moralscope.models.training.trainer import Summary, TrainedModel, TrainingData, train_model
+from moralscope.models.training.trainer import (
+    TrainedModel,
+    TrainingData,
+    TrainingSummary,
+    train_model,
+)
 from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.attribute_examples import FOUNDATIONS_TASK, SCALES
 from moralscope.rules.options import RulesTrainOptions
@@ -80,7 +85,7 @@ _RULE_LIMITS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class RulesRecipe(Recipe):
+class RulesRecipe(TrainingRecipe):
     """A recipe on rules of thumb: from the data at hand, or from annotations (the source mic)."""
 
     PACKAGE: ClassVar[str] = "moralscope.rules"
@@ -210,7 +215,7 @@ class AttributeSource(_RulesSource):
         dev = [*examples.parts["dev"], *exchange_examples(self.exchanges)]
         return replace(examples, parts={**examples.parts, "dev": dev})
 
-    def summary(self, trained: TrainedModel) -> Summary:
+    def summary(self, trained: TrainedModel) -> TrainingSummary:
         """Tell macro-F1 of alignment and foundations, r and MSE of scales, of each group."""
         recipe, data = trained.recipe, trained.data
         figures = trained_figures(trained)
@@ -232,7 +237,7 @@ class AttributeSource(_RulesSource):
             facts={"baselines": baselines},
         )
         statistics = {"lessons": learnt, "counts": dict(data.counts), "baselines": baselines}
-        return Summary(figures, card, statistics)
+        return TrainingSummary(figures, card, statistics)
 
 
 class RuleSource(_RulesSource):
@@ -265,7 +270,7 @@ class RuleSource(_RulesSource):
         parts = {part: _spread(some, recipe.limit) for part, some in examples.items()}
         return TrainingData(parts, markers=MARKERS, tasks=(RULE,))
 
-    def summary(self, trained: TrainedModel) -> Summary:
+    def summary(self, trained: TrainedModel) -> TrainingSummary:
         """Tell BLEU and loss on dev."""
         limit = trained.recipe.limit
         data = [
@@ -286,7 +291,7 @@ class RuleSource(_RulesSource):
             name: dict(Counter(row.group for row in trained.data.parts[part]))
             for name, part in (("lessons", "train"), ("dev_lessons", "dev"))
         }
-        return Summary({"dev": trained.history.best_evaluation}, card, counts)
+        return TrainingSummary({"dev": trained.history.best_evaluation}, card, counts)
 
 
 def _spread(rows: Sequence[Any], limit: int | None) -> list[Any]:

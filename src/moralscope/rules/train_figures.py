@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from moralscope.core.errors import InputError
-from moralscope.models.classifiers.forward import sigmoid
+from moralscope.models.classifiers.module import sigmoid
 from moralscope.models.training.classifier import ClassifierLearner
 from moralscope.models.training.metrics import label_f1
 from moralscope.models.training.records import TrainingExample

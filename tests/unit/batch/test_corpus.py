@@ -196,7 +196,7 @@ def test_resuming_a_finished_run_computes_nothing(tmp_path, monkeypatch):
 
 def test_a_missing_extra_is_told_before_anything_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr("moralscope.batch.job.open_corpus", None)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("moralscope.core.extras.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r'pip install "moralscope\[ray\]"'):
         run(SCRIPTED, EXCHANGES, tmp_path, engine="ray")
 

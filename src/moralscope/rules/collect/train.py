@@ -21,9 +21,14 @@ from moralscope.io.tables import Table, parse_columns, rename_columns
 from moralscope.models.store import Progress
 from moralscope.models.training.cards import CardText
 from moralscope.models.training.heads import Head
-from moralscope.models.training.recipe import Recipe, chosen_recipe
+from moralscope.models.training.recipe import TrainingRecipe, chosen_recipe
 from moralscope.models.training.records import Report, TrainingExample
-from moralscope.models.training.trainer import Summary, TrainedModel, TrainingData, train_model
+from moralscope.models.training.trainer import (
+    TrainedModel,
+    TrainingData,
+    TrainingSummary,
+    train_model,
+)
 from moralscope.rules.collect.chatbots import seed_of
 from moralscope.rules.collect.filters import MORAL_CONTENT, SUFFICIENCY, TASKS
 from moralscope.rules.collect.options import FilterTrainOptions
@@ -165,7 +170,7 @@ def _macro(gold: Bools, answers: Bools, weights: Floats) -> Floats:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FilterRecipe(Recipe):
+class FilterRecipe(TrainingRecipe):
     """A recipe for filters."""
 
     PACKAGE: ClassVar[str] = "moralscope.rules"
@@ -220,7 +225,7 @@ class FilterSource:
         """The file that was named, for the run record."""
         return {"source": str(self.labelled), "columns": dict(self.columns)}
 
-    def data(self, recipe: Recipe) -> TrainingData:
+    def data(self, recipe: TrainingRecipe) -> TrainingData:
         """Return the replies of train, dev and test, no prompt in two of them."""
         rows = read_labelled(self.labelled, self.columns)
         parts = share_out(rows[: recipe.limit], recipe.seed)
@@ -228,7 +233,7 @@ class FilterSource:
         examples = {part: filter_examples(members) for part, members in parts.items()}
         return TrainingData(examples, heads, counts={"parts": parts})
 
-    def summary(self, trained: TrainedModel) -> Summary:
+    def summary(self, trained: TrainedModel) -> TrainingSummary:
         """Tell precision, recall and F1 of the test part, in all and by chatbot (Table 4)."""
         parts: Mapping[str, list[LabelledExchange]] = trained.data.counts["parts"]
         rows = [row for members in parts.values() for row in members]
@@ -251,7 +256,7 @@ class FilterSource:
             table="\n".join([*_CARD_HEAD, *(_CARD_ROW.format_map(asdict(row)) for row in figures)]),
             facts={"metrics": [asdict(row) for row in figures]},
         )
-        return Summary({"dev": trained.history.best_evaluation}, card, statistics, figures)
+        return TrainingSummary({"dev": trained.history.best_evaluation}, card, statistics, figures)
 
 
 def _table_4(trained: TrainedModel, rows: Sequence[LabelledExchange]) -> list[FilterResult]:
