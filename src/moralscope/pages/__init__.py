@@ -30,6 +30,7 @@ _REPORTS = (".html", ".htm")
 _MODULES = {
     "collect": "collect",
     "collect corpus": "collect",
+    "collect-train": "training",
     "chain": "chain",
     "generate": "chain",
     "rank": "rank",
