@@ -38,6 +38,7 @@ _MODULES = {
     ),
     "collect": "collect",
     "collect corpus": "collect",
+    "collect-train": "training",
     "chain": "chain",
     "generate": "chain",
     "rank": "rank",

@@ -25,9 +25,7 @@ def collect_page(record: RunRecord) -> Page:
     results: Sequence[CollectedExchange] = record.results
     bots = list(statistics.forms)
     prompts = Table(
-        "Prompts",
-        [Column("prompts"), Column("count", "whole")],
-        list(statistics.prompts.items()),
+        "Prompts", [Column("prompts"), Column("count", "whole")], list(statistics.prompts.items())
     )
     several = len(bots) > 1
     titles = [*bots, *(["all"] if several else [])]

@@ -101,7 +101,7 @@ def _dilemma_sections(record: RunRecord) -> list[Section]:
     prose = [
         "Log-odds, with intervals that hold all together at 95 %: an interval that does not reach "
         "zero is a bias (*). In A/B every action has every place and every label, so the two "
-        "are told apart. The noise floor is what a blank line in the layout changes.",
+        "are told apart. The noise floor is what a blank line in the layout changes."
     ]
     table = _figures_table("Figures", models, rows)
     sections = [
@@ -220,7 +220,7 @@ def _reply_sections(statistics: SurveyStatistics) -> list[Section]:
     prose = [
         "Say is the log-odds of the right action, rate how much more the model agrees that it is "
         "right, do the audit's score of its free replies. Without noise: r divided by the root of "
-        "both reliabilities.",
+        "both reliabilities."
     ]
     replies = Table("Replies", columns, cells, ends=_SHOWN)
     return [

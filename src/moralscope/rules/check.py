@@ -265,10 +265,7 @@ def _collisions(
 
 
 def _extremes(
-    uses: Sequence[RuleUse],
-    tried: Sequence[Exchange],
-    judged: Sequence[Judged],
-    limits: Thresholds,
+    uses: Sequence[RuleUse], tried: Sequence[Exchange], judged: Sequence[Judged], limits: Thresholds
 ) -> Iterator[CheckFinding]:
     """Find rules that fire never, or on everything."""
     nearest: dict[str, tuple[float, Exchange]] = {}
