@@ -60,7 +60,7 @@ def cases(experts: str) -> list[Case]:
     python = (sys.executable, "-c", "import torch")
     return [
         Case("import torch", python, None),
-        Case("judge two actions, cold", ours(*SCORE), 2.5, cold=True),
+        Case("judge two actions, cold", ours(*SCORE), 2.0, cold=True),
         Case("judge two actions, cached", ours(*SCORE), 0.6),
         Case("encode two actions, cold", ours(*CHOICE), 2.0, cold=True),
         Case("encode two actions, cached", ours(*CHOICE), 0.6),
