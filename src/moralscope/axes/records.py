@@ -1,26 +1,16 @@
 """What `score` finds in sum: typed, and as it stands in the run record."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from moralscope.axes.direction.records import ActionMap, DirectionFigures, LayerCurve
 from moralscope.axes.drift import Drift
 from moralscope.axes.framings import Framings
+from moralscope.axes.language import LanguageFigures
 from moralscope.axes.people import HumanAgreement
-from moralscope.core.records import Interval, SampleInterval, Statistics, Usage, absent
+from moralscope.core.records import SampleInterval, Statistics, absent
 from moralscope.stats.gates import GateResult
 from moralscope.stats.summary import Summary
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LanguageFigures(Statistics):
-    """What a language model's answers looked like."""
-
-    answer_mass: Interval
-    """probability that lies on a valid answer"""
-    neutral: Sequence[float] | None = absent()
-    """log-odds of yes after neutral phrases, which every score is measured from"""
-    usage: Usage | None = absent()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
