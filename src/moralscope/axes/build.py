@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from moralscope.stories.experts import ExpertFolder
 
 ENCODER = "minilm"  # what asks questions where no encoder is named
-EXACT = "float32"
 
 
 class AxisModels(Protocol):

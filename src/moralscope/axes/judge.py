@@ -16,7 +16,7 @@ Picks experts and wordings; reads no files and trains nothing.
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from moralscope.axes.build import AxisModels
 from moralscope.axes.expert_answers import ExpertAnswers
 from moralscope.axes.measured import people_measurement
 from moralscope.axes.options import DEFAULT_BASE, MAX_WORDINGS, AxisOptions
+from moralscope.axes.records import JudgedAction
 from moralscope.axes.wordings import (
     GROUNDED_WORDINGS,
     PHRASE_WORDINGS,
@@ -83,28 +84,6 @@ def build_judge(
         remedy = f"{error.remedy}; 'score --axis choice' asks an encoder"
         raise UnknownName(error.problem, remedy) from None
     return Judge(experts, norm=norm, wordings=options.wordings or (1 if many else None))
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedAction(ActionScore):
-    """A judged action. `prompts` has the score under each wording, the scored one first.
-
-    `low` and `high` are their range, not a number where there is one wording only.
-
-    Examples
-    --------
-    >>> JudgedAction("smile", 0.8, 0.7, 0.9, probability=0.9, task="action").verdict is None
-    True
-    """
-
-    probability: float = float("nan")
-    task: str = ""  # of the expert that judged
-    verdict: str | None = None  # under a norm: keeps, breaks, or does not concern
-    # The share of people who would say yes to "is it ok to …?", with its 90 % interval, where the
-    # action was read alone and these experts were set beside people.
-    people_yes: float = float("nan")
-    people_yes_low: float = float("nan")
-    people_yes_high: float = float("nan")
 
 
 def best_task(row: Row, tasks: Sequence[str]) -> str:

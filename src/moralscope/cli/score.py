@@ -31,8 +31,7 @@ from moralscope.core.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from moralscope.axes.framings import Framings
-    from moralscope.axes.people import HumanAgreement
+    from moralscope.axes.records import Framings, HumanAgreement
     from moralscope.core.records import RunRecord
 
 
