@@ -32,7 +32,12 @@ from moralscope.axes.records import LanguageFigures, LanguageScore
 from moralscope.axes.templates import BLANK, Phrasing, Prompt, Template, load_template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import AxisCard, AxisRun, LanguageModel, Report, Row
-from moralscope.core.records import ActionScore, Continuation, Interval, ModelRef
+from moralscope.core.records import (
+    ActionScore,
+    Continuation,
+    Interval,
+    ModelRef,
+)
 from moralscope.stats.intervals import bootstrap_mean
 
 READINGS = ("whole", "total", "first")

@@ -16,7 +16,7 @@ from moralscope.core.records import (
 )
 from moralscope.stats.correlation import Correlation
 from moralscope.stats.gates import GateResult
-from moralscope.stats.summary import Summary
+from moralscope.stats.summary import NO_SUMMARY, Summary
 
 EXACT = "float32"
 
@@ -297,12 +297,12 @@ class Drift:
 class ScoreStatistics(Statistics):
     """What `score` finds in sum."""
 
-    scores: Summary
+    scores: Summary = NO_SUMMARY
     paper_sums: Summary | None = absent()
-    positive: int
+    positive: int = 0
     """actions whose whole interval lies above zero"""
-    negative: int
-    undecided: int
+    negative: int = 0
+    undecided: int = 0
     direction: DirectionFigures | None = absent()
     layers: LayerCurve | None = absent()
     map: ActionMap | None = absent()
