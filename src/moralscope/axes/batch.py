@@ -51,7 +51,7 @@ class ScoreBatch(BatchJob):
     name = "score"
 
     def __init__(self, options: ScoreOptions, columns: Columns | None = None) -> None:
-        self.options = options
+        self.options = options.resolved()
         self.columns = columns or {}
 
     @property

@@ -105,6 +105,7 @@ def build_axis(
     >>> [row.action for row in axis.score(["kill people", "kill time"])]
     ['kill people', 'kill time']
     """
+    options = options.resolved()
     kind = options.kind
     module, _, name = (kind.build if options.model is None else kind.language).partition(":")
     build: AxisBuilder = getattr(import_module(module), name)

@@ -100,11 +100,12 @@ def test_the_shipped_experts_were_measured_as_they_are_shipped(base):
 
 
 def test_the_judge_is_the_default_and_the_encoder_itself_is_a_flag_away():
-    assert ScoreOptions().axis == AxisOptions(encoder="mpnet").axis == "judge"
+    assert ScoreOptions().kind_name == AxisOptions(encoder="mpnet").kind_name == "judge"
     assert DemoOptions().score_options().axis == "judge"
-    assert ScoreOptions(template="gender").axis == AxisOptions(encoder="use-lite").axis == "choice"
-    assert ScoreOptions(fit="labelled").axis == "direction"
-    assert ScoreOptions(norm="Be kind.", encoder="mpnet").axis == "judge"
+    assert ScoreOptions(template="gender").kind_name == "choice"
+    assert AxisOptions(encoder="use-lite").kind_name == "choice"
+    assert ScoreOptions(fit="labelled").kind_name == "direction"
+    assert ScoreOptions(norm="Be kind.", encoder="mpnet").kind_name == "judge"
 
 
 def test_an_encoder_object_is_asked_itself():
