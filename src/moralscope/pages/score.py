@@ -5,14 +5,17 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
-from moralscope.axes.direction.records import DirectionFigures, LayerCurve
-from moralscope.axes.framings import Framings
-from moralscope.axes.judge import JudgedAction
-from moralscope.axes.language import LanguageScore
 from moralscope.axes.measured import agreement_in_words, share_in_brief
 from moralscope.axes.options import AXES
-from moralscope.axes.people import HumanAgreement
-from moralscope.axes.records import ScoreStatistics
+from moralscope.axes.records import (
+    DirectionFigures,
+    Framings,
+    HumanAgreement,
+    JudgedAction,
+    LanguageScore,
+    LayerCurve,
+    ScoreStatistics,
+)
 from moralscope.core.records import ActionScore, RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import (
