@@ -27,7 +27,7 @@ from moralscope.cli.output import (
 from moralscope.core.errors import InputError
 from moralscope.words.options import (
     AssociateOptions,
-    CompareOptions,
+    CorporaOptions,
     ExtractOptions,
     ValidateOptions,
 )
@@ -146,7 +146,7 @@ def correlate(options: CorrelateOptions, output: OutputOptions) -> None:
 @app.command()
 @takes
 def compare(
-    options: CompareOptions,
+    options: CorporaOptions,
     output: OutputOptions,
     corpora: Annotated[
         list[str] | None,

@@ -143,7 +143,9 @@ def _paired(part: str, requests: str) -> tuple[ContrastPair, ...]:
     data = _data("declining")[part]
     wanted, unwanted = data["wanted"], data["unwanted"]
     return tuple(
-        ContrastPair(request, wanted[(at + turn) % len(wanted)], unwanted[(at + turn) % len(unwanted)])
+        ContrastPair(
+            request, wanted[(at + turn) % len(wanted)], unwanted[(at + turn) % len(unwanted)]
+        )
         for at, request in enumerate(data[requests])
         for turn in range(2)
     )

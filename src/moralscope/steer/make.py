@@ -133,7 +133,5 @@ def build_vector(
         source=options.pairs,
         blocks=model.block_path,
     )
-    calibration = StrengthCalibration(
-        target=options.kl, kl=kl, strength=strength, texts=len(texts)
-    )
+    calibration = StrengthCalibration(target=options.kl, kl=kl, strength=strength, texts=len(texts))
     return SteeringVector(info, rows.astype(np.float32)), figures, calibration

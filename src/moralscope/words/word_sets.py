@@ -27,7 +27,7 @@ _REMEDY = "write lists of words under positive: and negative: (for a test also u
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PrintedEffect:
     """Effect size and p as a paper prints them."""
 
     d: float
@@ -44,7 +44,7 @@ class WordSets:
     x: tuple[str, ...] = ()
     y: tuple[str, ...] = ()
     about: str = ""
-    published: Mapping[str, Published] = field(default_factory=dict)
+    published: Mapping[str, PrintedEffect] = field(default_factory=dict)
 
     @property
     def lists(self) -> Mapping[str, tuple[str, ...]]:
@@ -196,7 +196,7 @@ def _built_in() -> dict[str, WordSets]:
     for name, row in data["sets"].items():
         chosen = {key: lists[row[key]] for key in _LISTS if key in row}
         published = {
-            kind: Published(**figures) for kind, figures in row.get("published", {}).items()
+            kind: PrintedEffect(**figures) for kind, figures in row.get("published", {}).items()
         }
         found[name] = WordSets(name, **chosen, about=row["about"], published=published)
     return found
