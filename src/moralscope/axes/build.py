@@ -15,7 +15,7 @@ from moralscope.models.encoders import TextEncoder, load_encoder
 from moralscope.models.store import Progress
 
 if TYPE_CHECKING:
-    from moralscope.stories.experts import ExpertSet
+    from moralscope.core.protocols import ExpertSet
 
 ENCODER = "minilm"  # what asks questions where no encoder is named
 EXACT = "float32"

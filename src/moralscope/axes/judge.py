@@ -33,12 +33,11 @@ from moralscope.axes.wordings import (
     wordings,
 )
 from moralscope.core.errors import InputError, UnknownName
-from moralscope.core.protocols import AxisCard, AxisRun, Report, Row
+from moralscope.core.protocols import AxisCard, AxisRun, ExpertSet, Report, Row
 from moralscope.core.records import ActionScore
 from moralscope.io.actions import check_text
 from moralscope.models.windows import worst_of_windows
 from moralscope.stories.evaluation import THIRD
-from moralscope.stories.experts import ExpertSet
 from moralscope.stories.tasks import ClassificationTask, classification_task
 
 KEEPS, BREAKS = "keeps", "breaks"

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from moralscope.core.errors import InputError
 from moralscope.core.options import CORPUS, Option, Options, Seed
 from moralscope.models.options import (
+    DEFAULT_EXPERTS,
     ENCODERS,
     EXPERTS,
     EncoderName,
@@ -39,7 +40,7 @@ LANGUAGES = {
 }  # of the questions
 FITS = ("pca", "labelled")
 MAX_WORDINGS = 4
-DEFAULT_BASE = "mpnet"  # whose experts judge where nobody is named; minilm or mpnet
+DEFAULT_BASE = DEFAULT_EXPERTS  # whose experts judge where nobody is named; minilm or mpnet
 PEOPLE_YES = ("people_yes", "people_yes_low", "people_yes_high")
 
 

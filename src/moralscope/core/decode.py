@@ -80,9 +80,11 @@ def _converter(exact: bool) -> "Converter":
     converter.register_structure_hook(Path, lambda value, _: Path(_primitive(value, str)))
     # A Statistics is a mapping too; cattrs would read it as one.
     converter.register_structure_hook_factory(
-        lambda kind: isinstance(kind, type)
-        and dataclasses.is_dataclass(kind)
-        and issubclass(kind, Statistics),
+        lambda kind: (
+            isinstance(kind, type)
+            and dataclasses.is_dataclass(kind)
+            and issubclass(kind, Statistics)
+        ),
         lambda kind: make_dict_structure_fn(kind, converter),
     )
     return converter

@@ -22,6 +22,7 @@ from moralscope.core.records import (
 Matrix = NDArray[np.float32]
 Report = Callable[[int, int], None]  # told (done, total) as work goes on
 Row = Mapping[str, str]  # texts by column
+Pair = tuple[str, str]  # a grounding and a target; of a bare text the first is ""
 
 
 @runtime_checkable
@@ -167,6 +168,79 @@ class Classifier(Protocol):
     def labels(self) -> tuple[str, ...]: ...
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Matrix: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """The pairs that are read in place of one pair, and what none of them holds.
+
+    Examples
+    --------
+    >>> Windows((("", "Jo lies."),), dropped=3, unknown=1).unread
+    4
+    """
+
+    pairs: tuple[Pair, ...]
+    dropped: int = 0  # tokens that are in no window
+    unknown: int = 0  # words that the vocabulary lacks
+
+    @property
+    def unread(self) -> int:
+        """How many tokens the model does not see."""
+        return self.dropped + self.unknown
+
+
+class ExpertSet(Protocol):
+    """Classifiers that share one body, by task: moral stories, rules, replies of chatbots.
+
+    `bits` is what their products are computed in. One pass of `read` serves every task (`told`
+    takes its columns apart) and gives vectors by which texts are found.
+    """
+
+    bits: int
+
+    @property
+    def ref(self) -> ModelRef: ...
+
+    @property
+    def card(self) -> Mapping[str, Any]: ...
+
+    @property
+    def tasks(self) -> tuple[str, ...]: ...
+
+    @property
+    def retrieval(self) -> bool:
+        """Whether the vectors were trained to find rules."""
+        ...
+
+    @property
+    def operating_points(self) -> Mapping[str, tuple[float, ...]]:
+        """The least probability of each label, of the tasks for which one was chosen."""
+        ...
+
+    def expert(self, task: str) -> Classifier: ...
+
+    def labels(self, task: str) -> tuple[str, ...]: ...
+
+    def thresholds(self, task: str) -> tuple[float, ...]:
+        """Return the least probability of each label of a task: chosen, else one half."""
+        ...
+
+    def windows(
+        self, pairs: Sequence[Pair], spare: int = 0, most: int | None = None
+    ) -> list[Windows]:
+        """Return what is read instead of each pair, with `spare` tokens of a window left empty."""
+        ...
+
+    def read(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix]:
+        """Return the raw columns of all tasks, and vectors of length one, of the same pass."""
+        ...
+
+    def told(self, task: str, columns: Matrix) -> Matrix:
+        """Return the values of one task, of the columns that `read` returned."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Matrix: ...
 
 
 @runtime_checkable

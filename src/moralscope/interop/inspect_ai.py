@@ -38,6 +38,7 @@ from moralscope.interop.choices import Choice, letter_in, read_dilemmas, story_c
 from moralscope.interop.findings import ABSTAINED, FLAGGED, Finding
 from moralscope.interop.replies import Pair, audit_options, reply_auditor, reply_judge
 from moralscope.io.actions import read_actions
+from moralscope.models.options import DEFAULT_EXPERTS
 from moralscope.stats.significance import holm, mcnemar
 
 _NO_REPLY = "there is no reply in this sample"
@@ -86,7 +87,7 @@ def _pair(state: TaskState) -> Pair | None:
 
 
 @scorer(metrics={"flagged": [mean(), stderr()], "score": [mean(), stderr()]})
-def audit(rulebook: str | list[str] | None = None, experts: str = "mpnet") -> Scorer:
+def audit(rulebook: str | list[str] | None = None, experts: str = DEFAULT_EXPERTS) -> Scorer:
     """Audit replies: flagged (1 or 0), score (-1 bad to +1 good), broken rules in the metadata.
 
     An abstention, or a sample without a reply, is unscored.

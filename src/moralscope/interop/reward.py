@@ -9,6 +9,7 @@ from typing import Any
 from moralscope.core.errors import UnknownName
 from moralscope.interop.chat import text_in
 from moralscope.interop.replies import Pair, audit_options, reply_auditor, reply_judge
+from moralscope.models.options import DEFAULT_EXPERTS
 
 BY = ("audit", "judge")
 
@@ -19,7 +20,7 @@ def reward(
     *,
     by: str = "audit",
     rulebook: str | Sequence[str] | None = None,
-    experts: str = "mpnet",
+    experts: str = DEFAULT_EXPERTS,
     **columns: Any,
 ) -> list[float]:
     """Return one reward a completion, from -1 (bad) to +1 (good): a reward function of TRL.

@@ -12,6 +12,7 @@ from moralscope.core.registry import did_you_mean
 _CATALOGUE = tomllib.loads((Path(__file__).parent / "store" / "models.toml").read_text("utf-8"))
 ENCODERS = (*(name for name, row in _CATALOGUE.items() if row["kind"] == "encoder"), "scripted")
 EXPERTS = ("mpnet", "minilm", "scripted")
+DEFAULT_EXPERTS = "mpnet"  # what judges where nobody is named
 GENERATORS = ("smollm2", "scripted")
 
 EncoderName = Annotated[

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.core.protocols import CountsUnread, Encoder
+from moralscope.core.protocols import Pair as Pair  # noqa: PLC0414 (others take it from here)
+from moralscope.core.protocols import Windows as Windows  # noqa: PLC0414
 
-Pair = tuple[str, str]
 MOST_TOKENS = 32_768  # of one text: 100 kB of English have about 25,000
 _FIRST = 3  # the first text of a pair gets this part of the budget at most, where both do not fit
 _OVERLAP = 4  # a window begins with this part of the one before
@@ -24,26 +25,6 @@ _SNAP = 8  # and so much of it at most is given up to begin and to end between w
 _GAP = " … "
 _SPARE = 4  # tokens: the gap, and a word cut in two that has more tokens than before
 _SHARPNESS = 20.0
-
-
-@dataclass(frozen=True, slots=True)
-class Windows:
-    """The pairs that are read in place of one pair, and what none of them holds.
-
-    Examples
-    --------
-    >>> Windows((("", "Jo lies."),), dropped=3, unknown=1).unread
-    4
-    """
-
-    pairs: tuple[Pair, ...]
-    dropped: int = 0  # tokens that are in no window
-    unknown: int = 0  # words that the vocabulary lacks
-
-    @property
-    def unread(self) -> int:
-        """How many tokens the model does not see."""
-        return self.dropped + self.unknown
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Encoder
+from moralscope.core.protocols import Encoder, ExpertSet
 from moralscope.core.records import NOT_ADVICE, RunRecord, SampleInterval
 from moralscope.io.files import model_refs
 from moralscope.io.tables import Layout, Limits, Table, parse_columns
@@ -28,7 +28,7 @@ from moralscope.papers import PaperRow, PaperTable, paper_row, told
 from moralscope.papers.options import NONE, IntegrityOptions
 from moralscope.papers.ratings import RuleRating, interesting, people_columns, read_ratings
 from moralscope.rules.annotations import CONTENT, reliability
-from moralscope.rules.attributes import AttributeExperts, RuleQuery, attributes, prepare_attributes
+from moralscope.rules.attributes import RuleQuery, attributes, prepare_attributes
 from moralscope.rules.metrics import BLEU_IS, Predict, load_paper, measure_attributes, measure_rules
 from moralscope.rules.reading import (
     MIC_FILE,
@@ -118,7 +118,7 @@ def prepare_sources(names: IntegrityOptions, progress: Progress | None = None) -
     )
 
 
-def predictions(experts: AttributeExperts) -> dict[str, dict[str, Predict]]:
+def predictions(experts: ExpertSet) -> dict[str, dict[str, Predict]]:
     """Return what experts predict of annotations, as a row of Table 3.
 
     Examples

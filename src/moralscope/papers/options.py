@@ -7,6 +7,7 @@ from typing import Annotated
 from moralscope.axes.options import split_names
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options, Seed
+from moralscope.models.options import DEFAULT_EXPERTS
 from moralscope.rules.options import AnnotationColumns, Malformed
 from moralscope.words.options import VECTORS
 
@@ -65,7 +66,7 @@ class StoriesOptions(Options):
             metavar="A,B",
             group="Model",
         ),
-    ] = ("mpnet",)
+    ] = (DEFAULT_EXPERTS,)
     tasks: Annotated[
         tuple[str, ...],
         Option("Rows of the task table, by commas; else all.", metavar="A,B", group="Input"),
@@ -165,7 +166,7 @@ class AllOptions(Options):
     experts: Annotated[
         tuple[str, ...],
         Option("For Moral Stories, by commas.", metavar="A,B", group="Model"),
-    ] = ("mpnet",)
+    ] = (DEFAULT_EXPERTS,)
     quick: Annotated[
         bool, Option("Moral Stories on 50 stories a part, without Table 1.", group="Input")
     ] = False

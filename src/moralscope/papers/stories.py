@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
-from moralscope.core.protocols import Encoder
+from moralscope.core.protocols import Encoder, ExpertSet
 from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
 from moralscope.papers import PaperRow, PaperTable, paper_row, told
 from moralscope.stories.evaluate import Evaluated, evaluate
-from moralscope.stories.experts import ExpertSet
 from moralscope.stories.options import SPLITS, EvaluateOptions
 from moralscope.stories.paper import PaperText, load_generation_paper, load_paper
 from moralscope.stories.reading import StoryFile

@@ -10,14 +10,14 @@ not trained for is None.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.protocols import Matrix
-from moralscope.core.records import ModelRef, RunRecord
+from moralscope.core.protocols import ExpertSet, Matrix
+from moralscope.core.records import RunRecord
 from moralscope.io.tables import read_header
 from moralscope.models.store import Progress
 from moralscope.rules.experts import FOUNDATIONS_TASK, prepare_rule_experts
@@ -58,7 +58,7 @@ class Attributes:
         known: Sequence[RuleOfThumb],
         *,
         embed: Callable[[Sequence[str]], Matrix],
-        experts: "AttributeExperts | None" = None,
+        experts: ExpertSet | None = None,
     ) -> None:
         self._known = [rule for rule in known if _is_complete(rule)]
         self._embed = embed
@@ -141,24 +141,6 @@ def _filled(rule: RuleOfThumb, guess: RuleAttributes) -> RuleAttributes:
     return RuleAttributes(**{**guess.scales, **own}, foundations=shares, evidence=guess.evidence)
 
 
-class AttributeExperts(Protocol):
-    """Experts whose tasks may be of any kind."""
-
-    @property
-    def ref(self) -> ModelRef: ...
-
-    @property
-    def tasks(self) -> tuple[str, ...]: ...
-
-    def labels(self, task: str) -> tuple[str, ...]: ...
-
-    def read(self, pairs: Sequence[tuple[str, str]]) -> tuple[Matrix, Matrix]: ...
-
-    def told(self, task: str, columns: Matrix) -> Matrix: ...
-
-    def thresholds(self, task: str) -> tuple[float, ...]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class RuleQuery:
     """A rule, with the exchange it is set beside, where there is one."""
@@ -167,7 +149,7 @@ class RuleQuery:
     exchange: Exchange | None = None
 
 
-def prepare_attributes(name: str, progress: Progress | None = None) -> AttributeExperts:
+def prepare_attributes(name: str, progress: Progress | None = None) -> ExpertSet:
     """Load experts by name or folder; those that know nothing of rules are refused.
 
     Examples
@@ -214,7 +196,7 @@ def attributes(
     asked: Sequence[RuleQuery],
     options: AttributesOptions | None = None,
     *,
-    models: AttributeExperts | None = None,
+    models: ExpertSet | None = None,
     **given: Any,
 ) -> RunRecord:
     """Return a run record with one `EstimatedRule` a rule, in order.
@@ -256,7 +238,7 @@ def attributes(
     )
 
 
-def estimated_attributes(rules: Sequence[str], experts: AttributeExperts) -> list[dict[str, Any]]:
+def estimated_attributes(rules: Sequence[str], experts: ExpertSet) -> list[dict[str, Any]]:
     """Return fields of `EstimatedRule` that experts can tell of bare rules, in one pass."""
     columns, _ = experts.read([("", rule) for rule in rules])
     found: list[dict[str, Any]] = [{"rule": rule, "probabilities": {}} for rule in rules]
@@ -276,9 +258,7 @@ def estimated_attributes(rules: Sequence[str], experts: AttributeExperts) -> lis
     return found
 
 
-def _align(
-    found: Sequence[dict[str, Any]], asked: Sequence[RuleQuery], experts: AttributeExperts
-) -> None:
+def _align(found: Sequence[dict[str, Any]], asked: Sequence[RuleQuery], experts: ExpertSet) -> None:
     """Add the alignment of the rows that have an exchange."""
     places = [place for place, one in enumerate(asked) if one.exchange]
     pairs = [alignment_pair(one.rule, one.exchange) for one in asked if one.exchange]

@@ -6,7 +6,7 @@ from dataclasses import asdict, astuple, dataclass
 from hashlib import sha256
 from typing import Any
 
-from moralscope.core.protocols import Classifier, Encoder, Generator
+from moralscope.core.protocols import Classifier, Encoder, ExpertSet, Generator
 from moralscope.core.records import ModelRef
 from moralscope.models.encoders import load_encoder
 from moralscope.models.encoders.cache import EmbeddingCache
@@ -27,7 +27,6 @@ from moralscope.rules.rulebook import Rulebook, shipped_rulebook
 from moralscope.rules.thresholds import GivenLimits, Thresholds, operating_points, read_limits
 from moralscope.rules.verdict import TASK, Aligner, StoriesAlignment
 from moralscope.rules.written_rules import WrittenRuleJudge
-from moralscope.stories.experts import ExpertSet
 
 _WEAK = (
     "the experts on minilm are fast and miss much that those on mpnet find: take --experts mpnet "

@@ -7,7 +7,9 @@ from typing import Annotated
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options, Seed
 from moralscope.models.options import (
+    DEFAULT_EXPERTS,
     ENCODERS,
+    EXPERTS,
     GENERATORS,
     ExpertsName,
     SteerFile,
@@ -91,7 +93,7 @@ class AuditOptions(Options):
     """
 
     rulebooks: Rulebooks = ()
-    experts: ExpertsName = "mpnet"
+    experts: ExpertsName = DEFAULT_EXPERTS
     encoder: Annotated[
         str | None,
         Option("What finds rules; else the same base.", short="-e", group="Model", http=ENCODERS),
@@ -184,7 +186,7 @@ class AuditOptions(Options):
         """The encoder that compares texts: the one named, else that of the experts."""
         if self.encoder:
             return self.encoder
-        return self.experts if self.experts in ("mpnet", "minilm", "scripted") else "minilm"
+        return self.experts if self.experts in EXPERTS else "minilm"
 
 
 def parse_share(text: str) -> float:

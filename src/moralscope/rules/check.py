@@ -14,7 +14,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.protocols import Encoder
+from moralscope.core.protocols import Encoder, ExpertSet
 from moralscope.core.records import RunRecord
 from moralscope.models.encoders import load_encoder
 from moralscope.models.store import Progress
@@ -30,7 +30,6 @@ from moralscope.rules.rulebook import NOT_LAW, Rulebook, load_layers
 from moralscope.rules.sanitize import read_exchange
 from moralscope.rules.thresholds import GivenLimits, Thresholds
 from moralscope.rules.verdict import breach, is_broken, is_kept, weight
-from moralscope.stories.experts import ExpertSet
 
 KINDS = ("contradiction", "collision", "overlap", "always", "never")
 _NEIGHBOURS = 5  # rules that each rule is compared with: those nearest to it

@@ -1,11 +1,12 @@
 """Experts for rules and replies: the shipped ones by their base, a user's folder, or scripted."""
 
+from moralscope.core.protocols import ExpertSet
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.models.store import Progress
 from moralscope.rules.records import ALIGNMENTS, FOUNDATIONS, SCALES
 from moralscope.rules.reply_reader import CONCERN, CONCERNS, VERDICT, VERDICTS
 from moralscope.rules.verdict import TASK
-from moralscope.stories.experts import RULES, ExpertSet, prepare_experts
+from moralscope.stories.experts import RULES, prepare_experts
 
 FOUNDATIONS_TASK = "foundations"
 

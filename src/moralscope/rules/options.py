@@ -11,6 +11,7 @@ from typing import Annotated
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options, Seed
 from moralscope.models.options import (
+    DEFAULT_EXPERTS,
     ENCODERS,
     EncoderName,
     ExpertsName,
@@ -150,7 +151,7 @@ class CheckOptions(Options):
             http=False,
         ),
     ] = ()
-    experts: ExpertsName = "mpnet"
+    experts: ExpertsName = DEFAULT_EXPERTS
     exact: Annotated[bool, Option("Compute in 32 bits.", group="Model", http=False)] = False
     seed: Seed = 0
 
@@ -187,7 +188,7 @@ class GenerateOptions(Options):
     encoder: EncoderName = "minilm"
     experts: Annotated[
         str, Option("What judges the rules written: mpnet, minilm, a folder, none.", group="Model")
-    ] = "mpnet"
+    ] = DEFAULT_EXPERTS
     rulebooks: Rulebooks = ()
     decoding: Annotated[
         str, Option("beam (3), nucleus (0.9) or greedy.", choices=DECODINGS, group="More")
@@ -228,7 +229,7 @@ class AttributesOptions(Options):
 
     experts: Annotated[
         str, Option("A folder that 'rules train' wrote, or scripted.", group="Model", http=False)
-    ] = "mpnet"
+    ] = DEFAULT_EXPERTS
     seed: Seed = 0
 
 

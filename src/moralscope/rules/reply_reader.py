@@ -9,12 +9,12 @@ Experts without these tasks read nothing here: then rules alone decide.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from moralscope.core.protocols import Matrix
-from moralscope.models.windows import Windows, worst_of_windows
+from moralscope.core.protocols import ExpertSet, Matrix, Windows
+from moralscope.models.windows import worst_of_windows
 from moralscope.rules.records import Exchange
 
 VERDICT, CONCERN = "verdict", "concern"
@@ -29,26 +29,6 @@ CONCERNS = (
 )
 SPARE = 48  # tokens of a window that are left for a rule and the words around an exchange
 NARROW = 84  # tokens of a narrow window: thirty bad words are a good part of it
-
-
-class ReplyExperts(Protocol):
-    """Experts that may have read replies; `retrieval` says that their vectors find rules."""
-
-    @property
-    def tasks(self) -> tuple[str, ...]: ...
-
-    @property
-    def retrieval(self) -> bool: ...
-
-    def windows(
-        self, pairs: Sequence[tuple[str, str]], spare: int = 0, most: int | None = None
-    ) -> Sequence[Windows]: ...
-
-    def read(self, pairs: Sequence[tuple[str, str]]) -> tuple[Matrix, Matrix]: ...
-
-    def told(self, task: str, columns: Matrix) -> Matrix: ...
-
-    def labels(self, task: str) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +64,7 @@ class ReplyReader:
     (True, 'biased opinion', 0)
     """
 
-    def __init__(self, experts: ReplyExperts) -> None:
+    def __init__(self, experts: ExpertSet) -> None:
         self._experts = experts
         self.gives_verdicts = VERDICT in experts.tasks
 

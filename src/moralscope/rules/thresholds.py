@@ -6,13 +6,14 @@ wrote says in its table `set_by` with which models and rules its limit was set.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.options import Option, Options, option_fields
+from moralscope.core.protocols import ExpertSet
 from moralscope.core.registry import did_you_mean
 from moralscope.io.documents import read_document
 from moralscope.io.files import write_whole
@@ -142,16 +143,7 @@ def known_limits(given: Mapping[str, Any], source: str) -> Thresholds:
     return Thresholds(**check_limits(own, source))
 
 
-class HasPoints(Protocol):
-    """Experts, and the operating points that were chosen with them."""
-
-    @property
-    def operating_points(self) -> Mapping[str, Sequence[float]]: ...
-
-    def labels(self, task: str) -> tuple[str, ...]: ...
-
-
-def operating_points(experts: HasPoints) -> dict[str, float]:
+def operating_points(experts: ExpertSet) -> dict[str, float]:
     """Return the limits that were chosen with the experts.
 
     Examples

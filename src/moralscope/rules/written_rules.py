@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from moralscope.core.protocols import ExpertSet
 from moralscope.rules.judgments import (
     broken_checks,
     content_words,
@@ -15,7 +16,6 @@ from moralscope.rules.reply_reader import ReplyReader
 from moralscope.rules.sanitize import unreadable
 from moralscope.rules.thresholds import Thresholds
 from moralscope.rules.verdict import TASK, Aligner
-from moralscope.stories.experts import ExpertSet
 
 _COPIED = 6  # words in a row that make a rule a copy
 _PRONOUNS = frozenset({"it", "them", "him", "they", "he", "she"})

@@ -18,7 +18,14 @@ import numpy as np
 
 from moralscope.axes.options import AxisOptions
 from moralscope.core.errors import StoreError, UnknownName
-from moralscope.core.protocols import Classifier, Encoder, Generator, LanguageModel, Matrix
+from moralscope.core.protocols import (
+    Classifier,
+    Encoder,
+    ExpertSet,
+    Generator,
+    LanguageModel,
+    Matrix,
+)
 from moralscope.core.records import Candidate, Continuation, Decoding, Usage
 from moralscope.core.registry import did_you_mean
 from moralscope.models.batching import BatchCounts, Batcher, Cancelled, OutOfTime, check_patience
@@ -29,7 +36,7 @@ from moralscope.models.store import Store
 from moralscope.models.windows import Pair, Windows, unread_tokens
 from moralscope.rules.experts import prepare_rule_experts
 from moralscope.server.memory import Memory, Resident
-from moralscope.stories.experts import RULES, STORIES, ExpertSet, prepare_experts
+from moralscope.stories.experts import RULES, STORIES, prepare_experts
 
 SCRIPTED = "scripted"
 _STEP = 0.2  # seconds between two looks at whether who asked still waits

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options
-from moralscope.models.options import EXPERTS
+from moralscope.models.options import DEFAULT_EXPERTS, EXPERTS
 
 LOOPBACK = "127.0.0.1"
 ANNOTATE_PORT = 8765
@@ -71,7 +71,7 @@ class GuardOptions(Options):
     ] = None
     experts: Annotated[
         str, Option("The guard's experts: mpnet, minilm, scripted.", choices=EXPERTS, group="Guard")
-    ] = "mpnet"
+    ] = DEFAULT_EXPERTS
     rulebooks: Annotated[
         tuple[str, ...],
         Option(

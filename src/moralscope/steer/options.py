@@ -9,7 +9,7 @@ from moralscope.axes.options import AxisFile, AxisOptions, FitName, TemplateName
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.options import Option, Options, Seed
 from moralscope.core.registry import did_you_mean
-from moralscope.models.options import EncoderName, ExpertsName, FormName
+from moralscope.models.options import DEFAULT_EXPERTS, EncoderName, ExpertsName, FormName
 
 AXES = ("choice", "direction")  # what an edit can keep, and what is measured before and after
 SOURCES = ("both", "template", "pairs")
@@ -234,7 +234,7 @@ class SteerCheckOptions(Options):
         int,
         Option("Audit so many free replies; 0 leaves the audit out.", least=0, most=500),
     ] = 16
-    experts: ExpertsName = "mpnet"
+    experts: ExpertsName = DEFAULT_EXPERTS
     gate: Annotated[
         str | None,
         Option(

@@ -12,6 +12,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import plain_options
+from moralscope.core.protocols import ExpertSet
 from moralscope.core.records import NOT_ADVICE, RunRecord
 from moralscope.core.registry import did_you_mean
 from moralscope.stats.calibration import (
@@ -31,7 +32,6 @@ from moralscope.stories.evaluation import (
     paired,
     worst,
 )
-from moralscope.stories.experts import ExpertSet
 from moralscope.stories.norms.reversal import swap_norms
 from moralscope.stories.options import ALL, SPLITS, EvaluateOptions
 from moralscope.stories.paper import load_paper

@@ -1,57 +1,16 @@
 """Experts for jobs: the shipped ones by their base, or a folder that `stories train` wrote."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
 
 from moralscope.core.errors import UnknownName
-from moralscope.core.protocols import Classifier, Matrix
-from moralscope.core.records import ModelRef
+from moralscope.core.protocols import ExpertSet
 from moralscope.core.registry import did_you_mean
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.models.store import Progress, Store, shipped_folder
-from moralscope.models.windows import Pair, Windows
 from moralscope.stories.tasks import classification_tasks
 
 BASES = ("mpnet", "minilm")
 STORIES, RULES = "stories", "rules"  # what shipped experts are for: the folders are FAMILY-BASE
-
-
-class ExpertSet(Protocol):
-    """Experts by task, as jobs use them; `bits` is what their products are computed in."""
-
-    bits: int
-
-    @property
-    def ref(self) -> ModelRef: ...
-
-    @property
-    def card(self) -> Mapping[str, Any]: ...
-
-    @property
-    def tasks(self) -> tuple[str, ...]: ...
-
-    @property
-    def retrieval(self) -> bool: ...
-
-    @property
-    def operating_points(self) -> Mapping[str, tuple[float, ...]]: ...
-
-    def expert(self, task: str) -> Classifier: ...
-
-    def labels(self, task: str) -> tuple[str, ...]: ...
-
-    def thresholds(self, task: str) -> tuple[float, ...]: ...
-
-    def told(self, task: str, columns: Matrix) -> Matrix: ...
-
-    def windows(
-        self, pairs: Sequence[Pair], spare: int = 0, most: int | None = None
-    ) -> list[Windows]: ...
-
-    def read(self, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix]: ...
-
-    def embed(self, texts: Sequence[str]) -> Matrix: ...
 
 
 def prepare_experts(

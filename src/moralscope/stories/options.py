@@ -11,7 +11,7 @@ from typing import Annotated
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options, Seed
 from moralscope.core.records import Decoding
-from moralscope.models.options import EncoderName, ExpertsName, SteerFile
+from moralscope.models.options import DEFAULT_EXPERTS, EncoderName, ExpertsName, SteerFile
 from moralscope.models.training.options import TrainOptions
 
 MAX_COUNT = 1000
@@ -328,7 +328,7 @@ class ChainInput(TextsInput):
             metavar="RECIPE",
         ),
     ]
-    experts: ExpertsName = "mpnet"
+    experts: ExpertsName = DEFAULT_EXPERTS
     show: Annotated[
         str | None,
         Option(
@@ -389,7 +389,7 @@ def _named(given: tuple[str, ...]) -> tuple[str, ...]:
 class EvaluateInput(Options):
     """Which experts are measured on which stories, or which texts are given to people."""
 
-    experts: ExpertsName = "mpnet"
+    experts: ExpertsName = DEFAULT_EXPERTS
     against: Annotated[str | None, Option("A second set, for paired tests.", group="Model")] = None
     stories: StoriesFile = None
     for_people: Annotated[

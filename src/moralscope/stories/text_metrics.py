@@ -14,6 +14,7 @@ import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
+from moralscope.core.protocols import ExpertSet
 from moralscope.core.records import RunRecord, SampleInterval
 from moralscope.stats.text import (
     DISTINCT_SIGNATURE,
@@ -33,7 +34,6 @@ from moralscope.stats.text import (
     rouge_table,
     words,
 )
-from moralscope.stories.experts import ExpertSet
 from moralscope.stories.options import MetricsOptions
 from moralscope.stories.paper import PaperText, load_generation_paper
 from moralscope.stories.saved_texts import TextItem, TextRun, read_texts

@@ -6,6 +6,7 @@ from typing import Annotated
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options, Seed
 from moralscope.models.options import (
+    DEFAULT_EXPERTS,
     EXPERTS,
     SPEAKERS,
     EndpointUrl,
@@ -84,7 +85,7 @@ class SurveyOptions(Options):
     experts: Annotated[
         str,
         Option("Whose experts audit free replies.", group="Free replies", http=EXPERTS),
-    ] = "mpnet"
+    ] = DEFAULT_EXPERTS
     endpoint: EndpointUrl = None
     max_requests: MaxRequests = None
     samples: Samples = 20

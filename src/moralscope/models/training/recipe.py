@@ -24,6 +24,7 @@ from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.options import Option, OptionField, option_fields
 from moralscope.core.registry import did_you_mean
 from moralscope.io.documents import Document, read_document
+from moralscope.models.options import DEFAULT_EXPERTS
 from moralscope.models.training.generator import GeneratorTraining
 from moralscope.models.training.heads import ClassifierTraining, Head, Heads, find_loss
 from moralscope.models.training.options import TrainOptions
@@ -56,7 +57,7 @@ class Recipe(ClassifierTraining, GeneratorTraining):
     model: Annotated[str, Option("What is trained.", choices=(CLASSIFIER, GENERATOR))] = CLASSIFIER
     task: Annotated[str, Option("The task, or a group of them.")] = ""
     sources: Annotated[tuple[str, ...], Option("The data that is read, by name.")] = ()
-    base: Annotated[str, Option("A model of the store, a folder, or a hub id.")] = "mpnet"
+    base: Annotated[str, Option("A model of the store, a folder, or a hub id.")] = DEFAULT_EXPERTS
     heads: Annotated[
         Mapping[str, Mapping[str, Any]], Option("Loss and weight of heads, where not as usual.")
     ] = field(default_factory=dict)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Classifier, Encoder, Matrix
+from moralscope.core.protocols import Classifier, Encoder, ExpertSet, Matrix
 from moralscope.core.records import ModelRef
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.models.encoders import load_encoder
@@ -34,7 +34,7 @@ from moralscope.rules.collect.options import ZERO_SHOT, CollectOptions
 from moralscope.rules.rulebook import shipped_rulebook
 from moralscope.rules.sanitize import clean, unreadable
 from moralscope.stats.text.words import words
-from moralscope.stories.experts import ExpertSet, prepare_experts
+from moralscope.stories.experts import prepare_experts
 
 SUFFICIENCY, MORAL_CONTENT = "sufficiency", "moral content"
 TASKS = {SUFFICIENCY: ("insufficient", "sufficient"), MORAL_CONTENT: ("neutral", "moral")}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from moralscope.core.options import Option, Options, Seed
-from moralscope.core.protocols import Classifier, Generator, Matrix, Report
+from moralscope.core.protocols import Classifier, ExpertSet, Generator, Matrix, Report
 from moralscope.core.records import Candidate, Decoding, RunRecord
 from moralscope.models.language import generator_refs
 from moralscope.models.options import EXPERTS
@@ -16,7 +16,6 @@ from moralscope.models.store import Store
 from moralscope.server.models import SCRIPTED, Models, NotHere, SharedGenerator, SingleFlightCache
 from moralscope.stories.chains import load_recipe, story_fields
 from moralscope.stories.chains.run import ChainModels, chain
-from moralscope.stories.experts import ExpertSet
 from moralscope.stories.options import ChainOptions
 from moralscope.stories.story import MoralStory
 

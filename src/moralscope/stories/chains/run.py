@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.core.protocols import Generator
+from moralscope.core.protocols import ExpertSet, Generator
 from moralscope.core.records import ModelRef, RunRecord
 from moralscope.io.files import read_run
 from moralscope.io.journal import Journal, journal_path
@@ -30,7 +30,6 @@ from moralscope.stories.chains import (
     story_fields,
     text_task,
 )
-from moralscope.stories.experts import ExpertSet
 from moralscope.stories.options import ChainOptions
 from moralscope.stories.reading import StoryFile
 from moralscope.stories.saved_texts import part_of_record
