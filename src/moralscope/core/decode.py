@@ -7,7 +7,7 @@ what is wrong, what to do.
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -70,6 +70,13 @@ def decode(
 @cache
 def _converter(exact: bool) -> "Converter":
     from cattrs import Converter
+    from cattrs._compat import is_tuple
+    from cattrs.cols import (
+        homogenous_tuple_structure_factory,
+        is_mutable_sequence,
+        is_sequence,
+        list_structure_factory,
+    )
     from cattrs.gen import make_dict_structure_fn
     from cattrs.strategies import configure_union_passthrough
 
@@ -78,6 +85,12 @@ def _converter(exact: bool) -> "Converter":
     for kind in _WORDS:
         converter.register_structure_hook(kind, _primitive)
     converter.register_structure_hook(Path, lambda value, _: Path(_primitive(value, str)))
+    for is_kind, factory in (
+        (is_tuple, lambda _, converter: converter._structure_tuple),
+        (is_sequence, homogenous_tuple_structure_factory),
+        (is_mutable_sequence, list_structure_factory),
+    ):
+        converter.register_structure_hook_factory(is_kind, _no_text(factory))
     # A Statistics is a mapping too; cattrs would read it as one.
     converter.register_structure_hook_factory(
         lambda kind: (
@@ -88,6 +101,22 @@ def _converter(exact: bool) -> "Converter":
         lambda kind: make_dict_structure_fn(kind, converter),
     )
     return converter
+
+
+def _no_text(factory: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse what can be walked through and is no list: "joy" is not the words j, o and y."""
+
+    def checked(kind: Any, converter: "Converter") -> Callable[[Any, Any], Any]:
+        read = factory(kind, converter)
+
+        def structure(value: Any, _: Any) -> Any:
+            if value is None or isinstance(value, str | bytes | int | float | Mapping):
+                raise TypeError(f"is {_short(value)}, not a list")
+            return read(value, kind)
+
+        return structure
+
+    return checked
 
 
 def _primitive(value: Any, kind: Any) -> Any:

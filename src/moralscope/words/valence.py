@@ -77,7 +77,7 @@ class PrintedValence:
 
 
 @dataclass(frozen=True, slots=True)
-class PrintedValidation:
+class PrintedValidation(Statistics):
     """What the paper prints of both comparisons."""
 
     all_words: PrintedValence

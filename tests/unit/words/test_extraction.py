@@ -118,7 +118,7 @@ def test_with_data_the_long_lists_are_used(monkeypatch, tmp_path):
     path.write_text(json.dumps({"dos_100": [{"word": "joy"}], "donts_100": [{"word": "bad"}]}))
     assert published_lists().donts == ("bad",)
     path.write_text(json.dumps({"dos_100": ["joy"]}))
-    with pytest.raises(InputError, match="does not hold the published lists"):
+    with pytest.raises(InputError, match="dos_100, row 1"):
         published_lists()
 
 
