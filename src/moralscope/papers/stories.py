@@ -14,7 +14,7 @@ from pathlib import Path
 
 from moralscope.core.protocols import Encoder, ExpertSet
 from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
-from moralscope.papers import PaperRow, PaperTable, paper_row, told
+from moralscope.papers import PaperRow, PaperTable, paper_row, with_outcomes
 from moralscope.stories.evaluate import Evaluated, evaluate
 from moralscope.stories.options import SPLITS, EvaluateOptions
 from moralscope.stories.paper import PaperText, load_generation_paper, load_paper
@@ -202,7 +202,7 @@ def _measured(part: str, kind: str, cells: Sequence[Evaluated]) -> PaperTable:
 
 
 def _told(table: PaperTable, other: str) -> PaperTable:
-    return told(table, other=other, missing=_NOT_MEASURED)
+    return with_outcomes(table, other=other, missing=_NOT_MEASURED)
 
 
 def text_tables(

@@ -7,12 +7,11 @@ from typer.testing import CliRunner
 
 from moralscope.axes.direction.paper import load_paper as load_compass
 from moralscope.cli.root import app
-from moralscope.papers import PaperRow, PaperTable, told
-from moralscope.papers.choice import reproduce_choice
-from moralscope.papers.direction import reproduce_direction
-from moralscope.papers.figures import choice_tables, direction_tables, words_tables
+from moralscope.papers import PaperRow, PaperTable, with_outcomes
+from moralscope.papers.choice import choice_tables, reproduce_choice
+from moralscope.papers.direction import direction_tables, reproduce_direction
 from moralscope.papers.options import StoriesOptions
-from moralscope.papers.words import reproduce_words
+from moralscope.papers.words import reproduce_words, words_tables
 from moralscope.words.paper import load_paper
 
 
@@ -64,7 +63,7 @@ def test_every_row_with_a_printed_figure_says_whether_it_came_out(direction):
 
 def test_a_share_outside_our_interval_is_no_success_for_having_the_same_sign():
     table = PaperTable("Table 2", [PaperRow("action", "accuracy", 0.5, 0.4, 0.6, 0.84)])
-    [row] = told(table, other="smaller", missing="none").rows
+    [row] = with_outcomes(table, other="smaller", missing="none").rows
     assert (row.reproduced, row.why) == ("outside the interval", "smaller")
 
 
@@ -109,9 +108,12 @@ def test_a_figure_is_equal_when_it_has_the_printed_digits_and_a_spread_has_no_si
         PaperRow("dos", "sd", 0.5, None, None, 0.18),
         PaperRow("dos", "mean", 0.5, None, None, 0.18),
     ]
-    found = told(PaperTable("Table 7", rows), other="", missing="", signed=True).rows
+    found = with_outcomes(PaperTable("Table 7", rows), other="", missing="", signed=True).rows
     assert [row.reproduced for row in found] == ["equal", "same sign", "differs", "same sign"]
-    assert told(PaperTable("T", rows[1:2]), other="", missing="").rows[0].reproduced == "differs"
+    assert (
+        with_outcomes(PaperTable("T", rows[1:2]), other="", missing="").rows[0].reproduced
+        == "differs"
+    )
 
 
 def test_words_are_extracted_from_each_vocabulary_and_beside_the_printed_valence(monkeypatch):
