@@ -5,6 +5,7 @@ and beside it the r within dos and within don'ts.
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +15,11 @@ from moralscope.axes.templates import load_template
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder, WordVectors
-from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
+from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord, Statistics
 from moralscope.models.encoders import load_encoder
-from moralscope.stats.correlation import correlate
-from moralscope.stats.significance import t_test
-from moralscope.stats.summary import summarise
+from moralscope.stats.correlation import Correlation, correlate
+from moralscope.stats.significance import TTest, t_test
+from moralscope.stats.summary import Summary, summarise
 from moralscope.words.association import WordAssociation
 from moralscope.words.valence import read_lists
 from moralscope.words.vectors import load_vectors
@@ -37,6 +38,16 @@ class WordPair:
     bias: float
     low: float
     high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrelateStatistics(Statistics):
+    """How association and bias go together over dos and don'ts."""
+
+    correlation: Correlation
+    bias: Mapping[str, Summary]  # by side
+    t: TTest
+    missing: Sequence[str]  # words that the vectors do not hold
 
 
 def correlate_words(
@@ -96,11 +107,11 @@ def correlate_words(
         },
         models=[ModelRef(item.name, item.checksum) for item in (model, table)],
         results=pairs,
-        statistics={
-            "correlation": correlate(first, second, labels, seed=asked.seed),
-            "bias": {side: summarise(values) for side, values in sides.items()},
-            "t": t_test(sides[DOS], sides[DONTS], equal_variance=True),
-            "missing": missing,
-        },
+        statistics=CorrelateStatistics(
+            correlation=correlate(first, second, labels, seed=asked.seed),
+            bias={side: summarise(values) for side, values in sides.items()},
+            t=t_test(sides[DOS], sides[DONTS], equal_variance=True),
+            missing=missing,
+        ),
         warnings=[NOT_ADVICE, *([left_out] if missing else [])],
     )

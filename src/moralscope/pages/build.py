@@ -12,21 +12,17 @@ from moralscope.pages.closing import (
     DATA_LIMITS,
     JUDGE_LIMITS,
     PEOPLE_LIMITS,
-    STEER_LIMITS,
     SURVEY_LIMITS,
     TEXT_LIMITS,
 )
 from moralscope.pages.compare_page import compare_page, runs_page
-from moralscope.pages.corpora_page import corpora_page
 from moralscope.pages.corpus_page import corpus_page
 from moralscope.pages.evaluate_page import evaluate_page
 from moralscope.pages.generic_page import generic_page
 from moralscope.pages.languages_page import languages_page
 from moralscope.pages.page import Page
-from moralscope.pages.reproduce_page import reproduce_page, words_page
 from moralscope.pages.score_page import score_page
 from moralscope.pages.statement_page import statement_page
-from moralscope.pages.steer_page import check_page
 from moralscope.pages.stories_page import split_page, stats_page
 from moralscope.pages.survey_page import survey_page
 
@@ -37,15 +33,11 @@ _PAGES: Mapping[str, Callable[[Plain], Page]] = {
     "compare": compare_page,
     "compare languages": languages_page,
     "compare runs": runs_page,
-    "words compare": corpora_page,
-    "words correlate": words_page,
     "chain": chain_page,
     "generate": chain_page,
     "stories evaluate": evaluate_page,
     "stories stats": stats_page,
     "stories split": split_page,
-    "reproduce": reproduce_page,
-    "steer check": check_page,
     "survey": survey_page,
 }
 
@@ -68,7 +60,7 @@ def old_limits(record: RunRecord) -> tuple[str, ...]:
     return known or _LIMITS.get(text(compared or record.job), ())
 
 
-_LIMITS_OF = {"judge": JUDGE_LIMITS, "stories": JUDGE_LIMITS}  # by axis and by paper
+_LIMITS_OF = {"judge": JUDGE_LIMITS}  # by axis
 _LIMITS = {
     "agreement": PEOPLE_LIMITS,
     "annotate statement": PEOPLE_LIMITS,
@@ -78,7 +70,5 @@ _LIMITS = {
     "generate": TEXT_LIMITS,
     "stories stats": DATA_LIMITS,
     "stories split": DATA_LIMITS,
-    "steer check": STEER_LIMITS,
-    "steer make": STEER_LIMITS,
     "survey": SURVEY_LIMITS,
 }

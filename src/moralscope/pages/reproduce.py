@@ -12,9 +12,10 @@ from typing import Any
 from moralscope.core.errors import InputError
 from moralscope.core.records import NoStatistics, RunRecord
 from moralscope.pages import Presentation
-from moralscope.pages.charts import bars, named_scatter
+from moralscope.pages.charts import named_scatter
 from moralscope.pages.closing import JUDGE_LIMITS
 from moralscope.pages.page import Block, Column, Facts, Page, Section, Table
+from moralscope.pages.score import variance_chart
 from moralscope.pages.vocabulary import extraction_blocks
 from moralscope.pages.words import correlation_text, text
 from moralscope.papers import PaperRow, PaperTable
@@ -126,8 +127,9 @@ def table_blocks(table: PaperTable, across: int | None = None) -> list[Block]:
     """
     printed = [row.ours if row.paper is None else row.paper for row in table.rows]
     known = [value for value in printed if value is not None]
-    shares = all(abs(value) <= 1 for value in known)
-    digits = 0 if all(value > 100 for value in known) else 3 if shares else 2
+    behind_point = [len(str(value).partition(".")[2].rstrip("0")) for value in known]
+    counts = all(value > 100 for value in known)
+    digits = 0 if counts else min(3, max(2, *behind_point))
 
     def figure(value: float | None) -> float | str | None:
         tiny = value is not None and 0 < abs(value) < 0.5 * 10**-digits
@@ -195,9 +197,7 @@ def _top_table(title: str, dos: Sequence[Any], donts: Sequence[Any]) -> Table:
     """Lay out our most positive and most negative actions side by side."""
     name = attrgetter("word" if dos and hasattr(dos[0], "word") else "action")
     columns = [
-        column
-        for side in ("do", "don't")
-        for column in (Column(side), Column("ours", "signed", 2))
+        column for side in ("do", "don't") for column in (Column(side), Column("ours", "signed", 2))
     ]
     rows = [
         [name(do), do.ours, name(dont), dont.ours] for do, dont in zip(dos, donts, strict=False)
@@ -237,8 +237,8 @@ def _fit_sections(encoder: str, fit: FitReproduction) -> list[Section]:
     direction = fit.direction
     parts = {"atomic": fit.atomic, "with context": fit.contextual}
     shares = {
-        "actions": direction["explained_variance"],
-        "differences": direction["explained_variance_differences"],
+        "actions": direction.explained_variance,
+        "differences": direction.explained_variance_differences,
     }
     variance = [
         (
@@ -255,10 +255,7 @@ def _fit_sections(encoder: str, fit: FitReproduction) -> list[Section]:
     charts = [
         named_scatter(
             "Figures 1 and 4: map of the actions",
-            {
-                name: [(row.action, row.ours, row.y) for row in rows]
-                for name, rows in parts.items()
-            },
+            {name: [(row.action, row.ours, row.y) for row in rows] for name, rows in parts.items()},
             ("moral direction (right is good)", "second axis"),
             fits=False,
         ),
@@ -272,14 +269,9 @@ def _fit_sections(encoder: str, fit: FitReproduction) -> list[Section]:
             },
             ("the paper's, with BERT (sign turned)", "ours"),
         ),
-        bars(
-            "Explained variance by component",
-            {name: [100 * share for share in values] for name, values in shares.items()},
-            [str(number + 1) for number in range(max(map(len, shares.values())))],
-            "% of variance",
-        ),
+        variance_chart(direction),
     ]
-    title = f"{encoder}: direction by {direction['method']} ({fit.fit})"
+    title = f"{encoder}: direction by {direction.method} ({fit.fit})"
     return [
         Section(title, [], [Facts([("", title), *facts])], shown="terminal", gap=True),
         Section(title, [], [Facts(facts), *(chart for chart in charts if chart)]),

@@ -15,6 +15,7 @@ from moralscope.axes.build import LocalModels
 from moralscope.axes.choice import ChoiceMachine
 from moralscope.axes.direction.axis import build_direction, describe_direction, direction_warnings
 from moralscope.axes.direction.paper import PaperBias, PaperFigure, PaperProjection, load_paper
+from moralscope.axes.direction.records import DirectionFigures
 from moralscope.axes.options import AxisOptions
 from moralscope.axes.templates import load_template
 from moralscope.core.errors import MoralscopeError
@@ -94,7 +95,7 @@ class FitReproduction:
     """One direction: Table 9 with rank correlations (good above bad), WEAT, and what it is."""
 
     fit: str
-    direction: Mapping[str, Any]
+    direction: DirectionFigures
     atomic: Sequence[ProjectionRow]
     contextual: Sequence[ProjectionRow]
     agreement: Mapping[str, Correlation]

@@ -58,7 +58,7 @@ def reproduce_all(
     runs: dict[str, Callable[[], RunRecord]] = {
         "choice": lambda: reproduce_choice(asked.encoders, **common),
         "direction": lambda: reproduce_direction(asked.encoders, **common),
-        "stories": lambda: run_stories(stories, progress=progress, tell=show),
+        "stories": lambda: run_stories(stories, progress=progress, show=show),
         "integrity": lambda: reproduce_integrity(
             prepare_sources(integrity, progress), seed=asked.seed, show=show
         ),
@@ -117,7 +117,7 @@ def tally(tables: Sequence[PaperTable]) -> PaperTally:
 
 
 def run_stories(
-    options: StoriesOptions, *, progress: Progress | None = None, tell: ShowTable | None = None
+    options: StoriesOptions, *, progress: Progress | None = None, show: ShowTable | None = None
 ) -> RunRecord:
     """Load what the options of `reproduce stories` name and compute its tables."""
     listed = load_stories(options.stories)
@@ -126,4 +126,4 @@ def run_stories(
     grader = prepare_experts(options.judge, progress=progress) if options.runs else None
     texts = text_tables(options.runs, listed.stories, judge=grader, seed=options.seed)
     asked = EvaluateOptions(tasks=options.tasks, max_stories=options.max_stories, seed=options.seed)
-    return reproduce_stories(listed, sets, asked, encoder=model, texts=texts, tell=tell)
+    return reproduce_stories(listed, sets, asked, encoder=model, texts=texts, tell=show)
