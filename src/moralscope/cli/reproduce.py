@@ -6,7 +6,7 @@ import typer
 
 from moralscope.cli.declare import takes
 from moralscope.cli.options import OutputOptions, ReportOutput
-from moralscope.cli.output import emit_to, fetching, noting, out, starting
+from moralscope.cli.output import emit_to, fetching, out, starting
 from moralscope.papers.options import (
     AllOptions,
     ChoiceOptions,
@@ -75,7 +75,7 @@ def stories(options: StoriesOptions, output: OutputOptions) -> None:
 
     show = None if output.json else _show
     starting(options.experts, options.encoder, reading=options.stories, quiet=output.json)
-    with fetching() as progress, noting("evaluating"):
+    with fetching() as progress:
         record = run_stories(options, progress=progress, show=show)
     emit_to(output, record)
 
@@ -111,7 +111,7 @@ def everything(options: AllOptions, output: ReportOutput) -> None:
 
     show = None if output.json else _show
     starting(*options.encoders, options.experts, quiet=output.json)
-    with fetching() as progress, noting("all papers"):
+    with fetching() as progress:
         record = reproduce_all(options=options, progress=progress, show=show)
     emit_to(output, record)
 

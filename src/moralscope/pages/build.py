@@ -6,25 +6,18 @@ from moralscope.core.records import RunRecord, to_plain
 from moralscope.io.record_view import Plain, label_key, text
 from moralscope.pages.agreement_page import agreement_page
 from moralscope.pages.audit_page import audit_page
-from moralscope.pages.chain_page import chain_page
 from moralscope.pages.closing import (
     AUDIT_LIMITS,
-    DATA_LIMITS,
     JUDGE_LIMITS,
     PEOPLE_LIMITS,
-    SURVEY_LIMITS,
-    TEXT_LIMITS,
 )
 from moralscope.pages.compare_page import compare_page, runs_page
 from moralscope.pages.corpus_page import corpus_page
-from moralscope.pages.evaluate_page import evaluate_page
 from moralscope.pages.generic_page import generic_page
 from moralscope.pages.languages_page import languages_page
 from moralscope.pages.page import Page
 from moralscope.pages.score_page import score_page
 from moralscope.pages.statement_page import statement_page
-from moralscope.pages.stories_page import split_page, stats_page
-from moralscope.pages.survey_page import survey_page
 
 _PAGES: Mapping[str, Callable[[Plain], Page]] = {
     "agreement": agreement_page,
@@ -33,12 +26,6 @@ _PAGES: Mapping[str, Callable[[Plain], Page]] = {
     "compare": compare_page,
     "compare languages": languages_page,
     "compare runs": runs_page,
-    "chain": chain_page,
-    "generate": chain_page,
-    "stories evaluate": evaluate_page,
-    "stories stats": stats_page,
-    "stories split": split_page,
-    "survey": survey_page,
 }
 
 
@@ -65,10 +52,4 @@ _LIMITS = {
     "agreement": PEOPLE_LIMITS,
     "annotate statement": PEOPLE_LIMITS,
     "audit": AUDIT_LIMITS,
-    "stories evaluate": JUDGE_LIMITS,
-    "chain": TEXT_LIMITS,
-    "generate": TEXT_LIMITS,
-    "stories stats": DATA_LIMITS,
-    "stories split": DATA_LIMITS,
-    "survey": SURVEY_LIMITS,
 }

@@ -26,6 +26,7 @@ from moralscope.papers.direction import (
     FitReproduction,
 )
 from moralscope.papers.everything import AllStatistics, tables_of
+from moralscope.papers.stories import StoriesCells
 from moralscope.stats.correlation import Correlation
 
 _CAME_OUT = (
@@ -160,7 +161,8 @@ def table_blocks(table: PaperTable, across: int | None = None) -> list[Block]:
             ]
             heads = [Column("system"), Column("whose")]
             heads += [Column(name, "number", digits, right=True) for name in part]
-            blocks.append(Table(table.name, heads, listed, titled=not blocks))
+            title = table.name if across else "In the paper's layout"
+            blocks.append(Table(title, heads, listed, titled=not blocks))
     if rows:
         heads = [
             Column("figure"),
@@ -295,12 +297,12 @@ def _types(config: Mapping[str, Any]) -> tuple[Any, Any]:
     types = {
         "choice": (ChoiceReproduction, ChoiceStatistics),
         "direction": (DirectionReproduction, DirectionStatistics),
-        "stories": (PaperTable, Any),
+        "stories": (PaperTable, StoriesCells),
         "integrity": (PaperTable, NoStatistics),
         "all": (PaperTable, AllStatistics),
     }
     paper = config.get("paper")
-    if paper not in types:
+    if not isinstance(paper, str) or paper not in types:
         raise InputError(
             f"the record is of no paper that we know ({text(paper)[:40]})",
             f"give a record of 'reproduce' with {', '.join(types)}",

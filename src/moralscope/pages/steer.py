@@ -101,7 +101,8 @@ def check_page(record: RunRecord) -> Page:
         ],
         [
             Section("What moved", [], [_change_chart(*parts.values())]),
-            Section("As wanted and besides", [key], tables, shown="all"),
+            Section("As wanted", [key], tables[:1], shown="all"),
+            Section("Besides", [], tables[1:], shown="all"),
             Section("", [key, end, *gate_line(statistics.gate)], shown="terminal"),
             *_reply_sections(statistics.replies),
         ],

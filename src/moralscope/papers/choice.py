@@ -281,7 +281,11 @@ def choice_tables(result: ChoiceReproduction) -> list[PaperTable]:
     tables = {
         "Means, t and Figure 4": figures,
         "Table 2: dos and don'ts": biases(result.printed_dos, result.printed_donts),
-        "Table 1: occupations": biases(result.female, result.male),
+        "Table 1: occupations": [
+            *biases(result.female, result.male),
+            paper_row("female-biased occupations", "of 10", result.female_right, None),
+            paper_row("male-biased occupations", "of 10", result.male_right, None),
+        ],
         "Table 3: rankings": rankings,
     }
     return [encoder_table(name, rows, result.encoder, "USE") for name, rows in tables.items()]

@@ -34,7 +34,7 @@ from moralscope.rules.metrics import BLEU_IS, Predict, load_paper, measure_attri
 from moralscope.rules.reading import (
     MIC_FILE,
     AnnotationFile,
-    load_annotations,
+    read_annotations,
     source_warnings,
     split_annotations,
 )
@@ -101,7 +101,7 @@ def prepare_sources(names: IntegrityOptions, progress: Progress | None = None) -
             if source is not None:
                 raise InputError(f"{source} needs the references of MIC.csv", "name it too")
         return IntegritySources()
-    file = load_annotations(
+    file = read_annotations(
         names.mic, columns=parse_columns(names.columns), malformed=names.malformed
     )
     return IntegritySources(

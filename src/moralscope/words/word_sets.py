@@ -8,13 +8,14 @@ under ``positive`` and ``negative`` and, for a test, under ``x`` and ``y``.
 import tomllib
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
-from moralscope.core.registry import registry
+from moralscope.core.registry import look_up
 from moralscope.io.documents import Document, read_document
 from moralscope.words.association import TargetSets, first_twice
 from moralscope.words.options import SETS
@@ -115,10 +116,9 @@ def load_word_sets(name: str) -> WordSets:
     """
     path = Path(name).expanduser()
     if path.suffix.lower() in _PARSERS or path.is_file():
-        remedy = f"give a YAML, TOML or JSON file, or one of {', '.join(registry.names(_KIND))}"
+        remedy = f"give a YAML, TOML or JSON file, or one of {', '.join(sorted(_built_in()))}"
         return parse_word_sets(read_document(path, "word sets", remedy).content, str(path))
-    built: WordSets = registry.get(_KIND, name)
-    return built
+    return look_up(_KIND, name, _built_in())
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,20 +181,18 @@ _PARSERS: Mapping[str, Callable[[Document], Any]] = {
 }
 
 
-def _register_built_in() -> None:
+@cache
+def _built_in() -> dict[str, WordSets]:
+    """Return every built-in set by name."""
     text = (resources.files(__package__) / "data" / "word_sets.toml").read_text("utf-8")
     data = tomllib.loads(text)
     lists = {name: tuple(words.split(", ")) for name, words in data["lists"].items()}
     paper = load_paper()
     about = "positive and negative words of Schramowski et al. 2019, Table 2"
-    papers = WordSets(SETS, paper.positive_words, paper.negative_words, about=about)
-    registry.add(_KIND, SETS, papers)
+    sets = {SETS: WordSets(SETS, paper.positive_words, paper.negative_words, about=about)}
     for name, row in data["sets"].items():
         chosen = {key: lists[row[key]] for key in _LISTS if key in row}
         printed = row.get("published", {})
         published = {kind: PrintedEffect(**figures) for kind, figures in printed.items()}
-        sets = WordSets(name, **chosen, about=row["about"], published=published)
-        registry.add(_KIND, name, sets)
-
-
-_register_built_in()
+        sets[name] = WordSets(name, **chosen, about=row["about"], published=published)
+    return sets
