@@ -16,15 +16,17 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from moralscope.annotation.records import Item
+from moralscope.annotation.records import AnnotationItem
 from moralscope.server.annotate import annotation_app
 from moralscope.server.errors import RateLimit
 from moralscope.server.running import ServerAddress
 
-from ..unit.server.annotation_site import SECRET, Guest, Site
+from ..annotation_site import SECRET, Guest, Site
 
 pytestmark = pytest.mark.slow
-ITEMS = [Item(f"i{n}", {"prompt": f"Why {n}?", "reply": f"Because {n}."}) for n in range(900)]
+ITEMS = [
+    AnnotationItem(f"i{n}", {"prompt": f"Why {n}?", "reply": f"Because {n}."}) for n in range(900)
+]
 CHECKS = (
     not_a_server_error,
     status_code_conformance,

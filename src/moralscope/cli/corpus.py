@@ -144,7 +144,7 @@ def run_over_corpus(
     *,
     json: bool,
     report: Path | None,
-    show: Callable[["RunRecord"], None],
+    show: Callable[["RunRecord"], None] | None = None,
 ) -> "RunRecord":
     """Run a job over a corpus, or estimate it; print and draw its record."""
     from moralscope.batch.job import open_job, run_job
@@ -161,7 +161,8 @@ def run_over_corpus(
         return record
     with _rows_bar() as report_rows:
         record = run_job(opened, report_rows)
-    emit(record, json=json, path=None, show=lambda record: _show(record, show), report=report)
+    old = None if show is None else lambda record: _show(record, show)
+    emit(record, json=json, path=None, show=old, report=report)
     if not json:
         note(f"parts: {place.out}")
     return record

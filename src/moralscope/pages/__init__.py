@@ -28,7 +28,45 @@ FIGURES = (".svg", ".png", ".pdf")
 _REPORTS = (".html", ".htm")
 # The module of each job. A record of a corpus has a job of its own: "score corpus".
 _MODULES = {
+    "agreement": "agreement",
+    **dict.fromkeys(
+        (f"annotate {name}" for name in ("init", "import", "export", "status", "statement")),
+        "annotation",
+    ),
+    **dict.fromkeys(
+        (f"annotate {name}" for name in ("decide", "decisions", "adjudicate")), "annotation"
+    ),
+    "collect": "collect",
+    "collect corpus": "collect",
+    "collect-train": "training",
+    "chain": "chain",
+    "generate": "chain",
     "rank": "rank",
+    "reproduce": "reproduce",
+    "edit": "steer",
+    "steer check": "steer",
+    "steer make": "steer",
+    "teach": "steer",
+    "words associate": "vocabulary",
+    "words compare": "corpora",
+    "words correlate": "vocabulary",
+    "words extract": "vocabulary",
+    "words validate": "vocabulary",
+    "rules train": "training",
+    "score": "score",
+    "train": "training",
+    "survey": "survey",
+    "survey corpus": "survey",
+    **{
+        f"rules {name}": "rules"
+        for name in ("retrieve", "generate", "attributes", "lint", "check", "show", "stats")
+    },
+    "stories evaluate": "evaluate",
+    "stories metrics": "chain",
+    "stories norms": "stories",
+    "stories reverse": "stories",
+    "stories split": "stories",
+    "stories stats": "stories",
 }
 
 
@@ -39,13 +77,16 @@ class Presentation:
     build: Callable[[RunRecord], Page]
     types: Callable[[Mapping[str, Any]], tuple[Any, Any]]
     """the classes of a result and of the statistics, from the record's config"""
-    limits: tuple[str, ...] = ()
-    """what the results do not mean: the last section of a report"""
+    limits: tuple[str, ...] | Callable[[Mapping[str, Any]], tuple[str, ...]] = ()
+    """what the results do not mean, or how to tell from the config: the last section of a report"""
 
 
 def presentation(job: str, config: Mapping[str, Any]) -> Presentation | None:
     """Return how a job is shown; None for one that has no page of its own."""
-    name = f"{job} corpus" if isinstance(config.get("corpus"), Mapping) else job
+    corpus = config.get("corpus")
+    name = job
+    if isinstance(corpus, Mapping):
+        name = f"{job} estimate" if corpus.get("dry_run") else f"{job} corpus"
     if name not in _MODULES:
         return None
     module = importlib.import_module(f"moralscope.pages.{_MODULES[name]}")
@@ -86,11 +127,12 @@ def page_of(record: RunRecord) -> Page:
     record = replace(record, config=to_plain(record.config))
     shown = presentation(record.job, record.config)
     page = shown.build(record) if shown else old_page(record)
+    limits = shown.limits if shown else old_limits(record)
     return replace(
         page,
         sections=[
             *page.sections,
-            *closing_sections(record, shown.limits if shown else old_limits(record)),
+            *closing_sections(record, limits(record.config) if callable(limits) else limits),
         ],
         warnings=list(record.warnings),
         footer=f"moralscope {record.version} · {record.created}",

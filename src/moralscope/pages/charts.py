@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from moralscope.io.record_view import Plain, Scored, text
+from moralscope.io.record_view import Plain, text
 from moralscope.pages.page import Chart
 
 CLASSES = (
@@ -41,15 +41,26 @@ class Group:
 def marks(
     name: str, points: Sequence[_Point], colour: str, symbol: str = "", size: int = 8, **more: Any
 ) -> dict[str, Any]:
-    """Return a trace of marks; `more` are keys of the trace, such as `hovertext` and `rows`."""
+    """Return a trace of marks; `more` are keys of the trace, such as `hovertext` and `rows`.
+
+    A point without a place, as old or damaged records have, is left out.
+    """
+    kept = [at for at, point in enumerate(points) if all(map(math.isfinite, point))]
+
+    def of_kept(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: of_kept(item) for key, item in value.items()}
+        whole = isinstance(value, list) and len(value) == len(points)
+        return [value[at] for at in kept] if whole else value
+
     marker: dict[str, Any] = {"color": colour, "size": size}
     return {
         "type": "scatter",
         "mode": "markers",
         "name": name,
-        "x": [rounded(x) for x, _ in points],
-        "y": [rounded(y) for _, y in points],
-        **more,
+        "x": [rounded(points[at][0]) for at in kept],
+        "y": [rounded(points[at][1]) for at in kept],
+        **of_kept(more),
         "marker": {**marker, "symbol": symbol} if symbol else marker,
     }
 
@@ -74,22 +85,13 @@ class Mark:
         )
 
 
-def ranked_chart(rows: Sequence[Mark], title: str, ends: tuple[str, str]) -> Chart:
-    """Draw scores with their intervals, one row each, in the order given (best first)."""
-    return ranked([_scored(row) for row in rows], title, ends)
-
-
-def _scored(row: Mark) -> Scored:
-    return Scored(row.name, row.score, *row.span, (), row.row)
-
-
-def sign_class(row: Scored) -> int:
+def sign_class(row: Mark) -> int:
     """Return 0 for surely above zero, 1 for surely below, 2 for undecided."""
     low, high = row.span
     return 0 if low > 0 else 1 if high < 0 else 2
 
 
-def ranked(rows: Sequence[Scored], title: str, ends: tuple[str, str]) -> Chart:
+def ranked(rows: Sequence[Mark], title: str, ends: tuple[str, str]) -> Chart:
     """Draw scores with their intervals, one row each, in the order given (best first)."""
     places = {id(row): len(rows) - number for number, row in enumerate(rows)}
     traces = []
@@ -97,7 +99,7 @@ def ranked(rows: Sequence[Scored], title: str, ends: tuple[str, str]) -> Chart:
         chosen = [row for row in rows if sign_class(row) == number]
         if chosen:
             points = [(row.score, places[id(row)]) for row in chosen]
-            kept = [row.place for row in chosen]
+            kept = [row.row for row in chosen]
             bars_of = error_bars([(row.score, *row.span) for row in chosen], colour)
             traces.append(marks(name, points, colour, symbol, 9, rows=kept, error_x=bars_of))
     layout = {
@@ -112,7 +114,7 @@ def ranked(rows: Sequence[Scored], title: str, ends: tuple[str, str]) -> Chart:
     return Chart(title, about, traces, layout, height=110 + _ROW * len(rows))
 
 
-def curve(rows: Sequence[Scored], ends: tuple[str, str]) -> Chart:
+def curve(rows: Sequence[Mark], ends: tuple[str, str]) -> Chart:
     """Draw all scores in order as one line with its band: the shape of a long list."""
     places = list(range(1, len(rows) + 1))
     band = {"type": "scatter", "mode": "lines", "x": places, "hover": False, "legend": False}
@@ -127,7 +129,7 @@ def curve(rows: Sequence[Scored], ends: tuple[str, str]) -> Chart:
             "name": "score",
             "x": places,
             "y": [rounded(row.score) for row in rows],
-            "rows": [row.place for row in rows],
+            "rows": [row.row for row in rows],
             "line": {"color": "good", "width": 2},
             "legend": False,
         },
@@ -141,7 +143,7 @@ def curve(rows: Sequence[Scored], ends: tuple[str, str]) -> Chart:
 
 
 def moral_map(
-    rows: Sequence[Scored],
+    rows: Sequence[Mark],
     points: Sequence[_Point],
     fitting: Sequence[tuple[str, float, float]],
     titles: tuple[str, str],
@@ -155,10 +157,10 @@ def moral_map(
     for number, (name, colour, symbol) in enumerate(CLASSES):
         chosen = [(row, point) for row, point in pairs if sign_class(row) == number]
         if chosen:
-            kept = [row.place for row, _ in chosen]
+            kept = [row.row for row, _ in chosen]
             traces.append(marks(name, [at for _, at in chosen], colour, symbol, rows=kept))
-    order = outermost(pairs, len(pairs))
-    labels = [(rounded(x), rounded(y), row.place) for row, (x, y) in order]
+    order = outermost([pair for pair in pairs if all(map(math.isfinite, pair[1]))], len(pairs))
+    labels = [(rounded(x), rounded(y), row.row) for row, (x, y) in order]
     layout = {"xaxis": {"title": titles[0], "zero": True}, "yaxis": {"title": titles[1]}}
     about = f"A map of {len(rows):,} actions; horizontal: {titles[0]}, vertical: {titles[1]}."
     return Chart("Map of the actions", about, traces, layout, height=560, labels=labels)
@@ -205,6 +207,41 @@ def scatter(
     layout = {"xaxis": {"title": titles[0]}, "yaxis": {"title": titles[1]}}
     about = f"{len(everything)} points: {titles[1]} against {titles[0]}."
     return Chart(title, about, traces, layout, height=500, labels=labels)
+
+
+def named_scatter(
+    title: str,
+    groups: Mapping[str, Sequence[tuple[str, float | None, float | None]]],
+    titles: tuple[str, str],
+    *,
+    fits: bool = True,
+    same: bool = False,
+) -> Chart | None:
+    """Draw named points by group, or nothing where fewer than three have both values.
+
+    `same` puts both axes on one scale: what shrank is then seen to have shrunk.
+
+    Examples
+    --------
+    >>> named_scatter("Table 2", {"dos": [("joy", 1.0, 2.0)] * 3}, ("paper", "ours")).title
+    'Table 2'
+    """
+    drawn, pairs = [], []
+    for name, rows in groups.items():
+        points = [
+            (label, (x, y))
+            for label, x, y in rows
+            if x is not None and y is not None and math.isfinite(x) and math.isfinite(y)
+        ]
+        hover = [f"{label}\n{titles[0]} {x:+.3f}\n{titles[1]} {y:+.3f}" for label, (x, y) in points]
+        if points:
+            drawn.append(Group(name, [point for _, point in points], hover))
+        pairs += points
+    if len(pairs) < _LEAST:
+        return None
+    labels = [(x, y, label) for label, (x, y) in outermost(pairs)]
+    chart = scatter(title, drawn, titles, fits=fits, labels=labels)
+    return replace(chart, layout={**chart.layout, "same": True}) if same else chart
 
 
 def cloud(

@@ -44,7 +44,7 @@ class Correlation:
     high: float
     n: int
     stars: str
-    within: Mapping[str, "Correlation"] = field(default_factory=dict)
+    within: "Mapping[str, Correlation]" = field(default_factory=dict)
 
 
 def correlate(

@@ -8,12 +8,11 @@ the prompts: they say how much a score hangs on the wording, not on the actions 
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from moralscope.axes.build import AxisModels, question_encoder
-from moralscope.axes.direction.fitting import LABELLED, Anchors, Direction, fit_labelled, fit_pca
+from moralscope.axes.direction.fitting import LABELLED, Direction, fit_labelled, fit_pca
 from moralscope.axes.direction.labelled import read_labelled
 from moralscope.axes.direction.paper import load_paper
 from moralscope.axes.direction.saved import load_direction, save_direction
@@ -28,6 +27,7 @@ from moralscope.axes.prompts import (
     question_rows,
     questions_unread,
 )
+from moralscope.axes.records import ActionMap, Anchors, DirectionFigures, MapPoint
 from moralscope.axes.templates import GENDER, Template, load_template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import AxisCard, AxisRun, Encoder, Report, Row
@@ -76,40 +76,29 @@ def build_direction(
 
 
 def fit_direction(options: AxisOptions, encoder: Encoder, template: Template) -> Direction:
-    """Fit a direction as the options say."""
-    fit = _fit_labelled if options.fit == LABELLED else _fit_pca
-    return fit(options, encoder, template)
-
-
-def _fit_pca(options: AxisOptions, encoder: Encoder, template: Template) -> Direction:
-    if options.fit_actions is None and template.language != ENGLISH:
+    """Fit a direction as the options say: on the user's actions, else on the papers' or ours."""
+    is_labelled = options.fit == LABELLED
+    labels: Anchors | None = None
+    if options.fit_actions is not None:
+        listed = read_labelled(options.fit_actions, all_labelled=is_labelled)
+        if not is_labelled and bool(listed.good) != bool(listed.bad):
+            raise InputError(
+                f"{options.fit_actions} labels no action {'bad' if listed.good else 'good'}",
+                "label some actions good and some bad to fix the sign, or none",
+            )
+        actions = listed.actions
+        if is_labelled or listed.good:
+            labels = Anchors(listed.good, listed.bad)
+    elif template.language != ENGLISH:
         ours = load_parallel()
+        actions = ours.texts[template.language]
         labels = Anchors(*(ours.labelled(template.language, side) for side in ("good", "bad")))
-        return fit_pca(encoder, template, ours.texts[template.language], labels, seed=options.seed)
-    if options.fit_actions is None:
-        return fit_pca(encoder, template, load_paper().atomic, seed=options.seed)
-    listed = read_labelled(options.fit_actions, all_labelled=False)
-    if bool(listed.good) != bool(listed.bad):
-        side = "bad" if listed.good else "good"
-        raise InputError(
-            f"{options.fit_actions} labels no action {side}",
-            "label some actions good and some bad to fix the sign, or none",
-        )
-    anchors = Anchors(listed.good, listed.bad) if listed.good else None
-    return fit_pca(encoder, template, listed.actions, anchors, seed=options.seed)
-
-
-def _fit_labelled(options: AxisOptions, encoder: Encoder, template: Template) -> Direction:
-    if options.fit_actions is None and template.language != ENGLISH:
-        ours = load_parallel()
-        labels = Anchors(*(ours.labelled(template.language, side) for side in ("good", "bad")))
-    elif options.fit_actions is None:
-        paper = load_choice_paper()
-        labels = Anchors(paper.dos, paper.donts)
     else:
-        listed = read_labelled(options.fit_actions, all_labelled=True)
-        labels = Anchors(listed.good, listed.bad)
-    return fit_labelled(encoder, template, labels, seed=options.seed)
+        actions, choice_paper = load_paper().atomic, load_choice_paper()
+        labels = Anchors(choice_paper.dos, choice_paper.donts) if is_labelled else None
+    if is_labelled and labels is not None:
+        return fit_labelled(encoder, template, labels, seed=options.seed)
+    return fit_pca(encoder, template, actions, labels, seed=options.seed)
 
 
 class DirectionAxis:
@@ -189,19 +178,15 @@ class DirectionAxis:
     ) -> AxisRun:
         """Score the actions of rows and say where they lie on the map of the two components."""
         forms = forms_of([row["action"] for row in rows], paraphrases)
-        found = in_blocks(forms, self._block, report)
-        direction = self.direction
-        fitting = [
-            {"action": action, "x": x, "y": y}
-            for action, (x, y) in zip(direction.actions, direction.positions.tolist(), strict=True)
-        ]
-        placed = {
-            "points": [(score.score, height) for score, height in found],
-            "fitting": fitting,
-            "x_label": f"moral direction ({direction.method})",
-            "y_label": "strongest component at right angles to it",
-        }
-        return AxisRun(results=[score for score, _ in found], statistics={"map": placed})
+        placed = in_blocks(forms, self._block, report)
+        positions = zip(self.direction.actions, self.direction.positions.tolist(), strict=True)
+        figures = ActionMap(
+            points=[(score.score, height) for score, height in placed],
+            fitting=[MapPoint(action, x, y) for action, (x, y) in positions],
+            x_label=f"moral direction ({self.direction.method})",
+            y_label="strongest component at right angles to it",
+        )
+        return AxisRun(results=[score for score, _ in placed], statistics={"map": figures})
 
     def _block(self, block: Sequence[Forms]) -> list[tuple[ActionScore, float]]:
         """Return scores, each with its height on the map."""
@@ -220,24 +205,22 @@ class DirectionAxis:
         ]
 
 
-def describe_direction(direction: Direction) -> dict[str, Any]:
+def describe_direction(direction: Direction) -> DirectionFigures:
     """Return what a record says about a direction."""
-    return {
-        "fit": direction.fit,
-        "method": direction.method,
-        "fitted_on": len(direction.actions),
-        "scale": "standard deviations of the fitting actions from their middle",
-        "raw_scale": direction.scales[0],
-        "raw": "the paper's raw projection is score * raw_scale",
-        "anchors": direction.anchors,
-        "separation": direction.separation,
-        "validation": direction.validation,
-        "explained_variance": direction.explained,
-        "explained_variance_differences": direction.explained_differences,
-        "stands_out": direction.prominence.stands_out,
-        "prominence": direction.prominence,
-        "stability": direction.stability,
-    }
+    return DirectionFigures(
+        fit=direction.fit,
+        method=direction.method,
+        fitted_on=len(direction.actions),
+        raw_scale=direction.scales[0],
+        anchors=direction.anchors,
+        separation=direction.separation,
+        validation=direction.validation,
+        explained_variance=direction.explained,
+        explained_variance_differences=direction.explained_differences,
+        stands_out=direction.prominence.stands_out,
+        prominence=direction.prominence,
+        stability=direction.stability,
+    )
 
 
 def direction_warnings(direction: Direction) -> list[str]:

@@ -1,8 +1,7 @@
 """The annotation server: its application and how it is started.
 
-Routes are in `api` (annotators), `lead` and `items` (leads), `decisions` (both), `adjudication`
-(leads) and `pages` (what both look at); who may do what is decided by the `AnnotationService`
-behind them.
+Routes are in `api` (annotators), `lead` (leads) and `pages` (what both look at); who may do what is
+decided by the `AnnotationService` behind them.
 """
 
 from collections.abc import Callable
@@ -11,16 +10,16 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from moralscope.annotation.projects import open_project
-from moralscope.annotation.records import Conflict, NotAllowed, NotSaved, Paused
+from moralscope.annotation.records import Conflict, NotAllowed, NotSaved, WorkPaused
 from moralscope.annotation.service import AnnotationService
 from moralscope.rules.show import RuleSearch
-from moralscope.server.annotate import adjudication, api, decisions, items, lead, pages
+from moralscope.server.annotate import api, lead, pages
 from moralscope.server.annotate.access import Access
 from moralscope.server.app import make_app
 from moralscope.server.running import ServerAddress, run
 from moralscope.server.security import Sessions, Signer, kept_secret, named_secret
 
-STATUSES = {NotAllowed: 403, Conflict: 409, Paused: 409, NotSaved: 503}
+STATUSES = {NotAllowed: 403, Conflict: 409, WorkPaused: 409, NotSaved: 503}
 
 
 def annotation_app(
@@ -31,10 +30,7 @@ def annotation_app(
     app = make_app(
         f"moralscope annotate: {service.project.name}",
         address,
-        [
-            *(api.router, lead.router, items.router, decisions.router, adjudication.router),
-            pages.router,
-        ],
+        [api.router, lead.router, pages.router],
         STATUSES,
     )
     days = service.project.policies.session_days
