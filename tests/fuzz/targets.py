@@ -108,7 +108,7 @@ def _annotations(path: Path) -> Any:
 
 
 def _exchanges(path: Path) -> Any:
-    from moralscope.rules.audit_files import open_exchanges
+    from moralscope.rules.exchanges import open_exchanges
     from moralscope.rules.sanitize import read_exchange, sentences
 
     return [sentences(read_exchange(each).exchange.reply) for each in open_exchanges(path)]

@@ -17,7 +17,7 @@ from moralscope.axes.options import ScoreOptions
 from moralscope.axes.prompts import unread_warning
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import LISTED, Parts, count_true
-from moralscope.batch.run import Outcome
+from moralscope.batch.types import Outcome
 from moralscope.core.protocols import Axis
 from moralscope.core.records import NOT_ADVICE
 from moralscope.io.actions import wrong_text

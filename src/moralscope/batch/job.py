@@ -20,10 +20,11 @@ from moralscope.batch.files import shown
 from moralscope.batch.folder import INNER, ROW, RunFolder
 from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.batch.parts import Parts
-from moralscope.batch.run import Outcome, Progress, engine_for, run_corpus
+from moralscope.batch.run import Progress, engine_for, run_corpus
+from moralscope.batch.types import Outcome
 from moralscope.batch.sources import Corpus, open_corpus
 from moralscope.core.errors import InputError
-from moralscope.core.records import ModelRef, RunRecord, to_plain
+from moralscope.core.records import ModelRef, RunRecord, Statistics, to_plain
 from moralscope.io.files import write_record
 from moralscope.io.tables import parse_columns
 from moralscope.models.store import Progress as Fetching
@@ -120,8 +121,8 @@ class BatchJob(Protocol):
         """Compute a batch of rows."""
         ...
 
-    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> dict[str, Any]:
-        """Return the figures of all parts."""
+    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> Mapping[str, Any]:
+        """Return the figures of all parts: a `Statistics` of the job, or a mapping."""
         ...
 
     def notes(self, statistics: Mapping[str, Any]) -> list[str]:
@@ -218,7 +219,7 @@ class OpenJob:
             config={**prepared.config, "corpus": corpus},
             models=list(prepared.models),
             results=[],
-            statistics=dict(statistics),
+            statistics=statistics,
             warnings=list(warnings),
         )
 
@@ -280,18 +281,15 @@ def run_job(opened: OpenJob, report: Callable[[Progress], None] | None = None) -
     names = {name: job.theirs(name) for name in (*job.reads, _ID)}
     parts = Parts(out, {n: f"input_{each}" if each in taken else each for n, each in names.items()})
     failed = parts.failed()
-    statistics = {
-        **job.sum_up(parts, prepared, outcome),
-        **prepared.statistics,
-        "corpus": outcome,
-        "failed": failed,
-    }
+    statistics = job.sum_up(parts, prepared, outcome)
+    if not isinstance(statistics, Statistics):
+        whole = {"corpus": outcome, "failed": failed}
+        statistics = {**statistics, **prepared.statistics, **whole}
     warnings = [*prepared.warnings, *job.notes(statistics)]
-    if failed["rows"]:
-        total = failed["rows"] + outcome.rows
+    if failed.rows:
+        total = failed.rows + outcome.rows
         warnings.append(
-            f"{failed['rows']:,} of {total:,} rows failed: they are in _run/failed.jsonl, with "
-            "reasons"
+            f"{failed.rows:,} of {total:,} rows failed: they are in _run/failed.jsonl, with reasons"
         )
     record = opened.record(statistics, warnings)
     write_record(record, out / INNER / "record.json")

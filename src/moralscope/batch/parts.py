@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from moralscope.batch.folder import INNER, ROW, numbered_parts
+from moralscope.batch.types import FailedRows, FailureReason
 from moralscope.stats.streams import Extremes, Frequent, Histogram, Moments
 
 LISTED = 20  # rows or rules that a record lists
@@ -49,7 +50,7 @@ class Parts:
             if table.num_rows:
                 yield table
 
-    def failed(self) -> dict[str, Any]:
+    def failed(self) -> FailedRows:
         """Return how many rows failed, and the most frequent reasons."""
         reasons, count = Frequent(), 0
         letters = self._folder / INNER / "failed.jsonl"
@@ -58,8 +59,8 @@ class Parts:
                 for line in stream:
                     count += 1
                     reasons.add([str(json.loads(line)["reason"])])
-        listed = [{"reason": why, "rows": rows} for why, rows in reasons.most_common(_REASONS)]
-        return {"rows": count, "reasons": listed}
+        listed = [FailureReason(why, rows) for why, rows in reasons.most_common(_REASONS)]
+        return FailedRows(count, listed)
 
     def spread(self, moments: Moments) -> dict[str, Any]:
         """Return the summary of scores, and in a second pass their histogram and quantiles."""

@@ -23,7 +23,7 @@ from moralscope.batch.options import ENGINES, BatchOptions
 from moralscope.batch.plan import make_plan
 from moralscope.batch.plan_file import Plan
 from moralscope.batch.sources import Corpus
-from moralscope.batch.types import Block, BlockRows, JoinedBlock, Task
+from moralscope.batch.types import Block, BlockRows, JoinedBlock, Outcome, Task
 from moralscope.core.errors import MoralscopeError
 from moralscope.version import __version__
 
@@ -108,19 +108,6 @@ class Engine(Protocol):
     ) -> Generator[BlockResult, None, None]:
         """Yield results in any order, taking few tasks ahead; closing it ends its workers."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a run made. `rows` are in the parts, `failed` in the dead letters."""
-
-    rows: int
-    distinct: int
-    failed: int
-    parts: int
-    seconds: float
-    resumed_parts: int
-    rate: float
 
 
 class RunStopped(MoralscopeError):

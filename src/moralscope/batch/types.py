@@ -1,10 +1,13 @@
 """What the parts of the corpus runner hand to each other: blocks, their rows, tasks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from moralscope.core.records import Statistics
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,3 +90,32 @@ class JoinedBlock:
     results: "pa.Table"
     positions: NDArray[np.int32]
     failed: list[FailedRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run made. `rows` are in the parts, `failed` in the dead letters."""
+
+    rows: int
+    distinct: int
+    failed: int
+    parts: int
+    seconds: float
+    resumed_parts: int
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class FailureReason(Statistics):
+    """Why rows failed, and how many."""
+
+    reason: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class FailedRows(Statistics):
+    """How many rows failed, and the most frequent reasons."""
+
+    rows: int
+    reasons: Sequence[FailureReason]

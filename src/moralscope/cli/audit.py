@@ -61,7 +61,7 @@ def audit(
     """
     from moralscope.io.files import check_writable
     from moralscope.rules import audit as job
-    from moralscope.rules.audit_files import open_exchanges, parse_columns, read_exchanges
+    from moralscope.rules.exchanges import open_exchanges, parse_columns, read_exchanges
 
     job.check_options(options, paired=source.against is not None)
     if wants_corpus(source.file, out, batch):

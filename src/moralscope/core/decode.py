@@ -7,7 +7,7 @@ what is wrong, what to do.
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,7 +32,8 @@ def decode(
     Parameters
     ----------
     cls
-        A dataclass, or a type made of dataclasses: `list[Verdict]`, `dict[str, Interval]`.
+        A dataclass, or a type made of dataclasses: `list[Verdict]`, `dict[str, Interval]`. One
+        whose older records look otherwise has a static method `upgraded`: plain in, plain out.
     plain
         What a parser gave. A number that is null becomes not a number (`core.records.to_plain`
         wrote it so).
@@ -78,6 +79,11 @@ def _converter(exact: bool) -> "Converter":
     for kind in _WORDS:
         converter.register_structure_hook(kind, _primitive)
     converter.register_structure_hook(Path, lambda value, _: Path(_primitive(value, str)))
+    # What older versions wrote is brought up to date by the class itself, and nowhere else.
+    converter.register_structure_hook_factory(
+        lambda kind: isinstance(kind, type) and hasattr(kind, "upgraded"),
+        lambda kind: _upgrading(kind, make_dict_structure_fn(kind, converter)),
+    )
     # A Statistics is a mapping too; cattrs would read it as one.
     converter.register_structure_hook_factory(
         lambda kind: isinstance(kind, type)
@@ -86,6 +92,13 @@ def _converter(exact: bool) -> "Converter":
         lambda kind: make_dict_structure_fn(kind, converter),
     )
     return converter
+
+
+def _upgrading(kind: Any, read: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def structure(plain: Any, _: Any) -> Any:
+        return read(kind.upgraded(plain) if isinstance(plain, Mapping) else plain, kind)
+
+    return structure
 
 
 def _primitive(value: Any, kind: Any) -> Any:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from moralscope.axes.language import Asking
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import Parts
-from moralscope.batch.run import Outcome
+from moralscope.batch.types import Outcome
 from moralscope.core.errors import InputError
 from moralscope.core.options import plain_options
 from moralscope.core.records import ModelRef

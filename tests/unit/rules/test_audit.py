@@ -14,7 +14,7 @@ from moralscope.rules.audit import (
     audit,
     prepare_auditor,
 )
-from moralscope.rules.audit_files import open_exchanges
+from moralscope.rules.exchanges import open_exchanges
 from moralscope.rules.records import ALIGNMENTS, Exchange
 
 from .scripted_audit import auditor

@@ -6,7 +6,7 @@ import pytest
 
 from moralscope.cli import main
 from moralscope.core.errors import InputError
-from moralscope.rules.audit_models import AuditModels
+from moralscope.rules.load_auditor import AuditModels
 from moralscope.rules.check import check_rules
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.rulebook import Rulebook
