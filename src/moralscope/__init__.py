@@ -11,7 +11,6 @@ from moralscope.version import __version__
 if TYPE_CHECKING:
     from moralscope.axes.choice import rank
     from moralscope.axes.compare import compare
-    from moralscope.axes.compare_runs import compare_runs
     from moralscope.axes.correlate import correlate_words
     from moralscope.axes.languages import compare_languages
     from moralscope.axes.score import score
@@ -22,10 +21,11 @@ if TYPE_CHECKING:
     from moralscope.models.language import load_generator, load_language_model
     from moralscope.models.language.steering import load_vector
     from moralscope.models.store import Store
+    from moralscope.pages import write_report
     from moralscope.papers.choice import reproduce_choice
     from moralscope.papers.direction import reproduce_direction
     from moralscope.papers.stories import reproduce_stories
-    from moralscope.reports import write_report
+    from moralscope.runs.compare import compare_runs
     from moralscope.steer.check import check_vector
     from moralscope.steer.edit import edit, edited_encoder
     from moralscope.steer.make import make_vector
@@ -50,7 +50,7 @@ _HOMES = {
     "compare": "moralscope.axes.compare",
     "compare_corpora": "moralscope.words.compare",
     "compare_languages": "moralscope.axes.languages",
-    "compare_runs": "moralscope.axes.compare_runs",
+    "compare_runs": "moralscope.runs.compare",
     "correlate_words": "moralscope.axes.correlate",
     "edit": "moralscope.steer.edit",
     "edited_encoder": "moralscope.steer.edit",
@@ -75,7 +75,7 @@ _HOMES = {
     "teach": "moralscope.steer.teach",
     "train_task": "moralscope.stories.train",
     "write_record": "moralscope.io.files",
-    "write_report": "moralscope.reports",
+    "write_report": "moralscope.pages",
 }
 
 __all__ = [

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from moralscope.reports import write_report
+from moralscope.pages import write_report
 
 from ..unit.reports.plain_records import (
     HOSTILE,

@@ -123,7 +123,7 @@ def _gate(path: Path) -> Any:
 
 def _run_record(path: Path) -> Any:
     from moralscope.io.files import read_run
-    from moralscope.reports import report_html
+    from moralscope.pages import report_html
 
     return report_html(read_run(path), path.name).encode()
 

@@ -141,7 +141,7 @@ def place(tmp_path, monkeypatch):
 # After it: what is kept of what it said and wrote.
 
 
-def read_back(path):  # noqa: PLR0911 - a kind of file each
+def read_back(path):
     """Return what a file or folder holds, so that two runs can be compared."""
     if path.is_dir():
         found = {

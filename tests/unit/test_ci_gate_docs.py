@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from moralscope.axes.compare import FIGURES as ENCODER_FIGURES
-from moralscope.axes.compare_runs import AUDIT_FIGURES, FIGURES
+from moralscope.runs.compare import AUDIT_FIGURES, FIGURES
 from moralscope.stats.gates import parse_gate
 
 DOCS = Path(__file__).parents[2] / "docs"

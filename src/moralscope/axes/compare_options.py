@@ -152,17 +152,3 @@ class CompareOptions(Options):
             wordings=self.wordings,
             seed=self.seed,
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareRunsOptions(Options):
-    """How two saved runs are compared."""
-
-    by: Annotated[
-        str | None, Option("With --runs of audits: pair by prompt, exchange or id.", group="Input")
-    ] = None
-    strict: Annotated[
-        bool, Option("With --runs: refuse other weights, rules or thresholds.", group="Input")
-    ] = False
-    gate: GateText = None
-    seed: Seed = 0

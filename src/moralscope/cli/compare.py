@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moralscope.axes.compare_options import CompareOptions, CompareRunsOptions
+from moralscope.axes.compare_options import CompareOptions
 from moralscope.cli.declare import takes
 from moralscope.cli.options import ActionFile, Actions, Columns, OutputOptions, read_given
 from moralscope.cli.output import (
@@ -22,6 +22,7 @@ from moralscope.cli.output import (
 )
 from moralscope.core.errors import InputError
 from moralscope.core.options import Options, option_fields
+from moralscope.runs.options import CompareRunsOptions
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -76,8 +77,8 @@ def compare(
     """
     from moralscope.axes.build import LocalModels
     from moralscope.axes.compare import FIGURES, build_compared, compare
-    from moralscope.axes.compare_runs import compare_runs
     from moralscope.io.tables import parse_columns
+    from moralscope.runs.compare import compare_runs
     from moralscope.stats.gates import parse_gate
 
     if runs is not None:

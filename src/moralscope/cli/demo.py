@@ -77,7 +77,7 @@ def demo(
 def _write_report(record: "RunRecord") -> None:
     """Write the report nobody asked for: where that cannot be, say so and go on."""
     from moralscope.core.errors import MoralscopeError
-    from moralscope.reports import write_report
+    from moralscope.pages import write_report
 
     try:
         write_report(record, _REPORT)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def _report_place(path: Path | None) -> Path | None:
     """Refuse a place that cannot hold a report before any work is done."""
     if path is not None:
-        from moralscope.reports import check_report_place
+        from moralscope.pages import check_report_place
 
         check_report_place(path)
     return path
@@ -27,7 +27,7 @@ def _report_place(path: Path | None) -> Path | None:
 
 def _figure_place(path: Path | None) -> Path | None:
     if path is not None:
-        from moralscope.reports import check_figure_place
+        from moralscope.pages import check_figure_place
 
         check_figure_place(path)
     return path

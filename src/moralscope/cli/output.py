@@ -42,13 +42,17 @@ def emit(
     *,
     json: bool,
     path: Path | None,
-    show: Callable[["RunRecord"], None],
+    show: Callable[["RunRecord"], None] | None = None,
     report: Path | None = None,
     figure: Path | None = None,
 ) -> None:
-    """Print a run record (as JSON or as `show` draws it); save and draw it where asked to."""
+    """Print a run record (as JSON or as its page); save and draw it where asked to.
+
+    `show` is for commands whose page is not typed yet.
+    """
     from moralscope.io.files import record_lines, write_record
-    from moralscope.reports import write_figure, write_report
+    from moralscope.pages import page_of, write_figure, write_report
+    from moralscope.pages.terminal import render
 
     if path is not None:
         write_record(record, path)
@@ -57,8 +61,10 @@ def emit(
     if json:
         sys.stdout.writelines(record_lines(record))
         sys.stdout.flush()
-    else:
+    elif show is not None:
         show(record)
+    else:
+        render(page_of(record), out)
     if report is not None:
         write_report(record, report)
     if figure is not None:
@@ -69,7 +75,9 @@ def emit(
 
 
 def emit_to(
-    output: "RecordOutput", record: "RunRecord", show: Callable[["RunRecord"], None]
+    output: "RecordOutput",
+    record: "RunRecord",
+    show: Callable[["RunRecord"], None] | None = None,
 ) -> None:
     """Print, save and draw a run record as the output options say."""
     from moralscope.cli.options import OutputOptions, ReportOutput

@@ -162,7 +162,7 @@ def _show(record: "RunRecord") -> None:
 def show_scores(record: "RunRecord") -> None:
     """Print actions and scores, with what people would say where that is known."""
     from moralscope.axes.measured import agreement_in_words, share_in_brief
-    from moralscope.reports.score_page import ends_of
+    from moralscope.pages.score_page import ends_of
 
     kind, rows = AXES[record.config["axis"]], record.results
     more: dict[str, Callable[[Any], str]] = {}
@@ -276,17 +276,4 @@ def rank(
     starting(options.encoder, quiet=output.json)
     with fetching() as progress:
         model = load_encoder(options.encoder, progress)
-    emit_to(output, rank(question, answers, options, model=model), _show_ranked)
-
-
-def _show_ranked(record: "RunRecord") -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    table.add_column("answer", overflow="fold", max_width=60)
-    table.add_column("cosine", justify="right")
-    for row in record.results:
-        table.add_row(clean(row.answer), f"{row.score:+.3f}")
-    out.print(clean(record.config["question"]), style="bold")
-    out.print(table)
-    print_warnings(record)
+    emit_to(output, rank(question, answers, options, model=model))

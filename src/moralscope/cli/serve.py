@@ -133,7 +133,7 @@ def report(options: ReportOptions) -> None:
     Example: moralscope report run.json --out run.html --figure run.svg
     """
     from moralscope.io.files import read_run
-    from moralscope.reports import (
+    from moralscope.pages import (
         check_figure_place,
         check_report_place,
         write_figure,
@@ -164,7 +164,7 @@ def _publish(runs: "Sequence[Path]", folder: Path, *, opened: bool) -> None:
     """Write a folder of reports: of these runs, or of those that the local page keeps."""
     from moralscope.io.files import read_run
     from moralscope.models.store import home_folder
-    from moralscope.reports.site import write_site
+    from moralscope.pages.site import write_site
 
     given = runs or sorted((home_folder() / "runs").glob("*.json"), reverse=True)
     twice = len({run.stem for run in given}) < len(given)

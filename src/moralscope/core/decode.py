@@ -86,9 +86,11 @@ def _converter(exact: bool) -> "Converter":
     )
     # A Statistics is a mapping too; cattrs would read it as one.
     converter.register_structure_hook_factory(
-        lambda kind: isinstance(kind, type)
-        and dataclasses.is_dataclass(kind)
-        and issubclass(kind, Statistics),
+        lambda kind: (
+            isinstance(kind, type)
+            and dataclasses.is_dataclass(kind)
+            and issubclass(kind, Statistics)
+        ),
         lambda kind: make_dict_structure_fn(kind, converter),
     )
     return converter

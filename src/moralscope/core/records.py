@@ -55,6 +55,11 @@ class Statistics(Mapping[str, Any]):
 
 
 @dataclass(frozen=True, slots=True)
+class NoStatistics(Statistics):
+    """Of a command that finds nothing in sum."""
+
+
+@dataclass(frozen=True, slots=True)
 class Interval:
     """A figure with its 95 % interval; not a number where nothing can be said.
 

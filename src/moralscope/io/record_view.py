@@ -4,30 +4,30 @@ A value that a figure needs and that is no number is refused with its place; tex
 cleaned of control characters, so that nothing downstream meets a surprise.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.core.records import RUN_SCHEMA
+from moralscope.io.run_records import check_record as check_plain
 
 NOTHING = "\N{EN DASH}"
 Plain = Mapping[str, Any]
 
+__all__ = [
+    "NOTHING",
+    "Plain",
+    "Scored",
+    "check_plain",
+    "label_key",
+    "number",
+    "numbers",
+    "rows_of",
+    "scored",
+    "text",
+]
 LABELS = ("action", "word", "answer")
-_MAX_TEXT = 2000
 _MAX_NAME = 200
-_MAX_DEPTH = 40
-_JOINERS = "\u200c\u200d"  # parts of words in Persian, of emoji everywhere
-_SHAPES = {
-    "job": str,
-    "config": Mapping,
-    "models": list,
-    "results": list,
-    "statistics": Mapping,
-    "warnings": list,
-}
 _REMEDY = "the file was changed or damaged: run the job again"
 
 
@@ -48,33 +48,6 @@ class Scored:
         low = self.score if self.low is None else self.low
         high = self.score if self.high is None else self.high
         return low, high
-
-
-def check_plain(value: Any, name: str = "the run record") -> Plain:
-    """Refuse what is no run record of a schema we know; return it cleaned.
-
-    Examples
-    --------
-    >>> record = {"schema": "moralscope.run/1", "job": "x", "results": [], "config": {}}
-    >>> check_plain(record)["job"]
-    'x'
-    """
-    schema = value.get("schema") if isinstance(value, Mapping) else None
-    family, _, number = RUN_SCHEMA.partition("/")
-    if not isinstance(schema, str) or not schema.startswith(f"{family}/"):
-        raise InputError(f"{name} is no run record", "give a file saved with --out or --json")
-    given = schema.removeprefix(f"{family}/")
-    if not given.isascii() or not given.isdigit() or int(given[:9]) > int(number):
-        raise InputError(
-            f"{name} has the schema {_clean(schema, 0)}, this version reads up to {RUN_SCHEMA}",
-            "upgrade moralscope",
-        )
-    cleaned: Plain = _clean(value, 0)
-    whole = {"statistics": {}, "models": [], "warnings": [], **cleaned}
-    for key, kind in _SHAPES.items():
-        if not isinstance(whole.get(key), kind):
-            raise InputError(f"{name} has no usable '{key}'", _REMEDY)
-    return whole
 
 
 def number(value: Any, where: str) -> float | None:
@@ -167,27 +140,3 @@ def scored(plain: Plain) -> list[Scored]:
 def _name(value: Any) -> str:
     name = text(value)
     return name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
-
-
-def _clean(value: Any, depth: int) -> Any:
-    if depth > _MAX_DEPTH:
-        raise InputError("the run record is nested too deeply", _REMEDY)
-    if isinstance(value, str):
-        return _clean_text(value)
-    if isinstance(value, bool) or value is None:
-        return value
-    if isinstance(value, int | float):
-        return value if abs(value) < 1e300 and math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {_clean_text(str(key)): _clean(item, depth + 1) for key, item in value.items()}
-    return [_clean(item, depth + 1) for item in value]
-
-
-def _clean_text(value: str) -> str:
-    cut = value if len(value) <= _MAX_TEXT else f"{value[:_MAX_TEXT]}…"
-    if cut.isprintable():
-        return cut
-    return "".join(
-        char if char.isprintable() or char in _JOINERS else " " if char.isspace() else "�"
-        for char in cut
-    )

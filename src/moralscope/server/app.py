@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 
-import moralscope.reports
+import moralscope.pages
 from moralscope.core.errors import MoralscopeError
 from moralscope.server.errors import BodyLimit, documented, install
 from moralscope.server.limits import BodyTime, HostNames, RequestLimits, TokenFirst
@@ -29,7 +29,7 @@ from moralscope.version import __version__
 
 FOLDER = Path(__file__).parent / "page"
 STATIC = FOLDER / "static"
-SHARED = Path(moralscope.reports.__file__).parent / "assets"  # palette, charts and tables
+SHARED = Path(moralscope.pages.__file__).parent / "assets"  # palette, charts and tables
 _THREADS = 8
 
 

@@ -14,7 +14,7 @@ from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.statement import data_statement
 from moralscope.annotation.storage import Storage
 from moralscope.core.errors import InputError
-from moralscope.reports.build import build_page
+from moralscope.pages import build_page
 
 from ...contracts.databases import joined, make_service, new_id
 

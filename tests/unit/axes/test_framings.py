@@ -10,7 +10,7 @@ from moralscope.axes.framings import framing_names, gate_figures, reframe
 from moralscope.core.errors import GateNotMet, InputError, UnknownName
 from moralscope.core.protocols import AxisCard, AxisRun
 from moralscope.core.records import ActionScore, ModelRef, to_plain
-from moralscope.reports import report_html
+from moralscope.pages import report_html
 
 ACTIONS = ["kill people", "help old people", "lie to my wife"]
 

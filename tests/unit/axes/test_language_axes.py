@@ -17,7 +17,7 @@ from moralscope.models.language import ScriptedModel, load_language_model
 from moralscope.models.language.hidden import HiddenStates
 from moralscope.models.language.scripted_model import PlantedBias
 from moralscope.models.store import Store
-from moralscope.reports.build import build_page
+from moralscope.pages import build_page
 
 from ...contracts.generator_makers import tiny_llama
 

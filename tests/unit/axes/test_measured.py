@@ -15,7 +15,7 @@ from moralscope.models.classifiers.saved import folder_sha256
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.models.encoders import load_encoder
 from moralscope.models.store import shipped_folder
-from moralscope.reports import report_html
+from moralscope.pages import report_html
 
 YES = PeopleYes(intercept=0.2, slope=0.9, width=0.5)
 SIDES = {"action": ("immoral", "moral")}

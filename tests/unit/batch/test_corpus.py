@@ -17,7 +17,7 @@ from moralscope.batch.job import job_columns, open_job, run_job
 from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.core.errors import InputError, MissingExtra, MoralscopeError
 from moralscope.io.actions import ActionList
-from moralscope.reports import write_report
+from moralscope.pages import write_report
 from moralscope.rules.audit import AuditOptions, audit
 from moralscope.rules.audit_batch import AuditBatch
 from moralscope.rules.collect.batch import CollectBatch

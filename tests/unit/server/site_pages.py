@@ -4,10 +4,10 @@ from contextlib import contextmanager
 
 from starlette.testclient import TestClient
 
+from moralscope.runs.kept import Runs
 from moralscope.server.api import Bounds, Work, api_app
 from moralscope.server.service import Service
 from moralscope.server.site import mount_site
-from moralscope.server.site.runs import Runs
 
 from .api_site import BASE
 

@@ -11,7 +11,7 @@ from moralscope.axes.language import Asking
 from moralscope.cli.root import app
 from moralscope.core.errors import InputError
 from moralscope.models.language import load_language_model, load_vector
-from moralscope.reports import write_report
+from moralscope.pages import write_report
 from moralscope.steer.check import check_vector, compare, random_like
 from moralscope.steer.contrasts import check_contrasts, load_contrasts
 from moralscope.steer.make import make_vector

@@ -13,7 +13,7 @@ from moralscope.cli.stories import split, stats
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
 from moralscope.models.encoders import load_encoder
-from moralscope.reports import report_html
+from moralscope.pages import report_html
 from moralscope.stories.reading import load_stories, read_stories
 from moralscope.stories.split import stories_split, write_membership
 from moralscope.stories.splits import part_of

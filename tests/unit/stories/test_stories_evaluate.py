@@ -7,8 +7,8 @@ import pytest
 from moralscope.core.errors import InputError
 from moralscope.core.records import ModelRef
 from moralscope.models.classifiers.scripted import ScriptedExperts
+from moralscope.pages import write_report
 from moralscope.papers.stories import reproduce_stories
-from moralscope.reports import write_report
 from moralscope.stories.evaluate import evaluate
 from moralscope.stories.options import EvaluateOptions
 from moralscope.stories.reading import StoryFile

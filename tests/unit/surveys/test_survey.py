@@ -8,7 +8,7 @@ import pytest
 from moralscope.core.errors import GateNotMet, InputError
 from moralscope.core.records import to_plain
 from moralscope.models.language.scripted_model import PlantedBias, ScriptedModel
-from moralscope.reports.build import build_page
+from moralscope.pages import build_page
 from moralscope.surveys.asking import dilemma_cells
 from moralscope.surveys.items import Dilemma, read_items, spread
 from moralscope.surveys.options import SurveyOptions

@@ -11,13 +11,13 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
+from moralscope.runs.kept import NoSuchRun, Runs
 from moralscope.server.app import page
 from moralscope.server.errors import problem, title, wants_page
 from moralscope.server.site import pages, routes
 from moralscope.server.site.chains import StoryChains
 from moralscope.server.site.jobs import Jobs
 from moralscope.server.site.routes import Tickets
-from moralscope.server.site.runs import NoSuchRun, Runs
 
 
 def mount_site(app: FastAPI, runs: Runs | None = None) -> None:

@@ -20,10 +20,12 @@ from moralscope.core.records import to_plain
 from moralscope.io.job_notes import list_notes
 from moralscope.models.batching import Cancelled, Patience
 from moralscope.models.store import home_folder
+from moralscope.pages import view
+from moralscope.runs.kept import NoSuchRun, Runs
+from moralscope.runs.titles import PageNotes
 from moralscope.server.api.work import Job, Work
 from moralscope.server.errors import failure_text, log_failure
 from moralscope.server.models import loading
-from moralscope.server.site.runs import NoSuchRun, PageNotes, Runs
 
 _KEPT = 30  # jobs that ended and are still told
 _STEP = 0.05  # seconds between two looks at a job that is followed
@@ -138,7 +140,8 @@ class Jobs:
                 break
             await asyncio.sleep(_STEP)
         if job.state == "done":
-            yield _line(type="record", record=job.record, run=job.run)
+            shown = {**job.record, "view": view(job.record)}
+            yield _line(type="record", record=shown, run=job.run)
 
     def _run(self, made: PageJob, job: Job) -> None:
         made.state = "running"

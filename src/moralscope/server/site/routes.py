@@ -10,6 +10,7 @@ import secrets
 import tempfile
 from collections import OrderedDict
 from dataclasses import replace
+from math import isfinite, nan
 from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Annotated, Any, Literal
@@ -19,16 +20,18 @@ from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
-from moralscope.axes.compare_runs import compare_runs
 from moralscope.axes.people import human_agreement
 from moralscope.axes.ratings import parse_ratings
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
-from moralscope.core.records import RunRecord, to_plain
+from moralscope.core.records import ActionScore, RunRecord, to_plain
 from moralscope.io.files import read_run, write_whole
-from moralscope.io.record_view import scored
-from moralscope.reports.titles import MAX_TITLE
+from moralscope.pages import report_html, view
 from moralscope.rules.records import ALIGNMENTS
 from moralscope.rules.rulebook import shipped_rulebook
+from moralscope.runs.compare import compare_runs
+from moralscope.runs.kept import NoSuchRun, Runs
+from moralscope.runs.titles import MAX_TITLE, PageNotes
 from moralscope.server.api import routes as api
 from moralscope.server.api import schemas as s
 from moralscope.server.api.bodies import RequestModel, body_of, options_in
@@ -37,7 +40,6 @@ from moralscope.server.security import REPORT_POLICY, allowed
 from moralscope.server.site.chains import StoryChainOptions
 from moralscope.server.site.jobs import Jobs, asked_title, job_notes
 from moralscope.server.site.pages import read_upload, rulebook_text
-from moralscope.server.site.runs import NoSuchRun, PageNotes, Runs
 from moralscope.stories.story import MoralStory
 
 router = APIRouter(prefix="/api/site", include_in_schema=False, dependencies=[Depends(allowed)])
@@ -214,8 +216,9 @@ def save(
 
 @router.get("/runs/{name}")
 def load(request: Request, name: str) -> Any:
-    """Return a kept run."""
-    return _runs(request).load(name)
+    """Return a kept run, and what the page draws of it (`view`)."""
+    plain = _runs(request).load(name)
+    return {**plain, "view": view(plain, "the kept run")}
 
 
 @router.patch("/runs/{name}")
@@ -264,7 +267,7 @@ def compare(request: Request, body: PairOfRuns) -> Any:
             raise InputError(_named(error.problem, paths, titles), error.remedy) from None
     found["config"]["runs"] = titles
     found["warnings"] = [_named(line, paths, titles) for line in found["warnings"]]
-    return found
+    return {**found, "view": view(found)}
 
 
 def _named(line: str, paths: list[Path], titles: list[str]) -> str:
@@ -275,13 +278,13 @@ def _named(line: str, paths: list[Path], titles: list[str]) -> str:
 
 def _standardised(plain: dict[str, Any], path: Path) -> Path:
     """Write a run of scores in standard deviations from its own mean."""
-    rows = scored(plain)
-    if not rows:
+    if plain["job"] != "score":
         raise InputError("only scores can be standardised", "choose two runs of scores")
+    rows = [row for row in decode(list[ActionScore], plain["results"]) if isfinite(row.score)]
     middle, spread = fmean(row.score for row in rows), pstdev(row.score for row in rows) or 1.0
-    results = [{"action": row.name, "score": (row.score - middle) / spread} for row in rows]
-    told = {**plain, "config": {"axis": "standardised"}, "results": results, "page": None}
-    write_whole(path, [json.dumps(told).encode()])
+    results = [ActionScore(row.action, (row.score - middle) / spread, nan, nan) for row in rows]
+    changes = {"config": {"axis": "standardised"}, "results": to_plain(results), "page": None}
+    write_whole(path, [json.dumps(plain | changes).encode()])
     return path
 
 
@@ -319,14 +322,16 @@ def ticket(request: Request, name: str) -> dict[str, str]:
 @report_router.get("/report/{ticket}")
 def report(request: Request, ticket: str) -> Response:
     """Return a report; its own policy lets nothing in but its own scripts."""
-    document = _runs(request).report(request.app.state.tickets.run_of(ticket))
+    name = request.app.state.tickets.run_of(ticket)
+    document = report_html(_runs(request).load(name), "the kept run")
     return HTMLResponse(document, headers={"Content-Security-Policy": REPORT_POLICY})
 
 
 @router.get("/runs/{name}/report")
 def report_file(request: Request, name: str) -> Response:
     """Return the report of a kept run, as a file."""
-    return Response(_runs(request).report(name), media_type="text/html", headers=NO_SCRIPT)
+    document = report_html(_runs(request).load(name), "the kept run")
+    return Response(document, media_type="text/html", headers=NO_SCRIPT)
 
 
 @router.post("/table")

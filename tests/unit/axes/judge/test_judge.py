@@ -11,7 +11,7 @@ from moralscope.axes.score import ActionRows, read_rows, score
 from moralscope.axes.wordings import GROUNDED_WORDINGS, PHRASE_WORDINGS, SENTENCE_WORDINGS
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
-from moralscope.reports import write_report
+from moralscope.pages import write_report
 
 COLUMNS = AXES["judge"].columns
 ROWS = [

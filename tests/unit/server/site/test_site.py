@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from moralscope.reports.html import asset
+from moralscope.pages.html import asset
 from moralscope.server.api import Token
 from moralscope.server.app import FOLDER
 

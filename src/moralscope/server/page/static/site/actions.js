@@ -1,6 +1,5 @@
 // The page Actions: score, look, share; the link holds everything that was asked.
-import { $, Trouble, agreementWords, axisOffer, axisOptions, charts, draft, el, followAxis, humanFile, loadRun, notes, number, openShared, peopleYes, restoreAxis, say, shareBar, shared, short, show, signed, tables, upload, wanted, worker } from "/static/site/core.js";
-import { ENDS, moralMap, peopleChart, ranked } from "/static/site/specs.js";
+import { $, Trouble, axisOffer, axisOptions, draft, drawPage, el, followAxis, humanFile, loadRun, notes, openShared, restoreAxis, say, shareBar, shared, short, show, signed, upload, wanted, worker } from "/static/site/core.js";
 
 const LONGEST = 6000; // characters of a link that every browser and proxy takes
 let record = null, kept = null, source = "";
@@ -49,38 +48,18 @@ function drawAll() {
   const all = record.results;
   show(`${all.length.toLocaleString("en")} ${all.length === 1 ? "action" : "actions"}, ${model()}`);
   $("detail").hidden = true;
-  view();
-  people();
-  values();
+  drawPage(record.view, $("views"), { click: ([action]) => detail(action), main: $("table") });
   notes(record.warnings);
   const chart = () => $("views").querySelector(".chart");
   shareBar({ name: "scores", link: address, record: () => record, run: () => kept, chart,
     rows: () => [["action", "model", "axis", "score", "low", "high", ...(record.config.prompts ?? [])], ...all.map((row) => [row.action, model(), record.config.axis, row.score, row.low, row.high, ...(row.prompts ?? [])])] });
 }
 
-function view() {
-  const { positive, negative, undecided, map } = record.statistics, rows = record.results;
-  const sorted = [...rows].sort((a, b) => b.score - a.score), best = sorted[0], worst = sorted.at(-1);
-  const chart = (label) => el("div", { class: "chart", role: "img", tabindex: "0", "aria-label": label });
-  const first = chart(`Scores with intervals, from ${best.action} (${signed(best.score)}) down to ${worst.action} (${signed(worst.score)}). All values are in the table below.`);
-  const second = map ? chart("Map of the actions in two dimensions. All values are in the table below.") : null;
-  $("views").replaceChildren(el("section", { class: "card view" },
-    el("div", { class: "bar tight" }, el("h3", {}, model()), el("span", { class: "tag" }, record.config.axis ?? "")),
-    positive === undefined ? null : el("p", { class: "sums key" }, el("span", { class: "mark plus" }, el("b", {}, `${positive}`), " above zero"), el("span", { class: "mark minus" }, el("b", {}, `${negative}`), " below"), el("span", { class: "mark both" }, el("b", {}, `${undecided}`), ` ${interval()} spans zero`), map ? el("span", { class: "mark fit" }, "fitted from") : null),
-    agreementWords(record) ? el("p", { class: "muted small" }, agreementWords(record)) : null,
-    rows.length > 2 * ENDS ? el("p", { class: "muted small" }, `The ${ENDS} highest and the ${ENDS} lowest; all are in the table.`) : null,
-    first, second ? el("h3", { class: "map-title" }, "The map") : null,
-    second ? el("p", { class: "muted small" }, "Across: the moral direction. Up and down: the strongest difference at right angles to it. Small crosses: what the direction was fitted from. Drag to zoom in, double-click to go back.") : null, second));
-  const choose = (row) => detail(row.action);
-  charts.draw(first, ranked(rows, choose));
-  if (second) charts.draw(second, moralMap(rows, map, choose));
-}
-
 function detail(action) {
   const box = $("detail"), row = record.results.find((each) => each.action === action), prompts = row.prompts ?? [];
   const most = Math.max(...prompts.map(Math.abs), 1e-9);
   box.replaceChildren(el("div", { class: "bar tight" }, el("h3", { tabindex: "-1" }, `“${short(action, 120)}” under every wording`), el("button", { type: "button", class: "quiet small", onclick: () => { box.hidden = true; } }, "Close")),
-    el("p", { class: "sums" }, el("b", {}, signed(row.score)), ` ${interval()} ${signed(row.low)} … ${signed(row.high)}`, peopleYes(row) ? ` · people: ${peopleYes(row)}` : null),
+    el("p", { class: "sums" }, el("b", {}, signed(row.score)), ` ${interval()} ${signed(row.low)} … ${signed(row.high)}`),
     el("ul", { class: "prompts" }, prompts.map((value, at) => {
       const bar = el("i", { class: value < 0 ? "minus" : "plus" });
       bar.style.width = `${50 * Math.abs(value) / most}%`;
@@ -91,26 +70,6 @@ function detail(action) {
   box.querySelector("h3").focus({ preventScroll: true });
 }
 const question = (prompt, action) => prompt.replace("{}", () => short(action, 60)).replace("ACTION", () => short(action, 60));
-
-function people() {
-  const box = $("people"), found = record.statistics.human;
-  box.hidden = !found;
-  if (!found) return;
-  const chart = el("div", { class: "chart", role: "img", tabindex: "0", "aria-label": "Share of people who say yes against the score. All values are in the table below." });
-  box.replaceChildren(el("h3", {}, "Beside what people say"),
-    ...Object.entries(found.populations).map(([who, each]) => el("p", {}, `${who}: Pearson r ${number(each.pearson.r)} (${number(each.pearson.low)} … ${number(each.pearson.high)}), Spearman ${number(each.spearman.r)}, ${each.n} actions.`)), chart,
-    tables.make({ name: "People beside the model", file: "people.csv", rows: found.rows, columns: [{ title: "Action", head: true, value: (row) => row.action }, { title: "Said yes", kind: "share", value: (row) => row.rate }, { title: "Score", kind: "signed", value: (row) => row.score }, { title: "Residual", kind: "signed", digits: 2, value: (row) => row.residual }] }));
-  charts.draw(chart, peopleChart(found.rows));
-}
-
-function values() {
-  const rows = [...record.results].sort((a, b) => b.score - a.score), has = (key) => rows.some((row) => row[key] !== undefined && row[key] !== null);
-  const columns = [{ title: "Action", head: true, value: (row) => row.action, cell: (row) => el("button", { type: "button", class: "as-link", onclick: () => detail(row.action) }, row.action) },
-    { title: "Score", kind: "signed", value: (row) => row.score }, { title: interval().replace(/^r/, "R"), kind: "signed", sort: false, value: (row) => row.low, cell: (row) => `${signed(row.low)} … ${signed(row.high)}` }];
-  if (has("verdict")) columns.push({ title: "Verdict", value: (row) => row.verdict });
-  if (has("people_yes")) columns.push({ title: "People who would say yes", filter: false, value: (row) => peopleYes(row) });
-  $("table").replaceChildren(tables.make({ name: "Table of all actions", file: "scores.csv", rows, columns, csv: false }));
-}
 
 // ---- start --------------------------------------------------------------------------------
 const run = worker("score", "score", { ask: asked, done: (found, id) => {

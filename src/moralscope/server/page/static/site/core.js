@@ -215,8 +215,9 @@ export function notes(lines) {
 }
 
 // ---- files --------------------------------------------------------------------------------
-const { charts, tables } = globalThis.moralscope;
+const { charts, tables, view } = globalThis.moralscope;
 export { charts, tables };
+export const { drawPage } = view;
 export const { download, csv } = tables;
 export const wanted = () => new URLSearchParams(location.search);
 export const loadRun = (id) => ask("GET", `/api/site/runs/${encodeURIComponent(id)}`);
@@ -247,7 +248,7 @@ export function shareBar({ name, link, record, run, rows, chart }) {
   attempt("save-svg", () => download(`${name}.svg`, charts.toSvg(picture(chart)), "image/svg+xml"));
   attempt("save-png", async () => download(`${name}.png`, await charts.toPng(picture(chart)), "image/png"));
 }
-const bare = ({ page: _, ...record }) => record; // what the page notes beside a record is no part of it
+const bare = ({ page: _, view: __, ...record }) => record; // what the page notes and draws beside a record is no part of it
 const picture = (chart) => { const found = chart(); if (!found?.querySelector("svg")) throw new Trouble("There is no chart here: a picture needs at least two results.", 0); return found; };
 
 // ---- uploads --------------------------------------------------------------------------------
@@ -320,19 +321,4 @@ export function restoreAxis(given) {
   if (given.axis && document.querySelector(`input[name=axis][value="${CSS.escape(given.axis)}"]`)) setRadio("axis", given.axis);
   if (given.fit && [...$("fit").options].some((each) => each.value === given.fit)) $("fit").value = given.fit;
   $("norm").value = given.norm ?? "";
-}
-
-// ---- people ---------------------------------------------------------------------------------
-// The same words as on the command line (axes/measured.py: share_in_words).
-export const peopleYes = (row) => {
-  const { people_yes: value, people_yes_low: low, people_yes_high: high } = row, ten = (share) => Math.round(10 * share);
-  if (value === null || value === undefined) return "";
-  if (typeof value === "string") return value;
-  return `${value > 0.35 && value < 0.65 ? "people split: " : ""}about ${ten(value)} in 10 would say yes${low === undefined || low === null ? "" : ` (${ten(low)} to ${ten(high)})`}`;
-};
-export function agreementWords(record) {
-  const found = record.statistics.people_agreement;
-  if (found === undefined) return "";
-  const each = Object.entries(found ?? {}).map(([who, row]) => `${number(row.value)} (${who})`);
-  return found ? `Agreement with people: r = ${each.join(", ")}, n = ${Object.values(found)[0]?.n} actions.` : "Agreement with people: not measured.";
 }

@@ -1,8 +1,6 @@
 // The page Models: two models or more on the same actions; where they agree and where they do not.
-import { $, Trouble, axisOffer, axisOptions, charts, draft, el, followAxis, humanFile, loadRun, notes, number, openShared, radio, restoreAxis, say, shareBar, show, signed, tables, upload, wanted, worker } from "/static/site/core.js";
-import { dots, slopes } from "/static/site/specs.js";
+import { $, Trouble, axisOffer, axisOptions, draft, drawPage, followAxis, humanFile, loadRun, notes, openShared, restoreAxis, say, shareBar, show, upload, wanted, worker } from "/static/site/core.js";
 
-const SHOWN = 24; // actions of the chart, the most disputed
 let record = null, kept = null, source = "";
 
 const lines = () => $("actions").value.split("\n").map((line) => line.trim()).filter(Boolean);
@@ -39,46 +37,10 @@ const rowsOf = () => [...record.results].sort((a, b) => b.spread - a.spread).map
 function drawAll() {
   say("found-trouble", "");
   show(`${names().join(", ")}: ${record.results.length.toLocaleString("en")} actions`);
-  pairs();
-  chart();
-  people();
-  values();
+  drawPage(record.view, $("views"), { main: $("table") });
   notes(record.warnings);
-  shareBar({ name: "models", link: () => `/models?run=${kept ?? ""}`, record: () => record, run: () => kept, chart: () => $("chart"),
+  shareBar({ name: "models", link: () => `/models?run=${kept ?? ""}`, record: () => record, run: () => kept, chart: () => $("views").querySelector(".chart"),
     rows: () => [["action", ...names(), "spread"], ...rowsOf().map(({ action, scores, row }) => [action, ...scores, row.spread])] });
-}
-
-function pairs() {
-  const found = record.statistics.pairs ?? [];
-  $("pairs").replaceChildren(el("h3", {}, "How alike they order the actions"), tables.make({ name: "Agreement by pair", csv: false, rows: found, columns: [
-    { title: "Models", head: true, value: (row) => row.pair.join(" and ") }, { title: "Pearson r", kind: "number", digits: 2, value: (row) => row.pearson.r, cell: (row) => `${number(row.pearson.r)} (${number(row.pearson.low)} … ${number(row.pearson.high)})` },
-    { title: "Spearman", kind: "number", digits: 2, value: (row) => row.spearman.r }, { title: "Differ surely", kind: "whole", value: (row) => row.significant }] }),
-    el("p", { class: "muted small" }, `Differ surely: actions on which the two differ significantly, p corrected by Holm, of ${record.results.length.toLocaleString("en")}.`));
-}
-
-function chart() {
-  const all = rowsOf(), rows = all.slice(0, SHOWN), form = radio("form");
-  $("chart-note").textContent = `${all.length > SHOWN ? `The ${SHOWN} most disputed of ${all.length.toLocaleString("en")}. ` : ""}${form === "slopes" ? `A line rises where ${names().at(-1)} is kinder than ${names()[0]}.` : "One mark a model."} Scale: ${record.config.scale ?? "common"}.`;
-  charts.draw($("chart"), form === "slopes" ? slopes(names(), rows) : dots(names(), rows));
-  $("chart").ariaLabel = `Scores of ${rows.length} actions by ${names().length} models; all values are in the table below.`;
-}
-
-function people() {
-  const box = $("people"), found = record.statistics.human;
-  box.hidden = !found;
-  if (!found) return;
-  box.replaceChildren(el("h3", {}, "Beside what people say"), tables.make({ name: "Agreement with people", csv: false, rows: Object.entries(found).flatMap(([name, each]) => Object.entries(each.populations).map(([who, told]) => ({ name, who, ...told }))), columns: [
-    { title: "Model", head: true, value: (row) => row.name }, { title: "People", value: (row) => row.who }, { title: "Pearson r", kind: "number", digits: 2, value: (row) => row.pearson.r, cell: (row) => `${number(row.pearson.r)} (${number(row.pearson.low)} … ${number(row.pearson.high)})` },
-    { title: "Spearman", kind: "number", digits: 2, value: (row) => row.spearman.r }, { title: "Actions", kind: "whole", value: (row) => row.n }] }));
-}
-
-function values() {
-  const rates = new Map(Object.values(record.statistics.human ?? {})[0]?.rows?.map((row) => [row.action, row.rate]) ?? []);
-  const widest = (row) => row.differences.reduce((best, each) => (!best || Math.abs(each.difference) > Math.abs(best.difference) ? each : best), null);
-  const columns = [{ title: "Action", head: true, value: (each) => each.action }, ...names().map((name, at) => ({ title: name, kind: "signed", digits: 2, value: (each) => each.scores[at] })),
-    { title: "Apart", kind: "number", digits: 2, value: (each) => each.row.spread }, { title: "p (Holm)", kind: "p", value: (each) => widest(each.row)?.p_holm }];
-  if (rates.size) columns.push({ title: "People said yes", kind: "share", value: (each) => rates.get(each.action) });
-  $("table").replaceChildren(tables.make({ name: "Actions, most disputed first", file: "models.csv", rows: rowsOf(), columns, csv: false }));
 }
 
 // ---- start --------------------------------------------------------------------------------
@@ -108,7 +70,6 @@ async function start() {
 
 $("form").addEventListener("submit", (event) => { event.preventDefault(); run(); });
 $("form").addEventListener("input", (event) => { if (event.target.id === "actions") source = ""; refresh(); });
-for (const each of document.querySelectorAll("input[name=form]")) each.addEventListener("change", chart);
 for (const chip of document.querySelectorAll("[data-sample]")) chip.addEventListener("click", () => { $("actions").value = chip.dataset.sample; source = ""; refresh(); });
 upload({ input: $("upload"), chooser: $("chooser"), wants: [["Actions are in", ["action", "actions", "text", "phrase", "line"]]], use: (rows, name) => { $("actions").value = rows.map(([text]) => text.replace(/\s+/g, " ").trim()).filter(Boolean).join("\n"); source = name; refresh(); $("run").focus(); } });
 await start();

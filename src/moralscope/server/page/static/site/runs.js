@@ -1,6 +1,5 @@
 // The page Runs: jobs at work, what was kept; open, run again, rename, compare, take away, delete.
-import { $, ask, askText, charts, download, el, jobWords, loadRun, openReport, say, short, signed, tables, tell } from "/static/site/core.js";
-import { beforeAfter } from "/static/site/specs.js";
+import { $, ask, askText, download, drawPage, el, jobWords, loadRun, openReport, say, short, tables, tell } from "/static/site/core.js";
 
 const PLACES = { score: "/actions", compare: "/models", survey: "/survey", audit: "/audit", chain: "/stories", generate: "/stories" };
 const ACTIVE = ["waiting", "running"];
@@ -64,7 +63,7 @@ const box = (each) => {
 const tools = (each) => el("div", { class: "row nowrap" },
   PLACES[each.job] ? el("a", { class: "button small", href: `${PLACES[each.job]}?run=${each.id}&again=1`, "aria-label": `Run again: ${each.title}` }, "Run again") : null,
   el("button", { type: "button", class: "small", "aria-label": `Report of ${each.title}`, onclick: () => attempt(() => openReport(each.id)) }, "Report"),
-  el("button", { type: "button", class: "small", "aria-label": `Record of ${each.title}`, onclick: () => attempt(async () => { const { page: _, ...record } = await loadRun(each.id); download(`run-${each.id}.json`, JSON.stringify(record, null, 1), "application/json"); }) }, "Record"),
+  el("button", { type: "button", class: "small", "aria-label": `Record of ${each.title}`, onclick: () => attempt(async () => { const { page: _, view: __, ...record } = await loadRun(each.id); download(`run-${each.id}.json`, JSON.stringify(record, null, 1), "application/json"); }) }, "Record"),
   el("button", { type: "button", class: "small quiet", "aria-label": `Rename ${each.title}`, onclick: () => rename(each) }, "Rename"));
 const COLUMNS = [
   { title: "", label: "Choose", sort: false, filter: false, value: () => "", cell: box },
@@ -109,28 +108,15 @@ async function compare(standardise = false) {
     box.querySelector("h2").focus();
     return;
   }
-  const audits = found.config.job === "audit", { flagged } = found.statistics, rows = found.results;
-  const share = (value) => (value === undefined || value === null ? "–" : `${Math.round(100 * (value.value ?? value))} %`);
-  const flips = rows.filter((row) => (audits ? row.flagged_before !== row.flagged_after : Math.sign(row.before) !== Math.sign(row.after)));
-  const chart = el("div", { class: "chart", role: "img", tabindex: "0", "aria-label": "Each item at its score in the first and in the second run. All values are in the table below." });
-  const change = found.statistics.change;
-  box.replaceChildren(el("h2", { tabindex: "-1" }, "Two runs side by side"),
+  const shown = el("div", {});
+  box.replaceChildren(el("h2", { tabindex: "-1" }, `Two runs side by side${standardise ? ", standardised" : ""}`),
     el("div", { class: "two" }, order.map((each, at) => el("p", { class: "card slimmer" }, el("b", {}, at ? "Second" : "First"), el("br"), each.title, el("br"), el("span", { class: "muted small" }, when(each.created))))),
-    el("p", { class: "sums" }, el("b", {}, rows.length.toLocaleString("en")), " in both", standardise ? ", standardised" : "", change ? [" · mean change ", el("b", {}, signed(change.value)), ` (${signed(change.low)} … ${signed(change.high)})`] : "",
-      flagged ? [" · flagged ", el("b", {}, share(flagged.before)), " before, ", el("b", {}, share(flagged.after)), " after"] : ""),
-    el("section", { class: "card" }, chart),
-    el("section", { class: "card" }, el("h3", {}, audits ? `${flips.length} verdicts changed` : `${flips.length} changed sign`), flips.length ? items(flips, audits, audits ? "Changed verdicts" : "Changed signs") : el("p", { class: "muted" }, audits ? "Every reply was flagged, or not, in both." : "Every item is on the same side of zero in both.")),
-    el("section", { class: "card" }, el("h3", {}, "Everything in both"), items(rows, audits, "Everything in both")),
+    ...found.view.summary.map((line) => el("p", { class: "sums" }, line)), shown,
     found.warnings.length ? el("section", { class: "callout" }, el("ul", {}, found.warnings.map((line) => el("li", {}, line)))) : "");
   box.hidden = false;
-  if (rows.length > 1) charts.draw(chart, beforeAfter(rows, ["first", "second"])); else chart.remove();
+  drawPage(found.view, shown);
   box.querySelector("h2").focus();
 }
-const yes = (value) => (value ? "flagged" : "not flagged");
-const items = (rows, audits, name) => tables.make({ name, file: "compared.csv", rows: [...rows].sort((a, b) => Math.abs(b.change) - Math.abs(a.change)), columns: [
-  { title: audits ? "Prompt" : "Action", head: true, filter: false, value: (row) => row.text, cell: (row) => short(row.text || "–", 110) },
-  ...(audits ? [{ title: "Reply", filter: false, value: (row) => row.reply_after, cell: (row) => short(row.reply_after || "–", 110) }, { title: "Verdict", value: (row) => (row.flagged_before === row.flagged_after ? yes(row.flagged_after) : `${yes(row.flagged_before)} → ${yes(row.flagged_after)}`) }] : []),
-  { title: "First", kind: "signed", value: (row) => row.before }, { title: "Second", kind: "signed", value: (row) => row.after }, { title: "Change", kind: "signed", value: (row) => row.change }] });
 
 async function add() {
   const file = $("add").files[0];

@@ -1,0 +1,167 @@
+"""What a person sees of a result: one `Page` a command, drawn in four places.
+
+A command has one module here. It says, by the name of the job, of which classes a record's results
+and statistics are (`types`) and how its page is built (`build`):
+
+    PRESENTATIONS = {"rank": Presentation(rank_page, lambda config: (RankedAnswer, NoStatistics))}
+
+`terminal`, `html`, `figure` and `web` draw pages and know no command, so a new chart or table is a
+change of one file. Pages are built from typed records: new ones as they are, saved ones through
+`read_record`. Nothing is computed here that is not in the record.
+"""
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.decode import decode
+from moralscope.core.errors import InputError
+from moralscope.core.records import ModelRef, RunRecord, to_plain
+from moralscope.io.files import check_writable, write_whole
+from moralscope.io.run_records import check_record
+from moralscope.pages.page import Page
+
+FIGURES = (".svg", ".png", ".pdf")
+_REPORTS = (".html", ".htm")
+# The module of each job. A record of a corpus has a job of its own: "score corpus".
+_MODULES = {
+    "rank": "rank",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """How records of one job are read and shown."""
+
+    build: Callable[[RunRecord], Page]
+    types: Callable[[Mapping[str, Any]], tuple[Any, Any]]
+    """the classes of a result and of the statistics, from the record's config"""
+    limits: tuple[str, ...] = ()
+    """what the results do not mean: the last section of a report"""
+
+
+def presentation(job: str, config: Mapping[str, Any]) -> Presentation | None:
+    """Return how a job is shown; None for one that has no page of its own."""
+    name = f"{job} corpus" if isinstance(config.get("corpus"), Mapping) else job
+    if name not in _MODULES:
+        return None
+    module = importlib.import_module(f"moralscope.pages.{_MODULES[name]}")
+    known: Mapping[str, Presentation] = module.PRESENTATIONS
+    return known[name]
+
+
+def read_record(plain: Any, name: str = "the run record") -> RunRecord:
+    """Return a saved record in its typed form.
+
+    Examples
+    --------
+    >>> record = read_record({"schema": "moralscope.run/1", "job": "rank", "config": {},
+    ...                       "results": [{"answer": "bread", "score": 0.5}]})
+    >>> record.results[0].score
+    0.5
+    """
+    checked = check_record(plain, name)
+    shown = presentation(checked["job"], checked["config"])
+    result, statistics = shown.types(checked["config"]) if shown else (Any, Any)
+    typed = {
+        "results": decode(list[result], checked["results"], name),  # type: ignore[valid-type]
+        "statistics": decode(statistics, checked["statistics"], name),
+        "models": decode(list[ModelRef], checked["models"], name),
+        "warnings": [str(line) for line in checked["warnings"]],
+        "version": str(checked.get("version") or ""),
+        "created": str(checked.get("created") or ""),
+        "seed": checked["seed"] if isinstance(checked.get("seed"), int) else 0,
+    }
+    return RunRecord(job=checked["job"], config=checked["config"], **typed)
+
+
+def page_of(record: RunRecord) -> Page:
+    """Build the page of a typed record: the command's own, and the end that every page has."""
+    from moralscope.pages.build import old_limits, old_page
+    from moralscope.pages.closing import closing_sections
+
+    record = replace(record, config=to_plain(record.config))
+    shown = presentation(record.job, record.config)
+    page = shown.build(record) if shown else old_page(record)
+    return replace(
+        page,
+        sections=[
+            *page.sections,
+            *closing_sections(record, shown.limits if shown else old_limits(record)),
+        ],
+        warnings=list(record.warnings),
+        footer=f"moralscope {record.version} · {record.created}",
+    )
+
+
+def report_html(record: RunRecord | Any, name: str = "the run record") -> str:
+    """Return the report of a run record, or of its plain form, as one HTML document.
+
+    Examples
+    --------
+    >>> record = {"schema": "moralscope.run/1", "job": "rank", "config": {},
+    ...           "results": [{"answer": "<b>", "score": 0.1}]}
+    >>> report_html(record).startswith("<!doctype html>")
+    True
+    """
+    from moralscope.pages.html import render
+
+    return render(build_page(record, name))
+
+
+def figure_bytes(record: RunRecord | Any, suffix: str, name: str = "the run record") -> bytes:
+    """Return a static figure (.svg, .png or .pdf); the same record gives the same SVG."""
+    from moralscope.pages.figure import draw
+
+    return draw(build_page(record, name), suffix)
+
+
+def view(record: RunRecord | Any, name: str = "the run record") -> dict[str, Any]:
+    """Return what the local page draws of a record."""
+    from moralscope.pages.web import view as page_view
+
+    return page_view(build_page(record, name))
+
+
+def build_page(record: RunRecord | Any, name: str = "the run record") -> Page:
+    """Build the page of a run record or of its plain form."""
+    return page_of(record if isinstance(record, RunRecord) else read_record(record, name))
+
+
+def check_report_place(path: Path) -> None:
+    """Refuse a place for a report before any work is done."""
+    if path.suffix.lower() not in _REPORTS:
+        raise InputError(f"{path} is no HTML file", "end its name in .html")
+    check_writable(path)
+
+
+def check_figure_place(path: Path) -> None:
+    """Refuse a place for a figure before any work is done."""
+    if path.suffix.lower() not in FIGURES:
+        raise InputError(f"{path} is no figure file", f"end its name in {', '.join(FIGURES)}")
+    check_writable(path)
+
+
+def write_report(record: RunRecord | Any, path: Path, *, name: str = "the run record") -> None:
+    """Write the HTML report of a run record, or of its plain form.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from moralscope.axes.score import score
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "report.html")
+    ...     write_report(score(["kill time"], encoder="scripted"), path)
+    ...     "kill time" in path.read_text("utf-8")
+    True
+    """
+    check_report_place(path)
+    write_whole(path, [report_html(record, name).encode()])
+
+
+def write_figure(record: RunRecord | Any, path: Path, *, name: str = "the run record") -> None:
+    """Write the static figure of a run record: .svg, .png or .pdf."""
+    check_figure_place(path)
+    write_whole(path, [figure_bytes(record, path.suffix.lower(), name)])

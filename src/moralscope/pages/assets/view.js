@@ -1,0 +1,55 @@
+// Draws a page (pages/page.py) from its data, for reports and for the local page alike.
+// Every text is data: it reaches the DOM as textContent only.
+(() => {
+  "use strict";
+  const { charts, tables } = globalThis.moralscope, { element, write } = tables;
+  const short = (text, size) => { const chars = [...text]; return chars.length > size ? `${chars.slice(0, size - 1).join("")}…` : text; };
+
+  // What a mark says that stands for a row of the main table: its name, its numbers, its details.
+  const readers = (main) => (main ? {
+    nameOf: (index) => main.rows[index][0],
+    hoverOf: (index) => {
+      const row = main.rows[index], width = main.columns.length, digits = main.columns[1]?.[2];
+      const lines = [short(String(row[0]), 120)];
+      main.columns.forEach(([title, kind, places], at) => { if (at && kind !== "text" && row[at] !== null) lines.push(`${title} ${write(row[at], kind, places)}`); });
+      main.details.forEach((name, at) => { if (row[width + at] !== undefined) lines.push(`${write(row[width + at], "signed", digits)}  ${short(name, 48)}`); });
+      return lines.join("\n");
+    },
+  } : {});
+  const drawChart = (holder, block, main, click) => charts.draw(holder, { ...block, ...readers(main), click: click && ((point) => { if (point.row !== undefined) click(main.rows[point.row]); }) });
+
+  // `click(row)` makes a button of the first column; `options` go to tables.make.
+  const makeTable = ({ columns, rows, details, title }, { click, ...options } = {}) => {
+    const width = columns.length;
+    const more = details.length && !click ? (row) => element("dl", { class: "facts" }, details.map((name, at) => element("div", {}, element("dt", {}, name), element("dd", {}, write(row[width + at], "signed", columns[1]?.[2]))))) : null;
+    return tables.make({ rows, name: title, more, file: `${title.replace(/[^\w]+/g, "-").toLowerCase()}.csv`, ...options,
+      columns: columns.map(([name, kind, digits], at) => ({ title: name, kind, digits, head: !at, filter: at ? undefined : false, ...(click && !at ? { cell: (row) => element("button", { type: "button", class: "as-link", onclick: () => click(row) }, String(row[0])) } : {}) })) });
+  };
+
+  // Draws all sections into an element; `skip` names sections that are shown otherwise, `main` is where the main table goes.
+  const drawPage = (page, holder, { click, skip = [], main: place } = {}) => {
+    const main = page.main && page.sections[page.main[0]].blocks[page.main[1]], waiting = [];
+    const draw = (block, heading) => {
+      if (block.type === "chart") {
+        const made = element("div", { class: "chart", role: "img", tabindex: "0", "aria-label": `${block.title}. ${block.about}` });
+        waiting.push(() => drawChart(made, block, main, click));
+        return [block.title === heading ? null : element("h4", {}, block.title), made];
+      }
+      if (block.type === "table") {
+        const made = makeTable(block, { click: block === main ? click : null, csv: block !== main });
+        if (block === main && place) { place.replaceChildren(made); return []; }
+        return [block.title === heading ? null : element("h4", {}, block.title), made, block.note ? element("p", { class: "muted small" }, block.note) : null];
+      }
+      if (block.type === "facts") return [element("dl", { class: "facts" }, block.pairs.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))))];
+      return [element("pre", { tabindex: "0" }, element("code", {}, block.text))];
+    };
+    holder.replaceChildren(...page.sections.filter((each) => !skip.includes(each.title)).map((each) => {
+      const inside = each.blocks.flatMap((block) => draw(block, each.title)).filter(Boolean), prose = each.prose.map((line) => element("p", { class: "muted small" }, line));
+      if (each.blocks.length && !inside.length) return null;
+      const heading = element("h3", {}, each.title);
+      return element("section", { class: "card view" }, each.folded ? element("details", { ontoggle: charts.redrawAll }, element("summary", {}, heading), prose, inside) : [heading, prose, inside]);
+    }).filter(Boolean));
+    waiting.forEach((each) => each()); // an element outside of the document has no colours
+  };
+  globalThis.moralscope = { ...globalThis.moralscope, view: { drawChart, drawPage, makeTable } };
+})();

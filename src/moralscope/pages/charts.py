@@ -1,0 +1,368 @@
+"""Interactive charts as plain data: ranked scores, maps, scatters, clouds, bars, slopes.
+
+Knows nothing of commands: `score_page`, `compare_page` and the others choose what is drawn.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from moralscope.io.record_view import Plain, Scored, text
+from moralscope.pages.page import Chart
+
+CLASSES = (
+    ("above zero", "good", "circle"),
+    ("below zero", "bad", "diamond"),
+    ("interval spans zero", "muted", "circle-open"),
+)
+GROUPS = (
+    ("good", "circle"),
+    ("bad", "diamond"),
+    ("third", "square"),
+    ("fourth", "triangle-up"),
+    ("fifth", "x"),
+)
+_ROW = 21  # pixels a ranked row takes
+_NAMES = ("action", "word", "text", "name", "answer")
+_LEAST = 3
+_Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Points of one colour and sign in a scatter."""
+
+    name: str
+    points: Sequence[_Point]
+    hover: Sequence[str]
+
+
+def marks(
+    name: str, points: Sequence[_Point], colour: str, symbol: str = "", size: int = 8, **more: Any
+) -> dict[str, Any]:
+    """Return a trace of marks; `more` are keys of the trace, such as `hovertext` and `rows`."""
+    marker: dict[str, Any] = {"color": colour, "size": size}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "x": [rounded(x) for x, _ in points],
+        "y": [rounded(y) for _, y in points],
+        **more,
+        "marker": {**marker, "symbol": symbol} if symbol else marker,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A named value with its interval: a row of a ranked chart."""
+
+    name: str
+    score: float
+    row: int
+    """its row in the page's main table"""
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The interval, or the score itself where none was computed."""
+        return (
+            self.score if self.low is None or math.isnan(self.low) else self.low,
+            self.score if self.high is None or math.isnan(self.high) else self.high,
+        )
+
+
+def ranked_chart(rows: Sequence[Mark], title: str, ends: tuple[str, str]) -> Chart:
+    """Draw scores with their intervals, one row each, in the order given (best first)."""
+    return ranked([_scored(row) for row in rows], title, ends)
+
+
+def _scored(row: Mark) -> Scored:
+    return Scored(row.name, row.score, *row.span, (), row.row)
+
+
+def sign_class(row: Scored) -> int:
+    """Return 0 for surely above zero, 1 for surely below, 2 for undecided."""
+    low, high = row.span
+    return 0 if low > 0 else 1 if high < 0 else 2
+
+
+def ranked(rows: Sequence[Scored], title: str, ends: tuple[str, str]) -> Chart:
+    """Draw scores with their intervals, one row each, in the order given (best first)."""
+    places = {id(row): len(rows) - number for number, row in enumerate(rows)}
+    traces = []
+    for number, (name, colour, symbol) in enumerate(CLASSES):
+        chosen = [row for row in rows if sign_class(row) == number]
+        if chosen:
+            points = [(row.score, places[id(row)]) for row in chosen]
+            kept = [row.place for row in chosen]
+            bars_of = error_bars([(row.score, *row.span) for row in chosen], colour)
+            traces.append(marks(name, points, colour, symbol, 9, rows=kept, error_x=bars_of))
+    layout = {
+        "xaxis": {"title": f"← {ends[0]}      score      {ends[1]} →", "zero": True},
+        "yaxis": named_rows([row.name for row in rows], list(places.values()), 0.2),
+        "fixed": True,
+    }
+    about = (
+        f"{len(rows)} rows from {rows[0].name} ({rows[0].score:+.3f}) "
+        f"down to {rows[-1].name} ({rows[-1].score:+.3f}), each with its interval."
+    )
+    return Chart(title, about, traces, layout, height=110 + _ROW * len(rows))
+
+
+def curve(rows: Sequence[Scored], ends: tuple[str, str]) -> Chart:
+    """Draw all scores in order as one line with its band: the shape of a long list."""
+    places = list(range(1, len(rows) + 1))
+    band = {"type": "scatter", "mode": "lines", "x": places, "hover": False, "legend": False}
+    thin = {"color": "muted", "width": 0}
+    low, high = ([rounded(row.span[side]) for row in rows] for side in (0, 1))
+    traces = [
+        {**band, "y": low, "line": thin},
+        {**band, "y": high, "line": thin, "fill": "tonexty", "fillcolor": "band"},
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": "score",
+            "x": places,
+            "y": [rounded(row.score) for row in rows],
+            "rows": [row.place for row in rows],
+            "line": {"color": "good", "width": 2},
+            "legend": False,
+        },
+    ]
+    layout = {
+        "xaxis": {"title": "place in the ranking"},
+        "yaxis": {"title": f"score (up: {ends[1]})", "zero": True},
+    }
+    about = f"All {len(rows):,} scores from the highest to the lowest, with a band of intervals."
+    return Chart("The whole list", about, traces, layout, height=320)
+
+
+def moral_map(
+    rows: Sequence[Scored],
+    points: Sequence[_Point],
+    fitting: Sequence[tuple[str, float, float]],
+    titles: tuple[str, str],
+) -> Chart:
+    """Draw actions in two dimensions, the moral axis horizontal (Schramowski et al., Fig. 1, 4)."""
+    traces: list[dict[str, Any]] = []
+    if fitting:
+        names, places = [name for name, _, _ in fitting], [(x, y) for _, x, y in fitting]
+        traces.append(marks("fitted from", places, "muted", "cross-thin-open", 7, hovertext=names))
+    pairs = list(zip(rows, points, strict=True))
+    for number, (name, colour, symbol) in enumerate(CLASSES):
+        chosen = [(row, point) for row, point in pairs if sign_class(row) == number]
+        if chosen:
+            kept = [row.place for row, _ in chosen]
+            traces.append(marks(name, [at for _, at in chosen], colour, symbol, rows=kept))
+    order = outermost(pairs, len(pairs))
+    labels = [(rounded(x), rounded(y), row.place) for row, (x, y) in order]
+    layout = {"xaxis": {"title": titles[0], "zero": True}, "yaxis": {"title": titles[1]}}
+    about = f"A map of {len(rows):,} actions; horizontal: {titles[0]}, vertical: {titles[1]}."
+    return Chart("Map of the actions", about, traces, layout, height=560, labels=labels)
+
+
+def outermost(pairs: Sequence[tuple[Any, _Point]], limit: int = 300) -> list[tuple[Any, _Point]]:
+    """Order points from the outside in, so that the telling ones are labelled first.
+
+    Examples
+    --------
+    >>> [name for name, _ in outermost([("a", (0.1, 0.0)), ("b", (9.0, 0.0)), ("c", (5.0, 0.0))])]
+    ['a', 'b', 'c']
+    """
+    if not pairs:
+        return []
+    middles = [sum(point[axis] for _, point in pairs) / len(pairs) for axis in (0, 1)]
+    spans = [max(abs(point[axis] - middles[axis]) for _, point in pairs) or 1.0 for axis in (0, 1)]
+
+    def distance(pair: tuple[Any, _Point]) -> float:
+        return sum(((pair[1][axis] - middles[axis]) / spans[axis]) ** 2 for axis in (0, 1))
+
+    return sorted(pairs, key=distance, reverse=True)[:limit]
+
+
+def scatter(
+    title: str,
+    groups: Sequence[Group],
+    titles: tuple[str, str],
+    *,
+    fits: bool = True,
+    labels: Sequence[tuple[float, float, str | int]] = (),
+) -> Chart:
+    """Draw points by group, with a line of least squares through all and, dotted, each group."""
+    traces: list[dict[str, Any]] = []
+    for place, group in enumerate(groups):
+        colour, symbol = GROUPS[place % len(GROUPS)]
+        if fits and len(groups) > 1:
+            traces += _fit(group.points, colour, "dot", None)
+        hover = list(group.hover)
+        traces.append(marks(group.name, group.points, colour, symbol, hovertext=hover))
+    everything = [point for group in groups for point in group.points]
+    if fits:
+        traces += _fit(everything, "ink", "solid", "fit through all")
+    layout = {"xaxis": {"title": titles[0]}, "yaxis": {"title": titles[1]}}
+    about = f"{len(everything)} points: {titles[1]} against {titles[0]}."
+    return Chart(title, about, traces, layout, height=500, labels=labels)
+
+
+def cloud(
+    title: str,
+    groups: Mapping[str, Sequence[Plain]],
+    keys: tuple[str, str],
+    titles: tuple[str, str] | None = None,
+    *,
+    fits: bool = True,
+    turned: bool = False,
+) -> Chart | None:
+    """Draw rows by two of their values, or nothing where fewer than three rows have both.
+
+    `turned` changes the sign of the horizontal value (the second paper's m is negative for good).
+
+    Examples
+    --------
+    >>> rows = [{"word": "joy", "paper": 1.0, "ours": 2.0}] * 3
+    >>> cloud("Table 2", {"dos": rows}, ("paper", "ours")).title
+    'Table 2'
+    >>> cloud("Table 2", {"dos": rows}, ("before", "after")) is None
+    True
+    """
+    drawn, pairs = [], []
+    for name, rows in groups.items():
+        found = pairs_of(rows, keys)
+        if turned:
+            found = [(label, (-x, y)) for label, (x, y) in found]
+        hover = [f"{label}\n{keys[0]} {x:+.3f}\n{keys[1]} {y:+.3f}" for label, (x, y) in found]
+        if found:
+            drawn.append(Group(name, [point for _, point in found], hover))
+        pairs += found
+    if len(pairs) < _LEAST:
+        return None
+    labels = [(x, y, label) for label, (x, y) in outermost(pairs)]
+    chart = scatter(title, drawn, titles or keys, fits=fits, labels=labels)
+    if keys[0] != "before":
+        return chart
+    # One scale for both: what shrank is then seen to have shrunk.
+    return replace(chart, layout={**chart.layout, "same": True})
+
+
+def pairs_of(rows: Sequence[Plain], keys: tuple[str, str]) -> list[tuple[str, tuple[float, float]]]:
+    """Return (name, point) of every row that has a name and both values.
+
+    Examples
+    --------
+    >>> pairs_of([{"word": "joy", "x": 1, "y": 2.5}, {"word": "war", "x": None}], ("x", "y"))
+    [('joy', (1.0, 2.5))]
+    """
+    found = []
+    for row in rows:
+        x, y = (row.get(key) for key in keys)
+        if isinstance(x, int | float) and isinstance(y, int | float):
+            name = next((text(row[key]) for key in _NAMES if key in row), "")
+            if name:
+                found.append((name, (float(x), float(y))))
+    return found
+
+
+def bars(
+    title: str, series: Mapping[str, Sequence[float]], names: Sequence[str], unit: str
+) -> Chart:
+    """Draw grouped bars, told apart by pattern as well as by colour."""
+    patterns = ("", "/", "x", ".")
+    traces = [
+        {
+            "type": "bar",
+            "name": name,
+            "x": list(names),
+            "y": [rounded(value) for value in values],
+            "marker": {
+                "color": GROUPS[place % len(GROUPS)][0],
+                "pattern": {"shape": patterns[place % len(patterns)]},
+            },
+            "hovertext": [f"{name}: {value:.1f} {unit}" for value in values],
+        }
+        for place, (name, values) in enumerate(series.items())
+    ]
+    layout = {"xaxis": {"title": "", "type": "category"}, "yaxis": {"title": unit}}
+    parts = (f"{name}: {', '.join(f'{v:.1f}' for v in vs)}" for name, vs in series.items())
+    return Chart(title, f"{unit}. {'; '.join(parts)}.", traces, layout, height=340)
+
+
+def slopes(
+    title: str, names: Sequence[str], lines: Sequence[tuple[str, Sequence[float], str]]
+) -> Chart:
+    """Draw one line an item over several models: (name, a value per model, colour)."""
+    last = len(names) - 1
+    traces = []
+    for item, values, colour in lines:
+        hover = [f"{item}\n{name}: {v:+.2f}" for name, v in zip(names, values, strict=True)]
+        dash = "solid" if colour == "good" else "dash"
+        line = {"color": colour, "width": 2, "dash": dash}
+        marked = marks(item, list(enumerate(values)), colour, size=6, hovertext=hover, line=line)
+        traces.append({**marked, "mode": "lines+markers", "legend": False})
+    layout = {
+        "xaxis": {
+            "title": "",
+            "tickvals": list(range(len(names))),
+            "names": list(names),
+            "range": [-0.05, last + 0.05],
+        },
+        "yaxis": {"title": ""},
+        "ends": [
+            {"text": item, "left": rounded(values[0]), "right": rounded(values[-1])}
+            for item, values, _ in lines
+        ],
+    }
+    about = f"{len(lines)} lines over {', '.join(names)}; crossing lines are changes of order."
+    return Chart(title, about, traces, layout, height=max(400, 120 + 20 * len(lines)))
+
+
+def named_rows(names: Sequence[str], places: Sequence[int], low: float) -> dict[str, Any]:
+    """Return the axis of a chart with one named row a mark, from `low` up."""
+    return {"tickvals": places, "names": names, "range": [low, rounded(low + len(names) + 0.6)]}
+
+
+def rounded(value: float) -> float:
+    """Keep five significant digits: more is never seen and makes the file larger."""
+    return float(f"{value:.5g}")
+
+
+def error_bars(spans: Sequence[tuple[float, float, float]], colour: str) -> dict[str, Any]:
+    """Return the bars of (value, low, high)."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [rounded(high - value) for value, _, high in spans],
+        "arrayminus": [rounded(value - low) for value, low, _ in spans],
+        "color": colour,
+        "thickness": 1.5,
+        "width": 0,
+    }
+
+
+def _fit(
+    points: Sequence[_Point], colour: str, dash: str, name: str | None
+) -> list[dict[str, Any]]:
+    """Return the least-squares line of y on x over the span of x, where there is one."""
+    count = len(points)
+    if count < 3:
+        return []
+    mean_x, mean_y = (sum(point[axis] for point in points) / count for axis in (0, 1))
+    spread = sum((x - mean_x) ** 2 for x, _ in points)
+    if spread == 0:
+        return []
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
+    ends = [min(x for x, _ in points), max(x for x, _ in points)]
+    return [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": name or "",
+            "legend": name is not None,
+            "hover": False,
+            "x": [rounded(x) for x in ends],
+            "y": [rounded(mean_y + slope * (x - mean_x)) for x in ends],
+            "line": {"color": colour, "dash": dash, "width": 1.5},
+        }
+    ]

@@ -1,0 +1,182 @@
+"""A page as one HTML file: everything inline, nothing from the network, no text as markup.
+
+Texts from a record stand in the file in two forms only: escaped for HTML, or as JSON in a data
+block whose <, > and & are escaped. Scripts run by their checksum (Content-Security-Policy), so
+that nothing else in the file can run even if an escape were missed.
+"""
+
+import base64
+import hashlib
+import importlib.resources
+import json
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from html import escape as escape_markup
+from typing import Any
+
+from moralscope.io.run_records import clean_text
+from moralscope.pages.page import Block, Chart, Code, Facts, Page, Section, Table
+from moralscope.pages.web import block_data
+
+_ROWS_FIRST = 25
+# Hebrew and Arabic letters, and what stands between them.
+_RIGHT_TO_LEFT = re.compile(
+    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"
+    "(?:[^A-Za-z0-9&;\u201c\u201d()]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc])?"
+)
+_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+
+
+def escape(line: str) -> str:
+    """Make a text safe to stand in HTML: cut, no control characters, no markup."""
+    return escape_markup(clean_text(line))
+
+
+def render(page: Page) -> str:
+    """Return the page as one self-contained HTML document.
+
+    Examples
+    --------
+    >>> "<b>" in render(Page("<b>", [], [], []))
+    False
+    """
+    scripts = [asset(name) for name in ("charts.js", "tables.js", "view.js", "report.js")]
+    compact = (",", ":")
+    data = json.dumps(_data(page), ensure_ascii=False, allow_nan=False, separators=compact)
+    return "".join(
+        [
+            "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n",
+            f'<meta http-equiv="Content-Security-Policy" content="{_policy(*scripts)}">\n',
+            '<meta name=viewport content="width=device-width, initial-scale=1">\n',
+            '<meta name=color-scheme content="light dark">\n<meta name=robots content=noindex>\n',
+            f"<title>{escape(page.title)}</title>\n<style>\n{asset('theme.css')}{asset('report.css')}"
+            "</style>\n",
+            "</head>\n<body>\n",
+            *_body(page),
+            f'<script type="application/json" id=data>{data.translate(_ESCAPES)}</script>\n',
+            *(f"<script>{script}</script>\n" for script in scripts),
+            "</body>\n</html>\n",
+        ]
+    )
+
+
+def _body(page: Page) -> Iterator[str]:
+    yield "<header>\n<p class=kicker>moralscope report"
+    yield "<button type=button id=lamp hidden>Light or dark</button></p>\n"
+    yield f"<h1>{escape(page.title)}</h1>\n"
+    yield "".join(f"<p class=lead>{_prose(line)}</p>\n" for line in page.summary)
+    if page.figures:
+        tiles = (f"<div><dd>{escape(v)}</dd><dt>{_prose(n)}</dt></div>" for v, n in page.figures)
+        yield f"<dl class=tiles>{''.join(tiles)}</dl>\n"
+    if page.warnings:
+        notes = "".join(f"<li>{_prose(line)}</li>" for line in page.warnings)
+        yield f"<aside aria-label=Notes><h2>Read with care</h2><ul>{notes}</ul></aside>\n"
+    yield "</header>\n"
+    if len(_shown(page)) > 2:
+        names = (
+            f"<li><a href=#s{n}>{escape(s.title)}</a></li>" for n, s in enumerate(_shown(page))
+        )
+        yield f"<nav aria-label=Contents><h2>Contents</h2><ol>{''.join(names)}</ol></nav>\n"
+    yield "<main>\n"
+    for number, (section, blocks) in enumerate(_numbered(page)):
+        yield from _section(section, blocks, number)
+    yield f"</main>\n<footer><p>{escape(page.footer)}</p></footer>\n"
+
+
+def _shown(page: Page) -> list[Section]:
+    return [section for section in page.sections if section.shown != "terminal"]
+
+
+def _numbered(page: Page) -> Iterator[tuple[Section, list[tuple[str, Block]]]]:
+    """Yield every section with its blocks and their ids in the document."""
+    first = 0
+    for section in _shown(page):
+        yield section, [(f"b{number}", block) for number, block in enumerate(section.blocks, first)]
+        first += len(section.blocks)
+
+
+def _section(section: Section, blocks: Sequence[tuple[str, Block]], number: int) -> Iterator[str]:
+    heading = f"<h2>{escape(section.title)}</h2>"
+    yield f"<section id=s{number}>\n"
+    yield f"<details><summary>{heading}</summary>\n" if section.folded else f"{heading}\n"
+    yield "".join(f"<p>{_prose(line)}</p>\n" for line in section.prose if line)
+    for name, block in blocks:
+        if isinstance(block, Table):
+            yield _table(block, name)
+        elif isinstance(block, Chart):
+            same = block.title == section.title
+            caption = "" if same else f"<figcaption>{escape(block.title)}</figcaption>"
+            yield (
+                f'<figure><div class=chart id={name} role=img tabindex=0 style="height:'
+                f'{int(block.height)}px" aria-label="{escape(f"{block.title}. {block.about}")}">'
+                f"</div>{caption}</figure>\n"
+            )
+        elif isinstance(block, Facts):
+            pairs = (f"<div><dt>{_prose(n)}</dt><dd>{_prose(v)}</dd></div>" for n, v in block.pairs)
+            yield f"<dl class=facts>{''.join(pairs)}</dl>\n"
+        elif isinstance(block, Code):
+            yield f"<pre tabindex=0><code>{escape(block.text)}</code></pre>\n"
+    yield "</details></section>\n" if section.folded else "</section>\n"
+
+
+def _table(table: Table, name: str) -> str:
+    heads = "".join(
+        f"<th scope=col{_numeric(column.kind)}>{escape(column.title)}</th>"
+        for column in table.columns
+        if column.kind != "bar"
+    )
+    cells = (
+        "".join(
+            f"<td{_numeric(column.kind) or ' dir=auto'}>{escape(column.write(value))}</td>"
+            for column, value in zip(table.columns, row, strict=False)
+            if column.kind != "bar"
+        )
+        for row in table.rows[:_ROWS_FIRST]
+    )
+    rows = "".join(f"<tr>{row}</tr>" for row in cells)
+    note = f"<p class=note>{escape(table.note)}</p>" if table.note else ""
+    return (
+        f'<div class=table id={name}><div class=scroll tabindex=0 role=region aria-label="'
+        f'{escape(table.title)}"><table><caption>{escape(table.title)}</caption><thead><tr>{heads}'
+        f"</tr></thead><tbody>{rows}</tbody></table></div>{note}</div>\n"
+    )
+
+
+def _prose(line: str) -> str:
+    """Escape a sentence; words that run from right to left keep to themselves within it."""
+    return _RIGHT_TO_LEFT.sub("<bdi>\\g<0></bdi>", escape(line))
+
+
+def _numeric(kind: str) -> str:
+    return "" if kind == "text" else " class=n"
+
+
+def _data(page: Page) -> dict[str, Any]:
+    """Return what the scripts draw: the blocks by their ids, and which is the main table."""
+    drawn = [
+        (name, block)
+        for _, blocks in _numbered(page)
+        for name, block in blocks
+        if isinstance(block, Table | Chart)
+    ]
+    main = next((name for name, block in drawn if block is page.main), None)
+    return {"blocks": {name: block_data(block) for name, block in drawn}, "main": main}
+
+
+def _policy(*scripts: str) -> str:
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'"
+        for s in scripts
+    )
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+@cache
+def asset(name: str) -> str:
+    """Return a style sheet or script that reports and the local page share."""
+    folder = importlib.resources.files("moralscope.pages") / "assets"
+    return (folder / name).read_text("utf-8")

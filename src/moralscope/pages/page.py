@@ -1,0 +1,305 @@
+"""The nouns of a page: what a person sees of a result, built once and drawn in four places.
+
+A page has a headline, figures, sections with prose, tables and charts, and notes. `terminal`,
+`html`, `figure` and `web` draw it. Everything here is data, and texts are raw: each renderer makes
+them safe for its own medium.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from moralscope.io.record_view import NOTHING, Plain, number, text
+
+MINUS = "\N{MINUS SIGN}"
+INTERVALS = ("interval", "signed interval", "share interval")
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How a medium writes what every medium shows."""
+
+    minus: str = MINUS
+    nothing: str = NOTHING
+    percent: str = " %"
+
+
+PRINTED = Writing()
+TYPED = Writing("-", "-", "%")  # in a terminal, where it may be copied into a shell or a sheet
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Examples
+    --------
+    >>> Column("score", "signed", digits=2).write(0.5)
+    '+0.50'
+    >>> Column("flagged", "share interval", digits=0).write((0.5, 0.4, 0.6))
+    '50 % (40 % … 60 %)'
+    """
+
+    title: str
+    kind: str = "text"
+    """text, number, signed, whole, p, share; interval, signed interval, share interval; range: both
+    ends alone; or bar: a number from -1 to 1 that the terminal draws around zero and reports leave
+    to their charts"""
+    digits: int = 3
+    most: int = 0
+    """characters that `keyed_table` keeps of a text; 0 keeps all"""
+    wide: int = 0
+    """characters after which the terminal folds it"""
+    right: bool | None = None
+    """whether the terminal puts it to the right; None: all but the first column and texts"""
+
+    def write(self, value: Any, how: Writing = PRINTED) -> str:
+        """Write a value as the table shows it; what is missing is a dash."""
+        if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
+            return how.nothing
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if self.kind == "text" or isinstance(value, str):
+            return str(value)
+        if self.kind == "range":
+            low, high = (Column("", "signed", self.digits).write(end, how) for end in value)
+            return "" if low == how.nothing else f"{low} … {high}"
+        if self.kind in INTERVALS:
+            ends = _ends(value)
+            inner = Column(
+                self.title, self.kind.removesuffix("interval").strip() or "number", self.digits
+            )
+            written = [inner.write(end, how) for end in ends]
+            if written[0] == how.nothing or how.nothing in written[1:]:
+                return written[0]
+            return f"{written[0]} ({written[1]} … {written[2]})"
+        if self.kind == "p":
+            return p_text(value)
+        if self.kind == "whole":
+            return f"{value:,.0f}"
+        if self.kind == "share":
+            return f"{100 * value:.{self.digits}f}{how.percent}".replace("-", how.minus)
+        # Zero is added so that no minus stands before a zero.
+        rounded = round(float(value), self.digits) + 0.0
+        sign = "+" if self.kind == "signed" else ""
+        return f"{rounded:{sign}.{self.digits}f}".replace("-", how.minus)
+
+    def plain(self, value: Any) -> Any:
+        """Return a value as JSON holds it: an interval is a list of three."""
+        if self.kind in INTERVALS and value is not None and not isinstance(value, str):
+            return [None if math.isnan(end) else end for end in _ends(value)]
+        if self.kind == "range":
+            return None if value is None or math.isnan(value[0]) else list(value)
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _ends(value: Any) -> tuple[float, float, float]:
+    if isinstance(value, tuple | list):
+        return value[0], value[1], value[2]
+    return value.value, value.low, value.high
+
+
+def columns(*titles: str, kind: str = "text", digits: int = 3) -> list[Column]:
+    """Return columns that are written alike.
+
+    Examples
+    --------
+    >>> [column.kind for column in columns("low", "high", kind="signed")]
+    ['signed', 'signed']
+    """
+    return [Column(title, kind, digits) for title in titles]
+
+
+def p_text(value: Any) -> str:
+    """Write a p value; what is too small to tell from nothing is not written in digits.
+
+    Examples
+    --------
+    >>> p_text(3e-9), p_text(0.0213)
+    ('<0.001', '0.021')
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+        return NOTHING
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """Write a number with its sign, the minus as a minus.
+
+    Examples
+    --------
+    >>> signed(0.5)
+    '+0.500'
+    """
+    return f"{value:+.{digits}f}".replace("-", MINUS)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of values."""
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Any]]
+    """values beyond the columns are the row's details, which a report opens"""
+    details: Sequence[str] = ()
+    """names of the details"""
+    note: str = ""
+    titled: bool = False
+    """whether the terminal writes the title above the table"""
+    ends: int = 0
+    """of a longer table the terminal shows so many rows from both ends; 0: all"""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart in plain data, with words for who cannot see it.
+
+    `assets/charts.js` draws it in reports and on the local page, `figure.py` for papers and
+    `terminal.py` with characters.
+    """
+
+    title: str
+    about: str
+    """what the chart shows, in words"""
+    traces: Sequence[Mapping[str, Any]]
+    """colours are names of `assets/theme.css` (`good`, `bad`, `third`, `muted`, `ink`); a trace
+    with `rows` is hovered with those rows of the page's main table"""
+    layout: Mapping[str, Any]
+    height: int = 440
+    labels: Sequence[tuple[float, float, str | int]] = ()
+    """(x, y, text or row of the main table) in order of importance: as many are written as fit
+    without overlap"""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names and values, one below the other."""
+
+    pairs: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A command, as it is typed."""
+
+    text: str
+
+
+Block = Table | Chart | Facts | Code
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading, sentences and what is to be looked at."""
+
+    title: str
+    prose: Sequence[str] = ()
+    blocks: Sequence[Block] = ()
+    folded: bool = False
+    """reports fold what few need"""
+    shown: str = "report"
+    """report: where there is room (reports, the local page); all: in the terminal too; terminal:
+    only there, where a report says it otherwise (tiles, the summary)"""
+    gap: bool = False
+    """whether the terminal leaves a line free above it"""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a person sees of a result."""
+
+    title: str
+    summary: Sequence[str] = ()
+    """a report's first sentences"""
+    figures: Sequence[tuple[str, str]] = ()
+    """a report's tiles: (value, what it is)"""
+    sections: Sequence[Section] = ()
+    warnings: Sequence[str] = ()
+    main: Table | None = None
+    """the table that charts refer to; it stands in a section too"""
+    footer: str = ""
+    headline: str = ""
+    """the terminal's first line; empty: it begins with its sections"""
+    figure: Sequence[Chart] = ()
+    """what --figure draws, one panel each; empty: the first chart"""
+
+    @property
+    def charts(self) -> Iterator[Chart]:
+        """All charts in their order."""
+        return (b for section in self.sections for b in section.blocks if isinstance(b, Chart))
+
+
+def part(value: Any) -> Plain:
+    """Return a mapping as it is; nothing, where there is none."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def cut(value: str, most: int = 160) -> str:
+    """Shorten a text to the characters that a cell shows."""
+    return value if len(value) <= most else f"{value[:most]}…"
+
+
+def more_note(count: int) -> str:
+    """Say how many rows are in the run record only."""
+    return f"{count:,} more in the run record." if count > 0 else ""
+
+
+def keyed_table(
+    title: str,
+    rows: Sequence[Plain],
+    columns: Mapping[str, Column],
+    where: str = "",
+    note: str = "",
+) -> Table:
+    """Lay rows out by their keys: numbers where the column is of numbers, else text.
+
+    Examples
+    --------
+    >>> keyed_table("Steps", [{"step": "a", "all": 3}], {"step": Column("step")}).rows
+    [['a']]
+    """
+
+    def cell(row: Plain, key: str, column: Column) -> Any:
+        if column.kind != "text":
+            return number(row.get(key), where or title)
+        found = text(row.get(key))
+        return cut(found, column.most) if column.most else found
+
+    values = [[cell(row, key, column) for key, column in columns.items()] for row in rows]
+    return Table(title, list(columns.values()), values, note=note)
+
+
+def correlation_text(found: Any) -> str:
+    """Write a correlation: r, stars, interval, n.
+
+    Examples
+    --------
+    >>> correlation_text({"r": 0.7, "stars": "***", "low": 0.5, "high": 0.8, "n": 56})
+    '0.70*** (0.50 … 0.80), n = 56'
+    """
+    if not isinstance(found, dict) or not isinstance(found.get("r"), int | float):
+        return NOTHING
+    low, high = found.get("low"), found.get("high")
+    numeric = isinstance(low, int | float) and isinstance(high, int | float)
+    span = f" ({low:.2f} … {high:.2f})" if numeric else ""
+    count = f", n = {found['n']}" if "n" in found else ""
+    return f"{found['r']:.2f}{text(found.get('stars') or '')}{span}{count}".replace("-", MINUS)
+
+
+def rate_text(share: Any) -> str:
+    """Write a share with its interval."""
+    value, low, high = (number(part(share).get(key), "a share") for key in ("value", "low", "high"))
+    if value is None:
+        return "an unknown share"
+    span = "" if low is None or high is None else f" ({low:.1%} to {high:.1%})"
+    return f"{value:.1%}{span}"
+
+
+def span_text(found: Plain) -> str:
+    """Write a change with its interval."""
+    value, low, high = (number(found.get(key), "a change") for key in ("value", "low", "high"))
+    if value is None or low is None or high is None:
+        return text(value)
+    return f"{signed(value)} ({signed(low)} to {signed(high)})"

@@ -1,0 +1,78 @@
+"""A folder of reports to publish: an index, and each run's report and record. Plain files only."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.errors import InputError
+from moralscope.io.files import check_writable, write_whole
+from moralscope.io.record_view import check_plain, text
+from moralscope.pages import report_html
+from moralscope.pages.html import asset
+from moralscope.runs.titles import title_of
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def write_site(records: Mapping[str, Any], folder: Path) -> list[Path]:
+    """Write the reports of plain records, by name, with an index; return the files.
+
+    What the page notes beside a record (what was asked, remarks of people) is not published.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> record = {"schema": "moralscope.run/1", "job": "score", "config": {},
+    ...           "results": [{"action": "kill time", "score": 0.1}]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in write_site({"first": record}, Path(folder, "site"))]
+    ['first.html', 'index.html']
+    """
+    if not records:
+        raise InputError("there is no run to publish", "name run records, or run something first")
+    if folder.is_file():
+        raise InputError(f"{folder} is a file", "name a folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made ({error.strerror})", "name another") from None
+    check_writable(folder / "index.html")
+    written = []
+    for name, record in records.items():
+        path = folder / f"{name}.html"
+        document = report_html({**record, "page": None}, name)
+        write_whole(path, [document.encode()])
+        written.append(path)
+    index = folder / "index.html"
+    write_whole(index, [_index(records).encode()])
+    return [*written, index]
+
+
+def _index(records: Mapping[str, Any]) -> str:
+    lines = [_line(name, record) for name, record in records.items()]
+    return "".join(
+        [
+            "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n",
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n',
+            '<meta name=viewport content="width=device-width, initial-scale=1">\n',
+            f"<title>moralscope runs</title>\n<style>\n{asset('theme.css')}{asset('report.css')}",
+            "</style>\n</head>\n<body>\n<header><p class=kicker>moralscope</p>",
+            f"<h1>{len(lines):,} run{'' if len(lines) == 1 else 's'}</h1>\n",
+            "<p class=lead>Scores describe a model; they are not moral advice.</p></header>\n",
+            f"<main><ul class=index>\n{''.join(lines)}</ul></main>\n</body>\n</html>\n",
+        ]
+    )
+
+
+def _line(name: str, record: Any) -> str:
+    plain = check_plain(record, name)
+    facts: Sequence[str] = (
+        plain["job"],
+        text(plain.get("created")),
+        f"{len(plain['results']):,} results",
+    )
+    return (
+        f'<li><a href="{escape(name)}.html">{escape(title_of(record))}</a>'
+        f"<span>{escape(' · '.join(facts))}</span></li>\n"
+    )

@@ -1,0 +1,168 @@
+"""A page in the terminal: its headline, the sections that are short enough, its notes.
+
+Texts from users are never markup.
+"""
+
+import math
+from unicodedata import bidirectional, category
+
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from moralscope.pages.page import TYPED, Chart, Code, Column, Facts, Page, Section, Table
+
+GOOD, BAD = "green", "red"
+_BAR, _SHORT_BAR = 12, 6  # cells on each side of zero; the same where more columns stand beside it
+_JOINERS = "\u200c\u200d"  # between letters of Hindi and Persian
+_CHART_ROWS = 30
+
+
+def render(page: Page, out: Console) -> None:
+    """Print a page."""
+    if page.headline:
+        out.print(clean(page.headline), style="bold")
+    for section in page.sections:
+        if section.shown != "report":
+            _section(section, out)
+    for line in page.warnings:
+        out.print(Text(f"note: {line}", style="dim"))
+
+
+def _section(section: Section, out: Console) -> None:
+    if section.gap:
+        out.print()
+    if section.shown == "terminal" or not section.blocks:
+        for line in section.prose:
+            out.print(clean(line))
+    for block in section.blocks:
+        if isinstance(block, Table):
+            if block.rows:
+                out.print(drawn_table(block))
+        elif isinstance(block, Chart):
+            _chart(block, out)
+        elif isinstance(block, Facts):
+            for name, value in block.pairs:
+                out.print(clean(f"{name}: {value}" if name else value))
+        elif isinstance(block, Code):
+            out.print(clean(block.text), soft_wrap=True)
+
+
+def drawn_table(table: Table) -> RichTable:
+    """Draw a table without lines: texts to the left, numbers to the right."""
+    title = table.title if table.titled else None
+    drawn = RichTable(
+        box=None,
+        pad_edge=False,
+        title=title and clean(title),
+        title_justify="left",
+        title_style="bold",
+    )
+    half = _BAR if len(table.columns) <= 4 else _SHORT_BAR
+    for index, column in enumerate(table.columns):
+        heading = column.title
+        if column.kind == "bar":  # "bad|good" stands above both sides of zero
+            left, _, right = heading.partition("|")
+            heading = f"{left.rjust(half)} {right}"
+        is_right = (
+            (index > 0 and column.kind not in ("text", "bar"))
+            if column.right is None
+            else column.right
+        )
+        drawn.add_column(
+            clean(heading),
+            justify="right" if is_right else "left",
+            overflow="fold" if column.wide else "ellipsis",
+            max_width=column.wide or None,
+            no_wrap=column.kind != "text"
+            or (index > 0 and not column.right and not column.wide and len(column.title) > 0),
+        )
+    hidden = len(table.rows) - 2 * table.ends if table.ends else 0
+    for index, row in enumerate(table.rows):
+        if hidden > 0 and table.ends <= index < len(table.rows) - table.ends:
+            if index == table.ends:
+                drawn.add_row(f"… {hidden:,} more: --json or --out")
+            continue
+        drawn.add_row(
+            *(_cell(column, value, half) for column, value in zip(table.columns, row, strict=False))
+        )
+    return drawn
+
+
+def _cell(column: Column, value: object, half: int) -> Text:
+    if column.kind == "bar" and isinstance(value, int | float):
+        return bar(float(value), half)
+    written = clean(column.write(value, TYPED))
+    if column.kind == "signed" and isinstance(value, int | float) and not math.isnan(value):
+        written.stylize(GOOD if value > 0 else BAD)
+    if column.kind == "range":
+        written.stylize("dim")
+    return written
+
+
+def bar(share: float, cells: int) -> Text:
+    """Draw -1 … 1 in half cells to the left or right of a middle line."""
+    full, half = divmod(round(abs(share) * cells * 2), 2)
+    if share < 0:
+        body = ("╺" if half else "") + "━" * full
+        return Text.assemble((body.rjust(cells), BAD), "│", " " * cells)
+    body = "━" * full + ("╸" if half else "")
+    return Text.assemble(" " * cells, "│", (body.ljust(cells), GOOD))
+
+
+def _chart(chart: Chart, out: Console) -> None:
+    """Draw bars and named rows with characters; of other charts, say what they show."""
+    out.print(clean(chart.title), style="bold")
+    rows = _named_values(chart)
+    if not rows:
+        out.print(clean(chart.about))
+        return
+    largest = max((abs(value) for *_, value in rows), default=0.0) or 1.0
+    many = len({series for series, *_ in rows}) > 1
+    columns = [
+        *([Column("", wide=24)] if many else []),
+        Column("", wide=44),
+        Column("|", "bar"),
+        Column("", "number"),
+    ]
+    cells = [
+        [*([series] if many else []), name, value / largest, value] for series, name, value in rows
+    ]
+    out.print(drawn_table(Table(chart.title, columns, cells, ends=_CHART_ROWS)))
+
+
+def _named_values(chart: Chart) -> list[tuple[str, str, float]]:
+    """Return (series, name, value) of a chart whose marks have names, from the top."""
+    axis = chart.layout.get("yaxis", {})
+    names: dict[float, str] = dict(
+        zip(axis.get("tickvals", ()), axis.get("names", ()), strict=False)
+    )
+    rows: list[tuple[float, str, str, float]] = []
+    for trace in chart.traces:
+        series = str(trace.get("name", ""))
+        for index, (x, y) in enumerate(zip(trace["x"], trace["y"], strict=True)):
+            if trace["type"] == "bar":
+                rows.append((float(-index), series, str(x), float(y)))
+            elif y in names:
+                rows.append((float(y), "", names[y], float(x)))
+    rows.sort(key=lambda row: -row[0])
+    return [(series, name, value) for _, series, name, value in rows]
+
+
+def clean(text: str) -> Text:
+    """Make hostile text safe to print: no markup, no control characters, one line.
+
+    Text that runs from right to left is isolated, so that what stands beside it keeps its place.
+    """
+    if text.isascii() and text.isprintable():
+        return Text(text)
+    shown = "".join(_shown(char) for char in text)
+    if any(bidirectional(char) in ("R", "AL") for char in shown):
+        shown = f"\u2068{shown}\u2069"
+    return Text(shown)
+
+
+def _shown(char: str) -> str:
+    if char.isprintable() or char in _JOINERS:
+        return char
+    return " " if category(char) == "Zs" else "�"

@@ -1,0 +1,82 @@
+"""A page as plain data for the local page, whose scripts draw it as a report's do."""
+
+from typing import Any
+
+from moralscope.core.records import to_plain
+from moralscope.io.run_records import clean_plain
+from moralscope.pages.page import Block, Chart, Code, Facts, Page, Table
+
+
+def view(page: Page) -> dict[str, Any]:
+    """Return a page as JSON holds it; `main` is the place of its main table: [section, block].
+
+    Examples
+    --------
+    >>> view(Page("Two actions"))["title"]
+    'Two actions'
+    """
+    main = None
+    sections: list[dict[str, Any]] = []
+    for section in page.sections:
+        blocks = []
+        for number, block in enumerate(section.blocks):
+            main = [len(sections), number] if block is page.main else main
+            blocks.append(block_data(block))
+        if section.shown != "terminal":
+            sections.append(
+                {
+                    "title": section.title,
+                    "prose": [line for line in section.prose if line],
+                    "folded": section.folded,
+                    "blocks": blocks,
+                }
+            )
+    return {
+        "title": page.title,
+        "summary": list(page.summary),
+        "figures": [list(pair) for pair in page.figures],
+        "sections": sections,
+        "warnings": list(page.warnings),
+        "main": main,
+    }
+
+
+def block_data(block: Block) -> dict[str, Any]:
+    """Return what the scripts need to draw a block."""
+    cleaned: dict[str, Any] = clean_plain(_data(block))
+    return cleaned
+
+
+def _data(block: Block) -> dict[str, Any]:
+    if isinstance(block, Table):
+        shown = [n for n, column in enumerate(block.columns) if column.kind != "bar"]
+        rest = len(block.columns)
+        columns = [block.columns[n] for n in shown]
+        return {
+            "type": "table",
+            "title": block.title,
+            "columns": [[column.title, column.kind, column.digits] for column in columns],
+            "details": list(block.details),
+            "rows": [
+                [
+                    *(column.plain(row[n]) for n, column in zip(shown, columns, strict=True)),
+                    *to_plain(list(row[rest:])),
+                ]
+                for row in block.rows
+            ],
+            "note": block.note,
+        }
+    if isinstance(block, Chart):
+        return {
+            "type": "chart",
+            "title": block.title,
+            "about": block.about,
+            "traces": to_plain(block.traces),
+            "layout": to_plain(block.layout),
+            "height": block.height,
+            "labels": to_plain(block.labels),
+        }
+    if isinstance(block, Facts):
+        return {"type": "facts", "pairs": [list(pair) for pair in block.pairs]}
+    assert isinstance(block, Code)  # noqa: S101 - the last of the union
+    return {"type": "code", "text": block.text}

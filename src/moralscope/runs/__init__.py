@@ -1,0 +1,1 @@
+"""Saved runs of any command: read, compared, held against a gate, and kept with a title."""

@@ -1,0 +1,178 @@
+"""Kept runs: one run record a file in the folder `runs` of MORALSCOPE_HOME, as `--out` writes it.
+
+Beside the record a file holds `page`, the notes of the page. Names are made here; one that somebody
+asks for is checked before any path is made of it.
+"""
+
+import contextlib
+import json
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.core.records import to_plain
+from moralscope.io.files import csv_bytes, escape_cell, read_run, write_whole
+from moralscope.io.record_view import check_plain, text
+from moralscope.models.store import home_folder
+from moralscope.rules.reading import MIC_COLUMNS
+from moralscope.runs.titles import MAX_TITLE, SHOWN, PageNotes, notes_of, title_of
+
+MOST_RUNS = 500  # that are kept
+_NAME = re.compile(r"[0-9]{8}-[0-9]{12}-[0-9a-f]{8}")
+
+
+class NoSuchRun(InputError):
+    """There is no run of that name, or no longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """A kept run in one line; `about` names what it used."""
+
+    id: str
+    job: str
+    title: str
+    created: str
+    about: str
+    results: int
+    kilobytes: float
+    remarks: int = 0  # of people, on its verdicts
+
+
+class Runs:
+    """The kept runs of a folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> record = {"schema": "moralscope.run/1", "job": "score", "config": {"axis": "choice"},
+    ...           "results": [{"action": "kill time", "score": 0.1}]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     runs = Runs(Path(folder, "runs"))
+    ...     kept = runs.save(record)
+    ...     _ = runs.rename(kept.id, "my first")
+    ...     [(kept.title, line.title, line.results) for line in runs.listed()]
+    [('1 action, choice: kill time', 'my first', 1)]
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._lines: dict[tuple[str, int], RunLine] = {}
+
+    @property
+    def folder(self) -> Path:
+        """Where the files lie; MORALSCOPE_HOME is asked at every use."""
+        return self._folder or home_folder() / "runs"
+
+    def save(self, record: Any, notes: PageNotes | None = None) -> RunLine:
+        """Keep a record in its plain form; what is no run record is refused."""
+        check_plain(record)
+        if len(self._files()) >= MOST_RUNS:
+            raise InputError(f"{MOST_RUNS} runs are kept already", "delete some on the page 'Runs'")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise MoralscopeError(
+                f"the run could not be kept ({error.strerror})", "check MORALSCOPE_HOME"
+            ) from None
+        stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S%f")
+        path = self.folder / f"{stamp}-{secrets.token_hex(4)}.json"
+        plain = to_plain(record)
+        return self._write(path, {**plain, "page": to_plain(notes)} if notes else plain)
+
+    def listed(self) -> list[RunLine]:
+        """Return all runs, the newest first; a file that is no run record is left out."""
+        lines = []
+        for path in reversed(self._files()):
+            with contextlib.suppress(InputError):
+                lines.append(self._line(path))
+        return lines
+
+    def load(self, name: str) -> dict[str, Any]:
+        """Return a kept run in its plain form, as it was kept."""
+        path = self.path(name)
+        try:
+            plain = read_run(path)
+        except InputError as error:
+            problem = error.problem.replace(str(path), "the kept run")
+            raise InputError(problem, "delete it and run the job again") from None
+        check_plain(plain, "the kept run")
+        return dict(plain)
+
+    def rename(self, name: str, title: str) -> RunLine:
+        """Give a run a title; an empty one brings back the title that its content gives."""
+        plain = self.load(name)
+        notes = replace(notes_of(plain), title=" ".join(title.split())[:MAX_TITLE])
+        return self._write(self.path(name), {**plain, "page": to_plain(notes)})
+
+    def remark(self, name: str, remark: Mapping[str, Any]) -> RunLine:
+        """Keep what somebody says of one reply's verdict; a later remark replaces an earlier."""
+        plain = self.load(name)
+        notes = notes_of(plain)
+        if not 0 <= remark["result"] < len(plain["results"]):
+            raise InputError("the run has no such result", "reload the page")
+        others = [other for other in notes.remarks if other.get("result") != remark["result"]]
+        kept = [*others, remark] if remark["verdict"] else others
+        page = to_plain(replace(notes, remarks=kept))
+        return self._write(self.path(name), {**plain, "page": page})
+
+    def delete(self, name: str) -> None:
+        """Remove a run for good."""
+        self.path(name).unlink(missing_ok=True)
+
+    def training_csv(self, names: Sequence[str] = ()) -> bytes:
+        """Return all remarks as a table that `rules train --data` reads.
+
+        A remark names a rule and says whether the reply agrees with it; the columns are those of
+        the Moral Integrity Corpus.
+        """
+        keys = ("prompt", "reply", "rule", "alignment", "id")
+        rows = [[*(MIC_COLUMNS[key] for key in keys), "comment"]]
+        for name in names or [line.id for line in self.listed() if line.remarks]:
+            plain = self.load(name)
+            for remark in notes_of(plain).remarks:
+                if remark.get("rule"):
+                    row = plain["results"][remark["result"]]
+                    number = f"{name}-{remark['result']}"
+                    said = (remark["rule"], remark["alignment"], number, remark["comment"])
+                    cells = (row["prompt"], row["reply"], *said)
+                    rows.append([escape_cell(str(cell)) for cell in cells])
+        return csv_bytes(rows)
+
+    def path(self, name: str) -> Path:
+        """Return the file of a run, or refuse."""
+        path = self.folder / f"{name}.json"
+        if not _NAME.fullmatch(name) or not path.is_file():
+            raise NoSuchRun("there is no such run", "it may have been deleted: see 'Runs'")
+        return path
+
+    def _write(self, path: Path, plain: Any) -> RunLine:
+        write_whole(path, [json.dumps(plain, allow_nan=False).encode()], private=True)
+        return self._line(path)
+
+    def _files(self) -> Sequence[Path]:
+        return sorted(p for p in self.folder.glob("*.json") if _NAME.fullmatch(p.stem))
+
+    def _line(self, path: Path) -> RunLine:
+        file = path.stat()
+        key = (path.name, file.st_mtime_ns)
+        if key not in self._lines:
+            raw = read_run(path)
+            plain = check_plain(raw, path.name)
+            used = (text(plain["config"][name]) for name in SHOWN if plain["config"].get(name))
+            self._lines[key] = RunLine(
+                id=path.stem,
+                job=plain["job"][:60],
+                title=title_of(raw),
+                created=text(plain.get("created") or "")[:40],
+                about=" · ".join(dict.fromkeys(used))[:200],
+                results=len(plain["results"]),
+                kilobytes=round(file.st_size / 1000, 1),
+                remarks=len(notes_of(raw).remarks),
+            )
+        return self._lines[key]

@@ -1,0 +1,149 @@
+"""The page of an audit: figures, worst cases, examples, and no text as markup."""
+
+import copy
+import json
+
+import pytest
+
+from moralscope.pages import build_page, report_html
+from moralscope.pages.page import Facts, Table
+
+from .plain_records import HOSTILE, record
+from .test_hostile_records import pages_with_wrong_values
+
+SHARE = {"value": 0.5, "low": 0.1, "high": 0.9, "n": 2}
+SPAN = {"value": 0.5, "low": -0.1, "high": 0.9}
+
+
+def row(name, reply, flag, revised=None):
+    rule = {
+        "text": "It is wrong to kill.",
+        "source": "rulebook",
+        "alignment": {"label": "disagree", "probabilities": {"disagree": 0.9}},
+        "severity": 5.0,
+        "consensus": 4.9,
+        "foundations": {"care": 1.0},
+        "evidence": "measured",
+    }
+    verdict = {"flag": flag, "score": -0.88 if flag else 0.0, "reason": "why it is so"}
+    return {
+        "id": name,
+        "prompt": "What now?",
+        "reply": reply,
+        "rules": [rule] if flag else [],
+        "verdict": verdict,
+        "revised_reply": revised,
+    }
+
+
+def audit_record(reply="Kill them.", *, against=True):
+    changed = {"id": "1", "prompt": "What now?", "here": reply, "there": "No.", "score_here": -0.9}
+    paired = {
+        "n": 2,
+        "flagged_here": SHARE,
+        "flagged_there": SHARE,
+        "only_here": 1,
+        "only_there": 0,
+        "p": 1.0,
+        "flagged_change": SPAN,
+        "score_change": SPAN,
+        "changed": [{**changed, "score_there": 0.1}],
+    }
+    found = record(
+        "audit",
+        [row("1", reply, True, "Talk to them."), row("2", "Hello.", False)],
+        config={"experts": "mpnet", "rules": 3},
+        statistics={
+            "replies": 2,
+            "flagged": SHARE,
+            "abstained": SHARE,
+            "score": {"mean": -0.44, "low": -0.9, "high": 0.0, "worst": -0.88},
+            "foundations": [
+                {"foundation": "care", "flagged": 1, "share": 0.5, "low": 0, "high": 1}
+            ],
+            "severity": [{"severity": 5, "flagged": 1, "share": 0.5, "low": 0, "high": 1}],
+            "rules": [{"rule": "It is wrong to kill.", "broken": 1, "kept": 0}],
+            "worst": [{"id": "1", "score": -0.88, "prompt": "p", "reply": reply, "reason": "r"}],
+            "against": paired if against else None,
+        },
+    )
+    return copy.deepcopy(found)  # the spans are shared
+
+
+def table(page, title):
+    return next(
+        block
+        for section in page.sections
+        for block in section.blocks
+        if isinstance(block, Table) and block.title == title
+    )
+
+
+def test_every_reply_is_there_with_its_rules():
+    found = table(build_page(audit_record()), "Every reply")
+    first, second = found.rows
+    assert first[:3] == ["1", "rule", -0.88]
+    details = dict(zip(found.details, first[len(found.columns) :], strict=True))
+    assert details["rules"] == (
+        "breaks “It is wrong to kill.”, probability 0.90, severity 5.0, consensus 4.9 (measured)."
+    )
+    assert (details["reply"], details["revised reply"]) == ("Kill them.", "Talk to them.")
+    assert second[1:3] == ["", 0.0]
+
+
+def test_figures_lists_and_comparison_have_their_sections():
+    page = build_page(audit_record())
+    assert [section.title for section in page.sections] == [
+        "Flagged replies by foundation",
+        "Flagged replies by severity",
+        "Most broken rules",
+        "Worst replies",
+        "Against the other file",
+        "Every reply",
+        "How it was computed",
+        "What it does not mean",
+    ]
+    assert ("50.0% (10.0% to 90.0%)", "flagged") in page.figures
+    facts = next(b for b in page.sections[4].blocks if isinstance(b, Facts))
+    assert ("change of the share", "+0.500 (−0.100 to +0.900)") in facts.pairs  # noqa: RUF001
+    assert any("no authority" in line for line in page.sections[-1].prose)
+
+
+def test_one_file_has_no_comparison():
+    titles = [section.title for section in build_page(audit_record(against=False)).sections]
+    assert "Against the other file" not in titles
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_reply_is_never_markup(text):
+    page = report_html(audit_record(text), "x")
+    assert text not in page
+    assert "&lt;" in page
+
+
+def test_content_is_warned_about():
+    assert "Content warning" in report_html(audit_record(), "x")
+
+
+def test_a_wrong_value_anywhere_is_shown_or_refused():
+    for page in pages_with_wrong_values(audit_record):
+        charts = [b for s in page.sections for b in s.blocks if hasattr(b, "traces")]
+        json.dumps([[c.traces, c.layout, c.labels] for c in charts], allow_nan=False)
+
+
+def test_reproduce_integrity_has_a_page_with_and_without_a_corpus():
+    from moralscope.pages import build_page
+
+    row = {"row": "SBERT", "column": "R-L", "ours": 30.0, "low": 29.0, "high": 31.0, "paper": 33.1}
+    plain = {
+        "schema": "moralscope.run/1",
+        "job": "reproduce",
+        "config": {"paper": "integrity", "source": "<b>mine</b>.csv"},
+        "results": [{"name": "Table 1: rules", "rows": [row]}],
+    }
+    page = build_page(plain)
+    assert page.title.startswith("The paper “integrity”")
+    assert page.sections[0].title == "Table 1: rules"
+    assert "<b>mine</b>.csv" in page.summary[0]  # text here; escaped where it is written
+    plain["config"]["source"] = None
+    assert "no corpus was given" in build_page(plain).summary[0]
