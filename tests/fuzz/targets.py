@@ -270,7 +270,7 @@ def _guarded_answer(path: Path) -> Any:
     from functools import partial
 
     from moralscope.models.language.http_client import without_secret
-    from moralscope.server.guard import Guarded
+    from moralscope.server.guard import GuardDecision
     from moralscope.server.guard.upstream import UpstreamError, read_answer, read_stream
     from moralscope.server.guard.writing import events, whole
 
@@ -280,7 +280,7 @@ def _guarded_answer(path: Path) -> Any:
     except UpstreamError as error:
         json.dumps(error.body, allow_nan=False)
         raise MoralscopeError("the answer was refused", "ask again") from None
-    passed = [Guarded(choice.text, "passed", "kept", {}) for choice in found.choices]
+    passed = [GuardDecision(choice.text, "passed", "kept", {}) for choice in found.choices]
     streamed = "".join(events(found, passed, "m", with_usage=True)).encode().decode()
     written = [json.loads(line[6:]) for line in streamed.split("\n\n")[:-2]]
     out = json.dumps([whole(found, passed, "m"), written], ensure_ascii=False, allow_nan=False)

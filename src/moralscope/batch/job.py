@@ -21,8 +21,8 @@ from moralscope.batch.folder import INNER, ROW, RunFolder
 from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.batch.parts import Parts
 from moralscope.batch.run import Progress, engine_for, run_corpus
-from moralscope.batch.types import Outcome
 from moralscope.batch.sources import Corpus, open_corpus
+from moralscope.batch.types import Outcome
 from moralscope.core.errors import InputError
 from moralscope.core.records import ModelRef, RunRecord, Statistics, to_plain
 from moralscope.io.files import write_record

@@ -124,7 +124,8 @@ def sarif(run: ExportedRun) -> str:
         rule = worst.text if worst else _NAMELESS
         severity = worst.severity if worst else None
         rules[rule] = None
-        place = {
+        name = {"name": f"reply {row.id}"}
+        location = {
             "artifactLocation": {"uri": Path(run.source).as_posix()},
             "region": {"startLine": lines[id(row)] if by_line else 1},
         }
@@ -133,9 +134,7 @@ def sarif(run: ExportedRun) -> str:
                 "ruleId": rule,
                 "level": "error" if severity is None or severity >= _GRAVE else "warning",
                 "message": {"text": f"{row.verdict.reason}\n\n{run.details(row)}"},
-                "locations": [
-                    {"physicalLocation": place, "logicalLocations": [{"name": f"reply {row.id}"}]}
-                ],
+                "locations": [{"physicalLocation": location, "logicalLocations": [name]}],
             }
         )
     described = [{"id": text, "shortDescription": {"text": text}} for text in rules]

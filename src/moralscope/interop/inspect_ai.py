@@ -37,8 +37,8 @@ from moralscope.core.protocols import Pair
 from moralscope.interop.choices import (
     LETTERS,
     DilemmaQuestion,
-    letter_in,
     all_orders,
+    letter_in,
     read_dilemmas,
     story_choices,
 )
@@ -134,9 +134,7 @@ def audit(rulebook: str | list[str] | None = None, experts: str = DEFAULT_EXPERT
         seen = {"answer": row.reply, "explanation": row.verdict.reason, "metadata": metadata}
         if word == ABSTAINED:
             return Score.unscored(reason=ABSTAINED, **seen)
-        return Score(
-            value={"flagged": int(word == FLAGGED), "score": row.verdict.score}, **seen
-        )
+        return Score(value={"flagged": int(word == FLAGGED), "score": row.verdict.score}, **seen)
 
     return score
 

@@ -47,7 +47,7 @@ class AnswerCache(Generic[Answer]):
         self._known.clear()
 
 
-def audit_options(rulebook: str | Sequence[str] | None = None, **given: Any) -> AuditOptions:
+def audit_options(rulebook: str | Sequence[str] | None = None, **fields: Any) -> AuditOptions:
     """Return the options of an audit; `rulebook` is one file or several, later over earlier.
 
     What can be wrong without a model is refused here: options, names, the rulebooks themselves.
@@ -55,7 +55,7 @@ def audit_options(rulebook: str | Sequence[str] | None = None, **given: Any) -> 
     from moralscope.rules.rulebook import load_layers
 
     books = () if rulebook is None else (rulebook,) if isinstance(rulebook, str) else rulebook
-    options = build_options(AuditOptions, {**given, "rulebooks": tuple(books)})
+    options = build_options(AuditOptions, {**fields, "rulebooks": tuple(books)})
     load_layers(options.rulebooks)
     return options
 

@@ -53,7 +53,7 @@ const order = (rules) => [...rules].sort((a, b) => Object.keys(STANDS).indexOf(l
 const count = (row, label) => row.rules.filter((rule) => labelOf(rule) === label).length;
 function stateOf(row) {
   if (row.verdict.flag) return ["flagged", "bad"];
-  if (row.verdict.reason.startsWith("abstained")) return ["not judged", ""];
+  if (row.verdict.status === "abstained") return ["not judged", ""];
   return ["not flagged", "on"];
 }
 
