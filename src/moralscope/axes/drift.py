@@ -95,6 +95,6 @@ def tell_drift(record: RunRecord, actions: Sequence[str], exact: Axis, light: Ax
     return replace(
         record,
         config=config,
-        statistics={**record.statistics, "drift": drift},
+        statistics=replace(record.statistics, drift=drift),
         warnings=[*record.warnings, str(drift)],
     )

@@ -15,7 +15,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +31,7 @@ from moralscope.axes.prompts import (
 from moralscope.axes.templates import BLANK, Phrasing, Prompt, Template, load_template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import AxisCard, AxisRun, LanguageModel, Report, Row
-from moralscope.core.records import ActionScore, Continuation, ModelRef
+from moralscope.core.records import ActionScore, Continuation, Interval, ModelRef
 from moralscope.stats.intervals import bootstrap_mean
 
 READINGS = ("whole", "total", "first")
@@ -53,6 +52,17 @@ class LanguageScore(ActionScore):
     total: float = float("nan")
     first: float = float("nan")
     mass: float = float("nan")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageFigures(Statistics):
+    """What a language model's answers looked like."""
+
+    answer_mass: Interval
+    """probability that lies on a valid answer"""
+    neutral: Sequence[float] | None = absent()
+    """log-odds of yes after neutral phrases, which every score is measured from"""
+    usage: Usage | None = absent()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +189,11 @@ class LanguageChoice:
                 f"only {mass:.0%} of the probability lies on a valid answer: {model.name} would "
                 "mostly reply something else"
             )
-        told: dict[str, Any] = {"answer_mass": {"value": mass, "low": low, "high": high}}
-        if self._neutral is not None:
-            told["neutral"] = [float(value) for value in self._neutral[0]]
-        if model.usage is not None:
-            told["usage"] = model.usage
-        return AxisRun(results=found, statistics={"language": told}, warnings=warnings)
+        neutral = None if self._neutral is None else [float(odds) for odds in self._neutral[0]]
+        figures = LanguageFigures(
+            answer_mass=Interval(mass, low, high), neutral=neutral, usage=model.usage
+        )
+        return AxisRun(results=found, statistics={"language": figures}, warnings=warnings)
 
     def _score_block(self, block: Sequence[Forms]) -> list[LanguageScore]:
         if self._neutral is None:

@@ -16,16 +16,16 @@ from moralscope.axes.build import LocalModels, build_axis
 from moralscope.axes.measured import people_agreement
 from moralscope.axes.options import AXIS_OPTIONS, DemoOptions, ScoreOptions, default_axis
 from moralscope.axes.prompts import unread_warning
+from moralscope.axes.records import ScoreStatistics
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.protocols import Axis, AxisRun, Encoder, LanguageModel, Report, Row
+from moralscope.core.protocols import Axis, Encoder, LanguageModel, Report, Row
 from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
 from moralscope.io.actions import MAX_ACTIONS, ActionList, check_actions, check_text
 from moralscope.io.tables import Layout, Table
 from moralscope.stats.summary import summarise
 
 if TYPE_CHECKING:
-    from moralscope.axes.people import HumanAgreement
     from moralscope.axes.ratings import Ratings
 
 _LAYOUT = Layout(lower=True, remedy="give CSV or JSONL with an 'action' column")
@@ -118,7 +118,16 @@ def score(
     axis = built or build_axis(chosen, models)
     run, card = axis.score_rows(rows, paraphrases, report), axis.card
     framed = _framed(axis, rows, run.results, chosen)
-    people = _beside_people(run, ratings, chosen.seed) if ratings is not None else None
+    people, run_statistics = None, dict(run.statistics)
+    if ratings is not None:
+        from moralscope.axes.people import human_agreement, layer_agreement
+
+        people = human_agreement(run.results, ratings, chosen.seed)
+        layers = run_statistics.get("layers")
+        if layers is not None:
+            by_layer = layer_agreement(layers.scores, run.results, ratings, chosen.seed)
+            run_statistics["layers"] = replace(layers, people=by_layer)
+    sums = [result.sum for result in run.results if result.sum is not None]
     ignored_columns = [
         f"columns that were not read: {', '.join(each[:60] for each in ignored[:20])}"
     ]
@@ -133,14 +142,17 @@ def score(
         },
         models=list(card.models),
         results=run.results,
-        statistics={
-            **_statistics(run.results),
-            **card.statistics,
-            **run.statistics,
-            "people_agreement": people_agreement(card, own_fit=chosen.is_own_fit),
+        statistics=ScoreStatistics(
+            scores=summarise([result.score for result in run.results]),
+            paper_sums=summarise(sums) if sums else None,
+            positive=sum(result.low > 0 for result in run.results),
+            negative=sum(result.high < 0 for result in run.results),
+            undecided=sum(result.low <= 0 <= result.high for result in run.results),
+            **{**card.statistics, **run_statistics},
+            people_agreement=people_agreement(card, own_fit=chosen.is_own_fit),
             **framed,
-            **({"human": people} if people else {}),
-        },
+            human=people,
+        ),
         warnings=[
             NOT_ADVICE,
             *card.warnings,
@@ -262,16 +274,6 @@ def _unknown(names: Iterable[str], columns: Sequence[str], where: str) -> list[s
     return unknown
 
 
-def _beside_people(run: AxisRun, ratings: "Ratings", seed: int) -> "HumanAgreement":
-    """Set scores beside people's ratings; those of every layer, where a model has layers."""
-    from moralscope.axes.people import human_agreement, layer_agreement
-
-    if "layers" in run.statistics:
-        layers = run.statistics["layers"]
-        layers["people"] = layer_agreement(layers["scores"], run.results, ratings, seed)
-    return human_agreement(run.results, ratings, seed)
-
-
 def _taken(given: dict[str, Any], name: str) -> Any:
     """Take an object out of the keywords where one stands for the name or path of an option."""
     return None if isinstance(given.get(name), str | Path | None) else given.pop(name)
@@ -285,14 +287,3 @@ def _rows(
         return actions.rows, None, actions.ignored
     listed = actions if isinstance(actions, ActionList) else check_actions(actions)
     return [{"action": action} for action in listed.actions], listed.paraphrases, ()
-
-
-def _statistics(results: Sequence[ActionScore]) -> dict[str, Any]:
-    sums = [result.sum for result in results if result.sum is not None]
-    return {
-        "scores": summarise([result.score for result in results]),
-        **({"paper_sums": summarise(sums)} if sums else {}),
-        "positive": sum(result.low > 0 for result in results),
-        "negative": sum(result.high < 0 for result in results),
-        "undecided": sum(result.low <= 0 <= result.high for result in results),
-    }

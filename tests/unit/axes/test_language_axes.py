@@ -59,7 +59,7 @@ def test_neutral_actions_take_the_taste_for_yes_out():
 def test_the_answer_mass_is_recorded_and_a_low_one_is_told():
     record = score(ACTIONS, model="scripted:mass=0.3")
     mass = record.statistics["language"]["answer_mass"]
-    assert mass["low"] <= 0.3 <= mass["high"] or mass["value"] == pytest.approx(0.3, abs=0.01)
+    assert mass.low <= 0.3 <= mass.high or mass.value == pytest.approx(0.3, abs=0.01)
     assert all(0 < row.mass < 0.4 for row in record.results)
     assert any("would mostly reply something else" in line for line in record.warnings)
     json.dumps(to_plain(record))
@@ -78,8 +78,8 @@ def test_first_words_tell_answers_apart():
 def test_a_direction_is_fitted_in_every_layer_and_anchors_choose_one(tmp_path):
     record = score(ACTIONS, model="scripted", axis="direction", human=rated(tmp_path))
     layers = record.statistics["layers"]
-    assert [row["layer"] for row in layers["curve"]] == [1, 2, 3, 4]
-    best = max(layers["curve"], key=lambda row: row["separation"])["layer"]
+    assert [row.layer for row in layers["curve"]] == [1, 2, 3, 4]
+    best = max(layers["curve"], key=lambda row: row.separation).layer
     assert record.config["layer"] == layers["chosen"] == best
     assert len(layers["people"]) == 4
     chosen = layers["scores"][best - 1]
@@ -106,8 +106,8 @@ def test_a_planted_direction_is_found_in_the_layer_that_holds_it():
     model = ScriptedModel(PlantedBias(spread=0.1), values)
     record = score(["lie"], model=model, axis="direction", fit="labelled")
     curve = record.statistics["layers"]["curve"]
-    assert curve[-1]["separation"] > 0.95
-    assert record.config["layer"] == max(curve, key=lambda row: row["separation"])["layer"]
+    assert curve[-1].separation > 0.95
+    assert record.config["layer"] == max(curve, key=lambda row: row.separation).layer
 
 
 def test_one_layer_can_be_named_and_saved_and_read_back(tmp_path):

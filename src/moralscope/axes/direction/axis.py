@@ -8,7 +8,6 @@ the prompts: they say how much a score hangs on the wording, not on the actions 
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from moralscope.axes.build import AxisModels, question_encoder
 from moralscope.axes.direction.fitting import LABELLED, Anchors, Direction, fit_labelled, fit_pca
 from moralscope.axes.direction.labelled import read_labelled
 from moralscope.axes.direction.paper import load_paper
+from moralscope.axes.direction.records import ActionMap, DirectionFigures, MapPoint
 from moralscope.axes.direction.saved import load_direction, save_direction
 from moralscope.axes.options import ENGLISH, AxisOptions
 from moralscope.axes.parallel import load_parallel
@@ -192,15 +192,15 @@ class DirectionAxis:
         found = in_blocks(forms, self._block, report)
         direction = self.direction
         fitting = [
-            {"action": action, "x": x, "y": y}
+            MapPoint(action, x, y)
             for action, (x, y) in zip(direction.actions, direction.positions.tolist(), strict=True)
         ]
-        placed = {
-            "points": [(score.score, height) for score, height in found],
-            "fitting": fitting,
-            "x_label": f"moral direction ({direction.method})",
-            "y_label": "strongest component at right angles to it",
-        }
+        placed = ActionMap(
+            points=[(score.score, height) for score, height in found],
+            fitting=fitting,
+            x_label=f"moral direction ({direction.method})",
+            y_label="strongest component at right angles to it",
+        )
         return AxisRun(results=[score for score, _ in found], statistics={"map": placed})
 
     def _block(self, block: Sequence[Forms]) -> list[tuple[ActionScore, float]]:
@@ -220,24 +220,22 @@ class DirectionAxis:
         ]
 
 
-def describe_direction(direction: Direction) -> dict[str, Any]:
+def describe_direction(direction: Direction) -> DirectionFigures:
     """Return what a record says about a direction."""
-    return {
-        "fit": direction.fit,
-        "method": direction.method,
-        "fitted_on": len(direction.actions),
-        "scale": "standard deviations of the fitting actions from their middle",
-        "raw_scale": direction.scales[0],
-        "raw": "the paper's raw projection is score * raw_scale",
-        "anchors": direction.anchors,
-        "separation": direction.separation,
-        "validation": direction.validation,
-        "explained_variance": direction.explained,
-        "explained_variance_differences": direction.explained_differences,
-        "stands_out": direction.prominence.stands_out,
-        "prominence": direction.prominence,
-        "stability": direction.stability,
-    }
+    return DirectionFigures(
+        fit=direction.fit,
+        method=direction.method,
+        fitted_on=len(direction.actions),
+        raw_scale=direction.scales[0],
+        anchors=direction.anchors,
+        separation=direction.separation,
+        validation=direction.validation,
+        explained_variance=direction.explained,
+        explained_variance_differences=direction.explained_differences,
+        stands_out=direction.prominence.stands_out,
+        prominence=direction.prominence,
+        stability=direction.stability,
+    )
 
 
 def direction_warnings(direction: Direction) -> list[str]:

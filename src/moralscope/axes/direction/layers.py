@@ -6,7 +6,7 @@ papers' dos and don'ts; of a labelled fit, those held out in turn): people's ans
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from moralscope.axes.build import AxisModels
 from moralscope.axes.direction.axis import DirectionAxis, fit_direction
 from moralscope.axes.direction.fitting import LABELLED, Direction
+from moralscope.axes.direction.records import LayerCurve, LayerFigures
 from moralscope.axes.direction.saved import load_direction, save_direction
 from moralscope.axes.language import Asking
 from moralscope.axes.options import AxisOptions
@@ -26,20 +27,6 @@ from moralscope.io.files import check_writable
 from moralscope.models.language.hidden import HiddenStates, LayerEncoder
 from moralscope.stats.correlation import auc
 from moralscope.words.paper import load_paper as load_choice_paper
-
-
-@dataclass(frozen=True, slots=True)
-class LayerFigures:
-    """What a layer's direction looks like.
-
-    `variance` is the first component's share, `separation` the share of held-out good and bad
-    actions in the right order, `stability` the median angle in degrees of refits on other actions.
-    """
-
-    layer: int
-    variance: float
-    separation: float
-    stability: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +128,7 @@ class LayeredDirection(DirectionAxis):
         """What a record says of the axis."""
         card, model = super().card, self._asking.model
         config = {key: value for key, value in card.config.items() if key != "encoder"}
-        curve = {"chosen": self._layered.layer, "curve": [asdict(x) for x in self._layered.curve]}
+        curve = LayerCurve(chosen=self._layered.layer, curve=self._layered.curve)
         chosen_by = "good and bad actions that were not fitted on"
         return AxisCard(
             config={
@@ -175,11 +162,11 @@ class LayeredDirection(DirectionAxis):
         run = super().score_rows(rows, paraphrases, report)
         if not self._layered.curve:
             return run
-        card = self.card.statistics["layers"]
-        told = {**card, "scores": self._by_layer([row["action"] for row in rows])}
+        scores = self._by_layer([row["action"] for row in rows])
+        layers = replace(self.card.statistics["layers"], scores=scores)
         return AxisRun(
             results=run.results,
-            statistics={**run.statistics, "layers": told},
+            statistics={**run.statistics, "layers": layers},
             warnings=[*run.warnings, *self._asking.model.warnings],
         )
 

@@ -121,4 +121,3 @@ def test_the_report_names_the_experts_and_escapes_the_norm(tmp_path):
     page = path.read_text("utf-8")
     assert "How scripted scores 2 actions" in page
     assert "<script>alert(1)" not in page
-    assert "moralscope score --axis judge --experts scripted --norm" in page
