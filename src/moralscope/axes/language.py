@@ -31,7 +31,15 @@ from moralscope.axes.prompts import (
 from moralscope.axes.templates import BLANK, Phrasing, Prompt, Template, load_template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import AxisCard, AxisRun, LanguageModel, Report, Row
-from moralscope.core.records import ActionScore, Continuation, Interval, ModelRef
+from moralscope.core.records import (
+    ActionScore,
+    Continuation,
+    Interval,
+    ModelRef,
+    Statistics,
+    Usage,
+    absent,
+)
 from moralscope.stats.intervals import bootstrap_mean
 
 READINGS = ("whole", "total", "first")

@@ -10,19 +10,19 @@ from moralscope.axes.language import LanguageFigures
 from moralscope.axes.people import HumanAgreement
 from moralscope.core.records import SampleInterval, Statistics, absent
 from moralscope.stats.gates import GateResult
-from moralscope.stats.summary import Summary
+from moralscope.stats.summary import NO_SUMMARY, Summary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreStatistics(Statistics):
     """What `score` finds in sum."""
 
-    scores: Summary
+    scores: Summary = NO_SUMMARY
     paper_sums: Summary | None = absent()
-    positive: int
+    positive: int = 0
     """actions whose whole interval lies above zero"""
-    negative: int
-    undecided: int
+    negative: int = 0
+    undecided: int = 0
     direction: DirectionFigures | None = absent()
     layers: LayerCurve | None = absent()
     map: ActionMap | None = absent()

@@ -15,10 +15,8 @@ from moralscope.cli.output import (
     note,
     open_in_browser,
     out,
-    print_warnings,
     starting,
 )
-from moralscope.cli.score import show_scores
 
 if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
@@ -66,7 +64,9 @@ def demo(
         built = build_axis(options.score_options(), LocalModels(progress=progress))
     with counting("scoring") as step:
         record = demo(options, built=built, report=step)
-    emit_to(output, record, _show_demo)
+    emit_to(output, record)
+    if not output.json:
+        _show_next()
     if output.report is None and (open_report or not output.json):
         _write_report(record)
     shown = output.report or _REPORT
@@ -87,12 +87,9 @@ def _write_report(record: "RunRecord") -> None:
         note(f"report: {_REPORT.absolute()} (open it in a browser)")
 
 
-def _show_demo(record: "RunRecord") -> None:
+def _show_next() -> None:
     from rich.text import Text
 
-    out.print(f"Twenty actions, as {record.config['experts']} judges them", style="bold")
-    show_scores(record)
-    print_warnings(record)
     out.print()
     out.print("Try next", style="bold")
     for command, what in _NEXT:

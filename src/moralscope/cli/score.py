@@ -1,29 +1,24 @@
 """`moralscope score`, `rank` and `demo`: actions on a moral axis, answers to a question, a tour."""
 
-from collections.abc import Callable
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moralscope.axes.options import AXES, DEFAULT_BASE, RankOptions, ScoreOptions
+from moralscope.axes.options import DEFAULT_BASE, RankOptions, ScoreOptions
 from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
 from moralscope.cli.options import Actions, Columns, Figure, Json, OutputOptions, Report, read_given
 from moralscope.cli.output import (
     clean,
-    correlation_rows,
     counting,
     emit,
     emit_to,
     fetching,
     out,
     plain_table,
-    print_gate,
     print_warnings,
-    score_table,
     starting,
 )
 from moralscope.core.errors import InputError
@@ -31,8 +26,6 @@ from moralscope.core.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from moralscope.axes.framings import Framings
-    from moralscope.axes.people import HumanAgreement
     from moralscope.core.records import RunRecord
 
 
@@ -100,7 +93,7 @@ def score(
         built = build_axis(options, LocalModels(progress=progress))
     with counting("scoring") as step:
         record = score(listed, options, built=built, report=step)
-    emit(record, json=json, path=record_file, show=_show, report=report, figure=figure)
+    emit(record, json=json, path=record_file, report=report, figure=figure)
     gate = record.statistics.get("gate")
     if gate is not None:
         gate.require()
@@ -128,116 +121,6 @@ def _read(
     if more and file is not None and not actions and file.suffix.lower() in SUFFIXES:
         return read_rows(file, columns, called=names)
     return read_given(actions, file or (None if actions else options.human), columns=names)
-
-
-def _show(record: "RunRecord") -> None:
-    config, found = record.config, record.statistics
-    axis = f"{config['axis']} ({config['fit']})" if "fit" in config else config["axis"]
-    asked = [f"{config['template']} template"] if "template" in config else []
-    model = config.get("model") or config.get("encoder") or config["experts"]
-    form = [f"{config['form']} form"] if "form" in config else []
-    layer = [f"layer {config['layer']}"] if "layer" in config else []
-    out.print(", ".join([f"{axis} axis", *asked, model, *layer, *form]), style="bold")
-    if "norm" in config:
-        out.print(clean(f"norm: {config['norm']}"))
-    show_scores(record)
-    if "language" in found:
-        mass = found["language"]["answer_mass"]
-        out.print(
-            f"\nanswer mass: {mass['value']:.0%} ({mass['low']:.0%} … {mass['high']:.0%}) of the "
-            "probability lies on a valid answer"
-        )
-    if "direction" in found:
-        _show_direction(found["direction"])
-    if "layers" in found:
-        _show_layers(found["layers"])
-    if "framings" in found:
-        _show_framings(found["framings"])
-        print_gate(found["gate"])
-    if "human" in found:
-        _show_people(found["human"])
-    print_warnings(record)
-
-
-def show_scores(record: "RunRecord") -> None:
-    """Print actions and scores, with what people would say where that is known."""
-    from moralscope.axes.measured import agreement_in_words, share_in_brief
-    from moralscope.pages.score_page import ends_of
-
-    kind, rows = AXES[record.config["axis"]], record.results
-    more: dict[str, Callable[[Any], str]] = {}
-    if "people_yes" in kind.writes and not all(isnan(row.people_yes) for row in rows):
-        more["would say yes"] = lambda row: share_in_brief(
-            row.people_yes, row.people_yes_low, row.people_yes_high
-        )
-    if "verdict" in kind.writes and any(row.verdict for row in rows):
-        more["verdict"] = lambda row: row.verdict or ""
-    out.print(agreement_in_words(record.statistics["people_agreement"]), style="dim")
-    left, right = (end.split()[0] for end in ends_of(record.job, record.config))
-    out.print(score_table(rows, kind.interval, (left, right), more))
-
-
-def _show_direction(found: "Mapping[str, Any]") -> None:
-    shares = " ".join(f"{share:.1%}" for share in found["explained_variance"][:5])
-    stability = found["stability"]
-    out.print(f"\n{found['method']}, fitted on {found['fitted_on']} actions", style="bold")
-    out.print(f"variance explained by the leading components: {shares} …")
-    # Labels are held out in turn; anchors of a component need not be.
-    right = found["validation"].get(found["method"], found["separation"])
-    out.print(
-        f"good and bad anchors in the right order: {right:.0%} of pairs; refits on other "
-        f"draws of actions turn the direction by {stability.bootstrap_degrees_median:.0f} degrees"
-    )
-
-
-def _show_layers(found: "Mapping[str, Any]") -> None:
-    people = found.get("people")
-    titles = ("layer", "variance", "good over bad", "turns by", *(["r with people"] * bool(people)))
-    table = plain_table(*titles)
-    for place, row in enumerate(found["curve"]):
-        mark = " *" if row["layer"] == found["chosen"] else ""
-        table.add_row(
-            f"{row['layer']}{mark}",
-            f"{row['variance']:.1%}",
-            f"{row['separation']:.0%}",
-            f"{row['stability']:.0f} degrees",
-            *([f"{people[place].r:+.2f}"] if people else []),
-        )
-    out.print(table)
-
-
-def _show_framings(found: "Framings") -> None:
-    table = plain_table("framing", "changed side", "of", "mean change", "the largest change")
-    table.columns[-1].justify = "left"
-    for name, each in found.framings.items():
-        own = [row for row in found.rows if row.framing == name]
-        widest = max(own, key=lambda row: (row.changed, abs(row.change)))
-        turned = " (should)" if each.turns else ""
-        share, change = f"{each.changed.value:.0%}{turned}", f"{each.mean_change:+.3f}"
-        example = clean(f"{widest.text} {widest.score:+.3f}"[:_SHORT])
-        table.add_row(name.replace("_", " "), share, f"{each.changed.n}", change, example)
-    out.print()
-    out.print(table)
-    flips, worst = found.flips, found.worst.replace("_", " ")
-    span = f"{flips.low:.0%} … {flips.high:.0%}"
-    out.print(f"flips: {flips.value:.1%} ({span}) of {flips.n} rewordings; worst: {worst}")
-
-
-def _show_people(found: "HumanAgreement") -> None:
-    table = plain_table("people", "r (Pearson)", "rho (Spearman)")
-    for name, agreement in found.populations.items():
-        (row,) = correlation_rows(name, agreement.pearson)
-        table.add_row(*row, correlation_rows(name, agreement.spearman)[0][1])
-    out.print(table)
-    bound = found.noise_ceiling
-    if bound is None:
-        return
-    for name, ceiling in bound.sampling.items():
-        if ceiling is not None:
-            out.print(f"best r that {name}'s number of raters allows: {ceiling.expected:.3f}")
-    for pair in bound.between:
-        first, second = pair.pair
-        out.print(f"{first} and {second} agree with each other at r = {pair.pearson.r:.3f}")
 
 
 def _show_spread(record: "RunRecord") -> None:

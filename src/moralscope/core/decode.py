@@ -10,10 +10,9 @@ import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 from moralscope.core.errors import InputError, UnknownName
-from moralscope.core.records import Statistics
 from moralscope.core.registry import did_you_mean
 
 if TYPE_CHECKING:
@@ -79,19 +78,19 @@ def _converter(exact: bool) -> "Converter":
     for kind in _WORDS:
         converter.register_structure_hook(kind, _primitive)
     converter.register_structure_hook(Path, lambda value, _: Path(_primitive(value, str)))
-    # What older versions wrote is brought up to date by the class itself, and nowhere else.
+
+    def of_fields(kind: Any) -> Any:
+        # cattrs reads the names of classes in quotes, but not inside of other types.
+        hints = get_type_hints(kind, include_extras=True)
+        for field in dataclasses.fields(kind):
+            field.type = hints[field.name]
+        read = make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=exact)
+        # What older versions wrote is brought up to date by the class itself, and nowhere else.
+        return _upgrading(kind, read) if hasattr(kind, "upgraded") else read
+
+    # A Statistics is a mapping too: without this, cattrs would read it as one.
     converter.register_structure_hook_factory(
-        lambda kind: isinstance(kind, type) and hasattr(kind, "upgraded"),
-        lambda kind: _upgrading(kind, make_dict_structure_fn(kind, converter)),
-    )
-    # A Statistics is a mapping too; cattrs would read it as one.
-    converter.register_structure_hook_factory(
-        lambda kind: (
-            isinstance(kind, type)
-            and dataclasses.is_dataclass(kind)
-            and issubclass(kind, Statistics)
-        ),
-        lambda kind: make_dict_structure_fn(kind, converter),
+        lambda kind: isinstance(kind, type) and dataclasses.is_dataclass(kind), of_fields
     )
     return converter
 
@@ -117,10 +116,16 @@ def _primitive(value: Any, kind: Any) -> Any:
 
 def _first(error: BaseException) -> tuple[str, str, str]:
     """Return place, problem and, for an unknown key, the remedy of the first of many errors."""
-    from cattrs import BaseValidationError, ForbiddenExtraKeysError
+    from cattrs import (
+        BaseValidationError,
+        ForbiddenExtraKeysError,
+        StructureHandlerNotFoundError,
+    )
 
     if isinstance(error, BaseValidationError):
         inner = error.exceptions[0]
+        if isinstance(inner, StructureHandlerNotFoundError):
+            raise inner
         place, problem, better = _first(inner)
         notes = [note for note in getattr(inner, "__notes__", ()) if hasattr(note, "name")]
         notes += [note for note in getattr(inner, "__notes__", ()) if hasattr(note, "index")]

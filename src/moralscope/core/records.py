@@ -96,8 +96,8 @@ class ActionScore:
 
     action: str
     score: float
-    low: float
-    high: float
+    low: float = math.nan
+    high: float = math.nan
     prompts: tuple[float, ...] = ()
     sum: float | None = None
     unread: int = 0

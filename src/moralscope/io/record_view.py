@@ -43,6 +43,11 @@ class Scored:
     place: int = 0
 
     @property
+    def row(self) -> int:
+        """The same, as charts call it."""
+        return self.place
+
+    @property
     def span(self) -> tuple[float, float]:
         """The interval, or the score itself where none was computed."""
         low = self.score if self.low is None else self.low

@@ -28,6 +28,7 @@ _REPORTS = (".html", ".htm")
 # The module of each job. A record of a corpus has a job of its own: "score corpus".
 _MODULES = {
     "rank": "rank",
+    "score": "score",
 }
 
 
@@ -38,8 +39,8 @@ class Presentation:
     build: Callable[[RunRecord], Page]
     types: Callable[[Mapping[str, Any]], tuple[Any, Any]]
     """the classes of a result and of the statistics, from the record's config"""
-    limits: tuple[str, ...] = ()
-    """what the results do not mean: the last section of a report"""
+    limits: tuple[str, ...] | Callable[[Mapping[str, Any]], tuple[str, ...]] = ()
+    """what the results do not mean, or how to tell from the config: the last section of a report"""
 
 
 def presentation(job: str, config: Mapping[str, Any]) -> Presentation | None:
@@ -85,11 +86,12 @@ def page_of(record: RunRecord) -> Page:
     record = replace(record, config=to_plain(record.config))
     shown = presentation(record.job, record.config)
     page = shown.build(record) if shown else old_page(record)
+    limits = shown.limits if shown else old_limits(record)
     return replace(
         page,
         sections=[
             *page.sections,
-            *closing_sections(record, shown.limits if shown else old_limits(record)),
+            *closing_sections(record, limits(record.config) if callable(limits) else limits),
         ],
         warnings=list(record.warnings),
         footer=f"moralscope {record.version} · {record.created}",

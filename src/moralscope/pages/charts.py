@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from moralscope.io.record_view import Plain, Scored, text
+from moralscope.io.record_view import Plain, text
 from moralscope.pages.page import Chart
 
 CLASSES = (
@@ -74,22 +74,13 @@ class Mark:
         )
 
 
-def ranked_chart(rows: Sequence[Mark], title: str, ends: tuple[str, str]) -> Chart:
-    """Draw scores with their intervals, one row each, in the order given (best first)."""
-    return ranked([_scored(row) for row in rows], title, ends)
-
-
-def _scored(row: Mark) -> Scored:
-    return Scored(row.name, row.score, *row.span, (), row.row)
-
-
-def sign_class(row: Scored) -> int:
+def sign_class(row: Mark) -> int:
     """Return 0 for surely above zero, 1 for surely below, 2 for undecided."""
     low, high = row.span
     return 0 if low > 0 else 1 if high < 0 else 2
 
 
-def ranked(rows: Sequence[Scored], title: str, ends: tuple[str, str]) -> Chart:
+def ranked(rows: Sequence[Mark], title: str, ends: tuple[str, str]) -> Chart:
     """Draw scores with their intervals, one row each, in the order given (best first)."""
     places = {id(row): len(rows) - number for number, row in enumerate(rows)}
     traces = []
@@ -97,7 +88,7 @@ def ranked(rows: Sequence[Scored], title: str, ends: tuple[str, str]) -> Chart:
         chosen = [row for row in rows if sign_class(row) == number]
         if chosen:
             points = [(row.score, places[id(row)]) for row in chosen]
-            kept = [row.place for row in chosen]
+            kept = [row.row for row in chosen]
             bars_of = error_bars([(row.score, *row.span) for row in chosen], colour)
             traces.append(marks(name, points, colour, symbol, 9, rows=kept, error_x=bars_of))
     layout = {
@@ -112,7 +103,7 @@ def ranked(rows: Sequence[Scored], title: str, ends: tuple[str, str]) -> Chart:
     return Chart(title, about, traces, layout, height=110 + _ROW * len(rows))
 
 
-def curve(rows: Sequence[Scored], ends: tuple[str, str]) -> Chart:
+def curve(rows: Sequence[Mark], ends: tuple[str, str]) -> Chart:
     """Draw all scores in order as one line with its band: the shape of a long list."""
     places = list(range(1, len(rows) + 1))
     band = {"type": "scatter", "mode": "lines", "x": places, "hover": False, "legend": False}
@@ -127,7 +118,7 @@ def curve(rows: Sequence[Scored], ends: tuple[str, str]) -> Chart:
             "name": "score",
             "x": places,
             "y": [rounded(row.score) for row in rows],
-            "rows": [row.place for row in rows],
+            "rows": [row.row for row in rows],
             "line": {"color": "good", "width": 2},
             "legend": False,
         },
@@ -141,7 +132,7 @@ def curve(rows: Sequence[Scored], ends: tuple[str, str]) -> Chart:
 
 
 def moral_map(
-    rows: Sequence[Scored],
+    rows: Sequence[Mark],
     points: Sequence[_Point],
     fitting: Sequence[tuple[str, float, float]],
     titles: tuple[str, str],
@@ -155,10 +146,10 @@ def moral_map(
     for number, (name, colour, symbol) in enumerate(CLASSES):
         chosen = [(row, point) for row, point in pairs if sign_class(row) == number]
         if chosen:
-            kept = [row.place for row, _ in chosen]
+            kept = [row.row for row, _ in chosen]
             traces.append(marks(name, [at for _, at in chosen], colour, symbol, rows=kept))
     order = outermost(pairs, len(pairs))
-    labels = [(rounded(x), rounded(y), row.place) for row, (x, y) in order]
+    labels = [(rounded(x), rounded(y), row.row) for row, (x, y) in order]
     layout = {"xaxis": {"title": titles[0], "zero": True}, "yaxis": {"title": titles[1]}}
     about = f"A map of {len(rows):,} actions; horizontal: {titles[0]}, vertical: {titles[1]}."
     return Chart("Map of the actions", about, traces, layout, height=560, labels=labels)

@@ -51,6 +51,8 @@ class Column:
     """characters that `keyed_table` keeps of a text; 0 keeps all"""
     wide: int = 0
     """characters after which the terminal folds it"""
+    brief: bool = True
+    """whether the terminal shows it"""
     right: bool | None = None
     """whether the terminal puts it to the right; None: all but the first column and texts"""
 

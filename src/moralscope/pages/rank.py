@@ -2,7 +2,7 @@
 
 from moralscope.core.records import NoStatistics, RankedAnswer, RunRecord
 from moralscope.pages import Presentation
-from moralscope.pages.charts import Mark, ranked_chart
+from moralscope.pages.charts import Mark, ranked
 from moralscope.pages.page import Column, Page, Section, Table
 
 _ENDS = ("farther from the question", "nearer")
@@ -19,7 +19,7 @@ def rank_page(record: RunRecord) -> Page:
         question,
         [f"{len(answers):,} answers by their cosine with the question."],
         sections=[
-            Section("Ranked answers", [], [ranked_chart(marks, "Ranked answers", _ENDS)]),
+            Section("Ranked answers", [], [ranked(marks, "Ranked answers", _ENDS)]),
             Section("All answers", [], [table], shown="all"),
         ],
         main=table,

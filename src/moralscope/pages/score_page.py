@@ -30,11 +30,8 @@ from moralscope.pages.charts import (
     rounded,
     sign_class,
 )
-from moralscope.pages.framings_section import framing_sections
 from moralscope.pages.generic_page import blocks_of, table_of
-from moralscope.pages.language_section import language_sections
 from moralscope.pages.page import Chart, Column, Page, Section, Table, signed
-from moralscope.pages.people_section import people_sections
 
 _ALL = 60  # so many rows are drawn by name; of more, both ends
 _END = 25
@@ -86,9 +83,6 @@ def score_page(plain: Plain) -> Page:
     direction = plain["statistics"].get("direction")
     if isinstance(direction, dict):
         sections += _strength(direction)
-    sections += language_sections(plain)
-    sections += framing_sections(plain)
-    sections += people_sections(plain)
     sections += _moved(plain)
     if plain["job"] != "score" and plain["statistics"]:
         figures = blocks_of(plain["statistics"])

@@ -58,24 +58,22 @@ def drawn_table(table: Table) -> RichTable:
         title_justify="left",
         title_style="bold",
     )
-    half = _BAR if len(table.columns) <= 4 else _SHORT_BAR
-    for index, column in enumerate(table.columns):
-        heading = column.title
+    shown = [index for index, column in enumerate(table.columns) if column.brief]
+    half = _BAR if len(shown) <= 4 else _SHORT_BAR
+    for index in shown:
+        column = table.columns[index]
+        heading, right = column.title, column.right
         if column.kind == "bar":  # "bad|good" stands above both sides of zero
-            left, _, right = heading.partition("|")
-            heading = f"{left.rjust(half)} {right}"
-        is_right = (
-            (index > 0 and column.kind not in ("text", "bar"))
-            if column.right is None
-            else column.right
-        )
+            before, _, after = heading.partition("|")
+            heading = f"{before.rjust(half)} {after}"
+        if right is None:
+            right = index > 0 and column.kind not in ("text", "bar")
         drawn.add_column(
             clean(heading),
-            justify="right" if is_right else "left",
-            overflow="fold" if column.wide else "ellipsis",
+            justify="right" if right else "left",
+            overflow="fold",
             max_width=column.wide or None,
-            no_wrap=column.kind != "text"
-            or (index > 0 and not column.right and not column.wide and len(column.title) > 0),
+            no_wrap=column.kind != "text",
         )
     hidden = len(table.rows) - 2 * table.ends if table.ends else 0
     for index, row in enumerate(table.rows):
@@ -83,16 +81,14 @@ def drawn_table(table: Table) -> RichTable:
             if index == table.ends:
                 drawn.add_row(f"… {hidden:,} more: --json or --out")
             continue
-        drawn.add_row(
-            *(_cell(column, value, half) for column, value in zip(table.columns, row, strict=False))
-        )
+        drawn.add_row(*(_cell(table.columns[at], row[at], half) for at in shown))
     return drawn
 
 
 def _cell(column: Column, value: object, half: int) -> Text:
     if column.kind == "bar" and isinstance(value, int | float):
         return bar(float(value), half)
-    written = clean(column.write(value, TYPED))
+    written = clean("" if value == "" else column.write(value, TYPED))
     if column.kind == "signed" and isinstance(value, int | float) and not math.isnan(value):
         written.stylize(GOOD if value > 0 else BAD)
     if column.kind == "range":

@@ -5,6 +5,7 @@ from typing import Any
 
 from moralscope.pages.page import MINUS, PRINTED, Column
 from moralscope.stats.correlation import Correlation
+from moralscope.stats.gates import GateResult
 
 NOTHING = PRINTED.nothing
 
@@ -39,6 +40,14 @@ def correlation_text(correlation: Correlation | None) -> str:
     return (
         f"{value}{correlation.stars} {span}".strip().replace("-", MINUS) + f", n = {correlation.n}"
     )
+
+
+def gate_line(gate: GateResult | None) -> list[str]:
+    """Say whether a gate was met, where there is one."""
+    if gate is None:
+        return []
+    figures = ", ".join(f"{check.name} is {check.value:.4g}" for check in gate.checks)
+    return [f"gate {gate.expression}: {'met' if gate.met else 'not met'} ({figures})"]
 
 
 def cut(value: str, most: int = 160) -> str:

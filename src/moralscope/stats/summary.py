@@ -1,5 +1,6 @@
 """Mean, spread and size of a sample, and scores on a scale of their own."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,9 @@ class Summary:
     n: int
     mean: float
     sd: float
+
+
+NO_SUMMARY = Summary(0, math.nan, math.nan)
 
 
 def summarise(values: Sequence[float]) -> Summary:

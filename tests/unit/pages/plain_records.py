@@ -50,10 +50,22 @@ def score_record(actions=("help", "wait", "harm"), *, axis="choice", human=False
     if axis == "direction":
         statistics["direction"] = {
             "fit": "pca",
+            "method": "pca",
+            "fitted_on": 62,
+            "raw_scale": 0.1,
+            "anchors": {"good": ["help"], "bad": ["harm"]},
+            "separation": 0.9,
+            "validation": {},
+            "prominence": {"share": 0.31, "broken_stick": 0.1, "ratio": 2.6, "stands_out": True},
             "explained_variance": [0.31, 0.12, 0.08],
             "explained_variance_differences": [0.25, 0.2, 0.1],
             "stands_out": True,
-            "stability": {"bootstrap_degrees_median": 4.2},
+            "stability": {
+                "leave_one_out_degrees_max": 2.0,
+                "leave_one_out_action": "smile",
+                "bootstrap_degrees_median": 4.2,
+                "bootstrap_degrees_p95": 9.0,
+            },
         }
         statistics["map"] = {
             "points": [[row["score"], rng.gauss(0, 0.05)] for row in results],
@@ -82,6 +94,7 @@ def human_statistics(results):
                 "rate": 0.5 + row["score"],
                 "rates": {"amt": 0.5 + row["score"], "regional": 0.5},
                 "residual": row["score"] * 10,
+                "residuals": {"amt": row["score"] * 10, "regional": 0.0},
             }
             for row in results
         ],
