@@ -145,7 +145,7 @@ def run_over_corpus(
     *,
     json: bool,
     report: Path | None,
-    show: Callable[["RunRecord"], None],
+    show: Callable[["RunRecord"], None] | None = None,
 ) -> "RunRecord":
     """Run a job over a corpus, or estimate it; print and draw its record."""
     from moralscope.batch.job import open_job, run_job
@@ -162,7 +162,8 @@ def run_over_corpus(
         return found
     with _rows_bar() as told:
         found = run_job(opened, told)
-    emit(found, json=json, path=None, show=lambda record: _show(record, show), report=report)
+    old = None if show is None else lambda record: _show(record, show)
+    emit(found, json=json, path=None, show=old, report=report)
     if not json:
         note(f"parts: {place.out}")
     return found

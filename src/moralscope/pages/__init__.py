@@ -27,6 +27,8 @@ FIGURES = (".svg", ".png", ".pdf")
 _REPORTS = (".html", ".htm")
 # The module of each job. A record of a corpus has a job of its own: "score corpus".
 _MODULES = {
+    "audit": "audit",
+    "audit corpus": "audit",
     "rank": "rank",
     "score": "score",
 }
@@ -45,7 +47,10 @@ class Presentation:
 
 def presentation(job: str, config: Mapping[str, Any]) -> Presentation | None:
     """Return how a job is shown; None for one that has no page of its own."""
-    name = f"{job} corpus" if isinstance(config.get("corpus"), Mapping) else job
+    corpus = config.get("corpus")
+    name = job
+    if isinstance(corpus, Mapping):
+        name = f"{job} estimate" if corpus.get("dry_run") else f"{job} corpus"
     if name not in _MODULES:
         return None
     module = importlib.import_module(f"moralscope.pages.{_MODULES[name]}")

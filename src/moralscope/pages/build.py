@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from moralscope.core.records import RunRecord, to_plain
 from moralscope.io.record_view import Plain, label_key, text
 from moralscope.pages.agreement_page import agreement_page
-from moralscope.pages.audit_page import audit_page
 from moralscope.pages.chain_page import chain_page
 from moralscope.pages.closing import (
     AUDIT_LIMITS,
@@ -33,7 +32,6 @@ from moralscope.pages.survey_page import survey_page
 _PAGES: Mapping[str, Callable[[Plain], Page]] = {
     "agreement": agreement_page,
     "annotate statement": statement_page,
-    "audit": audit_page,
     "compare": compare_page,
     "compare languages": languages_page,
     "compare runs": runs_page,
