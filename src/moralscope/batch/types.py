@@ -16,7 +16,7 @@ POSITION = "_position"  # the column that says where in its block's table a resu
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class RowBlock:
     """A run of rows of one file, read on its own; its number is that of its part.
 
     `start` and `stop` are bytes of a text file, rows of a Parquet file; `line` is where it starts
@@ -64,12 +64,12 @@ class Task:
 
     Examples
     --------
-    >>> block = Block(0, "a.jsonl", 0, 90, 1, 0, 3)
+    >>> block = RowBlock(0, "a.jsonl", 0, 90, 1, 0, 3)
     >>> Task(block, np.array([0, 2], np.int32).tobytes()).positions.tolist()
     [0, 2]
     """
 
-    block: Block
+    block: RowBlock
     own: bytes
     texts: bytes = b""  # digest of the texts that the block had when it was planned
 

@@ -16,6 +16,7 @@ from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput, ReportOutput
 from moralscope.cli.output import clean, emit_to, note, out, plain_table
 from moralscope.core.errors import InputError
+from moralscope.core.extras import require_extra
 from moralscope.server.options import ANNOTATE_PORT, LOOPBACK, AnnotateServeOptions
 
 if TYPE_CHECKING:
@@ -73,11 +74,10 @@ def serve(folder: Folder, options: AnnotateServeOptions) -> None:
 
     Example: moralscope annotate serve rules
     """
-    from moralscope.server.running import Place, check_installed
-
-    check_installed()
+    require_extra("serve", "the project's pages")
     from moralscope.annotation.projects import lead_link
     from moralscope.server.annotate import serve
+    from moralscope.server.running import Place
 
     token = lead_link(folder).token if options.lead_link else ""
 

@@ -11,7 +11,6 @@ from moralscope.cli.output import (
     clean,
     emit_to,
     fetching,
-    noting,
     out,
     plain_table,
     print_warnings,
@@ -92,7 +91,7 @@ def stories(options: StoriesOptions, output: OutputOptions) -> None:
 
     tell = None if output.json else _show_numbers
     starting(options.experts, options.encoder, reading=options.stories, quiet=output.json)
-    with fetching() as progress, noting("evaluating"):
+    with fetching() as progress:
         record = run_stories(options, progress=progress, tell=tell)
     emit_to(output, record, print_warnings)
 
@@ -127,7 +126,7 @@ def everything(options: AllOptions, output: ReportOutput) -> None:
 
     tell = None if output.json else _show_numbers
     starting(*options.encoders, options.experts, quiet=output.json)
-    with fetching() as progress, noting("all papers"):
+    with fetching() as progress:
         record = reproduce_all(options=options, progress=progress, tell=tell)
     emit_to(output, record, _show_summary)
 

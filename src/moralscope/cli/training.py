@@ -40,7 +40,7 @@ def stories_train(options: StoriesTrainOptions, output: RecordOutput) -> None:
     """
     from moralscope.stories.train import train_task
 
-    _train(train_task, options, output, _show)
+    _train(train_task, options, output)
 
 
 @takes
@@ -56,7 +56,7 @@ def rules_train(options: RulesTrainOptions, output: RecordOutput) -> None:
     """
     from moralscope.rules.train import train_rules
 
-    _train(train_rules, options, output, _show)
+    _train(train_rules, options, output)
 
 
 @takes
@@ -79,7 +79,7 @@ def _train(
     train: Callable[..., "RunRecord"],
     options: Any,
     output: RecordOutput,
-    show: Callable[["RunRecord"], None],
+    show: Callable[["RunRecord"], None] | None = None,
 ) -> None:
     base = options.base or "the recipe's base"
     starting(base, reading="what it learns from", quiet=output.json)
@@ -100,35 +100,6 @@ def _watching(*, quiet: bool) -> "Iterator[Callable[[TrainingProgress], None]]":
                 note(f"epoch {now.epoch}: loss {now.loss:.3f}; dev {dev}")
 
         yield report
-
-
-def _show(record: "RunRecord") -> None:
-    found: dict[str, dict[str, Any]] = record.statistics["figures"]
-    parts = list(found)
-    table = plain_table("task", *parts)
-    for group in found["dev"]:
-        if group not in {"epoch", "loss", "score"}:
-            values = (found[part].get(group) for part in parts)
-            cells = ["—" if value is None else f"{value:.3f}" for value in values]
-            table.add_row(group, *cells)
-    out.print(table)
-    history = record.statistics["history"]
-    out.print(
-        f"{history['steps']} steps, {history['examples_per_second']:.0f} examples a second, "
-        f"best after epoch {found['dev']['epoch']:.0f}"
-    )
-    out.print(f"written to {record.config['out']}", markup=False)
-    print_warnings(record)
-    plain = record.statistics.get("baselines")
-    if plain:
-        out.print(
-            f"foundations without a model, on {plain['part']}: commonest answer "
-            f"{plain['majority']:.3f}, every label {plain['always']:.3f}, words "
-            f"{plain['keywords']:.3f} (macro-F1)"
-        )
-    for name, (rewritten, acts) in record.statistics.get("counts", {}).get("rewritten", {}).items():
-        share = rewritten / max(acts, 1)
-        out.print(f"{name}: {rewritten:,} of {acts:,} acts rewritten ({share:.1%})")
 
 
 def _show_filters(record: "RunRecord") -> None:

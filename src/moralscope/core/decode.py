@@ -59,7 +59,7 @@ def decode(
         return _converter(exact).structure(plain, cls)
     except StructureHandlerNotFoundError:
         raise  # a bug of ours: a field whose type cannot be read
-    except (BaseValidationError, TypeError, ValueError, KeyError) as error:
+    except (BaseValidationError, TypeError, ValueError, KeyError, AttributeError) as error:
         place, problem, better = _first(error)
         where = ": ".join(part for part in (source, place) if part)
         joined = f"{where} {problem}" if place else f"{where}: {problem}" if where else problem
@@ -70,7 +70,7 @@ def decode(
 @cache
 def _converter(exact: bool) -> "Converter":
     from cattrs import Converter
-    from cattrs.gen import make_dict_structure_fn
+    from cattrs.gen import make_dict_structure_fn, override
     from cattrs.strategies import configure_union_passthrough
 
     converter = Converter(forbid_extra_keys=exact)
@@ -84,7 +84,12 @@ def _converter(exact: bool) -> "Converter":
         hints = get_type_hints(kind, include_extras=True)
         for field in dataclasses.fields(kind):
             field.type = hints[field.name]
-        read = make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=exact)
+        renamed = {
+            field.name: override(rename=field.metadata["key"])
+            for field in dataclasses.fields(kind)
+            if "key" in field.metadata
+        }
+        read = make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=exact, **renamed)
         # What older versions wrote is brought up to date by the class itself, and nowhere else.
         return _upgrading(kind, read) if hasattr(kind, "upgraded") else read
 
@@ -123,7 +128,8 @@ def _first(error: BaseException) -> tuple[str, str, str]:
     )
 
     if isinstance(error, BaseValidationError):
-        inner = error.exceptions[0]
+        # A key that is written wrongly says more than the one that is therefore missing.
+        inner = min(error.exceptions, key=lambda one: not isinstance(one, ForbiddenExtraKeysError))
         if isinstance(inner, StructureHandlerNotFoundError):
             raise inner
         place, problem, better = _first(inner)
@@ -136,7 +142,7 @@ def _first(error: BaseException) -> tuple[str, str, str]:
         return ", ".join(part for part in (step, place) if part), problem, better
     if isinstance(error, ForbiddenExtraKeysError):
         name = min(map(str, error.extra_fields))
-        known = [field.name for field in dataclasses.fields(error.cl)]
+        known = [field.metadata.get("key", field.name) for field in dataclasses.fields(error.cl)]
         return "", f"has an unknown key '{name[:60]}'", did_you_mean(name, known)
     if isinstance(error, KeyError):
         return "", f"has no '{error.args[0]}'", ""

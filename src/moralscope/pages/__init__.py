@@ -18,6 +18,7 @@ from typing import Any
 
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
+from moralscope.core.extras import require_extra
 from moralscope.core.records import ModelRef, RunRecord, to_plain
 from moralscope.io.files import check_writable, write_whole
 from moralscope.io.run_records import check_record
@@ -29,8 +30,26 @@ _REPORTS = (".html", ".htm")
 _MODULES = {
     "audit": "audit",
     "audit corpus": "audit",
+    "collect": "collect",
+    "collect corpus": "collect",
+    "chain": "chain",
+    "generate": "chain",
     "rank": "rank",
+    "rules train": "training",
     "score": "score",
+    "train": "training",
+    "survey": "survey",
+    "survey corpus": "survey",
+    **{
+        f"rules {name}": "rules"
+        for name in ("retrieve", "generate", "attributes", "lint", "check", "show", "stats")
+    },
+    "stories evaluate": "evaluate",
+    "stories metrics": "chain",
+    "stories norms": "stories",
+    "stories reverse": "stories",
+    "stories split": "stories",
+    "stories stats": "stories",
 }
 
 
@@ -148,6 +167,7 @@ def check_figure_place(path: Path) -> None:
     """Refuse a place for a figure before any work is done."""
     if path.suffix.lower() not in FIGURES:
         raise InputError(f"{path} is no figure file", f"end its name in {', '.join(FIGURES)}")
+    require_extra("figures", "a figure")
     check_writable(path)
 
 

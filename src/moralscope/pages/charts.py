@@ -41,15 +41,26 @@ class Group:
 def marks(
     name: str, points: Sequence[_Point], colour: str, symbol: str = "", size: int = 8, **more: Any
 ) -> dict[str, Any]:
-    """Return a trace of marks; `more` are keys of the trace, such as `hovertext` and `rows`."""
+    """Return a trace of marks; `more` are keys of the trace, such as `hovertext` and `rows`.
+
+    A point without a place, as old or damaged records have, is left out.
+    """
+    kept = [at for at, point in enumerate(points) if all(map(math.isfinite, point))]
+
+    def of_kept(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: of_kept(item) for key, item in value.items()}
+        whole = isinstance(value, list) and len(value) == len(points)
+        return [value[at] for at in kept] if whole else value
+
     marker: dict[str, Any] = {"color": colour, "size": size}
     return {
         "type": "scatter",
         "mode": "markers",
         "name": name,
-        "x": [rounded(x) for x, _ in points],
-        "y": [rounded(y) for _, y in points],
-        **more,
+        "x": [rounded(points[at][0]) for at in kept],
+        "y": [rounded(points[at][1]) for at in kept],
+        **of_kept(more),
         "marker": {**marker, "symbol": symbol} if symbol else marker,
     }
 
@@ -148,7 +159,7 @@ def moral_map(
         if chosen:
             kept = [row.row for row, _ in chosen]
             traces.append(marks(name, [at for _, at in chosen], colour, symbol, rows=kept))
-    order = outermost(pairs, len(pairs))
+    order = outermost([pair for pair in pairs if all(map(math.isfinite, pair[1]))], len(pairs))
     labels = [(rounded(x), rounded(y), row.row) for row, (x, y) in order]
     layout = {"xaxis": {"title": titles[0], "zero": True}, "yaxis": {"title": titles[1]}}
     about = f"A map of {len(rows):,} actions; horizontal: {titles[0]}, vertical: {titles[1]}."

@@ -263,7 +263,11 @@ def variance_chart(direction: DirectionFigures) -> Chart | None:
         "actions": direction.explained_variance,
         "differences": direction.explained_variance_differences,
     }
-    series = {name: [100 * share for share in found] for name, found in shares.items() if found}
+    series = {
+        name: [100 * (share if math.isfinite(share) else 0.0) for share in values]
+        for name, values in shares.items()
+        if values
+    }
     if not series:
         return None
     names = [str(number) for number in range(1, max(map(len, series.values())) + 1)]
@@ -447,7 +451,8 @@ def _people(human: HumanAgreement | None) -> list[Section]:
     groups: dict[str, list[tuple[str, tuple[float, float]]]] = {}
     for row in human.rows:
         for name, rate in row.rates.items():
-            groups.setdefault(name, []).append((row.action, (row.score, 100 * rate)))
+            if math.isfinite(row.score + rate):
+                groups.setdefault(name, []).append((row.action, (row.score, 100 * rate)))
     clouds = [
         Group(
             name,

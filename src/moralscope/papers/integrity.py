@@ -33,7 +33,7 @@ from moralscope.rules.metrics import BLEU_IS, Predict, load_paper, measure_attri
 from moralscope.rules.reading import (
     MIC_FILE,
     AnnotationFile,
-    load_annotations,
+    read_annotations,
     source_warnings,
     split_annotations,
 )
@@ -103,7 +103,7 @@ def prepare_sources(names: IntegrityOptions, progress: Progress | None = None) -
             if given is not None:
                 raise InputError(f"{given} needs the references of MIC.csv", "name it too")
         return IntegritySources()
-    file = load_annotations(
+    file = read_annotations(
         names.mic, columns=parse_columns(names.columns), malformed=names.malformed
     )
     generated = read_generated(names.generated) if names.generated else {}

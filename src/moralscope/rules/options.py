@@ -169,14 +169,8 @@ class ShowOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GenerateOptions(Options):
-    """What writes rules, and how many hypotheses are kept.
-
-    Examples
-    --------
-    >>> GenerateOptions().decoding
-    'beam'
-    """
+class RulesGenerateOptions(Options):
+    """What writes rules, and how many hypotheses are kept."""
 
     generator: Annotated[
         str, Option("'rules' is ours; or a folder of 'rules train generator'.", group="Model")
@@ -249,7 +243,7 @@ class AnnotationInput(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StatsOptions(Options):
+class RulesStatsOptions(Options):
     """How a file of annotations is read."""
 
     kind: Annotated[

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from moralscope.core.errors import InputError, StoreError
+from moralscope.core.extras import require_extra
 from moralscope.core.protocols import LanguageModel, Matrix
 from moralscope.io.files import check_writable, write_whole
 from moralscope.models.language import load_language_model
@@ -79,6 +80,7 @@ def import_vector(options: SteerImportOptions, model: LanguageModel | None = Non
 
 def write_gguf(vector: SteeringVector, path: Path) -> None:
     """Write a control vector that llama.cpp reads with ``--control-vector``."""
+    require_extra("train", "writing GGUF")
     from gguf import GGUFWriter
 
     if 1 in vector.info.layers:
@@ -109,6 +111,7 @@ def read_gguf(path: Path) -> dict[int, Matrix]:
         raise InputError(error.problem, "give a GGUF control vector") from error
     if header.values.get("general.architecture") != _ARCHITECTURE:
         raise InputError(f"{path} is no control vector", "give one of llama.cpp or repeng")
+    require_extra("train", "reading GGUF")
     from gguf import GGUFReader
 
     try:

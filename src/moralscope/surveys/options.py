@@ -22,13 +22,7 @@ MAX_WORDINGS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyOptions(Options):
-    """Who is asked, and in how many ways.
-
-    Examples
-    --------
-    >>> SurveyOptions(models=("smollm2,scripted",)).models
-    ('smollm2', 'scripted')
-    """
+    """Who is asked, and in how many ways."""
 
     models: Annotated[
         tuple[str, ...],

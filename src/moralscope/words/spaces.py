@@ -21,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.core.errors import MissingExtra, MoralscopeError
+from moralscope.core.errors import MoralscopeError
+from moralscope.core.extras import missing_extra
 from moralscope.core.protocols import Matrix
 from moralscope.stats.summary import unit_rows
 from moralscope.words.corpora import Corpus
@@ -107,9 +108,7 @@ def train_space(corpus: Corpus, settings: TrainingSettings, seed: int) -> WordSp
     try:
         from gensim.models import Word2Vec
     except ModuleNotFoundError as error:
-        raise MissingExtra(
-            "vectors of a corpus are trained by gensim", "pip install 'moralscope[words]'"
-        ) from error
+        raise missing_extra("words", "training vectors of a corpus") from error
     counts = dict(zip(corpus.words, corpus.counts.tolist(), strict=True))
     if not any(count >= settings.min_count for count in counts.values()):
         raise MoralscopeError(

@@ -8,12 +8,13 @@ under ``positive`` and ``negative`` and, for a test, under ``x`` and ``y``.
 import tomllib
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.core.registry import registry
+from moralscope.core.registry import look_up
 from moralscope.io.documents import Document, read_document
 from moralscope.words.association import TargetSets, first_twice
 from moralscope.words.options import SETS
@@ -113,10 +114,9 @@ def load_word_sets(name: str) -> WordSets:
     """
     path = Path(name).expanduser()
     if path.suffix.lower() in _PARSERS or path.is_file():
-        remedy = f"give a YAML, TOML or JSON file, or one of {', '.join(registry.names(_KIND))}"
+        remedy = f"give a YAML, TOML or JSON file, or one of {', '.join(sorted(_built_in()))}"
         return parse_word_sets(read_document(path, "word sets", remedy).content, str(path))
-    built: WordSets = registry.get(_KIND, name)
-    return built
+    return look_up(_KIND, name, _built_in())
 
 
 def parse_word_sets(text: str, source: str) -> WordSets:
@@ -185,6 +185,7 @@ _PARSERS: Mapping[str, Callable[[Document], Any]] = {
 }
 
 
+@cache
 def _built_in() -> dict[str, WordSets]:
     """Return every built-in set by name."""
     text = (resources.files(__package__) / "data" / "word_sets.toml").read_text("utf-8")
@@ -200,7 +201,3 @@ def _built_in() -> dict[str, WordSets]:
         }
         found[name] = WordSets(name, **chosen, about=row["about"], published=published)
     return found
-
-
-for _name, _sets in _built_in().items():
-    registry.add(_KIND, _name, _sets)

@@ -6,30 +6,12 @@ import pytest
 
 from moralscope.annotation.item_files import read_items
 from moralscope.core.errors import InputError
-from moralscope.io.files import restore_cell
-from moralscope.stories.people import StrategyOutput, write_pack
-
-CONTEXT = {
-    "norm": "Be fair.",
-    "situation": "A game of cards.",
-    "intention": "Jo wants to win.",
-    "action": "Jo plays.",
-    "moral_action": "Jo plays.",
-    "immoral_action": "Jo peeks.",
-}
 
 
 def table(tmp_path, text, name="items.csv"):
     path = tmp_path / name
     path.write_text(text, "utf-8")
     return path
-
-
-def pack(tmp_path, task):
-    target = None if task == "norm" else "moral"
-    texts = [("plain", "=Jo plays."), ("chain", "Jo plays by the rules.")]
-    outputs = [StrategyOutput(name, "7", target, text, CONTEXT) for name, text in texts]
-    return write_pack(outputs, task, tmp_path / "pack", seed=0)
 
 
 def test_csv_jsonl_and_parquet_give_the_same(tmp_path):
@@ -103,22 +85,6 @@ def test_other_files_are_refused(tmp_path, name):
         table(tmp_path, "x", name)
     with pytest.raises(InputError):
         read_items(tmp_path / name, "filter")
-
-
-@pytest.mark.parametrize("task", ["action", "consequence", "norm"])
-def test_sheets_of_a_pack_say_what_they_are(tmp_path, task):
-    made = pack(tmp_path, task)
-    for place in (
-        tmp_path / "pack",
-        tmp_path / "pack" / "sheets",
-        tmp_path / "pack" / "sheets" / "rater-2.jsonl",
-        tmp_path / "pack" / "sheets" / "rater-1.csv",
-    ):
-        found, items = read_items(place, "story-ratings", restore=restore_cell)
-        assert found == f"story-ratings-{task}"
-        texts = {item.id: item.texts["text"] for item in items}
-        assert texts == {f"{made.name}.{one.item}": one.text for one in made.items}
-        assert "strategies" not in str(items)
 
 
 def test_a_table_does_not_say_what_is_rated(tmp_path):

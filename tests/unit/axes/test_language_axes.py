@@ -15,7 +15,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import Continuation, to_plain
 from moralscope.models.language import ScriptedModel, load_language_model
 from moralscope.models.language.hidden import HiddenStates
-from moralscope.models.language.scripted_model import PlantedBias
+from moralscope.models.language.scripted import PlantedBias
 from moralscope.models.store import Store
 from moralscope.pages import build_page
 

@@ -53,19 +53,51 @@ def evaluated_record():
     span = {"value": 0.8, "low": 0.7, "high": 0.9}
     bins = [{"low": 0.5, "high": 1.0, "n": 4, "confidence": 0.8, "accuracy": 0.75}]
     cell = {
+        "expert": "mpnet",
         "task": "action+norm",
         "split": "all",
+        "part": "all",
         "seen": 2,
-        "measured": {"accuracy": span, "f1": span, "ece": 0.1, "reliability": bins},
+        "measured": {
+            "stories": 4,
+            "samples": 8,
+            "accuracy": span,
+            "f1": span,
+            "f1_macro": span,
+            "ece": 0.1,
+            "nll": 0.5,
+            "reliability": bins,
+        },
+        "paper_accuracy": 0.9,
+        "paper_f1": None,
         "confusion": {"labels": ["breaks", "keeps"], "counts": [[3, 1], [0, 4]]},
-        "calibration": {"temperature": 1.1},
-        "against": {"difference": span, "p": 0.1, "only_first": 1, "only_second": 2},
-        "reversed": [{"variant": 0, "accuracy": span, "original": span, "coverage": 0.9}],
-        "swapped": {"rejected": span},
-        "shortcut": {"accuracy": span, "for_positive": [{"word": "glad"}]},
-        "mistakes": [{"id": "1", "grounding": "g", "target": "t", "probability": 0.1}],
+        "calibration": {"temperature": 1.1, "ece": 0.1, "ece_after": 0.1},
+        "against": {"samples": 8, "difference": span, "p": 0.1, "only_first": 1, "only_second": 2},
+        "reversed": [
+            {"variant": 0, "samples": 8, "accuracy": span, "original": span, "coverage": 0.9}
+        ],
+        "swapped": {"samples": 8, "rejected": span, "rejected_own": span},
+        "shortcut": {
+            "trained_on": 8,
+            "samples": 8,
+            "accuracy": span,
+            "f1": span,
+            "for_positive": [{"word": "glad", "weight": 1.0}],
+            "for_negative": [],
+        },
+        "mistakes": [
+            {
+                "id": "1",
+                "grounding": "g",
+                "target": "t",
+                "right": "keeps",
+                "called": "breaks",
+                "probability": 0.1,
+            }
+        ],
     }
-    return record("stories evaluate", [cell], config={"experts": "mpnet", "against": "minilm"})
+    config = {"experts": "mpnet", "against": "minilm", "stories": 4, "complete_stories": 4}
+    return record("stories evaluate", [cell], config=config, statistics={"card": {}})
 
 
 def stories_record():

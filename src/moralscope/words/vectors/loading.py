@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.core.errors import InputError, MissingExtra, StoreError, UnknownName
+from moralscope.core.errors import InputError, StoreError, UnknownName
+from moralscope.core.extras import require_extra
 from moralscope.core.protocols import WordVectors
-from moralscope.core.registry import registry
+from moralscope.core.registry import did_you_mean
 from moralscope.models.store import Progress, Store, sha256_of
 from moralscope.words.vectors.readers import Chunk, read_chunks
 from moralscope.words.vectors.table import SCRIPTED, TableVectors, scripted_vectors
@@ -68,8 +69,8 @@ def load_vectors(
     if name == SCRIPTED:
         return scripted_vectors(case=case)
     store = store or Store()
-    if name in registry.names(_KIND):
-        build: Build = registry.get(_KIND, name)
+    if name in _BUILDS:
+        build = _BUILDS[name]
         folder, entry = store.ensure(name, progress), store.entry(name)
         matrix, words = build(folder / entry.weights, entry.sha256, store)
         return TableVectors(name, entry.sha256, matrix, words, case)
@@ -88,11 +89,8 @@ def load_vectors(
 def _unknown(name: str, path: Path) -> InputError:
     if "/" in name or path.suffix or path.exists():
         return InputError(f"there is no file {name}", "give a file of word vectors")
-    try:
-        registry.get(_KIND, name)
-    except UnknownName as error:
-        return UnknownName(error.problem, f"{error.remedy}, or a file of word vectors")
-    raise AssertionError  # names() and get() read the same shelf
+    remedy = did_you_mean(name, (*_BUILDS, SCRIPTED))
+    return UnknownName(f"there is no {_KIND} '{name}'", f"{remedy}, or a file of word vectors")
 
 
 def _own_file(path: Path, checksum: str, store: Store) -> Table:
@@ -124,17 +122,14 @@ def _converted(path: Path, checksum: str, store: Store) -> Table:
 
 
 def _glove_50(path: Path, _checksum: str, _store: Store) -> Table:
-    try:
-        from pyarrow import parquet
-    except ImportError as error:
-        raise MissingExtra("glove-50 needs pyarrow", "run 'pip install pyarrow'") from error
+    require_extra("batch", "glove-50")
+    from pyarrow import parquet
+
     index = parquet.read_table(path.with_name("glove_6B_index.parquet"))
     return np.load(path, mmap_mode="r", allow_pickle=False), index.column("index").to_pylist()
 
 
-registry.add(_KIND, "googlenews-26k", _converted)
-registry.add(_KIND, "glove-50", _glove_50)
-registry.add(_KIND, SCRIPTED, None)  # needs no file: load_vectors answers for it
+_BUILDS: dict[str, Build] = {"googlenews-26k": _converted, "glove-50": _glove_50}
 
 
 def save_vectors(vectors: WordVectors, path: Path) -> None:
