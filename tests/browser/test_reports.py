@@ -6,7 +6,7 @@ import pytest
 
 from moralscope.pages import write_report
 
-from ..unit.reports.plain_records import (
+from ..unit.pages.plain_records import (
     HOSTILE,
     compare_record,
     record,
@@ -14,7 +14,7 @@ from ..unit.reports.plain_records import (
     unknown_record,
     words_record,
 )
-from ..unit.reports.test_chain_page import chain_record, row
+from ..unit.pages.test_chain_page import chain_record, row
 from .chromium import Chromium, find
 
 pytestmark = pytest.mark.browser
@@ -22,21 +22,33 @@ pytestmark = pytest.mark.browser
 
 def evaluate_record(task="action+context+consequence", texts=("Jo waits.",)):
     found = {"value": 0.75, "low": 0.5, "high": 0.9}
-    bins = [{"confidence": 0.6 + n / 10, "accuracy": 0.5 + n / 10, "n": 9} for n in range(4)]
-    measured = {"accuracy": found, "f1": found, "ece": 0.1, "stories": 20, "reliability": bins}
+    bins = [
+        {"low": 0.5, "high": 1.0, "confidence": 0.6 + n / 10, "accuracy": 0.5 + n / 10, "n": 9}
+        for n in range(4)
+    ]
+    measured = {"accuracy": found, "f1": found, "f1_macro": found, "ece": 0.1, "nll": 0.5,
+                "stories": 20, "samples": 40, "reliability": bins}  # fmt: skip
     mistakes = [
         {"id": text, "grounding": text, "target": text, "right": "moral", "called": "immoral",
          "probability": 0.01} for text in texts
     ]  # fmt: skip
     cell = {
+        **dict.fromkeys(("calibration", "against", "swapped", "shortcut", "paper_f1")),
+        "expert": "mpnet",
         "task": task,
         "split": "norm_distance",
+        "part": "test",
+        "seen": 0,
         "measured": measured,
-        "reversed": [{"variant": 0, "accuracy": found, "original": found, "coverage": 1.0}],
+        "paper_accuracy": 0.9,
+        "reversed": [
+            {"variant": 0, "samples": 4, "accuracy": found, "original": found, "coverage": 1.0}
+        ],
         "confusion": {"labels": ["immoral", "moral"], "counts": [[9, 1], [2, 8]]},
         "mistakes": mistakes,
     }
-    return record("stories evaluate", [cell] * 3, config={"experts": task, "part": "test"})
+    config = {"experts": task, "part": "test"}
+    return record("stories evaluate", [cell] * 3, config=config, statistics={"card": {}})
 
 
 KINDS = {

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from .targets import GUARDED_KEY, SHARD, TARGETS, Target, example_pack
+from .targets import GUARDED_KEY, SHARD, TARGETS, Target
 
 # Pieces that parsers trip over, put in by the mutators; libFuzzer takes at most 64 bytes of each.
 HOSTILE = (
@@ -108,6 +108,7 @@ def _torch_file(pickled: bytes) -> bytes:
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr(zipfile.ZipInfo("v/data.pkl"), b"\x80\x02" + pickled)
         archive.writestr(zipfile.ZipInfo("v/data/0"), bytes(8))
+        archive.writestr(zipfile.ZipInfo("v/version"), b"3\n")
     return stream.getvalue()
 
 
@@ -373,20 +374,6 @@ def _judgments() -> list[tuple[str, str | bytes]]:
     ]
 
 
-def _sheets() -> list[tuple[str, str | bytes]]:
-    from moralscope.stories import people_sheets
-
-    pack = example_pack()
-    rows = list(people_sheets._rows(pack, "rater-1"))
-    rows[0]["ratings"] = {"norm": 1}
-    sheet = people_sheets._csv_sheet(pack, rows).decode("utf-8-sig").rstrip("\r\n") + "yes\r\n"
-    return [
-        (".csv", sheet),
-        (".jsonl", json.dumps(rows[0]) + "\n"),
-        (".json", people_sheets._key_text(pack)),
-    ]
-
-
 def _saved_axes() -> list[tuple[str, str | bytes]]:
     edit = {"name": "gender", "encoder": "scripted", "checksum": "abc", "source": "x"}
     metadata = {"format": "moralscope.edit/1", "edit": json.dumps({**edit, "strength": 1.0})}
@@ -489,7 +476,6 @@ _VALID = {
     "settings": _settings,
     "ratings": _ratings,
     "judgments": _judgments,
-    "sheets": _sheets,
     "saved-axis": _saved_axes,
     "lexicon": _lexicons,
     "endpoint-answer": _answers,

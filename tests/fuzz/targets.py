@@ -130,7 +130,7 @@ def _run_record(path: Path) -> Any:
 
 def _text_run(path: Path) -> Any:
     from moralscope.stories.examples import read_drafts
-    from moralscope.stories.saved_texts import read_beside, read_texts
+    from moralscope.stories.text_runs import read_beside, read_texts
 
     for read in (read_drafts, lambda place: read_beside([place])):
         with suppress(MoralscopeError):
@@ -153,7 +153,7 @@ def _items(path: Path) -> Any:
     for task in ("story-writing", "action-yes-no", "filter"):
         with suppress(MoralscopeError):
             return read_items(path, task)
-    return read_items(path, "story-ratings")
+    return read_items(path, "rule-ratings")
 
 
 def _actions(path: Path) -> Any:
@@ -213,25 +213,9 @@ def _ratings(path: Path) -> Any:
 
 
 def _judgments(path: Path) -> Any:
-    from moralscope.annotation.agreement_files import read_judged, read_people
+    from moralscope.annotation.agreement_files import read_judgments, read_people
 
-    return (read_judged if b"item" in path.read_bytes()[:200] else read_people)(path)
-
-
-def _sheets(path: Path) -> Any:
-    from moralscope.stories.people_sheets import read_key, read_sheets
-
-    if path.suffix == ".json":
-        return read_key(path)
-    return read_sheets([path], example_pack())
-
-
-def example_pack() -> Any:
-    """Return a pack of one text for two raters."""
-    from moralscope.stories.people_sheets import Pack, PackItem
-
-    item = PackItem("item-1", "1", None, ("greedy",), "Jo waits.", {"norm": "Be kind."})
-    return Pack("action|norm", (("norm", "Is it kind?"),), ("rater-1", "rater-2"), (item,), 1, 0)
+    return (read_judgments if b"item" in path.read_bytes()[:200] else read_people)(path)
 
 
 def _saved_axis(path: Path) -> Any:
@@ -311,7 +295,6 @@ _TABLE = (
     Target("settings", (".toml", ".json"), _settings),
     Target("ratings", (".csv",), _ratings),
     Target("judgments", (".csv", ".jsonl"), _judgments),
-    Target("sheets", (".csv", ".jsonl", ".json"), _sheets),
     Target("saved-axis", (".safetensors",), _saved_axis),
     Target("lexicon", (".dic", ".tff", ".csv", ".txt"), _lexicon),
     Target("endpoint-answer", (".json",), _endpoint_answer),

@@ -6,14 +6,13 @@ only where a change of behaviour is wanted, and read the difference.
 
 A case has a `name` and `argv`, and may have:
 `use` (names of shared files to write), `files` (files of its own: text, or `rows` to repeat),
-`models` (folder = kind of tiny model), `stdin`, `env`, `before` (commands that must succeed, or
-`@fill FOLDER`, which answers the sheets there), `show` (files and folders to read back), `drop`
-(keys that differ by machine), `pick` (the only parts to keep), `most` (items kept of a long list),
+`models` (folder = kind of tiny model), `stdin`, `env`, `before` (commands that must succeed),
+`show` (files and folders to read back), `drop` (keys that differ by machine), `pick` (the only
+parts to keep), `most` (items kept of a long list),
 `digits` (4 for real weights) and `markers`.
 An `[[errors]]` entry is a list of calls, of each of which code and line on stderr are kept.
 """
 
-import csv
 import io
 import json
 import math
@@ -80,20 +79,6 @@ def write_file(path, content):
         )
     else:
         path.write_text(content, "utf-8")
-
-
-def fill(folder):
-    """Answer sheets as two people might who mostly agree."""
-    for place, path in enumerate(sorted(Path(folder).glob("*.csv"))):
-        rows = list(csv.DictReader(path.read_text("utf-8-sig").splitlines()))
-        for at, row in enumerate(rows):
-            for number, name in enumerate(sorted(row)):
-                if not row[name]:
-                    row[name] = int((at + number + (place == 0 and at % 3 == 0)) % 3 > 0)
-        with path.open("w", newline="", encoding="utf-8") as stream:
-            writer = csv.DictWriter(stream, rows[0].keys())
-            writer.writeheader()
-            writer.writerows(rows)
 
 
 @pytest.fixture
@@ -302,9 +287,6 @@ def compact(value, indent=0):
 
 def prepare(case, call, work):
     for words in case.get("before", []):
-        if words[0] == "@fill":
-            fill(work / words[1])
-            continue
         code, _, err = call(words)
         assert code == 0, err
 

@@ -13,12 +13,13 @@ RUN_SCHEMA = "moralscope.run/1"
 NOT_ADVICE = "scores describe a model, they are not moral advice"
 
 
-def absent() -> Any:
+def absent(key: str | None = None) -> Any:
     """Declare a field of a `Statistics` that is left out of the record where it is None.
 
-    Such fields say what only some runs compute.
+    Such fields say what only some runs compute. `key` is its name in the record where Python
+    cannot have it: `from`.
     """
-    return field(default=None, metadata={"absent": True})
+    return field(default=None, metadata={"absent": True, **({"key": key} if key else {})})
 
 
 class Statistics(Mapping[str, Any]):
@@ -41,14 +42,19 @@ class Statistics(Mapping[str, Any]):
     __slots__ = ()
 
     def __getitem__(self, name: str) -> Any:
-        if name not in iter(self):
-            raise KeyError(name)
-        return getattr(self, name)
+        for key, value in self._entries():
+            if key == name:
+                return value
+        raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        for each in dataclasses.fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
-            if getattr(self, each.name) is not None or "absent" not in each.metadata:
-                yield each.name
+        return (key for key, _ in self._entries())
+
+    def _entries(self) -> Iterator[tuple[str, Any]]:
+        for item in dataclasses.fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
+            value = getattr(self, item.name)
+            if value is not None or "absent" not in item.metadata:
+                yield item.metadata.get("key", item.name), value
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -207,7 +213,9 @@ class RunRecord:
     config: Mapping[str, Any]
     models: Sequence[ModelRef]
     results: Sequence[Any]
-    statistics: Mapping[str, Any] = field(default_factory=dict)
+    """one class a command: ActionScore, AuditedReply, …"""
+    statistics: Any = field(default_factory=NoStatistics)
+    """the command's own `Statistics`"""
     warnings: Sequence[str] = ()
     schema: str = RUN_SCHEMA
     version: str = __version__
@@ -245,7 +253,7 @@ def to_plain(value: Any) -> Any:
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, Statistics):
-        return {name: to_plain(getattr(value, name)) for name in value}
+        return {name: to_plain(value[name]) for name in value}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: to_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):

@@ -27,7 +27,7 @@ TEXT_LIMITS = (
     "It is not moral advice. A text is what a model writes when it is given a target, moral or "
     "immoral; a probability is what another model makes of it.",
     "A high probability proves nothing about the text: the experts that chose it cannot grade it. "
-    "Other experts ('stories metrics --judge') and people ('stories people') can.",
+    "Other experts ('stories metrics --judge') and people ('annotate') can.",
     "It repeats people. The models learnt from everyday stories that crowd workers wrote in US "
     "English; other people differ.",
 )

@@ -13,19 +13,19 @@ from itertools import product
 from pathlib import Path
 
 from moralscope.core.protocols import Encoder, ExpertSet
-from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
-from moralscope.papers import PaperRow, PaperTable, paper_row, told
-from moralscope.stories.evaluate import Evaluated, evaluate
+from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord, Statistics
+from moralscope.papers import PaperRow, PaperTable, paper_row, with_outcomes
+from moralscope.stories.evaluate import TaskEvaluation, evaluate
 from moralscope.stories.options import SPLITS, EvaluateOptions
 from moralscope.stories.paper import PaperText, load_generation_paper, load_paper
 from moralscope.stories.reading import StoryFile
-from moralscope.stories.saved_texts import read_texts
-from moralscope.stories.split import SAMPLES, stories_split
+from moralscope.stories.split import SAMPLES, SplitPart, stories_split
 from moralscope.stories.splits import official_parts
-from moralscope.stories.stats import stories_stats
+from moralscope.stories.stats import categories
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 from moralscope.stories.text_metrics import NOT_ADVICE as TEXTS_NOT_ADVICE
 from moralscope.stories.text_metrics import TextScores, score_texts
+from moralscope.stories.text_runs import read_texts
 
 _MEASURED = {  # the paper's tables of accuracies, by part and by what is classified
     ("test", "action"): "Table 2: action classification, test",
@@ -51,7 +51,11 @@ _TABLES = {
     16: "consequence generation, more models",
     17: "norm generation, more models",
 }
-_OWN = {"action": 4, "consequence": 5, "norm": 6}  # where a run that the paper does not have goes
+_TABLE_OF = {
+    "action": 4,
+    "consequence": 5,
+    "norm": 6,
+}  # where a run that the paper does not have goes
 # What people were asked, and what the judge says of it (a share in per cent).
 _JUDGED = {
     "norm": "norm_adherence_share",
@@ -69,6 +73,13 @@ class TextTables:
     warnings: Sequence[str] = ()
     runs: Sequence[str] = ()
     judge: ModelRef | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoriesCells(Statistics):
+    """Every cell of Tables 2, 3, 8 and 9 with all that was measured, less single mistakes."""
+
+    cells: tuple[TaskEvaluation, ...]
 
 
 def reproduce_stories(
@@ -103,20 +114,23 @@ def reproduce_stories(
     texts = texts or text_tables()
     warnings: list[str] = [*texts.warnings]
     tables = [*texts.tables]
-    for each in texts.tables:
-        show(each)
-    for each in (_sizes(file), *_data_tables(file, encoder, chosen.seed, warnings)):
-        tables.append(_told(each, _OTHER_DATA))
+    for table in texts.tables:
+        show(table)
+    for table in (_sizes(file), *_data_tables(file, encoder, chosen.seed, warnings)):
+        tables.append(with_outcomes(table, other=_OTHER_DATA, missing=_NOT_MEASURED))
         show(tables[-1])
-    cells: list[Evaluated] = []
+    cells: list[TaskEvaluation] = []
     for part, split in product(("test", "dev"), SPLITS):
-        found = evaluate(
-            _for_split(experts, split), file.stories, replace(chosen, part=part, splits=(split,))
+        suited = [
+            one for one in experts if (one.card.get("trained_on") or {}).get("split") == split
+        ]
+        record = evaluate(
+            (suited or experts)[0], file.stories, replace(chosen, part=part, splits=(split,))
         )
-        cells += found.results
-        warnings += found.warnings
+        cells += record.results
+        warnings += record.warnings
         for key in _MEASURED:
-            if (new := _measured(*key, found.results)).rows:
+            if (new := _measured(*key, record.results)).rows:
                 show(new)
     tables += [table for key in _MEASURED if (table := _measured(*key, cells)).rows]
 
@@ -128,7 +142,7 @@ def reproduce_stories(
         seed=chosen.seed,
         config={
             "paper": "stories",
-            "experts": [each.ref.name for each in experts],
+            "experts": [one.ref.name for one in experts],
             "encoder": encoder.name if encoder else None,
             "stories": len(file.stories),
             "complete_stories": len(file.complete),
@@ -136,28 +150,19 @@ def reproduce_stories(
             "runs": texts.runs,
             "judge": texts.judge.name if texts.judge else None,
         },
-        models=[*(each.ref for each in experts), *([texts.judge] if texts.judge else [])],
+        models=[*(one.ref for one in experts), *([texts.judge] if texts.judge else [])],
         results=sorted(tables, key=number),
-        statistics={"cells": [replace(cell, mistakes=()) for cell in cells]},
+        statistics=StoriesCells(tuple(replace(cell, mistakes=()) for cell in cells)),
         warnings=list(dict.fromkeys([NOT_ADVICE, _OTHER_MODEL, *warnings])),
     )
-
-
-def _for_split(experts: Sequence[ExpertSet], split: str) -> ExpertSet:
-    for each in experts:
-        trained = each.card.get("trained_on")
-        if isinstance(trained, Mapping) and trained.get("split") == split:
-            return each
-    return experts[0]
 
 
 def _data_tables(
     file: StoryFile, encoder: Encoder | None, seed: int, warnings: list[str]
 ) -> list[PaperTable]:
-    stats = stories_stats(file, topics=0, seed=seed)
     lengths = [
-        PaperRow(row["name"], "tokens", row["tokens"], None, None, row["paper"])
-        for row in stats.results
+        PaperRow(row.name, "tokens", row.tokens, None, None, row.paper)
+        for row in categories(file.stories)
     ]
     tables = [PaperTable("Table 7: mean length per category", lengths)]
     if encoder is None:
@@ -165,10 +170,14 @@ def _data_tables(
         return tables
     split = stories_split(file, encoder=encoder, seed=seed)
     warnings += split.warnings
+    parts: tuple[SplitPart, ...] = split.statistics["parts"]
     rows = [
-        PaperRow(f"{r['split']}, {r['kind']}: {whose}", r["part"], r[key], None, None, r["paper"])
-        for r in split.statistics["parts"]
-        for whose, key in (("our split", "mean"), ("official split, our metric", "official_mean"))
+        PaperRow(f"{part.split}, {part.kind}: {whose}", part.part, mean, None, None, part.paper)
+        for part in parts
+        for whose, mean in (
+            ("our split", part.mean),
+            ("official split, our metric", part.official_mean),
+        )
     ]
     return [PaperTable("Table 1: the splits' own metrics", rows), *tables]
 
@@ -188,21 +197,17 @@ def _sizes(file: StoryFile) -> PaperTable:
     return PaperTable("Table 10: samples by the official membership", rows)
 
 
-def _measured(part: str, kind: str, cells: Sequence[Evaluated]) -> PaperTable:
+def _measured(part: str, kind: str, cells: Sequence[TaskEvaluation]) -> PaperTable:
     rows = []
     for cell in cells:
-        if cell.part != part or not cell.task.startswith(kind):
-            continue
-        for metric, found, printed in (
-            ("accuracy", cell.measured.accuracy, cell.paper_accuracy),
-            ("F1", cell.measured.f1, cell.paper_f1),
-        ):
-            rows.append(paper_row(cell.task, f"{metric}, {cell.split}", found, printed))
-    return _told(PaperTable(_MEASURED[part, kind], rows), _SMALLER)
-
-
-def _told(table: PaperTable, other: str) -> PaperTable:
-    return told(table, other=other, missing=_NOT_MEASURED)
+        if cell.part == part and cell.task.startswith(kind):
+            for metric, ours, printed in (
+                ("accuracy", cell.measured.accuracy, cell.paper_accuracy),
+                ("F1", cell.measured.f1, cell.paper_f1),
+            ):
+                rows.append(paper_row(cell.task, f"{metric}, {cell.split}", ours, printed))
+    table = PaperTable(_MEASURED[part, kind], rows)
+    return with_outcomes(table, other=_SMALLER, missing=_NOT_MEASURED)
 
 
 def text_tables(
@@ -227,10 +232,10 @@ def text_tables(
 
     Examples
     --------
-    >>> found = text_tables()
-    >>> [table.name.partition(":")[0] for table in found.tables]
+    >>> tables = text_tables().tables
+    >>> [table.name.partition(":")[0] for table in tables]
     ['Table 4', 'Table 5', 'Table 6', 'Table 15', 'Table 16', 'Table 17']
-    >>> row = found.tables[0].rows[0]
+    >>> row = tables[0].rows[0]
     >>> row.row, row.column, row.ours, row.paper
     ('action|context (BART)', 'BLEU', None, 5.69)
     """
@@ -240,48 +245,47 @@ def text_tables(
         record = score_texts(runs, stories or None, judge=judge, seed=seed)
         scores = record.results
         notes = [note for note in record.warnings if note != TEXTS_NOT_ADVICE]
-        notes += _outside(runs, stories)
+        parts = official_parts(stories, "norm_distance", "action")
+        for run in read_texts(runs, stories or None):
+            others = sum(parts.get(item.id) != "test" for item in run.items)
+            if others:
+                notes.append(
+                    f"{run.strategy}: {others:,} of {len(run.items):,} texts are not on the "
+                    "norm-distance test part, which the paper's figures are on"
+                )
     else:
         notes.append("Tables 4-6 and 15-17 show the paper's figures alone: no --runs were given")
     tables = [
-        _told(PaperTable(f"Table {n}: {name}", list(_rows(n, scores))), _OTHER_TEXTS)
-        for n, name in _TABLES.items()
+        with_outcomes(
+            PaperTable(f"Table {number}: {name}", list(_rows(number, scores))),
+            other=_OTHER_TEXTS,
+            missing=_NOT_MEASURED,
+        )
+        for number, name in _TABLES.items()
     ]
     return TextTables(tables, notes, [str(path) for path in runs], judge.ref if judge else None)
-
-
-def _outside(runs: Sequence[Path], stories: Sequence[MoralStory]) -> Iterator[str]:
-    """Say where texts are on other stories than the paper's, which are the test part's."""
-    parts = official_parts(stories, "norm_distance", "action")
-    for run in read_texts(runs, stories or None):
-        others = sum(parts.get(item.id) != "test" for item in run.items)
-        if others:
-            yield (
-                f"{run.strategy}: {others:,} of {len(run.items):,} texts are not on the "
-                "norm-distance test part, which the paper's figures are on"
-            )
 
 
 def _rows(number: int, scores: Sequence[TextScores]) -> Iterator[PaperRow]:
     printed = load_generation_paper().table(number)
     for row in printed:
         name = f"{row.task} ({row.model})" if row.task else row.recipe
-        found = [score for score in scores if row in score.paper]
-        if not found:
+        ours = [score for score in scores if row in score.paper]
+        if not ours:
             yield from _cells(name, row, None)
-        for score in found:
-            label = name if len(found) == 1 else f"{name}: {score.strategy}"
+        for score in ours:
+            label = name if len(ours) == 1 else f"{name}: {score.strategy}"
             yield from _cells(label, row, score)
     for score in scores:
-        if not score.paper and _OWN[score.kind] == number:
+        if not score.paper and _TABLE_OF[score.kind] == number:
             yield from _cells(score.strategy, None, score)
 
 
 def _cells(label: str, paper: PaperText | None, score: TextScores | None) -> Iterator[PaperRow]:
     metrics = score.metrics if score else {}
     bleu, rouge = (paper.bleu, paper.rouge_l) if paper else (None, None)
-    for column, ours, value in (("BLEU", "bleu", bleu), ("ROUGE-L", "rougeL", rouge)):
-        yield paper_row(label, column, metrics.get(ours, {}).get("total"), value)
+    for column, name, value in (("BLEU", "bleu", bleu), ("ROUGE-L", "rougeL", rouge)):
+        yield paper_row(label, column, metrics.get(name, {}).get("total"), value)
     diversity = metrics.get("diversity", {}).get("total")
     if diversity or (paper and paper.diversity is not None):
         yield paper_row(label, "diversity", diversity, paper.diversity if paper else None)
@@ -291,6 +295,6 @@ def _cells(label: str, paper: PaperText | None, score: TextScores | None) -> Ite
     judged = [question for question, name in _JUDGED.items() if name in metrics]
     for question in dict.fromkeys([*judged, *people]):
         said = dict(zip(_SIDES, people.get(question, ()), strict=False))
-        found = metrics.get(_JUDGED.get(question, ""), {})
-        for side in [side for side in _SIDES if side in said or side in found]:
-            yield paper_row(label, f"{question}, {side}", found.get(side), said.get(side), 0.01)
+        ours = metrics.get(_JUDGED.get(question, ""), {})
+        for side in [side for side in _SIDES if side in said or side in ours]:
+            yield paper_row(label, f"{question}, {side}", ours.get(side), said.get(side), 0.01)

@@ -30,7 +30,7 @@ from moralscope.models.training.trainer import (
 from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.attribute_examples import FOUNDATIONS_TASK, SCALES
 from moralscope.rules.options import RulesTrainOptions
-from moralscope.rules.reading import MIC_FILE, load_annotations, split_annotations
+from moralscope.rules.reading import MIC_FILE, read_annotations, split_annotations
 from moralscope.rules.replies import annotated_examples, ruled_examples
 from moralscope.rules.rule_writer import MARKERS
 from moralscope.rules.train_figures import baselines_of, baselines_text, trained_figures
@@ -43,11 +43,7 @@ from moralscope.rules.training_data import (
     ruled_at_hand,
 )
 from moralscope.rules.verdict import TASK
-from moralscope.rules.verdict_examples import (
-    DIASAFETY,
-    HARMLESS,
-    XSTEST,
-)
+from moralscope.rules.verdict_examples import DIASAFETY, HARMLESS, XSTEST
 from moralscope.stories.degree_examples import CONTRAST, HALVES
 from moralscope.stories.train import DATA as STORIES_DATA
 
@@ -111,7 +107,7 @@ def train_rules(
     *,
     report: Report | None = None,
     progress: Progress | None = None,
-    **given: Any,
+    **changes: Any,
 ) -> RunRecord:
     """Train experts for attributes, or the generator; write them, and say how well they do.
 
@@ -127,7 +123,7 @@ def train_rules(
     InputError
         A name that means nothing, data without the attribute, or a folder of other things.
     """
-    chosen = chosen_options(RulesTrainOptions, options, given)
+    chosen = chosen_options(RulesTrainOptions, options, changes)
     known = [ATTRIBUTES, *TASKS, GENERATOR]
     if chosen.task is not None and chosen.task not in known:
         raise InputError(f"there is no attribute '{chosen.task}'", did_you_mean(chosen.task, known))
@@ -175,12 +171,12 @@ class _RulesSource:
     @property
     def files(self) -> dict[str, Any]:
         """The files that were named, for the run record."""
-        told: dict[str, Any] = {
+        files: dict[str, Any] = {
             name: str(path) if path else None for name, path in self._named.items()
         }
         if self.annotations is None and self.task in SCALES:
-            told["data"] = MIC_FILE
-        return {**told, "columns": dict(self.columns)}
+            files["data"] = MIC_FILE
+        return {**files, "columns": dict(self.columns)}
 
 
 class AttributeSource(_RulesSource):
@@ -200,10 +196,10 @@ class AttributeSource(_RulesSource):
                 f"refit names '{recipe.refit}', which is not learnt", did_you_mean("", tasks)
             )
         if recipe.from_file:
-            file = load_annotations(self.annotations, kind=None, columns=self.columns)
+            file = read_annotations(self.annotations, kind=None, columns=self.columns)
             return examples_of_file(file, tasks, recipe.limit, recipe.seed)
         turns = max(1, recipe.points[0].epochs)  # every epoch has wordings of its own
-        found = examples_at_hand(
+        examples = examples_at_hand(
             AtHand(
                 tasks,
                 recipe.sources,
@@ -215,9 +211,9 @@ class AttributeSource(_RulesSource):
             )
         )
         if not self.exchanges:
-            return found
-        dev = [*found.parts["dev"], *exchange_examples(self.exchanges)]
-        return replace(found, parts={**found.parts, "dev": dev})
+            return examples
+        dev = [*examples.parts["dev"], *exchange_examples(self.exchanges)]
+        return replace(examples, parts={**examples.parts, "dev": dev})
 
     def summary(self, trained: TrainedModel) -> TrainingSummary:
         """Tell macro-F1 of alignment and foundations, r and MSE of scales, of each group."""
@@ -225,7 +221,9 @@ class AttributeSource(_RulesSource):
         figures = trained_figures(trained)
         part = "test" if recipe.test else "dev"
         baselines = {} if recipe.still else baselines_of(data, part)
-        learnt = {name: dict(Counter(row.task for row in own)) for name, own in data.parts.items()}
+        learnt = {
+            name: dict(Counter(row.task for row in rows)) for name, rows in data.parts.items()
+        }
         limit = f", its first {recipe.limit} stories and rules" if recipe.limit else ""
         thresholds = " and the thresholds" if FOUNDATIONS_TASK in data.heads else ""
         card = CardText(
@@ -251,23 +249,25 @@ class RuleSource(_RulesSource):
             if path:
                 raise InputError(f"--{name} is not for 'generator'", "leave it out")
         if self.annotations is not None or recipe.from_file:
-            rows = load_annotations(self.annotations, kind=MIC, columns=self.columns).annotations
+            rows = read_annotations(self.annotations, kind=MIC, columns=self.columns).annotations
             split = split_annotations(rows, seed=recipe.seed)
-            found = {part: annotated_examples(split.of(rows, part)) for part in ("train", "dev")}
+            examples = {part: annotated_examples(split.of(rows, part)) for part in ("train", "dev")}
         else:
             at_hand = ruled_at_hand(recipe.seed)
-            found = {part: ruled_examples(at_hand[part], recipe.seed) for part in ("train", "dev")}
+            examples = {
+                part: ruled_examples(at_hand[part], recipe.seed) for part in ("train", "dev")
+            }
             if "written" in recipe.sources:  # few, and what is audited: each comes three times
                 written = written_exchanges()
                 for part, times in (("train", 3), ("dev", 1)):
                     taught = [row for row in written if row.split == part]
-                    found[part] = [*found[part], *annotated_examples(taught) * times]
-        for part, own in found.items():
-            if not own:
+                    examples[part] = [*examples[part], *annotated_examples(taught) * times]
+        for part, some in examples.items():
+            if not some:
                 raise InputError(
                     f"the {part} part holds no exchange with a rule", "give a file with more rows"
                 )
-        parts = {part: _spread(own, recipe.limit) for part, own in found.items()}
+        parts = {part: _spread(some, recipe.limit) for part, some in examples.items()}
         return TrainingData(parts, markers=MARKERS, tasks=(RULE,))
 
     def summary(self, trained: TrainedModel) -> TrainingSummary:
@@ -298,4 +298,4 @@ def _spread(rows: Sequence[Any], limit: int | None) -> list[Any]:
     """Return `limit` rows, spread evenly."""
     if limit is None or len(rows) <= limit:
         return list(rows)
-    return [rows[place * len(rows) // limit] for place in range(limit)]
+    return [rows[index * len(rows) // limit] for index in range(limit)]

@@ -6,14 +6,15 @@ expert was trained on never count: where another split's part holds some, they a
 """
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import plain_options
 from moralscope.core.protocols import ExpertSet
-from moralscope.core.records import NOT_ADVICE, RunRecord
+from moralscope.core.records import NOT_ADVICE, RunRecord, Statistics
 from moralscope.core.registry import did_you_mean
 from moralscope.stats.calibration import (
     at_temperature,
@@ -22,10 +23,9 @@ from moralscope.stats.calibration import (
 )
 from moralscope.stories.evaluation import (
     Confusion,
-    Measured,
+    ExpertMetrics,
     Mistake,
     PairedTest,
-    Predictions,
     confusion,
     examine,
     measure,
@@ -36,9 +36,9 @@ from moralscope.stories.norms.reversal import swap_norms
 from moralscope.stories.options import ALL, SPLITS, EvaluateOptions
 from moralscope.stories.paper import load_paper
 from moralscope.stories.sensitivity import (
-    Reversed,
+    ReversedNorms,
     Shortcut,
-    Swapped,
+    SwappedNorms,
     lexical_shortcut,
     reads_norm,
     reversed_wordings,
@@ -63,7 +63,7 @@ Report = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class TemperatureFit:
     """The temperature that suits the split's dev part best, and the ECE before and after it."""
 
     temperature: float
@@ -71,25 +71,32 @@ class Calibration:
     ece_after: float
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluated:
-    """One cell of the grid. `seen` stories were left out: the expert was trained on them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskEvaluation:
+    """One cell of the grid: an expert on a part of a split."""
 
     expert: str
     task: str
     split: str
     part: str
-    seen: int
-    measured: Measured
+    seen: int  # stories that were left out: the expert was trained on them
+    measured: ExpertMetrics
     paper_accuracy: float | None
     paper_f1: float | None
     confusion: Confusion
-    calibration: Calibration | None
+    calibration: TemperatureFit | None
     against: PairedTest | None
-    reversed: Sequence[Reversed]
-    swapped: Swapped | None
+    reversed: tuple[ReversedNorms, ...]
+    swapped: SwappedNorms | None
     shortcut: Shortcut | None
-    mistakes: Sequence[Mistake]
+    mistakes: tuple[Mistake, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluateStatistics(Statistics):
+    """What is known of the experts that were measured."""
+
+    card: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +122,7 @@ def evaluate(
     Parameters
     ----------
     experts
-        A set of experts (`jobs.experts.prepare_experts`).
+        A set of experts (`stories.experts.prepare_experts`).
     stories
         The stories, with their official membership or that of `stories split`.
     options
@@ -135,29 +142,7 @@ def evaluate(
     >>> [(cell.task, cell.measured.samples) for cell in record.results]
     [('action', 2)]
     """
-    chosen = options or EvaluateOptions()
-    tasks = _tasks(chosen, experts)
-    cells, empty = _cells(tasks, stories, chosen, [experts, *([against] if against else [])])
-    norms = (
-        swap_norms(stories, chosen.seed) if chosen.reversed and any(map(reads_norm, tasks)) else {}
-    )
-    results = []
-    for done, cell in enumerate(cells):
-        results.append(_evaluate(cell, experts, against, chosen, norms))
-        if report:
-            report(done + 1, len(cells))
-    return RunRecord(
-        "stories evaluate",
-        seed=chosen.seed,
-        config=_config(experts, against, chosen, stories),
-        models=[experts.ref, *([against.ref] if against else [])],
-        results=results,
-        statistics={"card": dict(experts.card)},
-        warnings=_warnings(experts, chosen, results, empty),
-    )
-
-
-def _tasks(options: EvaluateOptions, experts: ExpertSet) -> list[ClassificationTask]:
+    options = options or EvaluateOptions()
     if options.part not in PARTS:
         raise InputError(f"there is no part '{options.part}'", did_you_mean(options.part, PARTS))
     for split in options.splits:
@@ -166,7 +151,38 @@ def _tasks(options: EvaluateOptions, experts: ExpertSet) -> list[ClassificationT
     names = options.tasks or [name for name in experts.tasks if name in classification_tasks()]
     for name in names:
         experts.expert(name)  # an absent one is refused by name, before any work
-    return [classification_task(name) for name in names]
+    tasks = [classification_task(name) for name in names]
+    sets = [experts, *([against] if against else [])]
+    cells, empty = _cells(tasks, stories, options, sets)
+    norms = {}
+    if options.reversed and any(map(reads_norm, tasks)):
+        norms = swap_norms(stories, options.seed)
+    results = []
+    for done, cell in enumerate(cells):
+        results.append(_evaluate(cell, experts, against, options, norms))
+        if report:
+            report(done + 1, len(cells))
+    return RunRecord(
+        "stories evaluate",
+        seed=options.seed,
+        config={
+            "experts": experts.ref.name,
+            **({"against": against.ref.name} if against else {}),
+            "tasks": list(options.tasks or experts.tasks),
+            "split": list(options.splits or SPLITS),
+            "part": options.part,
+            "stories": len(stories),
+            "complete_stories": sum(not story.missing for story in stories),
+            **({"max_stories": options.max_stories} if options.max_stories else {}),
+            "interval": "95 % percentile bootstrap over stories",
+            "paired_test": "exact McNemar over samples; interval of the difference over stories",
+            "options": plain_options(options),
+        },
+        models=[one.ref for one in sets],
+        results=results,
+        statistics=EvaluateStatistics(dict(experts.card)),
+        warnings=[NOT_ADVICE, _F1, _CONTEXT, *empty, *_warnings(experts, options, results)],
+    )
 
 
 def _cells(
@@ -178,14 +194,34 @@ def _cells(
     """Return what is to be measured, and a line for each task and part without a sample."""
     cells, empty = [], []
     splits = (ALL,) if options.part == ALL else options.splits or SPLITS
-    for split in splits:
-        for task in tasks:
-            cell = _cell(task, split, stories, options, sets)
-            if cell.test:
-                cells.append(cell)
-            else:
-                empty.append(f"{task.name}, {split}: no complete story to measure on was left")
-    if not cells and options.part == "all":
+    for split, task in product(splits, tasks):
+        trained = set().union(*(_trained_on(one, stories, task.split) for one in sets))
+        parts = (
+            dict.fromkeys((story.id for story in stories), ALL)
+            if split == ALL
+            else part_of(stories, split, task.split)
+        )
+        complete: dict[str, list[MoralStory]] = {}
+        for story in stories:
+            if story.id in parts and any(True for _ in samples(task, [story])):
+                complete.setdefault(parts[story.id], []).append(story)
+        listed = complete.get(options.part, [])
+        test = [story for story in listed if story.id not in trained]
+        dev = [story for story in complete.get("dev", ()) if story.id not in trained]
+        if not test:
+            empty.append(f"{task.name}, {split}: no complete story to measure on was left")
+            continue
+        cells.append(
+            _Cell(
+                task,
+                split,
+                _drawn(test, options),
+                _drawn(dev, options) if options.calibrate and options.part == "test" else [],
+                complete.get("train", []) if options.shortcuts else [],
+                len(listed) - len(test),
+            )
+        )
+    if not cells and options.part == ALL:
         raise InputError(
             "no story is complete for these tasks", "give stories with the sentences that they read"
         )
@@ -198,42 +234,12 @@ def _cells(
     return cells, empty
 
 
-def _cell(
-    task: ClassificationTask,
-    split: str,
-    stories: Sequence[MoralStory],
-    options: EvaluateOptions,
-    sets: Sequence[ExpertSet],
-) -> _Cell:
-    trained = set().union(*(_trained_on(each, stories, task.split) for each in sets))
-    if split == ALL:
-        parts = dict.fromkeys((story.id for story in stories), ALL)
-    else:
-        parts = part_of(stories, split, task.split)
-
-    def those(part: str) -> list[MoralStory]:
-        listed = (story for story in stories if parts.get(story.id) == part)
-        return [story for story in listed if any(True for _ in samples(task, [story]))]
-
-    listed = those(options.part)
-    kept = [story for story in listed if story.id not in trained]
-    dev = [story for story in those("dev") if story.id not in trained]
-    return _Cell(
-        task,
-        split,
-        _drawn(kept, options),
-        _drawn(dev, options) if options.calibrate and options.part == "test" else [],
-        those("train") if options.shortcuts else [],
-        len(listed) - len(kept),
-    )
-
-
 def _drawn(stories: list[MoralStory], options: EvaluateOptions) -> list[MoralStory]:
     """Take at most `max_stories`, by the seed, in their order."""
     if options.max_stories is None or len(stories) <= options.max_stories:
         return stories
-    places = random.Random(options.seed).sample(range(len(stories)), options.max_stories)  # noqa: S311
-    return [stories[place] for place in sorted(places)]
+    rows = random.Random(options.seed).sample(range(len(stories)), options.max_stories)  # noqa: S311
+    return [stories[row] for row in sorted(rows)]
 
 
 def _trained_on(experts: ExpertSet, stories: Sequence[MoralStory], kind: str) -> set[str]:
@@ -254,98 +260,64 @@ def _evaluate(
     against: ExpertSet | None,
     options: EvaluateOptions,
     norms: Mapping[str, str],
-) -> Evaluated:
-    task, seed = cell.task, options.seed
-    examined = examine(experts.expert(task.name), task, cell.test)
-    found, paper = examined.found, load_paper()
-    sensitivity = options.reversed and reads_norm(task)
+) -> TaskEvaluation:
+    task, seed, paper = cell.task, options.seed, load_paper()
+    answers = examine(experts.expert(task.name), task, cell.test)
+    test = answers.predictions
     compared = None
     if against is not None and task.name in against.tasks:
-        second = examine(against.expert(task.name), task, examined.stories)
-        compared = paired(second.found, found, seed=seed)
+        other = examine(against.expert(task.name), task, cell.test)
+        compared = paired(other.predictions, test, seed=seed)
     shortcut = None
     if options.shortcuts:
-        train, test = (list(samples(task, stories)) for stories in (cell.train, cell.test))
-        shortcut = lexical_shortcut(train, test, seed=seed)
-    swapped = swapped_norms(examined, norms, seed=seed) if sensitivity else None
-    return Evaluated(
-        experts.ref.name,
-        task.name,
-        cell.split,
-        options.part,
-        cell.seen,
-        measure(found, seed=seed),
-        paper.printed(options.part, "accuracy", task.name, cell.split),
-        paper.printed(options.part, "f1", task.name, cell.split),
-        swapped[1] if swapped else confusion(found),
-        _calibration(experts, task, cell.dev, found),
-        compared,
-        reversed_wordings(examined, seed) if sensitivity else (),
-        swapped[0] if swapped else None,
-        shortcut,
-        worst(found),
+        train = list(samples(task, cell.train))
+        shortcut = lexical_shortcut(train, test.samples, seed=seed)
+    calibration = None
+    if cell.dev:
+        dev = examine(experts.expert(task.name), task, cell.dev).predictions
+        temperature = fit_temperature(dev.binary, dev.truth)
+        calibration = TemperatureFit(
+            temperature,
+            expected_calibration_error(test.binary, test.truth),
+            expected_calibration_error(at_temperature(test.binary, temperature), test.truth),
+        )
+    sensitivity = options.reversed and reads_norm(task)
+    swapped = swapped_norms(answers, norms, seed=seed) if sensitivity else None
+    return TaskEvaluation(
+        expert=experts.ref.name,
+        task=task.name,
+        split=cell.split,
+        part=options.part,
+        seen=cell.seen,
+        measured=measure(test, seed=seed),
+        paper_accuracy=paper.printed(options.part, "accuracy", task.name, cell.split),
+        paper_f1=paper.printed(options.part, "f1", task.name, cell.split),
+        confusion=swapped[1] if swapped else confusion(test),
+        calibration=calibration,
+        against=compared,
+        reversed=reversed_wordings(answers, seed) if sensitivity else (),
+        swapped=swapped[0] if swapped else None,
+        shortcut=shortcut,
+        mistakes=worst(test),
     )
-
-
-def _calibration(
-    experts: ExpertSet, task: ClassificationTask, dev: Sequence[MoralStory], test: Predictions
-) -> Calibration | None:
-    if not dev:
-        return None
-    held_out = examine(experts.expert(task.name), task, dev).found
-    if not held_out.samples:
-        return None
-    temperature = fit_temperature(held_out.binary, held_out.truth)
-    return Calibration(
-        temperature,
-        expected_calibration_error(test.binary, test.truth),
-        expected_calibration_error(at_temperature(test.binary, temperature), test.truth),
-    )
-
-
-def _config(
-    experts: ExpertSet,
-    against: ExpertSet | None,
-    options: EvaluateOptions,
-    stories: Sequence[MoralStory],
-) -> dict[str, Any]:
-    return {
-        "experts": experts.ref.name,
-        **({"against": against.ref.name} if against else {}),
-        "tasks": list(options.tasks or experts.tasks),
-        "split": list(options.splits or SPLITS),
-        "part": options.part,
-        "stories": len(stories),
-        "complete_stories": sum(not story.missing for story in stories),
-        **({"max_stories": options.max_stories} if options.max_stories else {}),
-        "interval": "95 % percentile bootstrap over stories",
-        "paired_test": "exact McNemar over samples; interval of the difference over stories",
-        "options": plain_options(options),
-    }
 
 
 def _warnings(
-    experts: ExpertSet,
-    options: EvaluateOptions,
-    results: Sequence[Evaluated],
-    empty: Iterable[str],
-) -> list[str]:
-    lines = [NOT_ADVICE, _F1, _CONTEXT, *empty]
+    experts: ExpertSet, options: EvaluateOptions, results: Sequence[TaskEvaluation]
+) -> Iterator[str]:
     trained = experts.card.get("trained_on")
     if not isinstance(trained, dict):
-        lines.append(
+        yield (
             f"the card of '{experts.ref.name}' does not say what it was trained on: no figure is "
             "known to be out of sample"
         )
-        return lines
-    own = f"{trained.get('split')} {trained.get('part', 'train')}"
+        return
     for cell in results:
         if cell.seen:
-            lines.append(
+            yield (
                 f"{cell.task}, {cell.split}: {cell.seen:,} stories of the {cell.part} part were in "
-                f"training ({own}) and left out; {cell.measured.stories:,} remain, a part that "
-                "the paper did not measure"
+                f"training ({trained.get('split')} {trained.get('part', 'train')}) and left out; "
+                f"{cell.measured.stories:,} remain, a part that the paper did not measure"
             )
     if options.part == "dev" and trained.get("split") in (options.splits or SPLITS):
-        lines.append("the dev part chose when training stopped: its figures are a little too good")
-    return lines
+        yield "the dev part chose when training stopped: its figures are a little too good"

@@ -7,6 +7,7 @@ over stories, never over samples. Figures of the paper are binary: where an expe
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +27,12 @@ from moralscope.stats.intervals import (
 )
 from moralscope.stats.significance import mcnemar
 from moralscope.stories.story import MoralStory
-from moralscope.stories.tasks import ClassificationTask, Sample, samples
+from moralscope.stories.tasks import ClassificationTask, LabelledPair, samples
 
 RESAMPLES = 1000
 THIRD = "does not concern"
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Report = Callable[[int, int], None]
 _BLOCK = 512
 
 
@@ -41,7 +41,7 @@ class Predictions:
     """An expert's probabilities on samples, one row each, columns as its labels."""
 
     labels: tuple[str, ...]
-    samples: Sequence[Sample]
+    samples: Sequence[LabelledPair]
     probabilities: Floats
 
     @property
@@ -70,17 +70,17 @@ class Predictions:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """Figures of one expert on one part. The paper's F1 is `f1`, that of the positive class."""
+class ExpertMetrics:
+    """Figures of one expert on one part."""
 
     stories: int
     samples: int
     accuracy: Interval
-    f1: Interval
+    f1: Interval  # the paper's: that of the positive class
     f1_macro: Interval
     ece: float
     nll: float
-    reliability: Sequence[ReliabilityBin]
+    reliability: tuple[ReliabilityBin, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Confusion:
     """Counts: a row for each right label, a column for each called one (the most probable)."""
 
     labels: tuple[str, ...]
-    counts: Sequence[Sequence[int]]
+    counts: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,52 +114,49 @@ class Mistake:
     probability: float
 
 
-def predict(
-    classifier: Classifier, rows: Sequence[Sample], report: Report | None = None
-) -> Predictions:
+def predict(classifier: Classifier, rows: Sequence[LabelledPair]) -> Predictions:
     """Ask an expert about samples.
 
     Examples
     --------
     >>> from moralscope.models.classifiers.scripted import ScriptedClassifier
-    >>> sample = Sample("1", "action", "", "Jo smiles.", 1, "moral")
+    >>> sample = LabelledPair("1", "action", "", "Jo smiles.", 1, "moral")
     >>> predict(ScriptedClassifier("action", ["immoral", "moral"]), [sample]).binary.shape
     (1, 2)
     """
-    found = [np.empty((0, len(classifier.labels)))]
+    blocks = [np.empty((0, len(classifier.labels)))]
     for start in range(0, len(rows), _BLOCK):
-        block = [(row.grounding, row.target) for row in rows[start : start + _BLOCK]]
-        found.append(classifier.probabilities(block).astype(np.float64))
-        if report:
-            report(min(start + _BLOCK, len(rows)), len(rows))
-    return Predictions(classifier.labels, rows, np.concatenate(found))
+        pairs = [(row.grounding, row.target) for row in rows[start : start + _BLOCK]]
+        blocks.append(classifier.probabilities(pairs).astype(np.float64))
+    return Predictions(classifier.labels, rows, np.concatenate(blocks))
 
 
-def measure(found: Predictions, *, seed: int = 0) -> Measured:
+def measure(predictions: Predictions, *, seed: int = 0) -> ExpertMetrics:
     """Return accuracy, both F1 and calibration of binary decisions.
 
     Examples
     --------
-    >>> rows = [Sample(name, "t", "", "x", label, "moral") for name, label in (("1", 1), ("2", 0))]
+    >>> rows = [LabelledPair(str(n), "t", "", "x", 1 - n, "moral") for n in range(2)]
     >>> sure = Predictions(("no", "yes"), rows, np.array([[0.1, 0.9], [0.2, 0.8]]))
     >>> result = measure(sure)
     >>> result.accuracy.value, round(result.f1.value, 3), round(result.f1_macro.value, 3)
     (0.5, 0.667, 0.333)
     """
-    stories, table = _by_story(found)
-    truth, called = found.truth == 1, found.positive
-    cells = [truth & called, ~truth & called, truth & ~called, ~truth & ~called]
-    counts = np.stack([_sum_by(stories, cell, len(table)) for cell in cells])
+    truth, called = predictions.truth == 1, predictions.positive
+    counts = _by_story(
+        predictions, [truth & called, ~truth & called, truth & ~called, ~truth & ~called]
+    )
     accuracy, f1, f1_macro = _bootstrap(counts, _accuracy_and_f1, seed)
-    return Measured(
-        len(table),
-        len(found.samples),
-        accuracy,
-        f1,
-        f1_macro,
-        ece=expected_calibration_error(found.binary, found.truth),
-        nll=negative_log_likelihood(found.binary, found.truth),
-        reliability=reliability_bins(found.binary, found.truth),
+    answers = predictions.binary, predictions.truth
+    return ExpertMetrics(
+        stories=counts.shape[1],
+        samples=len(predictions.samples),
+        accuracy=accuracy,
+        f1=f1,
+        f1_macro=f1_macro,
+        ece=expected_calibration_error(*answers),
+        nll=negative_log_likelihood(*answers),
+        reliability=tuple(reliability_bins(*answers)),
     )
 
 
@@ -171,7 +168,7 @@ def paired(first: Predictions, second: Predictions, *, seed: int = 0) -> PairedT
 
     Examples
     --------
-    >>> rows = [Sample(str(n), "t", "", "x", 1, "moral") for n in range(6)]
+    >>> rows = [LabelledPair(str(n), "t", "", "x", 1, "moral") for n in range(6)]
     >>> good = Predictions(("no", "yes"), rows, np.tile([0.1, 0.9], (6, 1)))
     >>> bad = Predictions(("no", "yes"), rows, np.tile([0.9, 0.1], (6, 1)))
     >>> test = paired(bad, good)
@@ -182,33 +179,28 @@ def paired(first: Predictions, second: Predictions, *, seed: int = 0) -> PairedT
         raise ValueError("a paired test needs the same samples in the same order")
     only_first = int((first.right & ~second.right).sum())
     only_second = int((second.right & ~first.right).sum())
-    stories, table = _by_story(first)
     gain = second.right.astype(float) - first.right.astype(float)
-    counts = np.stack([_sum_by(stories, values, len(table)) for values in (gain, gain * 0 + 1)])
-    (difference,) = _bootstrap(counts, lambda drawn: drawn[:1] / drawn[1:], seed)
     p = mcnemar(only_first, only_second)
+    difference = mean_over_stories(first, gain, seed)
     return PairedTest(len(first.samples), only_first, only_second, p, difference)
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class ExpertAnswers:
     """An expert on the samples of some stories: what reversed and swapped norms start from."""
 
     classifier: Classifier
     task: ClassificationTask
     stories: Sequence[MoralStory]
-    found: Predictions
+    predictions: Predictions
 
 
 def examine(
-    classifier: Classifier,
-    task: ClassificationTask,
-    stories: Sequence[MoralStory],
-    report: Report | None = None,
-) -> Examined:
+    classifier: Classifier, task: ClassificationTask, stories: Sequence[MoralStory]
+) -> ExpertAnswers:
     """Ask an expert about every complete sample of the stories."""
     rows = list(samples(task, stories))
-    return Examined(classifier, task, stories, predict(classifier, rows, report))
+    return ExpertAnswers(classifier, task, stories, predict(classifier, rows))
 
 
 def confusion(*parts: Predictions) -> Confusion:
@@ -216,52 +208,49 @@ def confusion(*parts: Predictions) -> Confusion:
 
     Examples
     --------
-    >>> rows = [Sample("1", "t", "", "x", 1, "moral")]
+    >>> rows = [LabelledPair("1", "t", "", "x", 1, "moral")]
     >>> confusion(Predictions(("no", "yes"), rows, np.array([[0.9, 0.1]]))).counts
-    [[0, 0], [1, 0]]
+    ((0, 0), (1, 0))
     """
     labels = parts[0].labels
     counts = np.zeros((len(labels), len(labels)), dtype=int)
     for part in parts:
         np.add.at(counts, (part.truth, part.probabilities.argmax(axis=1)), 1)
-    return Confusion(labels, counts.tolist())
+    return Confusion(labels, tuple(map(tuple, counts.tolist())))
 
 
-def worst(found: Predictions, limit: int = 50) -> list[Mistake]:
+def worst(predictions: Predictions, limit: int = 50) -> tuple[Mistake, ...]:
     """Return the wrong binary decisions that the expert was surest of, the worst first."""
-    truth = found.truth
-    sure = found.binary[np.arange(len(truth)), truth]
-    wrong = [place for place in np.argsort(sure, kind="stable").tolist() if not found.right[place]]
-    return [
+    truth = predictions.truth
+    sure = predictions.binary[np.arange(len(truth)), truth]
+    order = np.argsort(sure, kind="stable").tolist()
+    wrong = [row for row in order if not predictions.right[row]]
+    return tuple(
         Mistake(
-            found.samples[place].id,
-            found.samples[place].grounding,
-            found.samples[place].target,
-            found.labels[int(truth[place])],
-            found.labels[1 - int(truth[place])],
-            float(sure[place]),
+            id=predictions.samples[row].id,
+            grounding=predictions.samples[row].grounding,
+            target=predictions.samples[row].target,
+            right=predictions.labels[int(truth[row])],
+            called=predictions.labels[1 - int(truth[row])],
+            probability=float(sure[row]),
         )
-        for place in wrong[:limit]
-    ]
+        for row in wrong[:limit]
+    )
 
 
-def _by_story(found: Predictions) -> tuple[NDArray[np.int64], list[str]]:
-    """Return each sample's story as a number, and the stories."""
-    table = {sample.id: 0 for sample in found.samples}
-    numbers = {name: place for place, name in enumerate(table)}
-    return np.array([numbers[sample.id] for sample in found.samples], dtype=np.int64), list(table)
-
-
-def _sum_by(stories: NDArray[np.int64], values: NDArray[np.generic], count: int) -> Floats:
-    sums: Floats = np.bincount(stories, values.astype(float), count).astype(np.float64)
-    return sums
-
-
-def share_of(found: Predictions, flags: Flags, seed: int) -> Interval:
-    stories, table = _by_story(found)
-    counts = np.stack([_sum_by(stories, v, len(table)) for v in (flags, np.ones(len(flags)))])
+def mean_over_stories(predictions: Predictions, values: NDArray[Any], seed: int) -> Interval:
+    """Return the mean of one value a sample, with its interval over stories."""
+    counts = _by_story(predictions, [values, np.ones(len(values))])
     (figure,) = _bootstrap(counts, lambda drawn: drawn[:1] / drawn[1:], seed)
     return figure
+
+
+def _by_story(predictions: Predictions, rows: Sequence[NDArray[Any]]) -> Floats:
+    """Sum values of samples by story: (rows, stories)."""
+    numbers = {name: n for n, name in enumerate(dict.fromkeys(s.id for s in predictions.samples))}
+    stories = np.array([numbers[sample.id] for sample in predictions.samples], dtype=np.int64)
+    sums = [np.bincount(stories, values.astype(float), len(numbers)) for values in rows]
+    return np.stack(sums).astype(np.float64)
 
 
 def _bootstrap(counts: Floats, figures: Callable[[Floats], Floats], seed: int) -> list[Interval]:

@@ -10,12 +10,10 @@ away. Virtue is left out: it asks for traits of people, not for actions. Commons
 part at hand, which is the published test part: no figure on ETHICS is ever reported.
 """
 
-import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -32,6 +30,7 @@ from moralscope.stories.tasks import (
     path_row,
     samples,
 )
+from moralscope.stories.text_runs import read_saved_run
 
 UNRELATED = 2  # the place of "does not concern"
 VARIANTS = 8
@@ -56,7 +55,7 @@ SWAPPED_DECIDES = 0.25  # told apart easily: the official and the reversed pairs
 
 
 @dataclass(frozen=True, slots=True)
-class Contrast:
+class ContrastWeights:
     """How much contrast: in how many turns wordings change, and each kind's weight in the loss.
 
     An epoch has one reversed, one restated and one swapped norm a story; the next epoch has others,
@@ -88,7 +87,7 @@ def official_examples(
 
 
 def contrast_examples(
-    task: ClassificationTask, stories: Sequence[MoralStory], contrast: Contrast, seed: int
+    task: ClassificationTask, stories: Sequence[MoralStory], contrast: ContrastWeights, seed: int
 ) -> list[TrainingExample]:
     """Return reversed, restated and swapped pairs; wordings differ from story to story."""
     rng = np.random.default_rng((seed, len(task.name)))
@@ -253,20 +252,16 @@ def _pair(task: str, row: Cells) -> tuple[str, str, int]:
 
 def read_drafts(path: Path) -> Drafts:
     """Read drafts from a run of `consequence-ranking`: each candidate with its label."""
-    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    wrong = InputError(
-        f"{path} is no run of 'stories chain consequence-ranking' with scores",
-        "give the file that its --out wrote",
-    )
-    try:
-        record: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        for row in record["results"] if record["config"]["kind"] == "consequence" else ():
-            for draft in row["candidates"]:
-                if draft["text"] and draft["score"] is not None:
-                    label = "plausible" if draft["score"] >= 0.5 else "implausible"
-                    found.setdefault((row["id"], row["target"]), []).append((draft["text"], label))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise wrong from error
-    if not found:
-        raise wrong
-    return found
+    run = read_saved_run(path)
+    drafts: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for row in run.results if run.config.kind == "consequence" else ():
+        for draft in row.candidates:
+            if draft.text and draft.score is not None:
+                label = "plausible" if draft.score >= 0.5 else "implausible"
+                drafts.setdefault((row.id, str(row.target)), []).append((draft.text, label))
+    if not drafts:
+        raise InputError(
+            f"{path} is no run of 'stories chain consequence-ranking' with scores",
+            "give the file that its --out wrote",
+        )
+    return drafts

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from moralscope.core.errors import InputError
 from moralscope.core.records import RunRecord
-from moralscope.stories.chains import STRATEGIES, Recipe, Step
+from moralscope.stories.chains import STRATEGIES, ChainRecipe, Step
 from moralscope.stories.chains.run import ChainModels, Report, run_recipe
 from moralscope.stories.options import ChainOptions, GenerateOptions
 from moralscope.stories.reading import StoryFile
 from moralscope.stories.story import MoralStory
-from moralscope.stories.tasks import generation_task, generation_tasks
+from moralscope.stories.tasks import generation_task
 
 # The names of the steps in our recipes, so that a sample is the same text in both commands.
 _STEPS = {"action": "actions", "consequence": "consequences", "norm": "norms"}
@@ -31,19 +31,18 @@ def generate(
     >>> story = MoralStory("1", moral_action="Jo smiles.", immoral_action="Jo spits.")
     >>> models = ChainModels(load_generator("scripted"))
     >>> record = generate("norm|actions", [story], models)
-    >>> record.results[0]["target"], len(record.results[0]["candidates"])
+    >>> record.results[0].target, len(record.results[0].candidates)
     (None, 1)
     """
     recipe = single_step(task)
-    given = options or GenerateOptions()
-    if given.sampling.strategy not in STRATEGIES:
-        raise InputError(
-            f"there is no strategy '{given.sampling.strategy}'", f"known: {', '.join(STRATEGIES)}"
-        )
-    return run_recipe("generate", recipe, stories, models, given, report)
+    options = options or GenerateOptions()
+    strategy = options.sampling.strategy
+    if strategy not in STRATEGIES:
+        raise InputError(f"there is no strategy '{strategy}'", f"known: {', '.join(STRATEGIES)}")
+    return run_recipe("generate", recipe, stories, models, options, report)
 
 
-def single_step(task: str) -> Recipe:
+def single_step(task: str) -> ChainRecipe:
     """Return the recipe that does nothing but a task.
 
     Examples
@@ -57,9 +56,4 @@ def single_step(task: str) -> Recipe:
             f"'{task}' rewrites drafts, and a story has none",
             "use 'moralscope stories chain consequence-refinement'",
         )
-    return Recipe(task, (Step(_STEPS[row.target], "propose", task),))
-
-
-def task_names() -> list[str]:
-    """Return the tasks that can be generated from a story alone."""
-    return [name for name, row in generation_tasks().items() if "draft" not in row.needs]
+    return ChainRecipe(task, (Step(_STEPS[row.target], "propose", task),))

@@ -387,33 +387,11 @@ def _named(given: tuple[str, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluateInput(Options):
-    """Which experts are measured on which stories, or which texts are given to people."""
+    """Which experts are measured on which stories."""
 
     experts: ExpertsName = DEFAULT_EXPERTS
     against: Annotated[str | None, Option("A second set, for paired tests.", group="Model")] = None
     stories: StoriesFile = None
-    for_people: Annotated[
-        Path | None,
-        Option(
-            "No experts: write the texts of --runs as blinded sheets for raters into DIR; without "
-            "--runs read the ratings in DIR.",
-            metavar="DIR",
-            group="People",
-        ),
-    ] = None
-    runs: Annotated[
-        tuple[Path, ...],
-        Option(
-            "With --for-people: a record of 'stories generate' or 'chain'; may be repeated.",
-            metavar="RUN.json",
-            group="People",
-        ),
-    ] = ()
-
-    def __post_init__(self) -> None:
-        Options.__post_init__(self)
-        if self.runs and self.for_people is None:
-            raise InputError("--runs goes with --for-people", "'stories metrics' measures texts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -435,39 +413,6 @@ class MetricsOptions(Options):
     stem: Annotated[bool, Option("ROUGE on stems, as in the paper.", flag="--stem/--no-stem")] = (
         True
     )
-    seed: Seed = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeopleWriteInput(Options):
-    """Which texts people are asked about, and where the sheets go."""
-
-    runs: Runs
-    to: Annotated[Path, Option("A new folder for the pack.", metavar="DIR", group="Output")]
-    stories: CopiedStories = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeopleWriteOptions(Options):
-    """How many people judge how many samples (story and target)."""
-
-    raters: Annotated[int, Option("How many people.", least=1, most=1000)] = 3
-    sample: Annotated[
-        int, Option("Samples (story and target) to judge.", least=1, most=1_000_000, group="Input")
-    ] = 200
-    seed: Seed = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeopleReadOptions(Options):
-    """Where the sheets and their key are."""
-
-    folder: Annotated[
-        Path, Option("The pack's folder, or one of filled-in sheets.", argument=True, metavar="DIR")
-    ]
-    key: Annotated[
-        Path | None, Option("The key; else DIR/key.json.", metavar="FILE", group="Input")
-    ] = None
     seed: Seed = 0
 
 

@@ -5,7 +5,7 @@ is the task table (`tasks.py`). Settings bear the names of the task table.
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -169,13 +169,13 @@ def _named(names: tuple[str, ...], values: list[T]) -> dict[str, T]:
 
 
 @cache
-def paper_topics() -> Mapping[str, Sequence[str]]:
+def paper_topics() -> Mapping[str, tuple[str, ...]]:
     """Return Table 13: five words a topic.
 
     Examples
     --------
     >>> paper_topics()["commerce"][:2]
-    ['money', 'pay']
+    ('money', 'pay')
     """
     text = resources.files("moralscope.stories").joinpath("data/topics.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return {topic: tuple(words) for topic, words in tomllib.loads(text).items()}

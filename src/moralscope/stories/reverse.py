@@ -1,14 +1,14 @@
 """Reverse norms and return a run record: the reversals, and how many norms could be read."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.records import RunRecord
+from moralscope.core.records import RunRecord, Statistics
 from moralscope.stories.norms.reversal import parse_norm, reversals
 from moralscope.stories.options import ReverseOptions
 from moralscope.stories.reading import load_stories
@@ -28,6 +28,21 @@ class ReversedNorm:
     reversals: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReverseStatistics(Statistics):
+    """How many norms could be read and reversed."""
+
+    norms: int
+    reversed: int
+    share: float
+    patterns: Mapping[str, int]  # norms by the sentence frame they are in
+    demand: int
+    forbid: int
+    written: int  # reversals
+    read_back: int  # of them, those that read as the opposite
+    unread: tuple[str, ...]  # the first norms that could not be read
+
+
 def reverse_norms(
     norms: Sequence[str] | None = None,
     options: ReverseOptions | None = None,
@@ -43,7 +58,7 @@ def reverse_norms(
     Examples
     --------
     >>> record = reverse_norms(["Lying is wrong."], variants=1)
-    >>> record.results[0].reversals, record.statistics["reversed"]
+    >>> record.results[0].reversals, record.statistics.reversed
     (('Lying is right.',), 1)
     """
     chosen = chosen_options(ReverseOptions, options, given)
@@ -56,7 +71,16 @@ def reverse_norms(
         raise InputError(f"there is no norm in {source}", "give stories that have a norm")
     if not all(norm.strip() for norm in norms):
         raise InputError("a norm is empty", "give each as a sentence, e.g. 'It is rude to lie.'")
-    rows = [_reverse(norm, chosen.variants) for norm in norms]
+    rows = []
+    for norm in norms:
+        read, wordings = parse_norm(norm), reversals(norm)[: chosen.variants]
+        rows.append(
+            ReversedNorm(norm, read.pattern, read.behaviour, read.polarity, wordings)
+            if read
+            else ReversedNorm(norm, UNREAD, None, None, ())
+        )
+    turned = [row for row in rows if row.reversals]
+    written = [(row.polarity, text) for row in turned for text in row.reversals]
     unread = [row.norm for row in rows if row.pattern == UNREAD]
     more = len(unread) - _LISTED
     return RunRecord(
@@ -69,34 +93,19 @@ def reverse_norms(
         },
         models=[],
         results=rows,
-        statistics=_statistics(rows) | {"unread": unread[:_LISTED]},
+        statistics=ReverseStatistics(
+            norms=len(rows),
+            reversed=len(turned),
+            share=len(turned) / len(rows),
+            patterns=dict(Counter(row.pattern for row in rows).most_common()),
+            demand=sum(row.polarity == 1 for row in turned),
+            forbid=sum(row.polarity == -1 for row in turned),
+            written=len(written),
+            read_back=sum(
+                (read := parse_norm(text)) is not None and read.polarity == -(polarity or 0)
+                for polarity, text in written
+            ),
+            unread=tuple(unread[:_LISTED]),
+        ),
         warnings=[f"{more:,} more norms that were not read are not listed"] if more > 0 else [],
     )
-
-
-def _reverse(norm: str, variants: int) -> ReversedNorm:
-    read = parse_norm(norm)
-    if read is None:
-        return ReversedNorm(norm, UNREAD, None, None, ())
-    wordings = reversals(norm)[:variants]
-    return ReversedNorm(norm, read.pattern, read.behaviour, read.polarity, wordings)
-
-
-def _statistics(rows: Sequence[ReversedNorm]) -> dict[str, Any]:
-    """Count norms by pattern and side, and reversals that read back as the opposite."""
-    done = [row for row in rows if row.reversals]
-    written = [(row.polarity, text) for row in done for text in row.reversals]
-    back = sum(
-        (read := parse_norm(text)) is not None and read.polarity == -(polarity or 0)
-        for polarity, text in written
-    )
-    return {
-        "norms": len(rows),
-        "reversed": len(done),
-        "share": len(done) / len(rows),
-        "patterns": dict(Counter(row.pattern for row in rows).most_common()),
-        "demand": sum(row.polarity == 1 for row in done),
-        "forbid": sum(row.polarity == -1 for row in done),
-        "written": len(written),
-        "read_back": back,
-    }

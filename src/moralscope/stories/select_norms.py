@@ -17,7 +17,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.records import RunRecord
+from moralscope.core.records import RunRecord, Statistics
 from moralscope.io.files import check_writable, csv_bytes, write_whole
 from moralscope.io.tables import Layout, LineProblem, Table, name_problems
 from moralscope.models.store import data_file
@@ -39,16 +39,27 @@ _SECOND = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class SelectedNorm:
-    """A norm, its categories, and what people said: how many agree (0 to 4), its judgment.
-
-    `judgment` is that of the action, -2 (very bad) to 2 (very good); both are means over `people`.
-    """
+    """A norm, its categories, and what people said of it."""
 
     norm: str
     categories: tuple[str, ...]
-    agree: float
-    judgment: float
+    agree: float  # how many people agree, 0 to 4: the mean
+    judgment: float  # of the action, -2 (very bad) to 2 (very good): the mean
     people: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NormsStatistics(Statistics):
+    """How many rules there were, and what each filter removed."""
+
+    rows: int
+    malformed: int
+    rules: int
+    removed: Mapping[str, int]  # by filter
+    kept: int
+    drawn: int
+    categories: Mapping[str, int]
+    sides: Mapping[str, int]  # good and bad
 
 
 @dataclass(slots=True)
@@ -84,15 +95,26 @@ def select_norms(
     ...     path = Path(folder, "sc.csv")
     ...     _ = path.write_text(chr(10).join([head, *rows]))
     ...     record = select_norms(path)
-    >>> [row.norm for row in record.results], record.statistics["removed"]["value-neutral"]
+    >>> [row.norm for row in record.results], record.statistics.removed["value-neutral"]
     (["It's rude to lie."], 1)
     """
     chosen = chosen_options(NormsOptions, options, given)
-    files = [file.expanduser()] if file else _own_files()
+    files = [file] if file else [path for name in SOCIAL_FILES if (path := data_file(name))]
+    if not files:
+        raise InputError(
+            "there are no rules: no file was named, and SOCIAL-CHEM-101 is not below "
+            "MORALSCOPE_DATA",
+            "'moralscope data where social-chem-101' says where it comes from",
+        )
     rules: dict[str, _Rule] = {}
     problems: list[LineProblem] = []
-    for path in files:
-        _gather(path, rules, problems)
+    for path in map(Path.expanduser, files):
+        kind = ".csv" if path.suffix.lower() == ".tsv" else None
+        table = Table(path, kind=kind, layout=Layout(delimiters="\t,", remedy=_REMEDY))
+        for line, cells in table.rows(_COLUMNS):
+            wrong = cells if isinstance(cells, str) else _add(cells, rules)
+            if wrong:
+                problems.append(LineProblem(line, wrong, str(path)))
     if problems and malformed == "stop":
         raise InputError(
             name_problems(files[0], problems), "mend them, or leave them out: --malformed skip"
@@ -101,23 +123,29 @@ def select_norms(
     drawn = kept
     if chosen.count is not None and chosen.count < len(kept):
         drawn = Random(chosen.seed).sample(kept, chosen.count)  # noqa: S311 - no secret
+    warnings = []
+    if problems:
+        warnings.append(f"{len(problems):,} malformed lines were left out, first: {problems[0]}")
+    if drawn and len({norm.judgment > 0 for norm in drawn}) == 1:
+        side = "good" if drawn[0].judgment > 0 else "bad"
+        warnings.append(f"every norm judges its action {side}: is the file a part of the whole?")
     return RunRecord(
         "stories norms",
         seed=chosen.seed,
         config={"source": [str(path) for path in files], "options": plain_options(chosen)},
         models=[],
         results=drawn,
-        statistics={
-            "rows": sum(rule.rows for rule in rules.values()),
-            "malformed": len(problems),
-            "rules": len(rules),
-            "removed": removed,
-            "kept": len(kept),
-            "drawn": len(drawn),
-            "categories": dict(Counter(name for norm in drawn for name in norm.categories)),
-            "sides": dict(Counter("good" if norm.judgment > 0 else "bad" for norm in drawn)),
-        },
-        warnings=_warnings(drawn, problems),
+        statistics=NormsStatistics(
+            rows=sum(rule.rows for rule in rules.values()),
+            malformed=len(problems),
+            rules=len(rules),
+            removed=removed,
+            kept=len(kept),
+            drawn=len(drawn),
+            categories=dict(Counter(name for norm in drawn for name in norm.categories)),
+            sides=dict(Counter("good" if norm.judgment > 0 else "bad" for norm in drawn)),
+        ),
+        warnings=warnings,
     )
 
 
@@ -129,26 +157,6 @@ def write_norms(norms: Sequence[SelectedNorm], path: Path) -> None:
         for norm in norms
     )
     write_whole(path, [csv_bytes([("norm", "categories", "agree", "judgment"), *rows])])
-
-
-def _own_files() -> list[Path]:
-    files = [path for name in SOCIAL_FILES if (path := data_file(name)) is not None]
-    if not files:
-        raise InputError(
-            "there are no rules: no file was named, and SOCIAL-CHEM-101 is not below "
-            "MORALSCOPE_DATA",
-            "'moralscope data where social-chem-101' says where it comes from",
-        )
-    return files
-
-
-def _gather(path: Path, rules: dict[str, _Rule], problems: list[LineProblem]) -> None:
-    kind = ".csv" if path.suffix.lower() == ".tsv" else None
-    table = Table(path, kind=kind, layout=Layout(delimiters="\t,", remedy=_REMEDY))
-    for line, cells in table.rows(_COLUMNS):
-        wrong = cells if isinstance(cells, str) else _add(cells, rules)
-        if wrong:
-            problems.append(LineProblem(line, wrong, str(path)))
 
 
 def _add(cells: Mapping[str, Any], rules: dict[str, _Rule]) -> str:
@@ -184,7 +192,10 @@ def _filter(
         "controversial": lambda rule: fmean(rule.agree) < options.agree,
         "value-neutral": lambda rule: not any(rule.judgments),
         "people judge both ways": lambda rule: min(rule.judgments) < 0 < max(rule.judgments),
-        "more than one judgment": lambda rule: _judges_twice(rule.text),
+        # Two parts of the rule are norms by themselves.
+        "more than one judgment": lambda rule: (
+            sum(parse_norm(part) is not None for part in _SECOND.split(rule.text)) > 1
+        ),
     }
     removed = dict.fromkeys(filters, 0)
     kept = []
@@ -196,18 +207,3 @@ def _filter(
         means = fmean(rule.agree), fmean(rule.judgments)
         kept.append(SelectedNorm(rule.text, tuple(rule.categories), *means, rule.rows))
     return kept, removed
-
-
-def _judges_twice(text: str) -> bool:
-    """Say whether a rule holds two judgments: two parts of it are norms by themselves."""
-    return sum(parse_norm(part) is not None for part in _SECOND.split(text)) > 1
-
-
-def _warnings(norms: Sequence[SelectedNorm], problems: Sequence[LineProblem]) -> list[str]:
-    found = []
-    if problems:
-        found.append(f"{len(problems):,} malformed lines were left out, first: {problems[0]}")
-    if norms and len({norm.judgment > 0 for norm in norms}) == 1:
-        side = "good" if norms[0].judgment > 0 else "bad"
-        found.append(f"every norm judges its action {side}: is the file a part of the whole?")
-    return found

@@ -16,16 +16,16 @@ from moralscope.core.records import Interval
 from moralscope.stories.evaluation import (
     THIRD,
     Confusion,
-    Examined,
+    ExpertAnswers,
     Predictions,
     confusion,
+    mean_over_stories,
     measure,
     predict,
-    share_of,
 )
 from moralscope.stories.norms.reversal import reverse_norm
 from moralscope.stories.story import MoralStory
-from moralscope.stories.tasks import ClassificationTask, Sample, samples
+from moralscope.stories.tasks import ClassificationTask, LabelledPair, samples
 
 WORDINGS = 3  # of a reversed norm
 _SHOWN = 15
@@ -35,21 +35,18 @@ Reverse = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Reversed:
-    """Accuracy with reversed norms and labels, beside the same samples as they were written.
-
-    `coverage` is the share of samples whose norm could be reversed in this wording.
-    """
+class ReversedNorms:
+    """Accuracy with reversed norms and labels, beside the same samples as they were written."""
 
     variant: int
     samples: int
-    coverage: float
+    coverage: float  # the share of samples whose norm could be reversed in this wording
     accuracy: Interval
     original: Interval
 
 
 @dataclass(frozen=True, slots=True)
-class Swapped:
+class SwappedNorms:
     """Share called "does not concern" under the norm of another story, and under its own."""
 
     samples: int
@@ -70,48 +67,51 @@ def reads_norm(task: ClassificationTask) -> bool:
 
 
 def reversed_norms(
-    examined: Examined, reverse: Reverse, *, variant: int = 0, seed: int = 0
-) -> Reversed | None:
+    answers: ExpertAnswers, reverse: Reverse, *, variant: int = 0, seed: int = 0
+) -> ReversedNorms | None:
     """Measure with reversed norms and labels; None when `reverse` can turn none of the norms."""
-    stories = [replace(s, norm=reverse(s.norm)) for s in examined.stories if s.norm]
-    places, turned = _changed(examined, stories)
-    if not places:
+    stories = [replace(s, norm=reverse(s.norm)) for s in answers.stories if s.norm]
+    original, changed = _changed(answers, stories)
+    if not changed:
         return None
-    flipped = [replace(sample, label=1 - sample.label) for sample in turned]
-    new = measure(predict(examined.classifier, flipped), seed=seed)
-    plain = measure(_chosen(examined.found, places), seed=seed)
-    share = len(places) / len(examined.found.samples)
-    return Reversed(variant, len(places), share, new.accuracy, plain.accuracy)
+    flipped = [replace(sample, label=1 - sample.label) for sample in changed]
+    return ReversedNorms(
+        variant=variant,
+        samples=len(changed),
+        coverage=len(changed) / len(answers.predictions.samples),
+        accuracy=measure(predict(answers.classifier, flipped), seed=seed).accuracy,
+        original=measure(original, seed=seed).accuracy,
+    )
 
 
 def swapped_norms(
-    examined: Examined, norms: Mapping[str, str], *, seed: int = 0
-) -> tuple[Swapped, Confusion] | None:
+    answers: ExpertAnswers, norms: Mapping[str, str], *, seed: int = 0
+) -> tuple[SwappedNorms, Confusion] | None:
     """Measure under norms of other stories (by story ID): they do not concern the action.
 
     The confusion holds the samples under their own norms and under the others'. None when no norm
     of these stories is swapped.
     """
-    stories = [replace(story, norm=norms.get(story.id)) for story in examined.stories]
-    places, turned = _changed(examined, stories)
-    if not places:
+    stories = [replace(story, norm=norms.get(story.id)) for story in answers.stories]
+    original, changed = _changed(answers, stories)
+    if not changed:
         return None
-    third = examined.task.labels.index(THIRD)
-    own = _chosen(examined.found, places)
-    other = predict(examined.classifier, [replace(sample, label=third) for sample in turned])
-    rates = [
-        share_of(part, part.probabilities.argmax(axis=1) == third, seed) for part in (other, own)
-    ]
-    return Swapped(len(places), *rates), confusion(own, other)
+    third = answers.task.labels.index(THIRD)
+    other = predict(answers.classifier, [replace(sample, label=third) for sample in changed])
+    rejected, rejected_own = (
+        mean_over_stories(part, part.probabilities.argmax(axis=1) == third, seed)
+        for part in (other, original)
+    )
+    return SwappedNorms(len(changed), rejected, rejected_own), confusion(original, other)
 
 
-def reversed_wordings(examined: Examined, seed: int) -> list[Reversed]:
+def reversed_wordings(answers: ExpertAnswers, seed: int) -> tuple[ReversedNorms, ...]:
     """Measure with norms reversed in the first wordings; one in which none can be is left out."""
-    found = (
-        reversed_norms(examined, partial(reverse_norm, variant=at), variant=at, seed=seed)
+    wordings = (
+        reversed_norms(answers, partial(reverse_norm, variant=at), variant=at, seed=seed)
         for at in range(WORDINGS)
     )
-    return [each for each in found if each]
+    return tuple(wording for wording in wordings if wording)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +130,12 @@ class Shortcut:
     samples: int
     accuracy: Interval
     f1: Interval
-    for_positive: Sequence[WordWeight]
-    for_negative: Sequence[WordWeight]
+    for_positive: tuple[WordWeight, ...]
+    for_negative: tuple[WordWeight, ...]
 
 
 def lexical_shortcut(
-    train: Sequence[Sample], test: Sequence[Sample], *, seed: int = 0
+    train: Sequence[LabelledPair], test: Sequence[LabelledPair], *, seed: int = 0
 ) -> Shortcut | None:
     """Train on words, measure; None when a part is empty or the train part has one label only.
 
@@ -144,7 +144,7 @@ def lexical_shortcut(
     Examples
     --------
     >>> def row(number, text, label):
-    ...     return Sample(str(number), "action", "", text, label, "moral")
+    ...     return LabelledPair(str(number), "action", "", text, label, "moral")
     >>> train = [row(n, "Jo helps" if n % 2 else "Jo lies", n % 2) for n in range(20)]
     >>> lexical_shortcut(train, [row(99, "Al helps", 1)]).accuracy.value
     1.0
@@ -160,39 +160,37 @@ def lexical_shortcut(
     model = LogisticRegression(max_iter=1000, random_state=seed)
     model.fit(table, [sample.label for sample in train])
     rows = model.predict_proba(words.transform(test))
-    found = measure(Predictions(("0", "1"), test, rows), seed=seed)
+    metrics = measure(Predictions(("0", "1"), test, rows), seed=seed)
     names, weights = words.get_feature_names_out(), model.coef_[0]
     listed = sorted(zip(weights.tolist(), names.tolist(), strict=True))
     heavy = [WordWeight(name, weight) for weight, name in listed if abs(weight) > _NOTHING]
     return Shortcut(
-        len(train),
-        len(test),
-        found.accuracy,
-        found.f1,
-        [each for each in heavy[::-1] if each.weight > 0][:_SHOWN],
-        [each for each in heavy if each.weight < 0][:_SHOWN],
+        trained_on=len(train),
+        samples=len(test),
+        accuracy=metrics.accuracy,
+        f1=metrics.f1,
+        for_positive=tuple(word for word in heavy[::-1] if word.weight > 0)[:_SHOWN],
+        for_negative=tuple(word for word in heavy if word.weight < 0)[:_SHOWN],
     )
 
 
-def _words_of(sample: Sample) -> list[str]:
+def _words_of(sample: LabelledPair) -> list[str]:
     """Return the words of a sample, those of its grounding marked."""
-    marked = [f"grounding:{word}" for word in _words(sample.grounding)]
-    return [*marked, *_words(sample.target)]
+    return [
+        prefix + word
+        for prefix, text in (("grounding:", sample.grounding), ("", sample.target))
+        for part in text.lower().split()
+        if (word := part.strip(".,;:!?\"'()"))
+    ]
 
 
-def _words(text: str) -> list[str]:
-    stripped = (word.strip(".,;:!?\"'()") for word in text.lower().split())
-    return [word for word in stripped if word]
-
-
-def _changed(examined: Examined, stories: Sequence[MoralStory]) -> tuple[list[int], list[Sample]]:
-    """Return the samples that changed stories still have, and their places among the originals."""
-    changed = {(s.id, s.target, s.label): s for s in samples(examined.task, stories)}
-    keys = [(s.id, s.target, s.label) for s in examined.found.samples]
-    places = [place for place, key in enumerate(keys) if key in changed]
-    return places, [changed[keys[place]] for place in places]
-
-
-def _chosen(found: Predictions, places: Sequence[int]) -> Predictions:
-    rows = [found.samples[place] for place in places]
-    return Predictions(found.labels, rows, found.probabilities[list(places)])
+def _changed(
+    answers: ExpertAnswers, stories: Sequence[MoralStory]
+) -> tuple[Predictions, list[LabelledPair]]:
+    """Return the samples that changed stories still have, and their originals before them."""
+    changed = {(s.id, s.target, s.label): s for s in samples(answers.task, stories)}
+    old = answers.predictions
+    keys = [(s.id, s.target, s.label) for s in old.samples]
+    rows = [row for row, key in enumerate(keys) if key in changed]
+    original = Predictions(old.labels, [old.samples[row] for row in rows], old.probabilities[rows])
+    return original, [changed[keys[row]] for row in rows]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder
-from moralscope.core.records import RunRecord
+from moralscope.core.records import RunRecord, Statistics
 from moralscope.io.files import check_writable, model_refs, write_whole
 from moralscope.stories.options import PARTS, SPLITS, SplitOptions
 from moralscope.stories.paper import load_paper
@@ -74,37 +74,34 @@ def audit_leaks(
         if (text := story.sentences[name])
     }
     unique = sorted(set(texts.values()), key=lambda text: (len(text), text))
-    place = {text: number for number, text in enumerate(unique)}
-    own = np.zeros(len(unique), dtype=np.uint64)  # one bit for each split and part
+    index = {text: number for number, text in enumerate(unique)}
+    bits = {  # one bit for each split and part
+        (split, part): np.uint64(1 << bit)
+        for bit, (split, part) in enumerate(product(splits, PARTS))
+    }
+    exact = np.zeros(len(unique), dtype=np.uint64)
     for (story, _), text in texts.items():
-        own[place[text]] |= np.uint64(_bits(story, splits))
-    near = own | _neighbours(unique, own, threshold)
-    found = []
-    for number, (split, parts) in enumerate(splits.items()):
-        for part, into in CROSSINGS:
-            bit = np.uint64(1 << (number * len(PARTS) + PARTS.index(into)))
-            held = [
-                (story, place[text])
-                for (story, _), text in texts.items()
-                if parts.get(story) == part
-            ]
-            exact = {story for story, at in held if own[at] & bit}
-            close = {story for story, at in held if near[at] & bit}
-            size = len({story for story, _ in held})
-            found.append(Leak(split, field, part, into, size, len(exact), len(close)))
-    return found
-
-
-def _bits(story: str, splits: Mapping[str, Mapping[str, str]]) -> int:
-    found = 0
-    for number, parts in enumerate(splits.values()):
-        if story in parts:
-            found |= 1 << (number * len(PARTS) + PARTS.index(parts[story]))
-    return found
+        for split, parts in splits.items():
+            if story in parts:
+                exact[index[text]] |= bits[split, parts[story]]
+    near = exact | _neighbours(unique, exact, threshold)
+    leaks = []
+    for split, (part, into) in product(splits, CROSSINGS):
+        held = [
+            (story, index[text])
+            for (story, _), text in texts.items()
+            if splits[split].get(story) == part
+        ]
+        twins = [
+            len({story for story, at in held if table[at] & bits[split, into]})
+            for table in (exact, near)
+        ]
+        leaks.append(Leak(split, field, part, into, len({story for story, _ in held}), *twins))
+    return leaks
 
 
 def _neighbours(
-    texts: Sequence[str], own: NDArray[np.uint64], threshold: float
+    texts: Sequence[str], bits: NDArray[np.uint64], threshold: float
 ) -> NDArray[np.uint64]:
     """Gather the bits of every text's near twins. `texts` go from short to long.
 
@@ -114,7 +111,7 @@ def _neighbours(
     from rapidfuzz.process import cdist
 
     lengths = [len(text) for text in texts]
-    found = np.zeros_like(own)
+    gathered = np.zeros_like(bits)
     for start in range(0, len(texts), _BLOCK):
         stop = min(start + _BLOCK, len(texts))
         end = bisect_right(lengths, lengths[stop - 1] * (2 - threshold) / threshold)
@@ -127,14 +124,57 @@ def _neighbours(
             workers=-1,
         )
         first, second = np.nonzero(scores)
-        np.bitwise_or.at(found, start + first, own[start + second])
-        np.bitwise_or.at(found, start + second, own[start + first])
-    return found
+        np.bitwise_or.at(gathered, start + first, bits[start + second])
+        np.bitwise_or.at(gathered, start + second, bits[start + first])
+    return gathered
 
 
 SAMPLES = {"action": 2, "consequence": 4}  # a story's samples in Table 10
 OFFICIAL = "official "
-Step = Callable[[int, int], None]
+Key = tuple[str, str]  # split and kind
+
+
+@dataclass(frozen=True, slots=True)
+class StoryMembership:
+    """The part of a story in each split, None where it has none: by actions, by consequences."""
+
+    id: str
+    action: Mapping[str, str | None]
+    consequence: Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitPart(Statistics):
+    """A part of a split, its metric beside Table 1 and the official membership."""
+
+    split: str
+    kind: str  # action, consequence, or both
+    part: str
+    stories: int
+    samples: int
+    mean: float | None  # of the split's own metric
+    paper: float
+    official_mean: float | None  # the same metric over the membership that the data gives
+    official_overlap: int | None  # stories that are in this part there too
+
+
+@dataclass(frozen=True, slots=True)
+class BiasedLemma(Statistics):
+    """A word and how often it is in moral and in immoral texts."""
+
+    lemma: str
+    moral: int
+    immoral: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitStatistics(Statistics):
+    """What `stories split` found in sum."""
+
+    parts: tuple[SplitPart, ...]
+    leaks: tuple[Leak, ...]
+    biased_lemmas: Mapping[str, tuple[BiasedLemma, ...]]  # by kind
+    norm_clusters: int
 
 
 def stories_split(
@@ -142,7 +182,7 @@ def stories_split(
     options: SplitOptions | None = None,
     *,
     encoder: Encoder,
-    progress: Step | None = None,
+    progress: Callable[[int, int], None] | None = None,
     **given: Any,
 ) -> RunRecord:
     """Share the stories out, for actions and for consequences, in all three ways.
@@ -151,36 +191,65 @@ def stories_split(
     kept in the record for the sake of its form.
     """
     chosen = chosen_options(SplitOptions, options, given)
-    threshold = chosen.threshold
-    step = progress or (lambda done, total: None)
-    built, problems = _build(file, encoder, step)
+    built: dict[Key, Split] = {}
+    problems: list[str] = []
+    # Norm distance serves both kinds.
+    keys = [(SPLITS[0], "action"), *product(SPLITS[1:], KINDS)]
+    for number, (name, kind) in enumerate(keys):
+        if progress:
+            progress(number, len(keys) + 1)
+        try:
+            built[name, kind] = build_split(file.stories, name, kind, encoder=encoder)
+        except InputError as error:
+            if kind == "action":
+                raise
+            problems.append(f"{name} of {kind}s was not built: {error.problem}")
+        else:
+            problems += built[name, kind].notes
     official = {key: official_parts(file.stories, *key) for key in built}
-    leaks = _leaks(file, built, official, threshold)
-    step(1, 1)
+    statistics = SplitStatistics(
+        parts=tuple(
+            row for key, split in built.items() for row in _split_parts(split, official[key])
+        ),
+        leaks=_leaks(file, built, official, chosen.threshold),
+        biased_lemmas={
+            split.kind: tuple(BiasedLemma(word, *counts) for word, counts in split.biased.items())
+            for split in built.values()
+            if split.biased
+        },
+        norm_clusters=built[SPLITS[0], "action"].clusters,
+    )
+    members = {  # the parts by kind, then by split
+        kind: {
+            name: split.parts
+            for name in SPLITS
+            if (split := built.get((name, "action" if name == SPLITS[0] else kind)))
+        }
+        for kind in KINDS
+    }
+    if progress:
+        progress(1, 1)
     return RunRecord(
         "stories split",
         seed=chosen.seed,
         config={
             "source": file.source,
             "encoder": encoder.name,
-            "near_duplicate": f"similarity of characters >= {threshold}",
+            "near_duplicate": f"similarity of characters >= {chosen.threshold}",
             "options": plain_options(chosen),
         },
         models=model_refs([encoder]),
-        results=_memberships(file, built),
-        statistics={
-            "parts": [row for key, split in built.items() for row in _rows(split, official[key])],
-            "leaks": leaks,
-            "biased_lemmas": {
-                split.kind: [
-                    {"lemma": word, "moral": moral, "immoral": immoral}
-                    for word, (moral, immoral) in split.biased.items()
-                ]
-                for split in built.values()
-                if split.biased
-            },
-            "norm_clusters": built["norm_distance", "action"].clusters,
-        },
+        results=[
+            StoryMembership(
+                story.id,
+                *(
+                    {name: members[kind].get(name, {}).get(story.id) for name in SPLITS}
+                    for kind in KINDS
+                ),
+            )
+            for story in file.stories
+        ],
+        statistics=statistics,
         warnings=[*source_warnings(file), *problems, *_notes(file)],
     )
 
@@ -188,12 +257,12 @@ def stories_split(
 def write_membership(record: RunRecord, file: StoryFile, path: Path) -> None:
     """Write the stories again with our membership under `splits`, in the shape that is read."""
     check_writable(path)
-    membership = {row["id"]: row for row in record.results}
+    membership: dict[str, StoryMembership] = {row.id: row for row in record.results}
     lines = (
         json.dumps(
             {"ID": story.id}
             | story.sentences
-            | {"splits": {kind: membership[story.id][kind] for kind in KINDS}},
+            | {"splits": {kind: getattr(membership[story.id], kind) for kind in KINDS}},
             ensure_ascii=False,
         )
         for story in file.stories
@@ -201,59 +270,38 @@ def write_membership(record: RunRecord, file: StoryFile, path: Path) -> None:
     write_whole(path, (f"{line}\n".encode() for line in lines))
 
 
-Key = tuple[str, str]
-
-
 def _notes(file: StoryFile) -> list[str]:
-    found = [
+    lines = [
         "isolation depends on the encoder: compare parts with each other; the paper's figures are "
         "of an older Sentence-BERT, whose cosines are higher",
     ]
     both = sum(bool(s.moral_consequence and s.immoral_consequence) for s in file.stories)
     if 0 < both < len(file.stories):
-        found.append(
+        lines.append(
             f"the consequence splits share out the {both:,} stories that have both consequences; "
             "dev and test are as large as with all, train is smaller"
         )
-    return found
+    return lines
 
 
-def _build(file: StoryFile, encoder: Encoder, step: Step) -> tuple[dict[Key, Split], list[str]]:
-    """Build every split that the sentences allow; norm distance serves both kinds."""
-    built: dict[Key, Split] = {}
-    problems: list[str] = []
-    keys = [(SPLITS[0], "action"), *((split, kind) for split in SPLITS[1:] for kind in KINDS)]
-    for number, (split, kind) in enumerate(keys):
-        step(number, len(keys) + 1)
-        try:
-            built[split, kind] = build_split(file.stories, split, kind, encoder=encoder)
-        except InputError as error:
-            if kind == "action":
-                raise
-            problems.append(f"{split} of {kind}s was not built: {error.problem}")
-        else:
-            problems += built[split, kind].notes
-    return built, problems
-
-
-def _rows(split: Split, official: Mapping[str, str]) -> list[dict[str, Any]]:
+def _split_parts(split: Split, official: Mapping[str, str]) -> list[SplitPart]:
     table = load_paper().table1
     printed = table.get(split.name) or table[f"{split.name} {split.kind}"]
     ours, theirs = split.means(), split.means(official)
     same = overlap(split.parts, official)
     members = list(split.parts.values())
     return [
-        {
-            "split": split.name,
-            "kind": "both" if split.name == SPLITS[0] else split.kind,
-            "part": part,
-            "stories": members.count(part),
-            "samples": members.count(part) * SAMPLES[split.kind],
-            "mean": ours[part],
-            "paper": printed[part],
-            "official_mean": theirs[part],
-            "official_overlap": same[part] if official else None,
-        }
+        SplitPart(
+            split=split.name,
+            kind="both" if split.name == SPLITS[0] else split.kind,
+            part=part,
+            stories=members.count(part),
+            samples=members.count(part) * SAMPLES[split.kind],
+            mean=ours[part],
+            paper=printed[part],
+            official_mean=theirs[part],
+            official_overlap=same[part] if official else None,
+        )
         for part in PARTS
     ]
 
@@ -263,9 +311,9 @@ def _leaks(
     built: Mapping[Key, Split],
     official: Mapping[Key, Mapping[str, str]],
     threshold: float,
-) -> list[Leak]:
+) -> tuple[Leak, ...]:
     """Audit norms in every split, and the sentences that a split is about."""
-    found = []
+    leaks: list[Leak] = []
     for field in FIELDS:
         splits: dict[str, Mapping[str, str]] = {}
         for key, split in built.items():
@@ -274,22 +322,5 @@ def _leaks(
                 splits[name] = split.parts
                 if official[key]:
                     splits[OFFICIAL + name] = official[key]
-        found += audit_leaks(file.stories, field, splits, threshold)
-    return [leak for leak in found if leak.stories]
-
-
-def _memberships(file: StoryFile, built: Mapping[Key, Split]) -> list[dict[str, Any]]:
-    parts: dict[Key, Mapping[str, str]] = {}
-    for split, kind in product(SPLITS, KINDS):
-        found = built.get((split, "action" if split == SPLITS[0] else kind))
-        parts[split, kind] = found.parts if found else {}
-    return [
-        {
-            "id": story.id,
-            **{
-                kind: {split: parts[split, kind].get(story.id) for split in SPLITS}
-                for kind in KINDS
-            },
-        }
-        for story in file.stories
-    ]
+        leaks += audit_leaks(file.stories, field, splits, threshold)
+    return tuple(leak for leak in leaks if leak.stories)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
@@ -135,31 +134,23 @@ def cluster_norms(stories: Sequence[MoralStory], encoder: Encoder) -> NormCluste
     rows = np.asarray(encoder.encode(norms), dtype=np.float64)
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
     wanted = max(FEWEST_CLUSTERS, round(len(stories) * CLUSTERS / CLUSTERED))
-    labels = _clusters(rows, min(wanted, len(norms)))
-    place = dict(zip(norms, labels.tolist(), strict=True))
-    of = {story.id: place[story.norm] for story in stories if story.norm}
-    return NormClusters(of, _isolation(rows, labels).tolist())
+    count = min(wanted, len(norms))
+    labels = np.arange(count)
+    if count < len(norms):
+        from sklearn.cluster import AgglomerativeClustering
 
-
-def _clusters(rows: NDArray[np.float64], count: int) -> NDArray[np.int64]:
-    if count == len(rows):
-        return np.arange(count)
-    from sklearn.cluster import AgglomerativeClustering
-
-    model = AgglomerativeClustering(n_clusters=count, linkage="average", metric="cosine")
-    return np.asarray(model.fit_predict(rows), dtype=np.int64)
-
-
-def _isolation(rows: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    count = int(labels.max()) + 1
+        model = AgglomerativeClustering(n_clusters=count, linkage="average", metric="cosine")
+        labels = np.asarray(model.fit_predict(rows), dtype=np.int64)
+    cluster = dict(zip(norms, labels.tolist(), strict=True))
+    of = {story.id: cluster[story.norm] for story in stories if story.norm}
     if count == 1:
-        return np.zeros(1)
+        return NormClusters(of, [0.0])
     centroids = np.zeros((count, rows.shape[1]))
     np.add.at(centroids, labels, rows)
     centroids /= np.maximum(np.linalg.norm(centroids, axis=1, keepdims=True), 1e-12)
     cosines = centroids @ centroids.T
     np.fill_diagonal(cosines, -1.0)
-    return np.asarray(1.0 - cosines.max(axis=1), dtype=np.float64)
+    return NormClusters(of, (1.0 - cosines.max(axis=1)).tolist())
 
 
 _SHARE = 12  # one story in so many is dev, and as many are test (Table 10)
@@ -168,28 +159,25 @@ _FEWEST = 3  # stories that can be shared out among three parts
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The part and the score of each story, by ID; a story without its sentences has neither.
-
-    `biased` holds the biased lemmas of lexical bias, `clusters` the number of norm clusters,
-    `notes` what could not be as it should.
-    """
+    """The part and the score of each story, by ID; a story without its sentences has neither."""
 
     name: str
     kind: str
     parts: Mapping[str, str]
     scores: Mapping[str, float]
+    # The biased lemmas of lexical bias, with their counts in moral and immoral texts.
     biased: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    clusters: int = 0
-    notes: Sequence[str] = ()
+    clusters: int = 0  # of norms
+    notes: Sequence[str] = ()  # what could not be as it should
 
     def means(self, parts: Mapping[str, str] | None = None) -> dict[str, float | None]:
         """Return the mean score per part (Table 1), of these parts or of others."""
         of = self.parts if parts is None else parts
-        found: dict[str, list[float]] = {part: [] for part in PARTS}
+        scores: dict[str, list[float]] = {part: [] for part in PARTS}
         for story, score in self.scores.items():
             if story in of:
-                found[of[story]].append(score)
-        return {part: fmean(values) if values else None for part, values in found.items()}
+                scores[of[story]].append(score)
+        return {part: fmean(values) if values else None for part, values in scores.items()}
 
 
 def part_of(
@@ -266,7 +254,14 @@ def build_split(
         _enough(clusters.of, split, kind)
         size = _held_out(len(stories), len(clusters.of))
         parts = _by_cluster(clusters, size)
-        count, notes = len(clusters.isolation), _uneven(parts, size)
+        counts = Counter(parts.values())
+        notes = [
+            f"norm_distance: {part} holds {counts[part]:,} stories instead of {size:,}: norms are "
+            "held out whole, and there are few of them"
+            for part in ("test", "dev")
+            if abs(counts[part] - size) > max(1, size // 10)
+        ]
+        count = len(clusters.isolation)
         return Split(split, kind, parts, clusters.scores, clusters=count, notes=notes)
     biased = biased_lemmas(stories, kind) if split == "lexical_bias" else {}
     if split == "lexical_bias":
@@ -308,31 +303,20 @@ def _by_cluster(clusters: NormClusters, size: int) -> dict[str, str]:
     members: dict[int, list[str]] = {}
     for story in sorted(clusters.of):
         members.setdefault(clusters.of[story], []).append(story)
-    left = sorted(members, key=lambda place: (-clusters.isolation[place], members[place][0]))
+    left = sorted(members, key=lambda index: (-clusters.isolation[index], members[index][0]))
     chosen: dict[str, str] = {}
     for part in ("test", "dev"):
         room = size
-        for place in list(left):
-            if len(members[place]) <= room and len(left) > 1:
-                chosen.update(dict.fromkeys(members[place], part))
-                room -= len(members[place])
-                left.remove(place)
+        for cluster in list(left):
+            if len(members[cluster]) <= room and len(left) > 1:
+                chosen.update(dict.fromkeys(members[cluster], part))
+                room -= len(members[cluster])
+                left.remove(cluster)
         if room == size and len(left) > 1:
-            smallest = min(left, key=lambda place: len(members[place]))
+            smallest = min(left, key=lambda cluster: len(members[cluster]))
             chosen.update(dict.fromkeys(members[smallest], part))
             left.remove(smallest)
     return {story: chosen.get(story, "train") for story in clusters.of}
-
-
-def _uneven(parts: Mapping[str, str], size: int) -> list[str]:
-    """Say where whole clusters did not give the size that was wanted."""
-    found = Counter(parts.values())
-    return [
-        f"norm_distance: {part} holds {found[part]:,} stories instead of {size:,}: norms are held "
-        "out whole, and there are few of them"
-        for part in ("test", "dev")
-        if abs(found[part] - size) > max(1, size // 10)
-    ]
 
 
 def _check(split: str, kind: str) -> None:

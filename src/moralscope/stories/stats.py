@@ -8,14 +8,16 @@ topics are about who is called Tom.
 import re
 import string
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from statistics import fmean
 from typing import Any
 
-from moralscope.core.errors import InputError, MissingExtra
+from moralscope.core.errors import InputError
+from moralscope.core.extras import missing_extra
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.records import RunRecord
+from moralscope.core.records import RunRecord, Statistics
 from moralscope.stats.text.words import function_words, lemma
 from moralscope.stories.options import PARTS, SPLITS, StatsOptions
 from moralscope.stories.paper import load_paper, paper_topics
@@ -50,12 +52,12 @@ def content_lemmas(text: str) -> list[str]:
     >>> content_lemmas("She doesn't pay her friend's bills.")
     ['pay', 'friend', 'bill']
     """
-    found = (
+    lemmas = (
         lemma(_APOSTROPHE.split(word)[0])
         for word in _WORD.findall(text.lower())
         if not _NEGATED.search(word)
     )
-    return [word for word in found if len(word) > 1 and word not in function_words()]
+    return [word for word in lemmas if len(word) > 1 and word not in function_words()]
 
 
 def split_lemmas(text: str) -> list[str]:
@@ -82,20 +84,17 @@ _CHUNK = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic's likeliest words, and the share of stories in which it weighs most.
+    """A topic of the stories."""
 
-    `nearest` is the paper's topic that shares most of its words, `shared` how many of five.
-    """
-
-    words: tuple[str, ...]
-    share: float
-    nearest: str
-    shared: int
+    words: tuple[str, ...]  # its likeliest
+    share: float  # of the stories in which it weighs most
+    nearest: str  # the paper's topic that shares most of its words
+    shared: int  # how many of five
 
 
 def find_topics(
     stories: Sequence[MoralStory], *, count: int = TOPICS, seed: int = 0
-) -> list[Topic]:
+) -> tuple[Topic, ...]:
     """Return the topics, most frequent first; the same stories and seed give the same topics."""
     import numpy as np
 
@@ -103,9 +102,7 @@ def find_topics(
         from gensim.corpora import Dictionary
         from gensim.models import LdaModel
     except ModuleNotFoundError as error:
-        raise MissingExtra(
-            "topics need gensim", "pip install 'moralscope[words]', or leave them out: --topics 0"
-        ) from error
+        raise missing_extra("words", "a list of topics (--topics 0 leaves it out)") from error
     names = _names(stories)
     texts = [[word for word in story_lemmas(story) if word not in names] for story in stories]
     dictionary = Dictionary(texts)
@@ -126,13 +123,13 @@ def find_topics(
     )
     weights, _ = model.inference(bags)
     dominant = Counter(np.asarray(weights).argmax(axis=1).tolist())
-    found = []
-    for place in range(count):
-        words = tuple(word for word, _ in model.show_topic(place, topn=_WORDS))
+    topics = []
+    for index in range(count):
+        words = tuple(word for word, _ in model.show_topic(index, topn=_WORDS))
         shared = {name: len(set(words) & set(row)) for name, row in paper_topics().items()}
         nearest = max(shared, key=lambda name: shared[name])
-        found.append(Topic(words, dominant[place] / len(bags), nearest, shared[nearest]))
-    return sorted(found, key=lambda topic: (-topic.share, topic.words))
+        topics.append(Topic(words, dominant[index] / len(bags), nearest, shared[nearest]))
+    return tuple(sorted(topics, key=lambda topic: (-topic.share, topic.words)))
 
 
 def story_lemmas(story: MoralStory) -> list[str]:
@@ -165,22 +162,20 @@ _NEGATION = re.compile(r"n['\u2019]t\b|\b(?:not|never|no|nobody|cannot)\b", re.I
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """One of the seven sentences over all stories; `tokens` is its mean length in words.
-
-    `repeated` counts stories whose sentence, but for case and punctuation, another story has too.
-    """
+    """One of the seven sentences over all stories."""
 
     name: str
     present: int
     missing: int
-    tokens: float | None
+    tokens: float | None  # its mean length in words
     different: int
-    repeated: int
+    repeated: int  # stories whose sentence, but for case and punctuation, another story has too
+    paper: float  # the mean length that the paper prints
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated:
-    """A text and how many stories have it."""
+class NormCount:
+    """A norm and how many stories have it."""
 
     text: str
     stories: int
@@ -195,6 +190,32 @@ class Duplicates:
     same_action_twice: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfficialParts(Statistics):
+    """How many stories the data itself puts into each part of a split."""
+
+    kind: str
+    split: str
+    train: int
+    dev: int
+    test: int
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoriesStatistics(Statistics):
+    """What `stories stats` found in sum."""
+
+    stories: int
+    complete: int  # with all seven sentences
+    malformed_lines: int
+    duplicates: Duplicates
+    frequent_norms: tuple[NormCount, ...]
+    topics: tuple[Topic, ...]
+    paper_topics: Mapping[str, tuple[str, ...]]  # Table 13: topic → five words
+    official_parts: tuple[OfficialParts, ...]
+
+
 def categories(stories: Sequence[MoralStory]) -> list[Category]:
     """Return counts and mean lengths for each of the seven sentences (Table 7).
 
@@ -203,27 +224,29 @@ def categories(stories: Sequence[MoralStory]) -> list[Category]:
 
     Examples
     --------
-    >>> categories([MoralStory("1", "Be kind."), MoralStory("2")])[0]
-    Category(name='norm', present=1, missing=1, tokens=2.0, different=1, repeated=0)
+    >>> norm = categories([MoralStory("1", "Be kind."), MoralStory("2")])[0]
+    >>> norm.name, norm.present, norm.missing, norm.tokens
+    ('norm', 1, 1, 2.0)
     """
-    found = []
+    rows = []
     for name in SENTENCES:
         texts = [text for story in stories if (text := story.sentences[name])]
         counts = Counter(plain(text) for text in texts)
-        found.append(
+        rows.append(
             Category(
-                name,
-                len(texts),
-                len(stories) - len(texts),
-                fmean(len(tokens(text)) for text in texts) if texts else None,
-                len(counts),
-                sum(count for count in counts.values() if count > 1),
+                name=name,
+                present=len(texts),
+                missing=len(stories) - len(texts),
+                tokens=fmean(len(tokens(text)) for text in texts) if texts else None,
+                different=len(counts),
+                repeated=sum(count for count in counts.values() if count > 1),
+                paper=load_paper().table7[name],
             )
         )
-    return found
+    return rows
 
 
-def frequent_norms(stories: Sequence[MoralStory], shown: int = _SHOWN) -> list[Repeated]:
+def frequent_norms(stories: Sequence[MoralStory], shown: int = _SHOWN) -> tuple[NormCount, ...]:
     """Return the norms that most stories have, each as it is first written.
 
     Norms count as one when they have the same content words and the same negation: in the
@@ -234,7 +257,7 @@ def frequent_norms(stories: Sequence[MoralStory], shown: int = _SHOWN) -> list[R
     >>> texts = ["It's rude to lie.", "Lying is rude.", "It isn't rude to lie."]
     >>> stories = [MoralStory(str(n), text) for n, text in enumerate(texts)]
     >>> frequent_norms(stories)[0]
-    Repeated(text="It's rude to lie.", stories=2)
+    NormCount(text="It's rude to lie.", stories=2)
     """
     written: dict[object, str] = {}
     counts = Counter[object]()
@@ -245,7 +268,7 @@ def frequent_norms(stories: Sequence[MoralStory], shown: int = _SHOWN) -> list[R
             written.setdefault(key, story.norm)
             counts[key] += 1
     ranked = sorted(counts, key=lambda key: (-counts[key], written[key]))
-    return [Repeated(written[key], counts[key]) for key in ranked[:shown]]
+    return tuple(NormCount(written[key], counts[key]) for key in ranked[:shown])
 
 
 def duplicates(stories: Sequence[MoralStory]) -> Duplicates:
@@ -288,12 +311,11 @@ def stories_stats(file: StoryFile, options: StatsOptions | None = None, **given:
     --------
     >>> from moralscope.stories.story import MoralStory
     >>> stories = (MoralStory("1", "Be kind."), MoralStory("2", "Be kind."))
-    >>> stories_stats(StoryFile("mine", stories), topics=0).results[0]["repeated"]
+    >>> stories_stats(StoryFile("mine", stories), topics=0).results[0].repeated
     2
     """
     chosen = chosen_options(StatsOptions, options, given)
-    stories, printed, topics = file.stories, load_paper().table7, chosen.topics
-    found = find_topics(stories, count=topics, seed=chosen.seed) if topics else []
+    stories, topics = file.stories, chosen.topics
     return RunRecord(
         "stories stats",
         seed=chosen.seed,
@@ -304,42 +326,41 @@ def stories_stats(file: StoryFile, options: StatsOptions | None = None, **given:
             "options": plain_options(chosen),
         },
         models=[],
-        results=[{**asdict(row), "paper": printed[row.name]} for row in categories(stories)],
-        statistics={
-            "stories": len(stories),
-            "complete": len(file.complete),
-            "malformed_lines": len(file.problems),
-            "duplicates": duplicates(stories),
-            "frequent_norms": frequent_norms(stories),
-            "topics": found,
-            "paper_topics": paper_topics() if topics else {},
-            "official_parts": _official(file),
-        },
+        results=categories(stories),
+        statistics=StoriesStatistics(
+            stories=len(stories),
+            complete=len(file.complete),
+            malformed_lines=len(file.problems),
+            duplicates=duplicates(stories),
+            frequent_norms=frequent_norms(stories),
+            topics=find_topics(stories, count=topics, seed=chosen.seed) if topics else (),
+            paper_topics=paper_topics() if topics else {},
+            official_parts=_official_parts(stories),
+        ),
         warnings=source_warnings(file),
     )
 
 
 def source_warnings(file: StoryFile) -> list[str]:
     """Say what a reader of any figure about these stories must know of their source."""
-    found = [f"left out: {problem}" for problem in file.problems[:5]]
-    if len(file.problems) > len(found):
-        found.append(f"left out: {len(file.problems) - len(found):,} more malformed lines")
+    lines = [f"left out: {problem}" for problem in file.problems[:5]]
+    if len(file.problems) > len(lines):
+        lines.append(f"left out: {len(file.problems) - len(lines):,} more malformed lines")
     complete, total = len(file.complete), len(file.stories)
     if complete < total:
-        found.append(
+        lines.append(
             f"{complete:,} of {total:,} stories have all seven sentences; figures about a "
             "sentence are over the stories that have it"
         )
-    return found
+    return lines
 
 
-def _official(file: StoryFile) -> list[dict[str, Any]]:
+def _official_parts(stories: Sequence[MoralStory]) -> tuple[OfficialParts, ...]:
     """Count the membership that the data gives."""
-    rows: list[dict[str, Any]] = []
-    for kind in KINDS:
-        for split in SPLITS:
-            counts = Counter(story.official(kind, split) for story in file.stories)
-            if set(counts) - {None}:
-                parts = {part: counts[part] for part in PARTS}
-                rows.append({"kind": kind, "split": split, **parts, "unknown": counts[None]})
-    return rows
+    rows = []
+    for kind, split in product(KINDS, SPLITS):
+        counts = Counter(story.official(kind, split) for story in stories)
+        if set(counts) - {None}:
+            parts = {part: counts[part] for part in PARTS}
+            rows.append(OfficialParts(kind=kind, split=split, unknown=counts[None], **parts))
+    return tuple(rows)

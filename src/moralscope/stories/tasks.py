@@ -89,7 +89,7 @@ class GenerationTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class LabelledPair:
     """One labelled pair of a classification task."""
 
     id: str
@@ -194,7 +194,7 @@ def path_row(story: MoralStory, orientation: str) -> dict[str, str | None]:
     }
 
 
-def samples(task: ClassificationTask, stories: Iterable[MoralStory]) -> Iterator[Sample]:
+def samples(task: ClassificationTask, stories: Iterable[MoralStory]) -> Iterator[LabelledPair]:
     """Yield the labelled pairs of complete stories, two a story, or four for consequences.
 
     A negative of a consequence task gives an action the consequence of the other path (3.3).
@@ -227,10 +227,10 @@ def generation_samples(
 
 def _sample(
     task: ClassificationTask, story: MoralStory, row: Mapping[str, str | None], label: int
-) -> Iterator[Sample]:
+) -> Iterator[LabelledPair]:
     pair = task.pair(row)
     if pair:
-        yield Sample(story.id, task.name, *pair, label, str(row["orientation"]))
+        yield LabelledPair(story.id, task.name, *pair, label, str(row["orientation"]))
 
 
 def _harmless(sentence: str) -> str:

@@ -15,11 +15,12 @@ import numpy as np
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import ExpertSet
-from moralscope.core.records import RunRecord, SampleInterval
+from moralscope.core.records import RunRecord, SampleInterval, Statistics
 from moralscope.stats.text import (
     DISTINCT_SIGNATURE,
-    Compared,
+    PairedComparison,
     Sums,
+    SystemComparison,
     bleu_signature,
     bleu_sums,
     compare,
@@ -36,9 +37,9 @@ from moralscope.stats.text import (
 )
 from moralscope.stories.options import MetricsOptions
 from moralscope.stories.paper import PaperText, load_generation_paper
-from moralscope.stories.saved_texts import TextItem, TextRun, read_texts
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 from moralscope.stories.tasks import ClassificationTask, classification_task
+from moralscope.stories.text_runs import TextItem, TextRun, read_texts
 
 NOT_ADVICE = "figures describe texts of a model, they are not moral advice"
 # Which expert judges which kind of text, and what its figures are called.
@@ -58,6 +59,14 @@ class TextScores:
     n: int
     metrics: Mapping[str, Mapping[str, SampleInterval]]
     paper: tuple[PaperText, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsStatistics(Statistics):
+    """How runs compare on the stories they share, and how diverse people's texts are."""
+
+    comparisons: tuple[SystemComparison, ...]
+    reference_diversity: Mapping[str, float]  # by strategy
 
 
 def score_texts(
@@ -103,12 +112,10 @@ def score_texts(
         },
         models=[judge.ref] if judge else [],
         results=results,
-        statistics={
-            "comparisons": corrected(_comparisons(runs, tables, seed)),
-            "reference_diversity": {
-                run.strategy: distinct([item.reference or "" for item in run.items]) for run in runs
-            },
-        },
+        statistics=MetricsStatistics(
+            corrected(_comparisons(runs, tables, seed)),
+            {run.strategy: distinct([item.reference or "" for item in run.items]) for run in runs},
+        ),
         warnings=[NOT_ADVICE, *notes],
     )
 
@@ -224,7 +231,7 @@ def _scores(run: TextRun, table: Mapping[str, Sums], seed: int) -> TextScores:
 
 def _comparisons(
     runs: Sequence[TextRun], tables: Sequence[Mapping[str, Sums]], seed: int
-) -> Iterator[tuple[str, str, str, Compared]]:
+) -> Iterator[tuple[str, str, str, PairedComparison]]:
     """Yield the later run less the earlier one, on the items that both have."""
     for (a, ours), (b, theirs) in combinations(zip(runs, tables, strict=True), 2):
         if a.kind != b.kind:

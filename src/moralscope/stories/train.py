@@ -37,7 +37,7 @@ from moralscope.stories.examples import (
     ETHICS_TASKS,
     REFINEMENT,
     UNRELATED,
-    Contrast,
+    ContrastWeights,
     Drafts,
     behaviour_examples,
     contrast_examples,
@@ -356,7 +356,7 @@ def _train_pairs(
     train = parts["train"]
     found = official_examples(task, train)
     if recipe.contrast and len(task.labels) > UNRELATED:
-        contrast = Contrast(reversed_weight=recipe.reversed_weight)
+        contrast = ContrastWeights(reversed_weight=recipe.reversed_weight)
         found += contrast_examples(task, train, contrast, recipe.seed)
     if recipe.behaviours and not task.grounding:
         found += behaviour_examples(task, train)

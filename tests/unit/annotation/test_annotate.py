@@ -23,11 +23,9 @@ from moralscope.axes.ratings import read_ratings
 from moralscope.core.errors import InputError, MissingExtra
 from moralscope.rules.reading import read_annotations
 from moralscope.rules.show import RuleSearch
-from moralscope.stories.people import StrategyOutput, read_people, write_pack
 from moralscope.stories.reading import read_stories
 
-from ...contracts.databases import joined, new_id
-from ...contracts.test_annotation_service import GOOD, RULE, STORY
+from ...annotation_databases import GOOD, RULE, STORY, joined, new_id
 
 BARE = InitOptions(staging=0)
 
@@ -80,7 +78,7 @@ def test_init_writes_one_yaml_and_a_lead(tmp_path):
     service.close()
     assert (
         lead.token
-        not in json.dumps(record.statistics) + (tmp_path / "new/project.yaml").read_text()
+        not in json.dumps(dict(record.statistics)) + (tmp_path / "new/project.yaml").read_text()
     )
     with pytest.raises(InputError, match="already"):
         init_project(tmp_path / "new", "action-yes-no", items)
@@ -212,33 +210,6 @@ def test_stories_that_were_validated_open_in_the_stories_room(tmp_path):
     (story,) = read_stories(folder / "exports" / "stories.jsonl").stories
     assert not story.missing
     assert (story.norm, story.immoral_action) == ("norm_1 0", STORY["immoral_action"])
-
-
-def test_ratings_of_a_pack_go_back_to_its_key(tmp_path):
-    context = {"norm": "Be fair.", "situation": "A game.", "intention": "Jo wants to win."}
-    outputs = [
-        StrategyOutput(name, str(n), "moral", f"Jo plays {name} {n}.", context)
-        for n in range(4)
-        for name in ("plain", "chain")
-    ]
-    write_pack(outputs, "action", tmp_path / "pack", seed=0)
-    folder = tmp_path / "project"
-    init_project(folder, "story-ratings", tmp_path / "pack")
-
-    def rate(work, number):
-        return {
-            "coherence": True,
-            "intention": "chain" in work.item.texts["text"],
-            "norm": number == 0,
-        }
-
-    answered(folder, rate, people=3)
-    export_project(folder, shape="sheets")
-    found = read_people(folder / "exports" / "sheets", key=tmp_path / "pack" / "key.json")
-    rated = {row.strategy: row.criteria for row in found.results}
-    assert set(rated) == {"plain", "chain"}
-    shares = {name: values["intention"]["total"].value for name, values in rated.items()}
-    assert (shares["plain"], shares["chain"]) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(

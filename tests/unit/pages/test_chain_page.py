@@ -10,6 +10,15 @@ from moralscope.pages.page import Code, Facts, Table
 from .plain_records import HOSTILE, record
 from .test_hostile_records import pages_with_wrong_values
 
+STEP = {
+    "step": "actions",
+    "do": "propose",
+    "model": "action|context",
+    "stories": 2,
+    "candidates": 4,
+    "seconds": 3.0,
+}
+
 
 def row(name="1", target="moral", choice="Jo waters the beds.", norm="Water the plants."):
     ranked = [{"text": choice, "score": 0.9}, {"text": "Jo sleeps.", "score": 0.2}]
@@ -56,8 +65,11 @@ def chain_record(rows=None, *, beside=True):
         rows,
         config={"recipe": "action-ranking", "kind": "action", "count": 2},
         statistics={
-            "steps": [{"step": "actions", "do": "propose", "stories": 2, "candidates": 4}],
+            "steps": [STEP],
             "seconds": 3.0,
+            "results": len(rows),
+            "without_choice": [],
+            "skipped": [],
             "diagram": ["action-ranking", "    │", "    ├─ 1 propose"],
             **({"beside": [other]} if beside else {}),
         },

@@ -15,7 +15,7 @@ from moralscope.stories.evaluation import (
 )
 from moralscope.stories.sensitivity import lexical_shortcut, reversed_norms, swapped_norms
 from moralscope.stories.story import MoralStory
-from moralscope.stories.tasks import Sample, classification_task
+from moralscope.stories.tasks import LabelledPair, classification_task
 
 NORM = classification_task("action+norm")
 STORIES = [
@@ -50,7 +50,7 @@ class Deaf(Reader):
 
 def predictions(labels, moral, ids=None):
     rows = [
-        Sample(str(ids[n] if ids else n), "t", "", f"x{n}", label, "moral")
+        LabelledPair(str(ids[n] if ids else n), "t", "", f"x{n}", label, "moral")
         for n, label in enumerate(labels)
     ]
     return Predictions(("no", "yes"), rows, np.array([[1 - p, p] for p in moral]))
@@ -69,11 +69,11 @@ def test_accuracy_and_both_f1_are_those_of_scikit_learn():
 
 
 def test_the_third_label_is_dropped_from_binary_decisions():
-    rows = [Sample("1", "t", "", "x", 1, "moral")]
+    rows = [LabelledPair("1", "t", "", "x", 1, "moral")]
     found = Predictions(NORM.labels, rows, np.array([[0.1, 0.2, 0.7]]))
     assert found.binary[0].tolist() == pytest.approx([1 / 3, 2 / 3])
     assert measure(found).accuracy.value == 1.0
-    assert confusion(found).counts == [[0, 0, 0], [0, 0, 1], [0, 0, 0]]
+    assert confusion(found).counts == ((0, 0, 0), (0, 0, 1), (0, 0, 0))
 
 
 def test_the_interval_resamples_stories_not_samples():
@@ -129,7 +129,7 @@ def test_swapped_norms_count_what_is_called_unconcerned():
     norms = {story.id: "Pay your debts." for story in STORIES[:5]}
     found, table = swapped_norms(examine(Reader(), NORM, STORIES), norms)
     assert (found.samples, found.rejected.value, found.rejected_own.value) == (10, 1.0, 0.0)
-    assert table.counts == [[5, 0, 0], [0, 5, 0], [0, 0, 10]]
+    assert table.counts == ((5, 0, 0), (0, 5, 0), (0, 0, 10))
     deaf, _ = swapped_norms(examine(Deaf(), NORM, STORIES), norms)
     assert deaf.rejected.value == 0.0
     assert swapped_norms(examine(Reader(), NORM, STORIES), {}) is None
@@ -145,7 +145,7 @@ def test_the_surest_mistakes_come_first():
 
 def test_words_alone_solve_what_words_decide_and_nothing_else():
     def rows(texts, grounding=""):
-        return [Sample(str(n), "t", grounding, *row, "moral") for n, row in enumerate(texts)]
+        return [LabelledPair(str(n), "t", grounding, *row, "moral") for n, row in enumerate(texts)]
 
     train = rows([("Jo kindly waits", 1), ("Jo rudely shouts", 0)] * 60)
     found = lexical_shortcut(train, rows([("Al kindly sings", 1), ("Al rudely sings", 0)]))
@@ -160,7 +160,7 @@ def test_words_alone_solve_what_words_decide_and_nothing_else():
 
 def test_words_of_the_grounding_are_told_apart():
     train = [
-        Sample(str(n), "t", "glad" if n % 2 else "sad", "Jo acts", n % 2, "moral")
+        LabelledPair(str(n), "t", "glad" if n % 2 else "sad", "Jo acts", n % 2, "moral")
         for n in range(40)
     ]
     found = lexical_shortcut(train, train)

@@ -10,7 +10,7 @@ from moralscope.stories.examples import (
     REFINEMENT,
     SWAPPED_DECIDES,
     UNRELATED,
-    Contrast,
+    ContrastWeights,
     behaviour_examples,
     contrast_examples,
     dev_examples,
@@ -46,7 +46,9 @@ NORM_OF = {story.moral_action: story.norm for story in STORIES} | {
 
 def lessons(weight):
     """Return two turns of one kind of contrast, told by a weight of its own."""
-    contrast = Contrast(2, **{"reversed_weight": 1, "restated_weight": 2, "swapped_weight": 3})
+    contrast = ContrastWeights(
+        2, **{"reversed_weight": 1, "restated_weight": 2, "swapped_weight": 3}
+    )
     found = contrast_examples(TASK, STORIES, contrast, seed=3)
     return [row for row in found if row.weight == weight]
 
@@ -92,7 +94,7 @@ def test_a_swapped_norm_does_not_concern():
 
 
 def test_contrast_is_a_function_of_the_seed():
-    full = Contrast()
+    full = ContrastWeights()
     first, again, other = (contrast_examples(TASK, STORIES, full, seed) for seed in (1, 1, 9))
     assert first == again != other
     weights = {full.reversed_weight, full.restated_weight, full.swapped_weight}
@@ -102,7 +104,7 @@ def test_contrast_is_a_function_of_the_seed():
 def test_a_norm_that_cannot_be_read_gives_no_contrast_but_a_swap():
     odd = [MoralStory("c", "Xyzzy plugh.", moral_action="M.", immoral_action="I."), *STORIES]
     assert reverse_norm("Xyzzy plugh.") is None
-    rows = contrast_examples(TASK, odd, Contrast(), seed=0)
+    rows = contrast_examples(TASK, odd, ContrastWeights(), seed=0)
     assert {row.label for row in rows if row.pair[1] in ("M.", "I.")} == {UNRELATED}
 
 

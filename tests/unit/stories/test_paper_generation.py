@@ -5,10 +5,14 @@ from statistics import mean
 import pytest
 
 from moralscope.stories.paper import load_generation_paper
-from moralscope.stories.people import CRITERIA
 from moralscope.stories.tasks import classification_tasks, generation_tasks
 
 PAPER = load_generation_paper()
+CRITERIA = {
+    "action": {"coherence", "intention", "norm"},
+    "consequence": {"coherence", "plausibility"},
+    "norm": {"coherence", "relevance"},
+}
 KINDS = {4: "action", 5: "consequence", 6: "norm"}
 
 
@@ -29,7 +33,7 @@ def test_rows_name_tasks_of_the_table_or_recipes():
 def test_people_judged_the_criteria_we_ask_for():
     for number, kind in KINDS.items():
         for row in PAPER.table(number):
-            assert set(row.people) == set(CRITERIA[kind])
+            assert set(row.people) == CRITERIA[kind]
             assert {len(values) for values in row.people.values()} == {1 if kind == "norm" else 3}
 
 

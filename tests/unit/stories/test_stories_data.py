@@ -75,10 +75,10 @@ def test_a_split_is_written_and_read_again_as_membership(path, tmp_path):
     again = read_stories(out).stories
     assert [story.norm for story in again] == [story.norm for story in file.stories]
     parts = part_of(again, "norm_distance")
-    assert parts == {item["id"]: item["action"]["norm_distance"] for item in record.results}
+    assert parts == {row.id: row.action["norm_distance"] for row in record.results}
     assert sorted(parts.values()).count("test") == 3
-    assert record.results[0]["consequence"]["minimal_pairs"] is None
-    assert record.results[1]["consequence"]["minimal_pairs"] in ("train", "dev", "test")
+    assert record.results[0].consequence["minimal_pairs"] is None
+    assert record.results[1].consequence["minimal_pairs"] in ("train", "dev", "test")
 
 
 def test_the_overlap_with_official_membership_is_reported(path, tmp_path):

@@ -151,7 +151,6 @@ def test_the_report_shows_the_grid_and_runs_nothing_of_the_stories(tmp_path):
     ):
         assert title in page
     assert "<b>a dog</b>" not in page
-    assert "moralscope stories evaluate --experts trained --against b" in page
 
 
 def test_reproduce_sets_the_tables_beside_the_paper(tmp_path):

@@ -32,7 +32,7 @@ def test_a_file_is_reported_by_pattern(tmp_path):
     found = reverse_norms(file=write(tmp_path / "s.jsonl", norms)).statistics
     assert (found["norms"], found["reversed"], found["share"]) == (4, 3, 0.75)
     assert found["patterns"] == {"should / must": 2, "…ing is": 1, "not read": 1}
-    assert found["unread"] == ["Hum-de-dum"]
+    assert found["unread"] == ("Hum-de-dum",)
     assert (found["demand"], found["forbid"]) == (1, 2)
     assert found["read_back"] == found["written"] == 9
 

@@ -9,9 +9,9 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import ModelRef
 from moralscope.stats.text import bleu
 from moralscope.stories.experts import prepare_experts
-from moralscope.stories.saved_texts import TextItem, read_texts
 from moralscope.stories.story import MoralStory
 from moralscope.stories.text_metrics import judge_texts, score_texts
+from moralscope.stories.text_runs import TextItem, read_texts
 
 STORIES = [
     MoralStory(
@@ -90,7 +90,7 @@ def total(record, metric, place=0):
 
 
 def test_figures_come_with_intervals_sides_and_the_papers_rows(saved):
-    steps = [{"do": "propose", "task": "action|context"}]
+    steps = [{"name": "actions", "do": "propose", "task": "action|context"}]
     path = saved(
         "sample",
         action_results(lambda story, target: story.action(target).replace("Jo", "Sam")),
@@ -149,7 +149,10 @@ def test_perplexity_is_that_of_the_choice_in_the_step_that_wrote_it(saved):
         {"text": "Pay.", "score": None, "log_probability": -4 * float(np.log(3)), "tokens": 4},
         {"text": "Steal.", "score": None, "log_probability": -1.0, "tokens": 1},
     ]
-    path = [{"step": "norms", "candidates": candidates}, {"step": "best", "candidates": []}]
+    path = [
+        {"step": "norms", "do": "propose", "candidates": candidates},
+        {"step": "best", "do": "rank", "candidates": []},
+    ]
     results = [result(story, None, "Pay.", path=path) for story in STORIES]
     record = score_texts([saved("norms", results, recipe="norm-sample", kind="norm")], STORIES)
     assert total(record, "perplexity").value == pytest.approx(3.0)
@@ -181,13 +184,16 @@ def test_the_judge_measures_plausibility_and_relevance():
         "immoral_action": story.immoral_action,
     }
     texts = ["The owner smiles.", "It rains."]
-    items = [TextItem("1", "moral", text, "x", row) for text in texts]
+    items = [TextItem(id="1", target="moral", text=text, reference="x", row=row) for text in texts]
     found = judge_texts(items, "consequence", Judge())
     assert found["plausibility"] == pytest.approx([80.0, 10.0])
     assert found["plausibility_share"] == [100.0, 0.0]
-    norms = [TextItem("1", None, text, "x", row) for text in ("Do pay.", "Be kind.")]
+    norms = [
+        TextItem(id="1", target=None, text=text, reference="x", row=row)
+        for text in ("Do pay.", "Be kind.")
+    ]
     assert judge_texts(norms, "norm", Judge())["relevance_share"] == [100.0, 0.0]
-    bare = [TextItem("1", None, "Do pay.", "x", {})]
+    bare = [TextItem(id="1", target=None, text="Do pay.", reference="x", row={})]
     assert np.isnan(judge_texts(bare, "norm", Judge())["relevance_share"]).all()
 
 
@@ -212,7 +218,7 @@ def test_experts_that_a_run_was_given_and_did_not_use_may_judge_it(saved):
         recipe="action-sample",
         kind="action",
         models=[{"name": "unused", "sha256": "cc"}],
-        steps=[{"do": "propose", "task": "action|context"}],
+        steps=[{"name": "actions", "do": "propose", "task": "action|context"}],
     )
     assert "norm_adherence" in score_texts([path], STORIES, judge=Judge()).results[0].metrics
 
@@ -270,9 +276,9 @@ def test_runs_on_other_stories_are_compared_on_what_they_share(saved):
     ("results", "config", "said"),
     [
         ([result(STORIES[0], "moral", "x")], {"kind": "poem"}, "does not say what its texts are"),
-        ([{"target": "moral", "choice": "x"}], {"kind": "action"}, "result 1 has no story id"),
+        ([{"target": "moral", "choice": "x"}], {"kind": "action"}, "row 1 has no 'id'"),
         ([result(STORIES[0], "good", "x")], {"kind": "action"}, "result 1 has target 'good'"),
-        ([result(STORIES[0], "moral", 3)], {"kind": "action"}, "choice that is no text"),
+        ([result(STORIES[0], "moral", 3)], {"kind": "action"}, "choice is '3', not a text"),
         ([result(STORIES[0], "moral", "x")] * 2, {"kind": "action"}, "has two results"),
         ([result(STORIES[0], "moral", None)], {"kind": "action"}, "holds no text"),
         ([], {"kind": "action"}, "holds no text"),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from moralscope.core.options import Option
-from moralscope.core.registry import registry
+from moralscope.core.registry import look_up
 from moralscope.models.classifiers.module import Slices
 from moralscope.models.training.options import ModelTraining
 
@@ -97,9 +97,8 @@ class Loss:
 
 
 def find_loss(name: str) -> Loss:
-    """Return a registered loss; another name is refused with the nearest."""
-    loss: Loss = registry.get("loss", name)
-    return loss
+    """Return a loss; an unknown name is refused with the nearest."""
+    return look_up("loss", name, LOSSES)
 
 
 def cross_entropy(batch: HeadBatch, training: ClassifierTraining) -> Any:
@@ -169,10 +168,12 @@ def contrastive(batch: HeadBatch, training: ClassifierTraining) -> Any:
     return -torch.log_softmax(likeness, dim=1).diagonal()
 
 
-registry.add("loss", "cross_entropy", Loss("one", cross_entropy))
-registry.add("loss", "multi_label", Loss("many", multi_label))
-registry.add("loss", "regression", Loss("scale", regression))
-registry.add("loss", "graded", Loss("scale", multi_label))  # a scale whose sigmoid is wanted
-registry.add("loss", RIDGE, Loss("scale", regression))
-registry.add("loss", RANKING, Loss("scale", ranking))
-registry.add("loss", CONTRASTIVE, Loss("scale", contrastive))
+LOSSES = {
+    "cross_entropy": Loss("one", cross_entropy),
+    "multi_label": Loss("many", multi_label),
+    "regression": Loss("scale", regression),
+    "graded": Loss("scale", multi_label),  # a scale whose sigmoid is wanted
+    RIDGE: Loss("scale", regression),
+    RANKING: Loss("scale", ranking),
+    CONTRASTIVE: Loss("scale", contrastive),
+}

@@ -6,12 +6,11 @@ A step reads sentences of the row. Each comes from the story itself or from an e
 step: `trace` says which, so that a chain that reads a reference by mistake can be seen.
 """
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from moralscope.core.errors import InputError
+from moralscope.core.records import Statistics, absent
 from moralscope.core.registry import did_you_mean
 from moralscope.stories.story import SENTENCES
 from moralscope.stories.tasks import (
@@ -25,28 +24,25 @@ from moralscope.stories.tasks import (
 STORY = "story"
 _PATH = ("action", "consequence")
 _BY_TARGET = "{M}"
-SAMPLING = ("count", "p", "temperature", "strategy")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One step. `source` is the step whose texts it takes (`from` in the file).
-
-    `read` says which sentence of the row stands in for another: `{"action": "moral_action"}`.
-    """
+class Step(Statistics):
+    """One step of a recipe; as a mapping, what its file says."""
 
     name: str
     do: str
-    task: str | None = None
-    expert: str | None = None
-    source: str | None = None
-    field: str | None = None
-    label: str | None = None
-    read: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    count: int | None = None
-    p: float | None = None
-    temperature: float | None = None
-    strategy: str | None = None
+    task: str | None = absent()
+    expert: str | None = absent()
+    source: str | None = absent("from")  # the step whose texts it takes
+    field: str | None = absent()  # the sentence that a condition step replaces
+    label: str | None = absent()  # the class whose probability ranks
+    # Which sentence of the row stands in for another: {"action": "moral_action"}.
+    read: Mapping[str, str] | None = absent()
+    count: int | None = absent()
+    p: float | None = absent()
+    temperature: float | None = absent()
+    strategy: str | None = absent()
 
     @property
     def makes_texts(self) -> bool:
@@ -55,7 +51,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class ChainRecipe:
     """A chain of steps with a name, what it is for, and where the paper has it."""
 
     name: str
@@ -68,34 +64,20 @@ class Recipe:
         return next(step for step in self.steps if step.name == name)
 
 
-def recipe_plain(recipe: Recipe) -> list[dict[str, Any]]:
-    """Return the steps as plain data, without what is not set: for records and journals."""
-    names = ("name", "do", "task", "expert", "source", "field", "label", "read", *SAMPLING)
-    found = [{name: getattr(step, name) for name in names} for step in recipe.steps]
-    return [
-        {
-            "from" if key == "source" else key: dict(value) if key == "read" else value
-            for key, value in row.items()
-            if value is not None and value != {}
-        }
-        for row in found
-    ]
-
-
 def where(origin: str, step: Step) -> str:
     """Say which step of which file a problem is about."""
     return f"{origin}, step '{step.name}'"
 
 
 @dataclass(frozen=True, slots=True)
-class Reads:
+class StepInputs:
     """The sentences one step reads, each with the step that wrote it (`story` for the story's)."""
 
     step: Step
     fields: tuple[tuple[str, str], ...]
 
 
-def text_task(recipe: Recipe, step: Step) -> GenerationTask:
+def text_task(recipe: ChainRecipe, step: Step) -> GenerationTask:
     """Return the generation task whose texts a step hands on.
 
     Examples
@@ -110,7 +92,7 @@ def text_task(recipe: Recipe, step: Step) -> GenerationTask:
     return generation_task(step.task)
 
 
-def by_target(recipe: Recipe) -> bool:
+def by_target(recipe: ChainRecipe) -> bool:
     """Tell whether a story is run twice, for moral and for immoral, or once (norms)."""
     return text_task(recipe, recipe.steps[-1]).per != "story"
 
@@ -128,25 +110,25 @@ def wanted_class(step: Step, target: str | None) -> int:
     return 0 if wants_target(step) and target == "immoral" else 1
 
 
-def renamed(recipe: Recipe, step: Step) -> dict[str, str]:
+def renamed(recipe: ChainRecipe, step: Step) -> dict[str, str]:
     """Return which sentence stands in for which: a step's own, and those of its source."""
     inherited = renamed(recipe, recipe.step(step.source)) if step.source else {}
-    return {**inherited, **step.read}
+    return {**inherited, **(step.read or {})}
 
 
-def trace(recipe: Recipe) -> Iterator[Reads]:
+def trace(recipe: ChainRecipe) -> Iterator[StepInputs]:
     """Yield what each step reads, in order."""
     writers: dict[str, str] = {}
     for step in recipe.steps:
         names = [name for name in _inputs(recipe, step) if name != "draft"]
         renames = renamed(recipe, step)
-        found = dict.fromkeys(renames.get(name, name) for name in names)
-        yield Reads(step, tuple((name, writers.get(name, STORY)) for name in found))
+        read = dict.fromkeys(renames.get(name, name) for name in names)
+        yield StepInputs(step, tuple((name, writers.get(name, STORY)) for name in read))
         if step.field is not None:
             writers[step.field] = step.name
 
 
-def story_fields(recipe: Recipe) -> tuple[str, ...]:
+def story_fields(recipe: ChainRecipe) -> tuple[str, ...]:
     """Return the sentences that the story itself must have, in story order.
 
     Examples
@@ -155,12 +137,12 @@ def story_fields(recipe: Recipe) -> tuple[str, ...]:
     >>> story_fields(load_recipe("consequence-ranking"))
     ('norm', 'situation', 'intention', 'action')
     """
-    found = {name for reads in trace(recipe) for name, source in reads.fields if source == STORY}
+    read = {name for inputs in trace(recipe) for name, source in inputs.fields if source == STORY}
     order = (*SENTENCES[:3], *_PATH, *SENTENCES[3:])
-    return tuple(name for name in order if name in found)
+    return tuple(name for name in order if name in read)
 
 
-def check_flow(recipe: Recipe, origin: str) -> None:
+def check_flow(recipe: ChainRecipe, origin: str) -> None:
     """Refuse tasks that are not there and steps whose inputs nobody gives."""
     for step in recipe.steps:
         try:
@@ -173,9 +155,27 @@ def check_flow(recipe: Recipe, origin: str) -> None:
             "end with a propose, rank or refine step",
         )
     for step in recipe.steps:
-        _check_kinds(recipe, step, origin)
-    for reads in trace(recipe):
-        _check_inputs(recipe, reads, origin)
+        if step.source is None:
+            continue
+        kind, at = text_task(recipe, recipe.step(step.source)).target, where(origin, step)
+        if step.expert is not None and _expert(step).target != kind:
+            raise InputError(
+                f"{at}: '{step.expert}' judges {_expert(step).target}s, "
+                f"'{step.source}' gives {kind}s",
+                "choose another expert",
+            )
+        fields = (*SENTENCES, *_PATH)
+        if step.field is not None and step.field not in fields:
+            raise InputError(
+                f"{at}: a story has no '{step.field}'", did_you_mean(step.field, fields)
+            )
+        if step.field is not None and step.field.rpartition("_")[2] != kind:
+            raise InputError(
+                f"{at}: '{step.source}' gives {kind}s, '{step.field}' is no {kind}",
+                f"choose a field that holds a {kind}",
+            )
+    for inputs in trace(recipe):
+        _check_inputs(recipe, inputs, where(origin, inputs.step))
 
 
 def _check_tasks(step: Step) -> None:
@@ -187,7 +187,7 @@ def _check_tasks(step: Step) -> None:
             raise InputError(f"'{step.task}' reads no draft", "use a propose step")
     if step.expert is None:
         return
-    labels = classification_task(step.expert).labels
+    labels = _expert(step).labels
     if step.label is not None and step.label not in labels:
         raise InputError(
             f"'{step.expert}' has no label '{step.label}'", did_you_mean(step.label, labels)
@@ -199,59 +199,29 @@ def _check_tasks(step: Step) -> None:
         )
 
 
-def _check_kinds(recipe: Recipe, step: Step, origin: str) -> None:
-    """Refuse an expert of other texts than the step's, and an action in a consequence's place."""
-    if step.source is None:
-        return
-    kind = text_task(recipe, recipe.step(step.source)).target
-    if step.expert is not None and _expert(step).target != kind:
-        raise InputError(
-            f"{where(origin, step)}: '{step.expert}' judges {_expert(step).target}s, "
-            f"'{step.source}' gives {kind}s",
-            "choose another expert",
-        )
-    if step.field is None:
-        return
-    fields = (*SENTENCES, *_PATH)
-    if step.field not in fields:
-        raise InputError(
-            f"{where(origin, step)}: a story has no '{step.field}'",
-            did_you_mean(step.field, fields),
-        )
-    if step.field.rpartition("_")[2] != kind:
-        raise InputError(
-            f"{where(origin, step)}: '{step.source}' gives {kind}s, '{step.field}' is no {kind}",
-            f"choose a field that holds a {kind}",
-        )
-
-
-def _check_inputs(recipe: Recipe, reads: Reads, origin: str) -> None:
-    step, twice = reads.step, by_target(recipe)
+def _check_inputs(recipe: ChainRecipe, inputs: StepInputs, at: str) -> None:
+    step, twice = inputs.step, by_target(recipe)
     there = (*SENTENCES, *_PATH) if twice else SENTENCES
-    for old in step.read:
+    for old in step.read or ():
         if old not in _inputs(recipe, step):
             raise InputError(
-                f"{where(origin, step)}: 'read' replaces '{old}', which the step does not read",
+                f"{at}: 'read' replaces '{old}', which the step does not read",
                 did_you_mean(old, _inputs(recipe, step)),
             )
-    for name, source in reads.fields:
+    for name, source in inputs.fields:
         if source == STORY and name not in there:
             why = "which no step before it writes" if name in _PATH else "which no story has"
-            raise InputError(
-                f"{where(origin, step)} reads '{name}', {why}", did_you_mean(name, there)
-            )
-    if twice:
-        return
+            raise InputError(f"{at} reads '{name}', {why}", did_you_mean(name, there))
     asks = step.do == "rank" and wants_target(step)
     marked = step.task is not None and _BY_TARGET in generation_task(step.task).input
-    if asks or marked:
+    if not twice and (asks or marked):
         raise InputError(
-            f"{where(origin, step)} asks for moral or immoral, but norms have no target",
+            f"{at} asks for moral or immoral, but norms have no target",
             "rank with label = …, or leave the step out",
         )
 
 
-def _inputs(recipe: Recipe, step: Step) -> tuple[str, ...]:
+def _inputs(recipe: ChainRecipe, step: Step) -> tuple[str, ...]:
     """Return the names of the sentences a step's models read, before renaming."""
     names: list[str] = []
     if step.task is not None:

@@ -5,39 +5,28 @@ Chain-of-Experts decoding (Emelin et al. 2021, section 4.4 and Table 19) is four
 file and the step.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.registry import did_you_mean
 from moralscope.io.documents import Document, read_document
-from moralscope.stories.chains.flow import SAMPLING, Recipe, Step, check_flow, where
+from moralscope.stories.chains.flow import ChainRecipe, Step, check_flow, where
 
-MAX_COUNT = 1000
 MAX_STEPS = 50
-KEYS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "propose": (("task",), ("read", *SAMPLING)),
+_SAMPLING = ("count", "p", "temperature", "strategy")
+KEYS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # needed, and allowed
+    "propose": (("task",), ("read", *_SAMPLING)),
     "rank": (("expert",), ("from", "read", "label")),
     "condition": (("field",), ("from",)),
-    "refine": (("task", "expert"), ("from", "read", *SAMPLING)),
+    "refine": (("task", "expert"), ("from", "read", *_SAMPLING)),
 }
 STRATEGIES = ("greedy", "beam", "nucleus")
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "task": (str,),
-    "expert": (str,),
-    "from": (str,),
-    "field": (str,),
-    "label": (str,),
-    "strategy": (str,),
-    "read": (dict,),
-    "count": (int,),
-    "p": (int, float),
-    "temperature": (int, float),
-}
-_WORDS = {str: "text", dict: "a table", int: "a whole number", float: "a number"}
+_MOST = {"count": 1000, "p": 1, "temperature": 10}
+_DOCS = "see docs/chains.md"
 
 
 def recipe_names() -> tuple[str, ...]:
@@ -52,7 +41,7 @@ def recipe_names() -> tuple[str, ...]:
     return tuple(sorted(item.name.removesuffix(".toml") for item in folder.iterdir()))
 
 
-def load_recipe(name: str) -> Recipe:
+def load_recipe(name: str) -> ChainRecipe:
     """Read a recipe by name or from a .toml file of the user's, and check it.
 
     Examples
@@ -61,17 +50,17 @@ def load_recipe(name: str) -> Recipe:
     ['propose', 'rank']
     """
     if name in recipe_names():
-        place = resources.files("moralscope.stories").joinpath(f"data/recipes/{name}.toml")
-        return parse_recipe(place.read_text("utf-8"), name, f"recipe {name}")
+        shipped = resources.files("moralscope.stories").joinpath(f"data/recipes/{name}.toml")
+        return parse_recipe(shipped.read_text("utf-8"), name, f"recipe {name}")
     path = Path(name).expanduser()
     if path.suffix != ".toml" and not path.is_file():
         known = did_you_mean(name, recipe_names())
         raise UnknownName(f"there is no recipe '{name}'", f"{known}; or give a .toml file")
-    found = read_document(path, "recipe", "give a recipe's name or a .toml file")
-    return parse_recipe(found.content, path.stem, str(path))
+    document = read_document(path, "recipe", "give a recipe's name or a .toml file")
+    return parse_recipe(document.content, path.stem, str(path))
 
 
-def parse_recipe(text: str, name: str, origin: str) -> Recipe:
+def parse_recipe(text: str, name: str, origin: str) -> ChainRecipe:
     """Turn TOML into a checked recipe.
 
     Examples
@@ -80,119 +69,63 @@ def parse_recipe(text: str, name: str, origin: str) -> Recipe:
     >>> parse_recipe(text, "mine", "mine.toml").steps[0].task
     'action|context'
     """
-    given = Document(text, origin, "see docs/chains.md").toml_values()
-    _only(given, ("about", "paper", "steps"), origin)
-    for key in ("about", "paper"):
-        if not isinstance(given.get(key, ""), str):
-            raise InputError(f"{origin}: '{key}' is not text", "put it in quotes")
-    rows = given.get("steps")
-    if not isinstance(rows, list) or not rows:
-        raise InputError(
-            f"{origin} has no steps", 'add steps = [{ name = "…", do = "propose", … }]'
-        )
-    if len(rows) > MAX_STEPS:
-        raise InputError(f"{origin} has {len(rows)} steps", f"at most {MAX_STEPS}")
-    steps = [_step(row, f"{origin}, step {place}") for place, row in enumerate(rows, 1)]
-    recipe = Recipe(name, _linked(steps, origin), given.get("about", ""), given.get("paper", ""))
+    values = {"name": name, **Document(text, origin, _DOCS).toml_values()}
+    recipe = decode(ChainRecipe, values, origin, remedy=_DOCS, exact=True)
+    if not 1 <= len(recipe.steps) <= MAX_STEPS:
+        raise InputError(f"{origin} has {len(recipe.steps)} steps", f"give 1 to {MAX_STEPS}")
+    for step in recipe.steps:
+        _check_step(step, where(origin, step))
+    recipe = replace(recipe, steps=_linked(recipe.steps, origin))
     check_flow(recipe, origin)
     return recipe
 
 
-def _step(row: Any, place: str) -> Step:
-    if not isinstance(row, dict):
-        raise InputError(f"{place} is no table", 'write { name = "…", do = "propose", … }')
-    name, do = row.get("name"), row.get("do")
-    if not isinstance(name, str) or not name.strip():
-        raise InputError(f"{place} has no name", 'add name = "…"')
-    place = f"{place.rpartition(', step ')[0]}, step '{name}'"
-    if not isinstance(do, str):
-        raise InputError(f"{place} does not say what it does", f'add do = "…": {", ".join(KEYS)}')
-    if do not in KEYS:
-        raise InputError(f"{place}: there is no step '{do}'", did_you_mean(do, KEYS))
-    needed, optional = KEYS[do]
-    _only(row, ("name", "do", *needed, *optional), f"{place} ({do})")
+def _check_step(step: Step, at: str) -> None:
+    if not step.name.strip():
+        raise InputError(f"{at} has no name", 'add name = "…"')
+    if step.do not in KEYS:
+        raise InputError(f"{at}: there is no step '{step.do}'", did_you_mean(step.do, KEYS))
+    needed, optional = KEYS[step.do]
+    allowed = ("name", "do", *needed, *optional)
+    for key in step:
+        if key not in allowed:
+            what = f"{at} ({step.do}) has an unknown key '{key}'"
+            raise InputError(what, did_you_mean(key, allowed))
     for key in needed:
-        if key not in row:
-            raise InputError(f"{place}: {do} needs '{key}'", f'add {key} = "…"')
-    values = {key: _typed(key, row[key], place) for key in row if key not in ("name", "do")}
-    return Step(name, do, source=values.pop("from", None), **values)
-
-
-def _typed(key: str, value: Any, place: str) -> Any:
-    kinds = _TYPES[key]
-    right = isinstance(value, kinds) and not isinstance(value, bool)
-    if not right:
-        raise InputError(f"{place}: '{key}' must be {_WORDS[kinds[-1]]}", f"it is {value!r}")
-    if key == "read" and not all(isinstance(item, str) for item in value.values()):
-        raise InputError(f"{place}: 'read' must hold texts", 'write { action = "moral_action" }')
-    if key == "count" and not 1 <= value <= MAX_COUNT:
-        raise InputError(f"{place}: 'count' is {value}", f"give 1 to {MAX_COUNT}")
-    if key == "p" and not 0 < value <= 1:
-        raise InputError(f"{place}: 'p' is {value}", "give more than 0 and at most 1")
-    if key == "temperature" and not 0 < value <= 10:
-        raise InputError(f"{place}: 'temperature' is {value}", "give more than 0 and at most 10")
-    if key == "strategy" and value not in STRATEGIES:
+        if key not in step:
+            raise InputError(f"{at}: {step.do} needs '{key}'", f'add {key} = "…"')
+    for key, most in _MOST.items():
+        if key in step and not 0 < step[key] <= most:
+            what = f"{at}: '{key}' is {step[key]}"
+            raise InputError(what, f"give more than 0 and at most {most}")
+    if step.strategy is not None and step.strategy not in STRATEGIES:
         raise InputError(
-            f"{place}: there is no strategy '{value}'", did_you_mean(value, STRATEGIES)
+            f"{at}: there is no strategy '{step.strategy}'", did_you_mean(step.strategy, STRATEGIES)
         )
-    return value
 
 
-def _linked(steps: list[Step], origin: str) -> tuple[Step, ...]:
+def _linked(steps: Sequence[Step], origin: str) -> tuple[Step, ...]:
     """Give every step that takes texts its source: the one named, or the last one before it."""
     names = [step.name for step in steps]
-    linked: list[Step] = []
-    for place, step in enumerate(steps):
-        if names.index(step.name) != place:
-            raise InputError(f"{where(origin, step)} is there twice", "give steps different names")
-        source = step.source
+    linked: dict[str, Step] = {}
+    for step in steps:
+        at, source = where(origin, step), step.source
+        if step.name in linked:
+            raise InputError(f"{at} is there twice", "give steps different names")
         if step.do != "propose" and source is None:
-            source = next((s.name for s in reversed(linked) if s.makes_texts), None)
+            source = next((s.name for s in reversed(linked.values()) if s.makes_texts), None)
             if source is None:
-                raise InputError(
-                    f"{where(origin, step)}: nothing to {step.do}", "put a propose step before it"
-                )
-        linked.append(replace(step, source=source))
-    _check_order(linked, origin)
-    return tuple(linked)
-
-
-def _check_order(steps: list[Step], origin: str) -> None:
-    """Refuse a step that takes texts from itself or a later one; a cycle is named as such."""
-    sources = {step.name: step.source for step in steps}
-    order = list(sources)
-    for place, step in enumerate(steps):
-        if step.source is None:
-            continue
-        if step.source not in sources:
+                raise InputError(f"{at}: nothing to {step.do}", "put a propose step before it")
+        if source is not None and source not in names:
+            raise InputError(f"{at}: 'from' names no step '{source}'", did_you_mean(source, names))
+        if source is not None and source not in linked:
             raise InputError(
-                f"{where(origin, step)}: 'from' names no step '{step.source}'",
-                did_you_mean(step.source, order),
-            )
-        if order.index(step.source) >= place:
-            raise InputError(
-                f"{where(origin, step)} {_why_not(step.name, sources)}",
+                f"{at} takes texts from '{source}', which does not come before it",
                 "take texts from an earlier step",
             )
-        if not steps[order.index(step.source)].makes_texts:
+        if source is not None and not linked[source].makes_texts:
             raise InputError(
-                f"{where(origin, step)}: '{step.source}' makes no texts",
-                "take them from a propose, rank or refine step",
+                f"{at}: '{source}' makes no texts", "take them from a propose, rank or refine step"
             )
-
-
-def _why_not(name: str, sources: Mapping[str, str | None]) -> str:
-    """Tell a cycle from a step that merely stands too early."""
-    walk, at = [name], sources[name]
-    while at is not None and at not in walk:
-        walk.append(at)
-        at = sources.get(at)
-    if at is not None:
-        return f"is part of a cycle: {' ← '.join([*walk[walk.index(at) :], at])}"
-    return f"takes texts from '{sources[name]}', which comes later"
-
-
-def _only(given: Mapping[str, Any], allowed: tuple[str, ...], place: str) -> None:
-    for key in given:
-        if key not in allowed:
-            raise InputError(f"{place} has an unknown key '{key}'", did_you_mean(key, allowed))
+        linked[step.name] = replace(step, source=source)
+    return tuple(linked.values())

@@ -2,37 +2,37 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import ExpertSet, Generator
 from moralscope.core.records import ModelRef, RunRecord
-from moralscope.io.files import read_run
 from moralscope.io.journal import Journal, journal_path
 from moralscope.models.classifiers.scripted import ScriptedExperts
 from moralscope.models.language import generator_refs
 from moralscope.stories.chains import (
     BLOCK,
-    Item,
-    Plan,
-    Recipe,
-    Skipped,
-    Tally,
+    ChainItem,
+    ChainPlan,
+    ChainRecipe,
+    ChainResult,
+    ChainStatistics,
+    SkippedStory,
     by_target,
     explain,
     items_of,
     load_recipe,
-    recipe_plain,
     run_chain,
     story_fields,
     text_task,
 )
+from moralscope.stories.chains.records import BlockNotes, StepCost
 from moralscope.stories.options import ChainOptions
 from moralscope.stories.reading import StoryFile
-from moralscope.stories.saved_texts import part_of_record
 from moralscope.stories.splits import part_of
 from moralscope.stories.story import ORIENTATIONS, MoralStory
 from moralscope.stories.tasks import classification_task
@@ -51,12 +51,33 @@ class ChainModels:
 
     def refs(self) -> list[ModelRef]:
         """Name the weights."""
-        own = generator_refs(self.generator)
-        return [*own] if self.experts is None else [*own, self.experts.ref]
+        refs = [*generator_refs(self.generator)]
+        return refs if self.experts is None else [*refs, self.experts.ref]
+
+
+class ChainResults(Sequence[ChainResult]):
+    """The results in a journal, read back from the disk as they are asked for."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+
+    def __len__(self) -> int:
+        return len(self.journal)
+
+    @overload
+    def __getitem__(self, index: int) -> ChainResult: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[ChainResult]: ...
+    def __getitem__(self, index: int | slice) -> ChainResult | list[ChainResult]:
+        kind: Any = list[ChainResult] if isinstance(index, slice) else ChainResult
+        result: ChainResult | list[ChainResult] = decode(
+            kind, self.journal[index], str(self.journal.path or "the journal")
+        )
+        return result
 
 
 def chain(
-    recipe: str | Recipe,
+    recipe: str | ChainRecipe,
     stories: StoryFile | Sequence[MoralStory],
     models: ChainModels,
     options: ChainOptions | None = None,
@@ -68,9 +89,9 @@ def chain(
     Parameters
     ----------
     recipe
-        A name (`action-ranking`, …), a .toml file, or a `Recipe`.
+        A name (`action-ranking`, …), a .toml file, or a `ChainRecipe`.
     stories
-        What `jobs.stories_data.load_stories` returns, or stories.
+        What `stories.reading.load_stories` returns, or stories.
     models
         The generator, and the experts that rank.
     options
@@ -87,7 +108,7 @@ def chain(
     >>> models = ChainModels(load_generator("scripted"), prepare_experts("scripted"))
     >>> story = MoralStory("1", "Be kind.", "Jo meets a child.", "Jo wants to pass.")
     >>> record = chain("action-ranking", [story], models)
-    >>> [(row["id"], row["target"], len(row["candidates"])) for row in record.results]
+    >>> [(row.id, row.target, len(row.candidates)) for row in record.results]
     [('1', 'moral', 10), ('1', 'immoral', 10)]
     """
     chosen = load_recipe(recipe) if isinstance(recipe, str) else recipe
@@ -96,50 +117,81 @@ def chain(
 
 def run_recipe(
     job: str,
-    recipe: Recipe,
+    recipe: ChainRecipe,
     stories: StoryFile | Sequence[MoralStory],
     models: ChainModels,
     options: ChainOptions,
     report: Report | None = None,
 ) -> RunRecord:
     """Do the work of `chain` and of `generate`."""
-    given = stories.stories if isinstance(stories, StoryFile) else stories
-    source = stories.source if isinstance(stories, StoryFile) else "given"
-    items, skipped = items_of(recipe, _only(given, options), _targets(options), options.limit)
+    listed = stories.stories if isinstance(stories, StoryFile) else stories
+    if options.only is not None:
+        first = f"the first one is '{listed[0].id}'" if listed else "the file is empty"
+        listed = [story for story in listed if story.id == options.only]
+        if not listed:
+            raise InputError(f"there is no story '{options.only}'", first)
+    targets = ORIENTATIONS if options.target == "both" else (options.target,)
+    items, skipped = items_of(recipe, listed, targets, options.limit)
+    if not items and not skipped:
+        raise InputError("there are no stories", "give a file with at least one")
     if not items:
-        raise InputError(*_nothing(recipe, skipped))
-    experts = _experts(recipe, models)
-    plan = Plan(recipe, models.generator, experts, options.sampling, options.seed)
-    config = _config(recipe, models, options, source)
+        needs = ", ".join(story_fields(recipe))
+        raise InputError(
+            f"no story has what {recipe.name} reads ({_first(skipped)})", f"it reads {needs}"
+        )
+    plan = ChainPlan(
+        recipe=recipe,
+        generator=models.generator,
+        experts=_experts(recipe, models),
+        decoding=options.sampling,
+        seed=options.seed,
+    )
+    config = {
+        "recipe": recipe.name,
+        "steps": list(recipe.steps),
+        "kind": text_task(recipe, recipe.steps[-1]).target,
+        "generator": models.generator.name,
+        **({"experts": models.experts.ref.name} if models.experts else {}),
+        "targets": list(targets) if by_target(recipe) else None,
+        "strategy": plan.decoding.strategy,
+        "count": plan.decoding.count,
+        "p": plan.decoding.p,
+        "temperature": plan.decoding.temperature,
+        "max_tokens": plan.decoding.max_tokens,
+        "source": stories.source if isinstance(stories, StoryFile) else "given",
+    }
     settings = {"job": job, "seed": options.seed, **config, "models": models.refs()}
-    settings["source"] = _checksum(items)  # what the file holds, not where it lies
-    place = journal_path(options.out) if options.out else None
-    journal = Journal(place, settings, fresh=not options.resume)
+    digest = sha256()  # what the file holds, not where it lies
+    for item in items:
+        sentences = {"id": item.story.id, **item.story.sentences}
+        digest.update(json.dumps([sentences, item.target]).encode())
+    settings["source"] = digest.hexdigest()
+    path = journal_path(options.out) if options.out else None
+    journal = Journal(path, settings, fresh=not options.resume)
     try:
         with journal.told_on_interrupt("stories"):
             _work(plan, items, journal, options.block or BLOCK, report)
     except BaseException:
         journal.close()
         raise
-    used = models.generator.usage  # tokens and cost that an endpoint counted, in this process
+    results = ChainResults(journal)
+    notes = [decode(BlockNotes, note, str(path)) for note in journal.notes]
+    statistics = _statistics(plan, notes, skipped, results)
     return RunRecord(
         job,
         seed=options.seed,
         config=config,
         models=models.refs(),
-        results=journal,
-        statistics={
-            **_statistics(recipe, journal, skipped, options),
-            **({} if used is None else {"usage": used}),
-        },
-        warnings=[TEXTS_ARE_A_MODELS, *_warnings(recipe, journal, skipped)],
+        results=results,
+        statistics=statistics,
+        warnings=_warnings(recipe, statistics, notes),
     )
 
 
 def finish(record: RunRecord) -> None:
     """Remove the journal of a record that has been written."""
-    if isinstance(record.results, Journal):
-        record.results.close(remove=True)
+    if isinstance(record.results, ChainResults):
+        record.results.journal.close(remove=True)
 
 
 def explain_recipe(recipe: str, options: ChainOptions | None = None) -> list[str]:
@@ -153,67 +205,44 @@ def explain_recipe(recipe: str, options: ChainOptions | None = None) -> list[str
     return explain(load_recipe(recipe), (options or ChainOptions()).sampling)
 
 
-def choose_part(found: StoryFile, split: str, part: str | None, recipe: str | Recipe) -> StoryFile:
+def is_finished(out: Path | None) -> bool:
+    """Tell whether a whole run lies at `out`."""
+    return out is not None and out.is_file() and not journal_path(out).exists()
+
+
+def choose_part(
+    stories: StoryFile, split: str, part: str | None, recipe: str | ChainRecipe
+) -> StoryFile:
     """Keep the stories of one part of a split; None keeps all."""
     if part is None:
-        return found
+        return stories
     chosen = load_recipe(recipe) if isinstance(recipe, str) else recipe
     kind = text_task(chosen, chosen.steps[-1]).target
-    parts = part_of(found.stories, split, "consequence" if kind == "consequence" else "action")
-    kept = tuple(story for story in found.stories if parts.get(story.id) == part)
+    parts = part_of(stories.stories, split, "consequence" if kind == "consequence" else "action")
+    kept = tuple(story for story in stories.stories if parts.get(story.id) == part)
     if not kept:
         raise InputError(f"no story is in {part} of {split}", "choose train, dev or test")
-    return StoryFile(f"{found.source}, {part} of {split}", kept, found.problems, found.lines)
-
-
-def finished_run(out: Path | None, recipe: str) -> RunRecord | None:
-    """Return the run that lies at `out` if it is whole and of this recipe, else None."""
-    if out is None or not out.is_file() or journal_path(out).exists():
-        return None
-    plain = read_run(out)
-    name = load_recipe(recipe).name
-    if part_of_record(plain, "job", str) != "chain":
-        raise InputError(f"{out} is no run of a chain", "choose another --out")
-    if part_of_record(plain, "config", dict).get("recipe") != name:
-        raise InputError(f"{out} is a run of another recipe than {name}", "choose another --out")
-    try:
-        models = [ModelRef(**model) for model in plain["models"]]
-        return RunRecord(**{**plain, "models": models})
-    except (KeyError, TypeError):
-        raise InputError(f"{out} is damaged", "run the job again with --no-resume") from None
+    return StoryFile(f"{stories.source}, {part} of {split}", kept, stories.problems, stories.lines)
 
 
 def _work(
-    plan: Plan, items: Sequence[Item], journal: Journal, block: int, report: Report | None
+    plan: ChainPlan, items: Sequence[ChainItem], journal: Journal, block: int, report: Report | None
 ) -> None:
     done = len(journal)
     if report:
         report(done, len(items))
-    said = plan.generator.warnings
-    told = len(said)
-    for each in run_chain(plan, items[done:], block=block):
-        tallies = {name: asdict(tally) for name, tally in each.tallies.items()}
-        journal.append({"results": each.results, "tallies": tallies, "warnings": said[told:]})
-        told = len(said)
+    warnings = plan.generator.warnings
+    written = len(warnings)
+    for part in run_chain(plan, items[done:], block=block):
+        journal.append(
+            {"results": part.results, "tallies": part.tallies, "warnings": warnings[written:]}
+        )
+        written = len(warnings)
         if report:
             report(len(journal), len(items))
 
 
-def _targets(options: ChainOptions) -> tuple[str, ...]:
-    return ORIENTATIONS if options.target == "both" else (options.target,)
-
-
-def _only(stories: Sequence[MoralStory], options: ChainOptions) -> Sequence[MoralStory]:
-    if options.only is None:
-        return stories
-    kept = [story for story in stories if story.id == options.only]
-    if not kept:
-        first = f"the first one is '{stories[0].id}'" if stories else "the file is empty"
-        raise InputError(f"there is no story '{options.only}'", first)
-    return kept
-
-
-def _experts(recipe: Recipe, models: ChainModels) -> ExpertSet:
+def _experts(recipe: ChainRecipe, models: ChainModels) -> ExpertSet:
     """Check that every expert of the recipe is there before any work is done."""
     asking = [step for step in recipe.steps if step.expert]
     if models.experts is None:
@@ -231,82 +260,52 @@ def _experts(recipe: Recipe, models: ChainModels) -> ExpertSet:
     return models.experts
 
 
-def _nothing(recipe: Recipe, skipped: Sequence[Skipped]) -> tuple[str, str]:
-    needs = ", ".join(story_fields(recipe))
-    if not skipped:
-        return "there are no stories", "give a file with at least one"
-    return f"no story has what {recipe.name} reads ({_told(skipped)})", f"it reads {needs}"
-
-
-def _config(
-    recipe: Recipe, models: ChainModels, options: ChainOptions, source: str
-) -> dict[str, Any]:
-    decoding = options.sampling
-    return {
-        "recipe": recipe.name,
-        "steps": recipe_plain(recipe),
-        "kind": text_task(recipe, recipe.steps[-1]).target,
-        "generator": models.generator.name,
-        **({"experts": models.experts.ref.name} if models.experts else {}),
-        "targets": list(_targets(options)) if by_target(recipe) else None,
-        "strategy": decoding.strategy,
-        "count": decoding.count,
-        "p": decoding.p,
-        "temperature": decoding.temperature,
-        "max_tokens": decoding.max_tokens,
-        "source": source,
-    }
-
-
-def _checksum(items: Sequence[Item]) -> str:
-    """Name stories by their content."""
-    digest = sha256()
-    for item in items:
-        sentences = {"id": item.story.id, **item.story.sentences}
-        digest.update(json.dumps([sentences, item.target]).encode())
-    return digest.hexdigest()
-
-
 def _statistics(
-    recipe: Recipe, journal: Journal, skipped: Sequence[Skipped], options: ChainOptions
-) -> dict[str, Any]:
-    totals = {step.name: Tally() for step in recipe.steps}
-    for note in journal.notes:
-        for name, tally in note["tallies"].items():
-            totals[name] += Tally(**tally)
-    steps = [
-        {
-            "step": step.name,
-            "do": step.do,
-            "model": step.task if step.do == "propose" else step.expert,
-            **asdict(totals[step.name]),
-        }
-        for step in recipe.steps
-    ]
-    return {
-        "steps": steps,
-        "seconds": sum(tally.seconds for tally in totals.values()),
-        "results": len(journal),
-        "without_choice": [row["id"] for row in journal if row["choice"] is None],
-        "skipped": [asdict(each) for each in skipped],
-        "diagram": explain(recipe, options.sampling),
-    }
-
-
-def _warnings(recipe: Recipe, journal: Journal, skipped: Sequence[Skipped]) -> list[str]:
-    lines = []
-    if skipped:
-        each = "stories" if not by_target(recipe) else "stories and targets"
-        lines.append(
-            f"{len(skipped):,} of {len(skipped) + len(journal):,} {each} were skipped for want of "
-            f"sentences: {_told(skipped)}"
+    plan: ChainPlan,
+    notes: Sequence[BlockNotes],
+    skipped: Sequence[SkippedStory],
+    results: ChainResults,
+) -> ChainStatistics:
+    steps = []
+    for step in plan.recipe.steps:
+        tallies = [note.tallies[step.name] for note in notes]
+        steps.append(
+            StepCost(
+                step=step.name,
+                do=step.do,
+                model=step.task if step.do == "propose" else step.expert,
+                stories=sum(tally.stories for tally in tallies),
+                candidates=sum(tally.candidates for tally in tallies),
+                seconds=sum((tally.seconds for tally in tallies), 0.0),
+            )
         )
-    failed = [row["id"] for row in journal if row["choice"] is None]
+    return ChainStatistics(
+        steps=tuple(steps),
+        seconds=sum(step.seconds for step in steps),
+        results=len(results),
+        without_choice=tuple(row.id for row in results if row.choice is None),
+        skipped=tuple(skipped),
+        diagram=tuple(explain(plan.recipe, plan.decoding)),
+        usage=plan.generator.usage,
+    )
+
+
+def _warnings(
+    recipe: ChainRecipe, statistics: ChainStatistics, notes: Sequence[BlockNotes]
+) -> list[str]:
+    lines = [TEXTS_ARE_A_MODELS]
+    skipped, failed = statistics.skipped, statistics.without_choice
+    if skipped:
+        what = "stories and targets" if by_target(recipe) else "stories"
+        lines.append(
+            f"{len(skipped):,} of {len(skipped) + statistics.results:,} {what} were skipped for "
+            f"want of sentences: {_first(skipped)}"
+        )
     if failed:
         more = f" and {len(failed) - _NAMED:,} more" if len(failed) > _NAMED else ""
         named = ", ".join(f"'{name}'" for name in failed[:_NAMED])
         lines.append(f"{len(failed):,} results have no choice: {named}{more}")
-    said = [line for note in journal.notes for line in note["warnings"]]
+    said = [line for note in notes for line in note.warnings]
     if said:
         more = f" (and {len(said) - 1:,} more such lines)" if len(said) > 1 else ""
         lines.append(f"{said[0]}{more}")
@@ -317,10 +316,6 @@ def _warnings(recipe: Recipe, journal: Journal, skipped: Sequence[Skipped]) -> l
     return lines
 
 
-def _told(skipped: Sequence[Skipped]) -> str:
-    parts = [
-        f"'{each.id}'{f' ({each.target})' if each.target else ''} lacks {', '.join(each.missing)}"
-        for each in skipped[:_NAMED]
-    ]
-    more = len(skipped) - len(parts)
-    return "; ".join([*parts, *([f"and {more:,} more"] if more else [])])
+def _first(skipped: Sequence[SkippedStory]) -> str:
+    more = [f"and {len(skipped) - _NAMED:,} more"] if len(skipped) > _NAMED else []
+    return "; ".join([*map(str, skipped[:_NAMED]), *more])

@@ -7,7 +7,7 @@ from moralscope.stories.norms.judgments import (
     CLAUSE,
     FAR,
     THING,
-    Judgment,
+    JudgingPhrase,
     Norm,
     judging_words,
     judgment_in,
@@ -81,19 +81,21 @@ def _only_judges(before: str) -> bool:
     return len(after) <= 1 or after[0].lower() in ("in", "of", "to", "for", "by", "and", "on")
 
 
-def _guess(before: str) -> Judgment | None:
+def _guess(before: str) -> JudgingPhrase | None:
     """Read "It shows maturity to ..." by its words."""
     if not re.match(r" (?:shows?|takes?|makes?|helps?|hurts?|pays|means)\b", before, re.I):
         return None
     side = vote(before)
     return (
-        Judgment("good" if side > 0 else "bad", side, "bad" if side > 0 else "good")
+        JudgingPhrase("good" if side > 0 else "bad", side, "bad" if side > 0 else "good")
         if side
         else None
     )
 
 
-def _judged_act(opening: str, judged: Judgment, act: tuple[str, bool], who: str) -> Norm | None:
+def _judged_act(
+    opening: str, judged: JudgingPhrase, act: tuple[str, bool], who: str
+) -> Norm | None:
     behaviour, negated = lower_start(act[0]), act[1]
     if not behaviour:
         return None
@@ -190,7 +192,7 @@ def _affirmed(copula: re.Match[str]) -> str:
     return "can be" if verb == "ca be" else verb
 
 
-def _judged_subject(subject: str, verb: str, judged: Judgment) -> Norm:
+def _judged_subject(subject: str, verb: str, judged: JudgingPhrase) -> Norm:
     flipped = f"{subject} {verb} {judged.opposite.strip()}"
     inner, negated = plain_act(subject)
     infinitive = re.match(r"to (?=\w)", inner, re.I)

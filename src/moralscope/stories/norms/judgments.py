@@ -46,7 +46,7 @@ _TWICE = re.compile(r"\b([\w-]+)(?:,? and|,) \1$")
 
 
 @dataclass(frozen=True, slots=True)
-class Judgment:
+class JudgingPhrase:
     """A judging phrase: its word, its side (+1 or -1) and the phrase that says the opposite."""
 
     word: str
@@ -79,13 +79,13 @@ def judging_words() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, phrases))})\b(?!-)", re.I)
 
 
-def judgment_in(phrase: str) -> Judgment | None:
+def judgment_in(phrase: str) -> JudgingPhrase | None:
     """Read a judging phrase such as "not very nice" or "a bad idea".
 
     Examples
     --------
     >>> judgment_in("not very nice"), judgment_in("a bad idea").opposite
-    (Judgment(word='nice', side=-1, opposite='very nice'), 'a good idea')
+    (JudgingPhrase(word='nice', side=-1, opposite='very nice'), 'a good idea')
     """
     found = (match for match in judging_words().finditer(phrase) if not _is_degree(match))
     first = next(found, None)
@@ -95,12 +95,12 @@ def judgment_in(phrase: str) -> Judgment | None:
     side = judging()[word][0]
     denial = _DENIAL.search(phrase, 0, first.start())
     if denial is None:
-        return Judgment(word, side, _articles(_swap_all(phrase, side)))
+        return JudgingPhrase(word, side, _articles(_swap_all(phrase, side)))
     # "not okay" turns into "good": mere permission would not make the contrary wrong.
     strong = "good" if word in tables()["permission"]["words"] else first[0]
     always = "always " if denial[0].lower().startswith("never") else ""
     rest = phrase[denial.end() : first.start()] + strong + phrase[first.end() :]
-    return Judgment(word, -side, _articles(phrase[: denial.start()] + always + rest))
+    return JudgingPhrase(word, -side, _articles(phrase[: denial.start()] + always + rest))
 
 
 def vote(words: str) -> int:

@@ -3,14 +3,13 @@
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.core.records import Decoding
+from moralscope.core.records import Decoding, to_plain
 from moralscope.stories.chains import (
     by_target,
     explain,
     load_recipe,
     parse_recipe,
     recipe_names,
-    recipe_plain,
     story_fields,
 )
 
@@ -94,7 +93,7 @@ def test_explain_draws_an_arrow_where_texts_come_from_further_up():
 
 
 def test_steps_survive_as_plain_data():
-    plain = recipe_plain(load_recipe("norm-synthesis"))
+    plain = to_plain(load_recipe("norm-synthesis").steps)
     assert plain[0]["read"] == {"action": "moral_action"}
     assert plain[1]["from"] == "moral consequences"
     assert plain[-1] == {
@@ -110,14 +109,14 @@ WRONG = {
     'steps = [{name = "a", do = "propse", task = "x"}]': "step 'a': there is no step 'propse'",
     'steps = [{name = "a", do = "propose", task = "action|contxt"}]': "no task 'action|contxt'",
     'steps = [{name = "a", do = "propose"}]': "step 'a': propose needs 'task'",
-    'steps = [{do = "propose", task = "action|context"}]': "step 1 has no name",
-    'steps = [{name = "a", do = 3}]': "step 'a' does not say what it does",
+    'steps = [{do = "propose", task = "action|context"}]': "row 1 has no 'name'",
+    'steps = [{name = "a", do = 3}]': "row 1, do is '3', not a text",
     'steps = [{name = "a", do = "rank", expert = "action"}]': "step 'a': nothing to rank",
-    "steps = []": "has no steps",
-    "steps = 3": "has no steps",
-    "steps = [3]": "step 1 is no table",
+    "steps = []": "has 0 steps",
+    "steps = 3": "steps",
+    "steps = [3]": "row 1",
     "stps = []": "unknown key 'stps'; did you mean 'steps'?",
-    "about = 3\nsteps = [1]": "'about' is not text",
+    "about = 3\nsteps = []": "about is '3', not a text",
     "steps = [": "is not TOML",
     f"steps = [{PROPOSE}, {PROPOSE}]": "step 'a' is there twice",
     f'steps = [{PROPOSE}, {{name = "b", do = "rank", expert = "action", cout = 1}}]': "'cout'",
@@ -126,16 +125,16 @@ WRONG = {
         "'from' names no step 'z'"
     ),
     f'steps = [{PROPOSE}, {{name = "b", do = "rank", expert = "action", from = "b"}}]': (
-        "step 'b' is part of a cycle: b ← b"
+        "step 'b' takes texts from 'b', which does not come before it"
     ),
     f"""steps = [{PROPOSE},
       {{name = "b", do = "rank", expert = "action", from = "c"}},
       {{name = "c", do = "rank", expert = "action", from = "b"}}]""": (
-        "step 'b' is part of a cycle: b ← c ← b"
+        "step 'b' takes texts from 'c', which does not come before it"
     ),
     """steps = [{name = "b", do = "rank", expert = "action", from = "a"},
       {name = "a", do = "propose", task = "action|context"}]""": (
-        "step 'b' takes texts from 'a', which comes later"
+        "step 'b' takes texts from 'a', which does not come before it"
     ),
     f"""steps = [{PROPOSE}, {{name = "b", do = "condition", field = "action"}},
       {{name = "c", do = "rank", expert = "action", from = "b"}}]""": "'b' makes no texts",
@@ -169,8 +168,8 @@ WRONG = {
     'steps = [{name = "a", do = "propose", task = "action|context", read = {norm = "x"}}]': (
         "step 'a' reads 'x', which no story has"
     ),
-    'steps = [{name = "a", do = "propose", task = "action|context", read = {norm = 3}}]': "texts",
-    'steps = [{name = "a", do = "propose", task = "action|context", read = "norm"}]': "a table",
+    'steps = [{name = "a", do = "propose", task = "action|context", read = {norm = 3}}]': "text",
+    'steps = [{name = "a", do = "propose", task = "action|context", read = "norm"}]': "shape",
     'steps = [{name = "a", do = "propose", task = "action|context", count = "3"}]': "whole number",
     'steps = [{name = "a", do = "propose", task = "action|context", count = true}]': "whole number",
     'steps = [{name = "a", do = "propose", task = "action|context", count = 0}]': "'count' is 0",

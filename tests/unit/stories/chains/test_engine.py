@@ -3,10 +3,23 @@
 import pytest
 
 from moralscope.core.records import Decoding
-from moralscope.stories.chains import Plan, items_of, load_recipe, parse_recipe, run_chain, seed_of
+from moralscope.stories.chains import (
+    ChainPlan,
+    items_of,
+    load_recipe,
+    parse_recipe,
+    run_chain,
+    seed_of,
+)
+from moralscope.stories.chains.records import ScoredText
 from moralscope.stories.tasks import generation_task, path_row
 
 from .scripted_chain import Panel, Writer, a_story, stories
+
+
+def a_plan(recipe, writer, experts, *, count=10, seed=0):
+    decoding = Decoding(count=count)
+    return ChainPlan(recipe=recipe, generator=writer, experts=experts, decoding=decoding, seed=seed)
 
 
 def run(name, given, *, block=32, seed=0, count=10, writer=None, targets=("moral", "immoral")):
@@ -14,7 +27,7 @@ def run(name, given, *, block=32, seed=0, count=10, writer=None, targets=("moral
     log = []
     writer = writer or Writer(log)
     writer.log = log
-    plan = Plan(recipe, writer, Panel(log), Decoding(count=count), seed)
+    plan = a_plan(recipe, writer, Panel(log), count=count, seed=seed)
     items, _ = items_of(recipe, given, targets)
     results = [row for each in run_chain(plan, items, block=block) for row in each.results]
     return results, log
@@ -47,7 +60,7 @@ def test_action_ranking_is_the_papers(target, wanted):
     story = a_story()
     context = f"{story.norm} {story.situation} {story.intention}"
     assert judge == ("judge", "action+context", [(context, text) for text in written(write)])
-    assert result["choice"] == best(written(write), judge, wanted)
+    assert result.choice == best(written(write), judge, wanted)
 
 
 @pytest.mark.parametrize(("target", "wanted"), [("moral", 1), ("immoral", 0)])
@@ -64,7 +77,7 @@ def test_abductive_refinement_is_the_papers(target, wanted):
     assert log[5][1] == "action+context+consequence"
     assert all(grounding.endswith(foreseen) for grounding, _ in log[5][2])
     assert [target for _, target in log[5][2]] == written(log[4])
-    assert result["choice"] == best(written(log[4]), log[5], wanted)
+    assert result.choice == best(written(log[4]), log[5], wanted)
     assert [write[2].count for write in log[::2]] == [10, 10, 10]
 
 
@@ -75,7 +88,7 @@ def test_consequence_ranking_is_the_papers():
     assert write[1] == [prompt("consequence|context+action", row) for row in rows]
     assert judge[1] == "consequence+context+action"
     for place, result in enumerate(results):
-        assert result["choice"] == best(written(write, place), judge, 1)
+        assert result.choice == best(written(write, place), judge, 1)
 
 
 def test_iterative_refinement_is_the_papers():
@@ -91,17 +104,17 @@ def test_iterative_refinement_is_the_papers():
         bad, good = Panel().expert(judge[1]).probabilities([pair])[0]
         marker = "<|CSQ_PL|>" if good >= bad else "<|CSQ_IMPL|>"
         assert refined[1][place].endswith(f"<|CSQ|> {text} {marker} <|CSQ|>")
-        assert result["choice"] == written(refined, place)[0]
-        assert result["path"][1]["draft"] == text
-        assert result["path"][1]["probability"] == pytest.approx(float(max(good, bad)))
-        labels.add(result["path"][1]["label"])
+        assert result.choice == written(refined, place)[0]
+        assert result.path[1].draft == text
+        assert result.path[1].probability == pytest.approx(float(max(good, bad)))
+        labels.add(result.path[1].label)
     assert labels == {"plausible", "implausible"}
 
 
 def test_norm_with_synthetic_consequences_is_the_papers():
     (result,), log = run("norm-synthesis", [a_story()])
     assert [call[0] for call in log] == ["write", "judge", "write", "judge", "write"]
-    assert result["target"] is None
+    assert result.target is None
     row = {**path_row(a_story(), "moral"), "consequence": None}
     made = {}
     for side, write, judge in (("moral", *log[0:2]), ("immoral", *log[2:4])):
@@ -113,7 +126,7 @@ def test_norm_with_synthetic_consequences_is_the_papers():
     assert log[4][1] == [prompt("norm|context+actions+consequences", {**row, **made})]
     assert a_story().norm not in log[4][1][0]
     assert log[4][2].count == 1
-    assert result["choice"] == written(log[4])[0]
+    assert result.choice == written(log[4])[0]
 
 
 def test_every_step_is_one_call_for_all_stories_of_a_block():
@@ -129,14 +142,14 @@ def test_results_do_not_depend_on_blocks_or_order(name):
     single, _ = run(name, stories(9), block=1)
     assert single == whole
     turned, _ = run(name, stories(9)[::-1], block=4)
-    key = lambda row: (row["id"], row["target"] or "")  # noqa: E731
+    key = lambda row: (row.id, row.target or "")  # noqa: E731
     assert sorted(turned, key=key) == sorted(whole, key=key)
 
 
 def test_another_seed_gives_other_texts():
     first, _ = run("action-sample", stories(3))
     second, _ = run("action-sample", stories(3), seed=1)
-    assert all(a["choice"] != b["choice"] for a, b in zip(first, second, strict=True))
+    assert all(a.choice != b.choice for a, b in zip(first, second, strict=True))
 
 
 def test_story_target_and_step_each_change_the_seed():
@@ -158,20 +171,20 @@ def test_ranking_starts_from_the_sample_of_the_baseline():
     ranked, _ = run("action-ranking", stories(2))
     sampled, _ = run("action-sample", stories(2))
     for ours, baseline in zip(ranked, sampled, strict=True):
-        assert baseline["choice"] == ours["path"][0]["candidates"][0]["text"]
+        assert baseline.choice == ours.path[0].candidates[0].text
 
 
 def test_candidates_come_best_first_and_the_path_keeps_the_order_of_writing():
     results, log = run("action-ranking", stories(2))
     for place, result in enumerate(results):
-        scores = [item["score"] for item in result["candidates"]]
+        scores = [item.score for item in result.candidates]
         assert scores == sorted(scores, reverse=True)
-        assert result["choice"] == result["candidates"][0]["text"]
-        proposed = [item["text"] for item in result["path"][0]["candidates"]]
+        assert result.choice == result.candidates[0].text
+        proposed = [item.text for item in result.path[0].candidates]
         assert proposed == written(log[0], place)
-        assert sorted(proposed) == sorted(item["text"] for item in result["candidates"])
-        assert result["path"][0]["candidates"][0]["log_probability"] == -1.5
-        assert result["path"][1]["label"] == ("keeps" if result["target"] == "moral" else "breaks")
+        assert sorted(proposed) == sorted(item.text for item in result.candidates)
+        assert result.path[0].candidates[0].log_probability == -1.5
+        assert result.path[1].label == ("keeps" if result.target == "moral" else "breaks")
 
 
 def test_candidates_are_different_texts_and_few_are_drawn_once_more():
@@ -179,24 +192,24 @@ def test_candidates_are_different_texts_and_few_are_drawn_once_more():
     (result, _), log = run("action-ranking", [a_story()], writer=writer)
     assert [entry[0] == log[0][0] for entry in log] == [True, True, False]
     assert len(log[2][2]) == 2
-    assert sorted(item["text"] for item in result["candidates"]) == ["text 0.", "text 1."]
+    assert sorted(item.text for item in result.candidates) == ["text 0.", "text 1."]
 
 
 def test_an_empty_candidate_is_never_chosen():
     writer = Writer(text=lambda prompt, seed, place: "" if place < 9 else "Jo waits.")
     results, log = run("action-ranking", [a_story()], writer=writer)
-    assert [result["choice"] for result in results] == ["Jo waits.", "Jo waits."]
-    assert results[0]["candidates"][1] == {"text": "", "score": None}
+    assert [result.choice for result in results] == ["Jo waits.", "Jo waits."]
+    assert results[0].candidates[1] == ScoredText("")
     assert len(log[2][2]) == 1  # after two drawings: there were too few different texts
     sampled, _ = run("action-sample", [a_story()], writer=Writer(text=lambda *_: " "))
-    assert sampled[0]["choice"] is None
-    assert sampled[0]["failed"] == "step 'actions': every candidate is empty"
+    assert sampled[0].choice is None
+    assert sampled[0].failed == "step 'actions': every candidate is empty"
 
 
 def test_a_story_that_fails_does_not_stop_the_others():
     writer = Writer(text=lambda prompt, seed, place: "" if "s1 " in prompt else f"text {seed}.")
     results, _ = run("action-abduction", stories(3), writer=writer)
-    assert [result["choice"] is None for result in results] == [
+    assert [result.choice is None for result in results] == [
         False,
         False,
         True,
@@ -204,7 +217,7 @@ def test_a_story_that_fails_does_not_stop_the_others():
         False,
         False,
     ]
-    assert [len(result["path"]) for result in results] == [8, 8, 1, 1, 8, 8]
+    assert [len(result.path) for result in results] == [8, 8, 1, 1, 8, 8]
 
 
 def test_an_expert_that_gives_no_numbers_does_not_put_its_text_first():
@@ -223,10 +236,10 @@ def test_an_expert_that_gives_no_numbers_does_not_put_its_text_first():
 
     recipe = load_recipe("action-ranking")
     items, _ = items_of(recipe, [a_story()], ("moral",))
-    plan = Plan(recipe, Writer(), Broken(), Decoding(count=10), 0)
+    plan = a_plan(recipe, Writer(), Broken())
     (block,) = run_chain(plan, items)
-    assert block.results[0]["candidates"][-1]["score"] is None
-    assert block.results[0]["candidates"][0]["score"] > 0
+    assert block.results[0].candidates[-1].score is None
+    assert block.results[0].candidates[0].score > 0
 
 
 def test_a_text_cannot_pose_as_a_marker():

@@ -1,0 +1,305 @@
+"""The pages of `stories stats`, `split`, `reverse` and `norms`: what stories are made of."""
+
+from itertools import groupby
+
+from moralscope.core.records import RunRecord
+from moralscope.pages import Presentation
+from moralscope.pages.closing import DATA_LIMITS
+from moralscope.pages.page import Block, Chart, Column, Facts, Page, Section, Table, columns
+from moralscope.stories.reverse import ReversedNorm, ReverseStatistics
+from moralscope.stories.select_norms import NormsStatistics, SelectedNorm
+from moralscope.stories.split import CROSSINGS, SplitPart, SplitStatistics, StoryMembership
+from moralscope.stories.stats import Category, StoriesStatistics
+
+_LOOKS = (("good", ""), ("third", "/"), ("bad", "x"))
+_LISTED = 20  # norms that could not be read
+
+
+def stats_page(record: RunRecord) -> Page:
+    """Lay out counts, lengths, topics, duplicates and frequent norms (Tables 7 and 13)."""
+    statistics: StoriesStatistics = record.statistics  # type: ignore[assignment]
+    rows: list[Category] = list(record.results)
+    sentences = Table(
+        "Sentences",
+        [
+            Column("sentence"),
+            *columns("stories", "missing", kind="whole"),
+            *columns("mean tokens", "paper", kind="number", digits=2),
+            *columns("different", "repeated", kind="whole"),
+        ],
+        [
+            [
+                row.name.replace("_", " "),
+                row.present,
+                row.missing,
+                row.tokens,
+                row.paper,
+                row.different,
+                row.repeated,
+            ]
+            for row in rows
+        ],
+        note=f"A token is {record.config.get('token')}.",
+    )
+    sections = [
+        Section("Sentences", ["Beside Table 7 of Emelin et al. 2021."], [sentences], shown="all")
+    ]
+    if statistics.topics:
+        topics = Table(
+            "Topics",
+            [
+                Column("topic", wide=36),
+                Column("stories", "share", 0),
+                Column("nearest of Table 13", wide=36),
+                Column("words in common", "whole"),
+            ],
+            [
+                [
+                    " ".join(topic.words),
+                    topic.share,
+                    f"{topic.nearest}: {' '.join(statistics.paper_topics[topic.nearest])}",
+                    topic.shared,
+                ]
+                for topic in statistics.topics
+            ],
+        )
+        prose = ["Latent Dirichlet allocation over lemmas, without function words and first names."]
+        sections.append(Section("Topics", prose, [topics], shown="all", gap=True))
+    twice = statistics.duplicates
+    repeats: list[Block] = [
+        Facts(
+            [
+                ("Repeated stories", f"{twice.whole_stories:,}"),
+                ("Repeated pairs of actions", f"{twice.both_actions:,}"),
+                ("Stories with one action twice", f"{twice.same_action_twice:,}"),
+            ]
+        ),
+        Table(
+            "Most frequent norms",
+            [Column("most frequent norms", wide=60), Column("stories", "whole")],
+            [[norm.text, norm.stories] for norm in statistics.frequent_norms],
+        ),
+    ]
+    prose = ["Norms count as one when they have the same content words and the same negation."]
+    sections.append(Section("Duplicates and frequent norms", prose, repeats, shown="all", gap=True))
+    if statistics.official_parts:
+        names = ("train", "dev", "test", "unknown")
+        parts = Table(
+            "Parts",
+            [*columns("kind", "split"), *columns(*names, kind="whole")],
+            [
+                [row.kind, row.split.replace("_", " "), row.train, row.dev, row.test, row.unknown]
+                for row in statistics.official_parts
+            ],
+        )
+        sections.append(Section("Official membership", [], [parts]))
+    stories, complete = f"{statistics.stories:,}", f"{statistics.complete:,}"
+    return Page(
+        "Moral stories: what they are made of",
+        [f"{stories} stories, {complete} of them with all seven sentences."],
+        [(stories, "stories"), (complete, "complete")],
+        sections,
+        headline=f"{stories} stories, {complete} with all seven sentences",
+    )
+
+
+def split_page(record: RunRecord) -> Page:
+    """Lay out the splits, their metrics beside Table 1, and the leaks between their parts."""
+    statistics: SplitStatistics = record.statistics  # type: ignore[assignment]
+    parts = Table(
+        "Parts",
+        [
+            *columns("split", "part"),
+            *columns("stories", "samples", kind="whole"),
+            *columns("mean", "paper", "official", kind="number", digits=2),
+            Column("in both", "whole"),
+        ],
+        [
+            [
+                _named(row) if row.part == "train" else " ",
+                row.part,
+                row.stories,
+                row.samples,
+                row.mean,
+                row.paper,
+                row.official_mean,
+                row.official_overlap,
+            ]
+            for row in statistics.parts
+        ],
+    )
+    crossings = [f"{part} in {into}" for part, into in CROSSINGS]
+    twins: dict[tuple[str, str], dict[str, str]] = {}
+    for leak in statistics.leaks:
+        row = twins.setdefault((leak.split.replace("_", " "), leak.field), {})
+        row[f"{leak.part} in {leak.into}"] = f"{leak.near:,} ({leak.exact:,})"
+    leaks = Table(
+        "Held-out stories with a twin in another part: near (exact)",
+        [Column("split"), Column("of"), *(Column(name, right=True) for name in crossings)],
+        [[*key, *(row.get(name) for name in crossings)] for key, row in twins.items()],
+        titled=True,
+    )
+    sections = [
+        Section(
+            "Splits",
+            [
+                "mean: the split's own metric over the part; paper: Table 1 of Emelin et al. 2021; "
+                "official: the same metric over the membership that the data gives, and how many "
+                "stories are in both."
+            ],
+            [parts],
+            shown="all",
+        ),
+        Section("Metrics", [], _metric_charts(statistics)),
+        Section(
+            "Leaks",
+            [
+                "Held-out stories that have a twin in another part. Exact twins differ in case and "
+                "punctuation at most; near ones count the exact ones too."
+            ],
+            [leaks],
+            shown="all",
+        ),
+    ]
+    for kind, lemmas in statistics.biased_lemmas.items():
+        title = f"Biased lemmas of {kind}s"
+        counts = columns("moral", "immoral", kind="whole")
+        rows = [[word.lemma, word.moral, word.immoral] for word in lemmas]
+        sections.append(Section(title, [], [Table(title, [Column("lemma"), *counts], rows)]))
+    count = f"{len(record.results):,}"
+    return Page(
+        "Moral stories: adversarial splits",
+        [
+            f"{count} stories shared out by norm distance, lexical bias and minimal pairs: the "
+            "test part holds what the train part is least like."
+        ],
+        [(count, "stories"), (f"{statistics.norm_clusters:,}", "norm clusters")],
+        sections,
+    )
+
+
+def _named(part: SplitPart) -> str:
+    name = part.split.replace("_", " ")
+    return name if part.kind == "both" else f"{name} {part.kind}"
+
+
+def _metric_charts(statistics: SplitStatistics) -> list[Chart]:
+    """Draw ours and the paper's mean per part, one chart a split."""
+    charts = []
+    for name, rows in groupby(statistics.parts, _named):
+        parts = list(rows)
+        series = {
+            "ours": [row.mean for row in parts],
+            "paper": [row.paper for row in parts],
+            "official membership": [row.official_mean for row in parts],
+        }
+        traces = [
+            {
+                "type": "bar",
+                "name": title,
+                "x": [row.part for row in parts],
+                "y": values,
+                "marker": {"color": colour, "pattern": {"shape": shape}},
+            }
+            for (title, values), (colour, shape) in zip(series.items(), _LOOKS, strict=True)
+        ]
+        layout = {"xaxis": {"title": "", "type": "category"}, "yaxis": {"title": "mean metric"}}
+        about = "Bars: the mean metric of train, dev and test."
+        charts.append(Chart(name, about, traces, layout, height=280))
+    return charts
+
+
+def reverse_page(record: RunRecord) -> Page:
+    """Lay out reversals and, for a file of stories, how many norms could be read."""
+    statistics: ReverseStatistics = record.statistics  # type: ignore[assignment]
+    rows: list[ReversedNorm] = list(record.results)
+    table = Table(
+        "Reversals",
+        columns("norm", "pattern", "reversals"),
+        [[row.norm, row.pattern, " · ".join(row.reversals)] for row in rows],
+    )
+    counts = f"{statistics.reversed:,} of {statistics.norms:,} norms reversed"
+    share = Column("", "share", 1).write(statistics.share)
+    sections = []
+    if record.config.get("source") == "arguments":
+        headline = ""
+        lines = []
+        for row in rows:
+            lines += [row.norm, *(f"  {text}" for text in row.reversals)]
+            if not row.reversals:
+                lines.append("  cannot be read, so it is not reversed")
+        sections.append(Section("", lines, shown="terminal"))
+    else:
+        headline = f"{record.config.get('source')}: {counts} ({share})"
+        patterns = Table(
+            "Patterns",
+            [Column("pattern"), Column("norms", "whole"), Column("share", "share", 1)],
+            [[name, n, n / statistics.norms] for name, n in statistics.patterns.items()],
+        )
+        facts = [
+            ("Demand a behaviour", f"{statistics.demand:,}"),
+            ("Forbid one", f"{statistics.forbid:,}"),
+            (
+                "Reversals that read back as the opposite",
+                f"{statistics.read_back:,} of {statistics.written:,}",
+            ),
+            *(("Not read", norm) for norm in statistics.unread[:_LISTED]),
+        ]
+        if len(statistics.unread) > _LISTED:
+            facts.append(("", f"… {len(statistics.unread) - _LISTED:,} more: --json or --out"))
+        sections.append(Section("Patterns", [], [patterns, Facts(facts)], shown="all"))
+    return Page(
+        "Reversed norms",
+        [f"{counts} ({share})."],
+        [(f"{statistics.norms:,}", "norms"), (share, "reversed")],
+        [*sections, Section("Reversals", [], [table])],
+        headline=headline,
+    )
+
+
+def norms_page(record: RunRecord) -> Page:
+    """Lay out what each filter removed, and the norms that are left."""
+    statistics: NormsStatistics = record.statistics  # type: ignore[assignment]
+    norms: list[SelectedNorm] = list(record.results)
+    rows = [["in the file", statistics.rules]]
+    rows += [[f"  removed: {name}", count] for name, count in statistics.removed.items()]
+    rows.append(["norms", statistics.kept])
+    if statistics.drawn < statistics.kept:
+        rows.append(["drawn", statistics.drawn])
+    for counts in (statistics.categories, statistics.sides):
+        rows += [[f"  {name}", count] for name, count in counts.items()]
+    filters = Table("Filters", [Column("filter"), Column("rules", "whole")], rows)
+    table = Table(
+        "Norms",
+        [
+            *columns("norm", "categories"),
+            *columns("agree", "judgment", kind="number", digits=2),
+            Column("people", "whole"),
+        ],
+        [
+            [norm.norm, ", ".join(norm.categories), norm.agree, norm.judgment, norm.people]
+            for norm in norms
+        ],
+    )
+    return Page(
+        "Norms for new stories",
+        [f"{statistics.kept:,} of {statistics.rules:,} rules are norms that can carry a story."],
+        [(f"{statistics.rules:,}", "rules"), (f"{statistics.drawn:,}", "norms")],
+        [Section("Filters", [], [filters], shown="all"), Section("Norms", [], [table])],
+    )
+
+
+PRESENTATIONS = {
+    "stories stats": Presentation(
+        stats_page, lambda config: (Category, StoriesStatistics), DATA_LIMITS
+    ),
+    "stories split": Presentation(
+        split_page, lambda config: (StoryMembership, SplitStatistics), DATA_LIMITS
+    ),
+    "stories reverse": Presentation(
+        reverse_page, lambda config: (ReversedNorm, ReverseStatistics), DATA_LIMITS
+    ),
+    "stories norms": Presentation(
+        norms_page, lambda config: (SelectedNorm, NormsStatistics), DATA_LIMITS
+    ),
+}
