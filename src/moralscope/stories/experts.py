@@ -35,7 +35,7 @@ def prepare_experts(
         return ScriptedExperts({row.name: row.labels for row in classification_tasks().values()})
     path = Path(name).expanduser()
     full = f"{family}-{name}" if name in BASES else name
-    if full in [f"{each}-{base}" for each in (STORIES, RULES) for base in BASES]:
+    if full in [f"{purpose}-{base}" for purpose in (STORIES, RULES) for base in BASES]:
         path = shipped_folder(full)
     elif not path.is_dir():
         raise UnknownName(
@@ -52,7 +52,7 @@ def prepare_experts(
     base, checksum = None, ""
     if not (path / "model").is_dir():  # there, every weight was trained: no base is needed
         base, checksum = resolve_base(settings.base, Store(), progress)
-    found = Experts(path, base, checksum, label)
+    experts = Experts(path, base, checksum, label)
     if eight_bits:
-        found.quantise(eight_bits)
-    return found
+        experts.quantise(eight_bits)
+    return experts

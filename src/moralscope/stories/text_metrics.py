@@ -76,7 +76,7 @@ def score_texts(
     options: MetricsOptions | None = None,
     *,
     judge: ExpertSet | None = None,
-    **given: Any,
+    **fields: Any,
 ) -> RunRecord:
     """Measure the texts of saved runs and compare the runs on the stories they share.
 
@@ -91,7 +91,7 @@ def score_texts(
     options
         `MetricsOptions`, or its fields as keywords: stem, seed.
     """
-    chosen = chosen_options(MetricsOptions, options, given)
+    chosen = chosen_options(MetricsOptions, options, fields)
     stem, seed = chosen.stem, chosen.seed
     runs, notes = [], []
     for run in read_texts(paths, stories):

@@ -128,7 +128,7 @@ def train_task(
     *,
     report: Report | None = None,
     progress: Progress | None = None,
-    **given: Any,
+    **fields: Any,
 ) -> RunRecord:
     """Train what the task's name means: classification experts, or a generator.
 
@@ -144,7 +144,7 @@ def train_task(
     InputError
         A name that means nothing, stories without the sentences, or a folder of other things.
     """
-    chosen = chosen_options(StoriesTrainOptions, options, given)
+    chosen = chosen_options(StoriesTrainOptions, options, fields)
     known = [ALL, TEXTS, *classification_tasks(), *generation_tasks()]
     if chosen.task is not None and chosen.task not in known:
         raise InputError(f"there is no task '{chosen.task}'", did_you_mean(chosen.task, known))
