@@ -97,7 +97,7 @@ def _converter(exact: bool) -> "Converter":
         hints = get_type_hints(kind, include_extras=True)
         for field in dataclasses.fields(kind):
             field.type = hints[field.name]
-        renamed = {
+        renamed: Any = {
             field.name: override(rename=field.metadata["key"])
             for field in dataclasses.fields(kind)
             if "key" in field.metadata
