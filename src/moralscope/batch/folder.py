@@ -102,14 +102,7 @@ def numbered_parts(folder: Path) -> list[tuple[int, Path]]:
 
 
 def part_schema(read: pa.Schema, writes: pa.Schema) -> pa.Schema:
-    """Return the columns of every part: those read, those computed, the row's number.
-
-    Examples
-    --------
-    >>> text = pa.schema({"text": pa.string(), "score": pa.string()})
-    >>> part_schema(text, pa.schema({"score": pa.float64()})).names
-    ['text', 'input_score', 'score', '_row']
-    """
+    """Return the columns of every part: those read, those computed, the row's number."""
     ours = {*writes.names, ROW}
     taken = ours | set(read.names)
     fields = []
@@ -132,13 +125,6 @@ class RunFolder:
         Made if it is not there; refused if it holds anything that no run wrote.
     resume
         Whether a run that is in it already may be continued.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with RunFolder(Path(tempfile.mkdtemp(), "out"), resume=False) as folder:
-    ...     folder.check({"seed": 0}), folder.finished()
-    (False, {})
     """
 
     def __init__(self, path: Path, *, resume: bool) -> None:

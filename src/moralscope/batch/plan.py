@@ -63,17 +63,6 @@ def make_plan(
 
     Rows alike in the columns `texts` are computed once. Of the options, rows a block, limit, sample
     and seed are used.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from moralscope.batch.sources import open_corpus
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "a.csv").write_text("text\nkill time\nkill people\nkill time\n")
-    ...     corpus = open_corpus([folder], ["text"])
-    ...     plan = make_plan(corpus, ["text"], Path(folder, "plan.sqlite"), block_rows=2)
-    ...     plan.rows, plan.distinct, [task.positions.tolist() for task in plan.tasks()]
-    (3, 2, [[0, 1], []])
     """
     options = chosen_options(BatchOptions, options, keywords)
     if not set(texts) <= {*corpus.wanted.needed, *corpus.wanted.optional}:

@@ -40,13 +40,7 @@ def make_app(
     statuses: dict[type[MoralscopeError], int] | None = None,
     limits: RequestLimits | None = None,
 ) -> FastAPI:
-    """Return an application; `statuses` says which of our errors is which HTTP status.
-
-    Examples
-    --------
-    >>> make_app("trial", ServerAddress(), []).title
-    'trial'
-    """
+    """Return an application; `statuses` says which of our errors is which HTTP status."""
     app = FastAPI(
         title=title,
         version=__version__,
@@ -108,13 +102,7 @@ def page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
 
 
 def when(seconds: float | None) -> str:
-    """Write a time as people read it, in UTC.
-
-    Examples
-    --------
-    >>> when(0), when(None)
-    ('1970-01-01 00:00', 'never')
-    """
+    """Write a time as people read it, in UTC."""
     if seconds is None:
         return "never"
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

@@ -82,13 +82,7 @@ def problem(
     wait: float = 0,
     error_id: str = "",
 ) -> JSONResponse:
-    """Return a problem document.
-
-    Examples
-    --------
-    >>> problem(404, "there is no such item").status_code
-    404
-    """
+    """Return a problem document."""
     known = Problem(
         title=title(status),
         status=status,
@@ -226,14 +220,7 @@ Storable = Annotated[str, AfterValidator(storable)]
 
 
 class RateLimit:
-    """Buckets that refill: `burst` at once, `per_second` in the long run, per key.
-
-    Examples
-    --------
-    >>> limit = RateLimit(per_second=1, burst=2, clock=lambda: 0.0)
-    >>> [limit.take("a"), limit.take("a"), limit.take("a"), limit.take("b")]
-    [0.0, 0.0, 1.0, 0.0]
-    """
+    """Buckets that refill: `burst` at once, `per_second` in the long run, per key."""
 
     def __init__(
         self, per_second: float, burst: int, clock: Callable[[], float] = time.monotonic

@@ -49,17 +49,6 @@ class Memory:
         How long a model stays that nobody uses.
     room_mb
         What may be resident before idle models make room for another.
-
-    Examples
-    --------
-    >>> memory = Memory()
-    >>> model = memory.hold(lambda: "weights")
-    >>> with model.use() as weights:
-    ...     weights, model.release()
-    ('weights', False)
-    >>> model.release(), model.is_loaded
-    (True, False)
-    >>> memory.close()
     """
 
     def __init__(self, keep_minutes: float = KEEP_MINUTES, room_mb: float = ROOM_MB) -> None:

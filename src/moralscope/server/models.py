@@ -68,14 +68,7 @@ class NotHere(StoreError):
 
 
 class SingleFlightCache(Generic[K, V]):
-    """The last few things that were made; each is made once, however many ask for it at a time.
-
-    Examples
-    --------
-    >>> cache = SingleFlightCache(most=2)
-    >>> [cache.get(key, lambda: object()) is cache.get(key, lambda: object()) for key in "ab"]
-    [True, True]
-    """
+    """The last few things that were made; each is made once, however many ask for it at a time."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -304,18 +297,7 @@ class SharedLanguageModel:
 
 
 class Models:
-    """Encoders, experts and generators by name, loaded at the first use.
-
-    Examples
-    --------
-    >>> models = Models()
-    >>> models.encoder("scripted") is models.encoder("scripted")
-    True
-    >>> models.encoder("/etc")
-    Traceback (most recent call last):
-    moralscope.core.errors.UnknownName: there is no encoder '/etc'; known: minilm, mpnet, ...
-    >>> models.close()
-    """
+    """Encoders, experts and generators by name, loaded at the first use."""
 
     def __init__(self, memory: Memory | None = None) -> None:
         self.memory = memory or Memory()

@@ -36,13 +36,7 @@ _log = logging.getLogger("moralscope.server")
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """Where a server listens and what browsers call it.
-
-    Examples
-    --------
-    >>> ServerAddress().is_loopback, ServerAddress(public_url="https://rate.example.org").names[0]
-    (True, 'rate.example.org')
-    """
+    """Where a server listens and what browsers call it."""
 
     host: str = LOOPBACK
     port: int = 8765  # 0 takes any free one

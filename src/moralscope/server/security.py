@@ -62,17 +62,7 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """Values that only we can have written, each for one purpose and for a time.
-
-    Examples
-    --------
-    >>> signer = Signer(b"k" * 32)
-    >>> signed = signer.sign("session", "p1", now=1000)
-    >>> signer.read("session", signed, max_age=60, now=1030)
-    'p1'
-    >>> signer.read("csrf", signed, max_age=60, now=1030) is None
-    True
-    """
+    """Values that only we can have written, each for one purpose and for a time."""
 
     secret: bytes
 
@@ -204,15 +194,7 @@ def named_secret() -> bytes | None:
 
 
 def kept_secret(folder: Path) -> bytes:
-    """Return the folder's own secret; it is made at the first call, readable by its owner only.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     len(kept_secret(Path(folder))), kept_secret(Path(folder)) == kept_secret(Path(folder))
-    (64, True)
-    """
+    """Return the folder's own secret; it is made at the first call, readable by its owner only."""
     path = folder / FILE
     try:
         made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -248,15 +230,7 @@ class Unknown(Refused):
 
 @dataclass(frozen=True, slots=True)
 class AccessToken:
-    """A secret that shows itself to nobody.
-
-    Examples
-    --------
-    >>> AccessToken("0123456789abcdef")
-    AccessToken()
-    >>> AccessToken("0123456789abcdef").fits("0123456789abcdef")
-    True
-    """
+    """A secret that shows itself to nobody."""
 
     value: str = field(repr=False)
 
@@ -266,13 +240,7 @@ class AccessToken:
 
 
 def read_token(source: str | None, what: str = "--token-from") -> AccessToken | None:
-    """Read a token from `env:NAME` or from the first line of a file.
-
-    Examples
-    --------
-    >>> read_token(None) is None
-    True
-    """
+    """Read a token from `env:NAME` or from the first line of a file."""
     if source is None:
         return None
     if source.startswith("env:"):

@@ -48,13 +48,7 @@ _AXES, _BOOKS = 16, 8  # how many are kept
 
 @dataclass(frozen=True, slots=True)
 class RulebookText:
-    """A rulebook as a request brings it.
-
-    Examples
-    --------
-    >>> RulebookText("It's rude to stare at people.", "txt").read().name
-    'yours'
-    """
+    """A rulebook as a request brings it."""
 
     text: str
     form: str = "yaml"  # or csv, txt
@@ -82,12 +76,7 @@ Books = tuple[RulebookText | None, ...]
 
 
 def fetch(names: Iterable[str] = USUAL, progress: Progress | None = None) -> None:
-    """Put weights on this machine where they are not yet: requests fetch nothing.
-
-    Examples
-    --------
-    >>> fetch(["scripted"])
-    """
+    """Put weights on this machine where they are not yet: requests fetch nothing."""
     store = Store()
     for name in dict.fromkeys(names):
         if name != SCRIPTED:
@@ -95,17 +84,7 @@ def fetch(names: Iterable[str] = USUAL, progress: Progress | None = None) -> Non
 
 
 class Service:
-    """All jobs that are served, on shared models.
-
-    Examples
-    --------
-    >>> service = Service()
-    >>> options = ScoreOptions(encoder="scripted")
-    >>> record = service.score(["kill people", "kill time"], options)
-    >>> record == score(["kill people", "kill time"], encoder="scripted")
-    True
-    >>> service.close()
-    """
+    """All jobs that are served, on shared models."""
 
     def __init__(self, keep_minutes: float = KEEP_MINUTES) -> None:
         self.models = Models(Memory(keep_minutes))

@@ -52,14 +52,6 @@ def api_app(
 
     `proxy` has the guard that hooks of other tools ask, one as usual if none is given; with a
     server behind it, its chat completions are served, each audited. `more` are routes beside these.
-
-    Examples
-    --------
-    >>> from moralscope.server.service import Service
-    >>> work = WorkQueue(Service())
-    >>> "/v1/score" in api_app(work).openapi()["paths"]
-    True
-    >>> work.close()
     """
     routers = [routes.router, routes.server_router, routes.open_router, hooks.router, *more]
     proxy = proxy or Proxy(Guard(work.service, GuardOptions()))

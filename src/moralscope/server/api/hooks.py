@@ -128,15 +128,7 @@ class LitellmAnswer(BaseModel):
 
 
 class Prompts:
-    """Prompts by call, from the request until the response: LiteLLM's response does not name it.
-
-    Examples
-    --------
-    >>> prompts = Prompts()
-    >>> prompts.keep("a", "Hi!")
-    >>> prompts.take("a"), prompts.take("a")
-    ('Hi!', '')
-    """
+    """Prompts by call, from the request until the response: LiteLLM's response does not name it."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, str] = OrderedDict()

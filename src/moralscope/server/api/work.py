@@ -42,15 +42,7 @@ class Bounds:
 
 
 class WorkQueue:
-    """Runs jobs for requests.
-
-    Examples
-    --------
-    >>> work = WorkQueue(Service())
-    >>> work.waiting
-    0
-    >>> work.close()
-    """
+    """Runs jobs for requests."""
 
     def __init__(self, service: Service, bounds: Bounds | None = None) -> None:
         self.service = service
