@@ -127,6 +127,8 @@ def _no_text(factory: Callable[..., Any]) -> Callable[..., Any]:
         return structure
 
     return checked
+
+
 def _upgrading(kind: Any, read: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def structure(plain: Any, _: Any) -> Any:
         return read(kind.upgraded(plain) if isinstance(plain, Mapping) else plain, kind)
