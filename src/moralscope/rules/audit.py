@@ -93,7 +93,7 @@ def audit(
     against: Exchanges | None = None,
     report: Report | None = None,
     tell: Callable[[AuditedReply], None] | None = None,
-    **given: Any,
+    **fields: Any,
 ) -> RunRecord:
     """Audit replies and return a run record with one result a reply, in order.
 
@@ -118,7 +118,7 @@ def audit(
     >>> [(row.id, row.reply, row.revised_reply) for row in record.results]
     [('a', 'Hello you.', None)]
     """
-    chosen = chosen_options(AuditOptions, options, given)
+    chosen = chosen_options(AuditOptions, options, fields)
     gate = check_options(chosen, paired=against is not None)
     if not len(exchanges):
         raise InputError("there are no replies to audit", "give at least one")
