@@ -8,12 +8,7 @@ import typer
 from moralscope.cli import training
 from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput, ReportOutput
-from moralscope.cli.output import (
-    counting,
-    emit_to,
-    fetching,
-    starting,
-)
+from moralscope.cli.output import counting, emit_to, fetching, starting
 from moralscope.rules.options import (
     AnnotationInput,
     AttributesInput,

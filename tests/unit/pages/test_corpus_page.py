@@ -50,7 +50,9 @@ def audited():
 
 
 def collected():
-    found = {"corpus": RUN, "steps": [{"step": "replies", "all": 9}], "kept": 4}
+    counts = {key: {HOSTILE[2]: 3} for key in ("prompts", "dropped", "categories", "keywords")}
+    steps = [{"step": "replies", "all": 9, "by_chatbot": {"bot": 9}}]
+    found = {**counts, "corpus": RUN, "steps": steps, "kept": 4, "cut": 0, "forms": {"bot": "chat"}}
     return record("collect", [], config=CONFIG, statistics=found)
 
 
