@@ -62,7 +62,8 @@ def status_page(record: RunRecord) -> Page:
     state = " (paused)" if statistics.paused else ""
     line = (
         f"{statistics.submitted:,} of {statistics.wanted:,} answers, {statistics.complete:,} of "
-        f"{statistics.items:,} items complete, {statistics.open:,} open, {statistics.to_review:,} to review, "
+        f"{statistics.items:,} items complete, {statistics.open:,} open, "
+        f"{statistics.to_review:,} to review, "
         f"{_count(statistics.appeals, 'appeal')} to answer"
     )
     counts = ("answers", "staging", "skipped", "rejected", "checks", "seconds")
