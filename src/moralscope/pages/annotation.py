@@ -66,21 +66,13 @@ def status_page(record: RunRecord) -> Page:
         f"{statistics.to_review:,} to review, "
         f"{_count(statistics.appeals, 'appeal')} to answer"
     )
-    counts = ("answers", "staging", "skipped", "rejected", "checks", "seconds")
+    titles = ("answers", "staging", "skipped", "rejected", "checks", "seconds")
+    counts = ("submitted", "staged", "skipped", "rejected", "failed_checks", "seconds")
     table = Table(
         "People",
-        [*columns("person", "stage"), *columns(*counts, kind="whole")],
+        [*columns("person", "stage"), *columns(*titles, kind="whole")],
         [
-            [
-                row.person.name,
-                row.person.stage,
-                row.submitted,
-                row.staged,
-                row.skipped,
-                row.rejected,
-                row.failed_checks,
-                row.seconds,
-            ]
+            [row.person.name, row.person.stage, *(getattr(row, name) for name in counts)]
             for row in people
         ],
     )
@@ -101,25 +93,15 @@ def status_page(record: RunRecord) -> Page:
 
 def decisions_page(record: RunRecord) -> Page:
     """List rejections and blocks, with the appeals against them."""
-    decisions: Sequence[Decision] = record.results
-    table = Table(
-        "Decisions",
-        columns("decision", "kind", "person", "reason", "appeal", "outcome"),
-        [
-            [
-                row.id,
-                row.kind,
-                row.person,
-                row.reason,
-                row.appeal,
-                "appeal waits" if row.waits else row.outcome,
-            ]
-            for row in decisions
-        ],
-    )
-    section = Section("Decisions", [], [table], shown="all")
-    none = Section("Decisions", ["no decisions"], shown="all")
-    return Page("Decisions of leads", sections=[section if decisions else none], main=table)
+    rows = []
+    for row in record.results:
+        outcome = "appeal waits" if row.waits else row.outcome
+        rows.append([row.id, row.kind, row.person, row.reason, row.appeal, outcome])
+    titles = columns("decision", "kind", "person", "reason", "appeal", "outcome")
+    table = Table("Decisions", titles, rows)
+    none = [] if rows else ["no decisions"]
+    section = Section("Decisions", none, [table] if rows else [], shown="all")
+    return Page("Decisions of leads", sections=[section], main=table)
 
 
 def adjudicate_page(record: RunRecord) -> Page:
