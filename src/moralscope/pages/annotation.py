@@ -67,15 +67,12 @@ def status_page(record: RunRecord) -> Page:
         f"{_count(statistics.appeals, 'appeal')} to answer"
     )
     titles = ("answers", "staging", "skipped", "rejected", "checks", "seconds")
-    counts = ("submitted", "staged", "skipped", "rejected", "failed_checks", "seconds")
-    table = Table(
-        "People",
-        [*columns("person", "stage"), *columns(*titles, kind="whole")],
-        [
-            [row.person.name, row.person.stage, *(getattr(row, name) for name in counts)]
-            for row in people
-        ],
-    )
+    rows = []
+    for row in people:
+        counts = (row.submitted, row.staged, row.skipped, row.rejected, row.failed_checks)
+        rows.append([row.person.name, row.person.stage, *counts, row.seconds])
+    shown = [*columns("person", "stage"), *columns(*titles, kind="whole")]
+    table = Table("People", shown, rows)
     return Page(
         "How far the project is",
         figures=[
