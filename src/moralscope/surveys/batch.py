@@ -58,14 +58,6 @@ class SurveyBatch(BatchJob):
     header
         The columns of the input: which of them there are says what is read, and whether it holds
         dilemmas or statements.
-
-    Examples
-    --------
-    >>> job = SurveyBatch(SurveyOptions(models=("scripted",), wordings=1))
-    >>> job.load(job.prepare().state)
-    >>> rows = {"situation": ["You go."], "action1": ["I run."], "action2": ["I walk."]}
-    >>> len(job(rows)["likelihoods"][0])
-    2
     """
 
     name = "survey"

@@ -127,16 +127,7 @@ class Sieve:
     threshold: float = THRESHOLD
 
     def sift(self, rows: Sequence[CollectedExchange]) -> list[CollectedExchange]:
-        """Return the rows with what was found, those that do not pass marked as dropped.
-
-        Examples
-        --------
-        >>> from moralscope.rules.collect.lexicons import load_lexicon
-        >>> sieve = Sieve((load_lexicon("moralscope"),))
-        >>> row = CollectedExchange("1", "Hungry?", "I like soup.", "bot")
-        >>> sieve.sift([row])[0].dropped
-        'no keyword'
-        """
+        """Return the rows with what was found, those that do not pass marked as dropped."""
         sifted = [self._words(row) for row in rows]
         indices = [index for index, row in enumerate(sifted) if row.dropped is None]
         pairs = [(sifted[index].prompt, sifted[index].reply) for index in indices]
