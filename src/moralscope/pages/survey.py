@@ -32,7 +32,7 @@ _SHARE = Column("", "share interval", 0)
 
 def survey_page(record: RunRecord) -> Page:
     """Lay out a survey."""
-    statistics: SurveyStatistics = record.statistics  # type: ignore[assignment]
+    statistics: SurveyStatistics = record.statistics
     models, corpus = statistics.models, statistics.corpus
     scales = {n: model for n, model in models.items() if isinstance(model, QuestionnaireFigures)}
     choices = {n: model for n, model in models.items() if isinstance(model, ModelFigures)}
@@ -142,23 +142,23 @@ def _dilemma_sections(
 def _bias_chart(models: Mapping[str, ModelFigures]) -> Chart:
     traces, words, places = [], [], []
     names: list[str] = []
-    spans_of: list[list[tuple[float, ...]]] = []
+    extents: list[float] = []
     height = len(models) * len(_BIASES)
     for (name, model), (colour, symbol) in zip(models.items(), GROUPS * 4, strict=False):
-        points, spans = [], []
+        points: list[tuple[float, float]] = []
+        spans: list[tuple[float, float, float]] = []
         for key, title in _BIASES.items():
             bias = model.biases.get(key) or _UNKNOWN
             names.append(f"{title} · {name}" if len(models) > 1 else title)
             places.append(height)
             if not math.isnan(bias.value):
                 points.append((bias.value, float(height)))
-                ends = (bias.value if math.isnan(end) else end for end in (bias.low, bias.high))
-                spans.append((bias.value, *ends))
+                low, high = (bias.value if math.isnan(e) else e for e in (bias.low, bias.high))
+                spans.append((bias.value, low, high))
+                extents += [abs(low), abs(high)]
                 words.append(f"{name}, {title}: {bias.value:+.2f}")
             height -= 1
         traces.append(marks(name, points, colour, symbol, 9, error_x=error_bars(spans, colour)))
-        spans_of.append(spans)
-    extents = [abs(end) for trace in spans_of for span in trace for end in span]
     axis: dict[str, Any] = {"title": "log-odds", "zero": True}
     if max(extents, default=0.0) < _NOTHING:  # what is nothing should look like nothing
         axis["range"] = [-_NOTHING, _NOTHING]

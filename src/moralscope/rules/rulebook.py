@@ -116,7 +116,7 @@ def shipped_rulebook() -> Rulebook:
 
 
 def parse_rulebook(text: str, source: str) -> Rulebook:
-    r"""Parse and validate a rulebook; an `InputError` names the line that is wrong."""
+    """Parse and validate a rulebook; an `InputError` names the line that is wrong."""
     name, rows = _rows(text, source)
     if not rows:
         raise InputError(f"rulebook {source} holds no rules", _REMEDY)

@@ -158,7 +158,7 @@ def _hash(text: str) -> int:
 
 
 def cut_reply(text: str, speakers: Sequence[str] = ()) -> str:
-    r"""Return the reply in what a model wrote; by names it ends at a line break or a speaker."""
+    """Return the reply in what a model wrote; by names it ends at a line break or a speaker."""
     text = text.encode("utf-8", "replace").decode().strip()
     if not speakers:
         return text

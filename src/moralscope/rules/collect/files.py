@@ -35,7 +35,7 @@ PROMPT_COLUMNS = ("prompt", "id", "answer")
 
 
 def read_prompts(path: Path, columns: Mapping[str, str] | None = None) -> PromptFile:
-    r"""Read prompts: one a line, or the column `prompt` of a table, with an `id` if there is one.
+    """Read prompts: one a line, or the column `prompt` of a table, with an `id` if there is one.
 
     Bad lines are refused by number. Empty prompts, repeated ones and those of more than 4,000
     characters are left out and counted.

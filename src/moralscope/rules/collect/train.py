@@ -77,7 +77,7 @@ class FilterResult:
 
 
 def read_labelled(path: Path, columns: Mapping[str, str] | None = None) -> list[LabelledExchange]:
-    r"""Read a CSV file with the columns prompt, reply, sufficient, moral and, if known, chatbot."""
+    """Read a CSV file with the columns prompt, reply, sufficient, moral and, if known, chatbot."""
     table = Table(
         path,
         kind=".csv",
@@ -149,9 +149,9 @@ def measure_filter(
     """Return macro precision, recall and F1 over the two labels, as in Table 4."""
     true, said = np.asarray(gold, dtype=bool), np.asarray(answers, dtype=bool)
     n = len(true)
-    whole = _macro(true, said, np.full((1, n), 1 / n))[:, 0].tolist()
+    precision, recall, f1 = _macro(true, said, np.full((1, n), 1 / n))[:, 0].tolist()
     low, high = percentile_interval(_macro(true, said, resample_weights(n, _RESAMPLES, seed))[2:])
-    return FilterResult(task, chatbot, *whole, float(low[0]), float(high[0]), n)
+    return FilterResult(task, chatbot, precision, recall, f1, float(low[0]), float(high[0]), n)
 
 
 def _macro(gold: Bools, answers: Bools, weights: Floats) -> Floats:
