@@ -10,11 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from moralscope.axes.build import EXACT, LocalModels, build_axis, question_encoder
+from moralscope.axes.build import LocalModels, build_axis, question_encoder
 from moralscope.axes.direction.paper import load_paper
 from moralscope.axes.drift import int8_drift
 from moralscope.axes.options import ScoreOptions
 from moralscope.axes.prompts import unread_warning
+from moralscope.axes.records import EXACT
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import LISTED, Parts, count_true
 from moralscope.batch.types import Outcome
@@ -50,7 +51,7 @@ class ScoreBatch(BatchJob):
     name = "score"
 
     def __init__(self, options: ScoreOptions, columns: Columns | None = None) -> None:
-        self.options = options
+        self.options = options.resolved()
         self.columns = columns or {}
 
     @property

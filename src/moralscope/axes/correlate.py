@@ -28,13 +28,14 @@ from moralscope.words.word_sets import load_word_sets
 DOS, DONTS = "dos", "don'ts"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WordPair:
-    """A word's association (None when out of vocabulary) beside its bias with interval."""
+    """A word's association beside its question/answer bias."""
 
     word: str
     group: str
     association: float | None
+    """None where the vectors lack the word"""
     bias: float
     low: float
     high: float
@@ -42,12 +43,14 @@ class WordPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrelateStatistics(Statistics):
-    """How association and bias go together over dos and don'ts."""
+    """What `words correlate` finds in sum."""
 
     correlation: Correlation
-    bias: Mapping[str, Summary]  # by side
+    """over all words, and within dos and don'ts"""
+    bias: Mapping[str, Summary]
     t: TTest
-    missing: Sequence[str]  # words that the vectors do not hold
+    """of dos against don'ts"""
+    missing: Sequence[str]
 
 
 def correlate_words(
@@ -55,7 +58,7 @@ def correlate_words(
     *,
     encoder: str | Encoder | None = None,
     vectors: str | WordVectors | None = None,
-    **given: Any,
+    **keywords: Any,
 ) -> RunRecord:
     """Correlate association and bias over dos and don'ts.
 
@@ -70,10 +73,10 @@ def correlate_words(
     Examples
     --------
     >>> record = correlate_words(encoder="scripted", vectors="scripted")
-    >>> record.statistics["correlation"].within.keys() == {"dos", "don'ts"}
+    >>> record.statistics.correlation.within.keys() == {"dos", "don'ts"}
     True
     """
-    asked = chosen_options(CorrelateOptions, options, given)
+    asked = chosen_options(CorrelateOptions, options, keywords)
     dos, donts = read_lists(asked)
     words = [*dos, *donts]
     groups = [DOS] * len(dos) + [DONTS] * len(donts)
@@ -85,7 +88,14 @@ def correlate_words(
     biases = ChoiceMachine(model, load_template("moral"), seed=asked.seed).score(words)
     values = [None if math.isnan(value) else float(value) for value in axis.scores(words)]
     pairs = [
-        WordPair(word, group, value, bias.score, bias.low, bias.high)
+        WordPair(
+            word=word,
+            group=group,
+            association=value,
+            bias=bias.score,
+            low=bias.low,
+            high=bias.high,
+        )
         for word, group, value, bias in zip(words, groups, values, biases, strict=True)
     ]
     known = [(p.association, p.bias, p.group) for p in pairs if p.association is not None]

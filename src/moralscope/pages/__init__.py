@@ -28,8 +28,19 @@ FIGURES = (".svg", ".png", ".pdf")
 _REPORTS = (".html", ".htm")
 # The module of each job. A record of a corpus has a job of its own: "score corpus".
 _MODULES = {
+    "agreement": "agreement",
+    **dict.fromkeys(
+        (f"annotate {name}" for name in ("init", "import", "export", "status", "statement")),
+        "annotation",
+    ),
+    **dict.fromkeys(
+        (f"annotate {name}" for name in ("decide", "decisions", "adjudicate")), "annotation"
+    ),
+    "audit": "audit",
+    "audit corpus": "audit",
     "collect": "collect",
     "collect corpus": "collect",
+    "collect-train": "training",
     "chain": "chain",
     "generate": "chain",
     "rank": "rank",

@@ -4,12 +4,9 @@ from collections.abc import Callable, Mapping
 
 from moralscope.core.records import RunRecord, to_plain
 from moralscope.io.record_view import Plain, label_key, text
-from moralscope.pages.agreement_page import agreement_page
-from moralscope.pages.audit_page import audit_page
 from moralscope.pages.closing import (
     AUDIT_LIMITS,
     JUDGE_LIMITS,
-    PEOPLE_LIMITS,
 )
 from moralscope.pages.compare_page import compare_page, runs_page
 from moralscope.pages.corpus_page import corpus_page
@@ -17,12 +14,8 @@ from moralscope.pages.generic_page import generic_page
 from moralscope.pages.languages_page import languages_page
 from moralscope.pages.page import Page
 from moralscope.pages.score_page import score_page
-from moralscope.pages.statement_page import statement_page
 
 _PAGES: Mapping[str, Callable[[Plain], Page]] = {
-    "agreement": agreement_page,
-    "annotate statement": statement_page,
-    "audit": audit_page,
     "compare": compare_page,
     "compare languages": languages_page,
     "compare runs": runs_page,
@@ -49,7 +42,5 @@ def old_limits(record: RunRecord) -> tuple[str, ...]:
 
 _LIMITS_OF = {"judge": JUDGE_LIMITS}  # by axis
 _LIMITS = {
-    "agreement": PEOPLE_LIMITS,
-    "annotate statement": PEOPLE_LIMITS,
     "audit": AUDIT_LIMITS,
 }
