@@ -130,10 +130,12 @@ def reproduce_choice(
     results = []
     for model in models:
         results.append(_reproduce(model, paper, words.weat if words else {}, seed))
-        for table in choice_tables(results[-1]) if show else ():
+        if show:
+            for table in choice_tables(results[-1]):
+                show(table)
+    if show and words:
+        for table in words_tables(words):
             show(table)
-    for table in words_tables(words) if words and show else ():
-        show(table)
     return RunRecord(
         "reproduce",
         seed=seed,

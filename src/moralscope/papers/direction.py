@@ -176,8 +176,9 @@ def reproduce_direction(
     results, warnings = [], [NOT_ADVICE, _CIRCULAR, *problems]
     for model in models:
         results.append(_reproduce(model, weat, seed, warnings))
-        for table in direction_tables(results[-1]) if show else ():
-            show(table)
+        if show:
+            for table in direction_tables(results[-1]):
+                show(table)
     paper = load_paper()
     return RunRecord(
         "reproduce",

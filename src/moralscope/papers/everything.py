@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from moralscope.core.errors import MoralscopeError
 from moralscope.core.options import chosen_options, plain_options
@@ -10,7 +10,7 @@ from moralscope.core.records import RunRecord, Statistics
 from moralscope.models.encoders import load_encoder
 from moralscope.models.store import Progress
 from moralscope.papers import PaperTable, ShowTable
-from moralscope.papers.choice import ChoiceStatistics, choice_tables, reproduce_choice
+from moralscope.papers.choice import choice_tables, reproduce_choice
 from moralscope.papers.direction import direction_tables, reproduce_direction
 from moralscope.papers.integrity import prepare_sources, reproduce_integrity
 from moralscope.papers.options import NONE, AllOptions, IntegrityOptions, StoriesOptions
@@ -94,7 +94,7 @@ def tables_of(record: RunRecord) -> list[PaperTable]:
     if paper == "direction":
         return [table for result in record.results for table in direction_tables(result)]
     if paper == "choice":
-        words = cast("ChoiceStatistics", record.statistics).words
+        words = record.statistics.words
         tables = [table for result in record.results for table in choice_tables(result)]
         return [*tables, *(words_tables(words) if words else ())]
     return list(record.results)

@@ -190,8 +190,9 @@ def reproduce_integrity(
         tables.append(PaperTable(_TITLES[name], rows))
     missing = _MISSING[sources.file is not None]
     results = [with_outcomes(table, other=_OTHER, missing=missing) for table in (*tables, *extra)]
-    for table in results if show else ():
-        show(table)
+    if show:
+        for table in results:
+            show(table)
     return RunRecord(
         "reproduce",
         seed=seed,

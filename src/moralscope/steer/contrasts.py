@@ -64,7 +64,7 @@ def load_contrasts(source: str) -> tuple[ContrastPair, ...]:
         )
     path = Path(source).expanduser()
     table = Table(path, layout=Layout(lower=True, remedy=_REMEDY))
-    pairs = []
+    pairs: list[ContrastPair] = []
     for line, cells in table.strict_rows(("wanted", "unwanted"), _REMEDY):
         texts = [str(cells.get(name) or "").strip() for name in ("prompt", "wanted", "unwanted")]
         for text in filter(None, texts):

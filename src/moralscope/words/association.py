@@ -330,10 +330,10 @@ def _count_exact(values: Floats, size: int, limit: float) -> int:
         halves.append(sums)
     first, second = halves
     count = 0
-    for taken, sums in enumerate(first):
+    for taken, totals in enumerate(first):
         if 0 <= size - taken < len(second):
             others = np.sort(second[size - taken])
-            count += int((len(others) - np.searchsorted(others, limit - sums)).sum())
+            count += int((len(others) - np.searchsorted(others, limit - totals)).sum())
     return count
 
 

@@ -243,8 +243,8 @@ def extract(
     warnings = [NOT_ADVICE, *_warnings(results, missing, chosen.count)]
     validation = None
     try:
-        sides = ([row.word for row in results if row.side == side] for side in (DO, DONT))
-        validation = compare_valence(*sides, load_valence(chosen.valence))
+        dos, donts = ([row.word for row in results if row.side == side] for side in (DO, DONT))
+        validation = compare_valence(dos, donts, load_valence(chosen.valence))
     except MissingExtra as error:
         warnings.append(f"not validated: {error}")
     return RunRecord(

@@ -163,7 +163,9 @@ def parse_word_sets(text: str, source: str) -> WordSets:
             word = min(shared)
             what = f"has '{word}' under '{second}' and under '{first}'"
             raise _wrong(text, source, word, what, last=True)
-    return WordSets(file.name or Path(source).stem, **lists, about=file.about)
+    positive, negative, x, y = lists.values()
+    name = file.name or Path(source).stem
+    return WordSets(name, positive, negative, x, y, about=file.about)
 
 
 def _wrong(text: str, source: str, needle: str, what: str, *, last: bool = False) -> InputError:
