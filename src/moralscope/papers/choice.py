@@ -237,15 +237,7 @@ def _word_row(label: str, score: ActionScore, *printed: float | None) -> WordRow
 
 
 def choice_tables(result: ChoiceReproduction) -> list[PaperTable]:
-    """Return the first paper's figures beside one encoder's.
-
-    Examples
-    --------
-    >>> tables = choice_tables(reproduce_choice(["scripted"]).results[0])
-    >>> row = tables[0].rows[0]
-    >>> row.row, row.column, row.paper, row.why
-    ('dos, sum of biases', 'mean', -0.007, "other weights: scripted, the paper's USE")
-    """
+    """Return the first paper's figures beside one encoder's."""
     paper = load_paper()
     figures = []
     for name, ours, printed in (

@@ -101,15 +101,7 @@ def tables_of(record: RunRecord) -> list[PaperTable]:
 
 
 def tally(tables: Sequence[PaperTable]) -> PaperTally:
-    """Count what came out again.
-
-    Examples
-    --------
-    >>> from moralscope.papers import PaperRow
-    >>> rows = [PaperRow("a", "b", 1.0, None, None, 1.0, reproduced="equal")]
-    >>> tally([PaperTable("Table 1", rows)])
-    PaperTally(printed=1, came_out=1, other=0, not_measured=0)
-    """
+    """Count what came out again."""
     outcomes = [row.reproduced for table in tables for row in table.rows if row.reproduced]
     came_out = sum(outcome in _CAME_OUT for outcome in outcomes)
     missing = outcomes.count("not measured")

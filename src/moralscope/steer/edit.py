@@ -234,13 +234,7 @@ def edited_encoder(
 
 
 def check_edit(options: EditOptions) -> DirectionPairs:
-    """Refuse files that cannot be read or written before any weights are loaded.
-
-    Examples
-    --------
-    >>> len(check_edit(EditOptions()).words)
-    10
-    """
+    """Refuse files that cannot be read or written before any weights are loaded."""
     if options.save is not None:
         check_writable(options.save)
     return load_pairs(options.remove, options.pairs)

@@ -99,13 +99,7 @@ class _PublishedFile:
 
 
 def published_lists() -> PublishedLists:
-    """Return the papers' lists: 100 words a side from MORALSCOPE_DATA, else the 50 printed.
-
-    Examples
-    --------
-    >>> published_lists().dos[:3]
-    ('joy', 'enjoy', 'cherish')
-    """
+    """Return the papers' lists: 100 words a side from MORALSCOPE_DATA, else the 50 printed."""
     path = data_file(_PUBLISHED)
     if path is None:
         paper = load_paper()
