@@ -23,7 +23,6 @@ from moralscope.cli.output import (
     note,
     out,
     plain_table,
-    print_warnings,
     progress_bar,
     starting,
 )
@@ -157,7 +156,7 @@ def run_over_corpus(
 
         with counting("rows counted") as step:
             found = estimate_job(opened, lambda rows: step(rows, rows))
-        emit(found, json=json, path=None, show=_show_estimate, report=report)
+        emit(found, json=json, path=None, report=report)
         return found
     with _rows_bar() as told:
         found = run_job(opened, told)
@@ -189,35 +188,6 @@ def _rows_bar() -> Iterator[Callable[[Any], None]]:
 def _duration(seconds: float) -> str:
     """Write a time as h:mm:ss."""
     return str(timedelta(seconds=round(seconds)))
-
-
-def _show_estimate(record: "RunRecord") -> None:
-    """Print what a run would take."""
-    found = record.statistics["estimate"]
-    about = "" if found.exact else "about "
-    pace = f"{1000 * found.seconds_a_row:,.2f} ms a row, {found.start_seconds:,.1f} s to start"
-    time = f"about {_duration(found.seconds)} ({found.rows_a_second:,.0f} rows a second)"
-    rows = {
-        "rows": f"{found.rows:,}",
-        "distinct": f"{about}{found.distinct:,} ({found.distinct_share:.0%})",
-        "cannot be read": found.failed_share and f"about {found.failed_share:.1%} of the rows",
-        "one worker": f"{pace} (timed on {found.drawn} rows)",
-        f"time with {found.workers} worker{'s' * (found.workers > 1)}": time,
-        "to be written": f"about {_size(found.bytes)}",
-        "cost": None if found.cost is None else f"about {found.cost:,.2f}",
-    }
-    table = plain_table("estimate", " ", rows=((name, told) for name, told in rows.items() if told))
-    table.columns[1].justify = "left"
-    out.print(table)
-    print_warnings(record)
-
-
-def _size(count: float) -> str:
-    """Write bytes so that they can be read."""
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= factor:
-            return f"{count / factor:,.1f} {unit}"
-    return f"{count:,.0f} bytes"
 
 
 def _show(record: "RunRecord", show: Callable[["RunRecord"], None]) -> None:

@@ -12,11 +12,9 @@ from moralscope.pages.closing import (
     PEOPLE_LIMITS,
     STEER_LIMITS,
 )
-from moralscope.pages.compare_page import compare_page, runs_page
 from moralscope.pages.corpora_page import corpora_page
 from moralscope.pages.corpus_page import corpus_page
 from moralscope.pages.generic_page import generic_page
-from moralscope.pages.languages_page import languages_page
 from moralscope.pages.page import Page
 from moralscope.pages.reproduce_page import reproduce_page, words_page
 from moralscope.pages.score_page import score_page
@@ -27,9 +25,6 @@ _PAGES: Mapping[str, Callable[[Plain], Page]] = {
     "agreement": agreement_page,
     "annotate statement": statement_page,
     "audit": audit_page,
-    "compare": compare_page,
-    "compare languages": languages_page,
-    "compare runs": runs_page,
     "words compare": corpora_page,
     "words correlate": words_page,
     "reproduce": reproduce_page,
@@ -51,8 +46,7 @@ def old_limits(record: RunRecord) -> tuple[str, ...]:
     """Return what the results of a command without a typed page do not mean."""
     config = record.config
     known = _LIMITS_OF.get(text(config.get("axis"))) or _LIMITS_OF.get(text(config.get("paper")))
-    compared = config.get("job") if record.job == "compare runs" else None
-    return known or _LIMITS.get(text(compared or record.job), ())
+    return known or _LIMITS.get(record.job, ())
 
 
 _LIMITS_OF = {"judge": JUDGE_LIMITS, "stories": JUDGE_LIMITS}  # by axis and by paper
