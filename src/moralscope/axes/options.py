@@ -25,7 +25,7 @@ from moralscope.models.options import (
     check_model_name,
     is_language_model,
 )
-from moralscope.words.options import SETS, VECTORS, ListOptions, SetsName, VectorsName
+from moralscope.words.options import SETS, VECTORS, SetsName, VectorsName, WordListOptions
 
 TEMPLATES = ("moral", "gender")
 ENGLISH = "en"
@@ -395,7 +395,7 @@ class DemoOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CorrelateOptions(ListOptions):
+class CorrelateOptions(WordListOptions):
     """Whose bias is correlated with whose association, over which words."""
 
     encoder: EncoderName = "minilm"

@@ -22,7 +22,6 @@ from moralscope.cli.output import (
     fetching,
     note,
     out,
-    plain_table,
     progress_bar,
     starting,
 )
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from moralscope.core.records import RunRecord
 
 _SHOWN = 5
-_SHORT = 100
 
 app = typer.Typer(help="Folders of corpus runs: verify.", no_args_is_help=True)
 
@@ -143,7 +141,6 @@ def run_over_corpus(
     *,
     json: bool,
     report: Path | None,
-    show: Callable[["RunRecord"], None] | None = None,
 ) -> "RunRecord":
     """Run a job over a corpus, or estimate it; print and draw its record."""
     from moralscope.batch.job import open_job, run_job
@@ -160,8 +157,7 @@ def run_over_corpus(
         return found
     with _rows_bar() as told:
         found = run_job(opened, told)
-    old = None if show is None else lambda record: _show(record, show)
-    emit(found, json=json, path=None, show=old, report=report)
+    emit(found, json=json, path=None, report=report)
     if not json:
         note(f"parts: {place.out}")
     return found
@@ -188,19 +184,3 @@ def _rows_bar() -> Iterator[Callable[[Any], None]]:
 def _duration(seconds: float) -> str:
     """Write a time as h:mm:ss."""
     return str(timedelta(seconds=round(seconds)))
-
-
-def _show(record: "RunRecord", show: Callable[["RunRecord"], None]) -> None:
-    found = record.statistics["corpus"]
-    resumed = f", {found.resumed_parts:,} of them there before" if found.resumed_parts else ""
-    out.print(
-        f"{found.rows:,} rows ({found.distinct:,} distinct) in {found.parts:,} parts{resumed}; "
-        f"{_duration(found.seconds)}, {found.rate:,.0f} rows a second",
-        style="bold",
-    )
-    failed = record.statistics["failed"]
-    if failed["rows"]:
-        reasons = failed["reasons"][:_SHOWN]
-        rows = ((clean(row["reason"][:_SHORT]), f"{row['rows']:,}") for row in reasons)
-        out.print(plain_table("failed rows", "count", rows=rows))
-    show(record)

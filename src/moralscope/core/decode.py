@@ -7,12 +7,12 @@ what is wrong, what to do.
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
-from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.errors import InputError, MoralscopeError, UnknownName
 from moralscope.core.registry import did_you_mean
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ def decode(
     Parameters
     ----------
     cls
-        A dataclass, or a type made of dataclasses: `list[Verdict]`, `dict[str, Interval]`.
+        A dataclass, or a type made of dataclasses: `list[Verdict]`, `dict[str, Interval]`. One
+        whose older records look otherwise has a static method `upgraded`: plain in, plain out.
     plain
         What a parser gave. A number that is null becomes not a number (`core.records.to_plain`
         wrote it so).
@@ -69,6 +70,13 @@ def decode(
 @cache
 def _converter(exact: bool) -> "Converter":
     from cattrs import Converter
+    from cattrs._compat import is_tuple
+    from cattrs.cols import (
+        homogenous_tuple_structure_factory,
+        is_mutable_sequence,
+        is_sequence,
+        list_structure_factory,
+    )
     from cattrs.gen import make_dict_structure_fn, override
     from cattrs.strategies import configure_union_passthrough
 
@@ -77,24 +85,55 @@ def _converter(exact: bool) -> "Converter":
     for kind in _WORDS:
         converter.register_structure_hook(kind, _primitive)
     converter.register_structure_hook(Path, lambda value, _: Path(_primitive(value, str)))
+    for is_kind, factory in (
+        (is_tuple, lambda _, converter: converter._structure_tuple),
+        (is_sequence, homogenous_tuple_structure_factory),
+        (is_mutable_sequence, list_structure_factory),
+    ):
+        converter.register_structure_hook_factory(is_kind, _no_text(factory))
 
     def of_fields(kind: Any) -> Any:
         # cattrs reads the names of classes in quotes, but not inside of other types.
         hints = get_type_hints(kind, include_extras=True)
         for field in dataclasses.fields(kind):
             field.type = hints[field.name]
-        renamed = {
+        renamed: Any = {
             field.name: override(rename=field.metadata["key"])
             for field in dataclasses.fields(kind)
             if "key" in field.metadata
         }
-        return make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=exact, **renamed)
+        read = make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=exact, **renamed)
+        # What older versions wrote is brought up to date by the class itself, and nowhere else.
+        return _upgrading(kind, read) if hasattr(kind, "upgraded") else read
 
     # A Statistics is a mapping too: without this, cattrs would read it as one.
     converter.register_structure_hook_factory(
         lambda kind: isinstance(kind, type) and dataclasses.is_dataclass(kind), of_fields
     )
     return converter
+
+
+def _no_text(factory: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse what can be walked through and is no list: "joy" is not the words j, o and y."""
+
+    def checked(kind: Any, converter: "Converter") -> Callable[[Any, Any], Any]:
+        read = factory(kind, converter)
+
+        def structure(value: Any, _: Any) -> Any:
+            if value is None or isinstance(value, str | bytes | int | float | Mapping):
+                raise TypeError(f"is {_short(value)}, not a list")
+            return read(value, kind)
+
+        return structure
+
+    return checked
+
+
+def _upgrading(kind: Any, read: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def structure(plain: Any, _: Any) -> Any:
+        return read(kind.upgraded(plain) if isinstance(plain, Mapping) else plain, kind)
+
+    return structure
 
 
 def _primitive(value: Any, kind: Any) -> Any:
@@ -134,6 +173,8 @@ def _first(error: BaseException) -> tuple[str, str, str]:
         name = min(map(str, error.extra_fields))
         known = [field.metadata.get("key", field.name) for field in dataclasses.fields(error.cl)]
         return "", f"has an unknown key '{name[:60]}'", did_you_mean(name, known)
+    if isinstance(error, MoralscopeError):  # options refuse their own ranges
+        return error.problem, "", error.remedy
     if isinstance(error, KeyError):
         return "", f"has no '{error.args[0]}'", ""
     told = str(error)

@@ -28,14 +28,35 @@ FIGURES = (".svg", ".png", ".pdf")
 _REPORTS = (".html", ".htm")
 # The module of each job. A record of a corpus has a job of its own: "score corpus".
 _MODULES = {
+    "agreement": "agreement",
+    **dict.fromkeys(
+        (f"annotate {name}" for name in ("init", "import", "export", "status", "statement")),
+        "annotation",
+    ),
+    **dict.fromkeys(
+        (f"annotate {name}" for name in ("decide", "decisions", "adjudicate")), "annotation"
+    ),
+    "audit": "audit",
+    "audit corpus": "audit",
     "collect": "collect",
     "collect corpus": "collect",
+    "collect-train": "training",
     "chain": "chain",
     "compare": "compare",
     "compare languages": "compare",
     "compare runs": "compare",
     "generate": "chain",
     "rank": "rank",
+    "reproduce": "reproduce",
+    "edit": "steer",
+    "steer check": "steer",
+    "steer make": "steer",
+    "teach": "steer",
+    "words associate": "vocabulary",
+    "words compare": "corpora",
+    "words correlate": "vocabulary",
+    "words extract": "vocabulary",
+    "words validate": "vocabulary",
     "rules train": "training",
     "score": "score",
     "score corpus": "corpus_scores",

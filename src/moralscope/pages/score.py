@@ -48,7 +48,8 @@ _ENDS = {"moral": ("bad", "good"), "gender": ("male", "female")}
 
 def score_page(record: RunRecord) -> Page:
     """Lay out scored actions."""
-    config, statistics = record.config, record.statistics
+    config = record.config
+    statistics: ScoreStatistics = record.statistics
     results: Sequence[ActionScore] = sorted(record.results, key=lambda row: -row.score)
     shown = [row for row in results if not math.isnan(row.score)]
     dropped = max(0, len(shown) - _MAX_ROWS)
@@ -219,8 +220,8 @@ def _table(record: RunRecord, rows: Sequence[ActionScore], dropped: int) -> Tabl
         details = [f"wording {n}" + ", scored" * (n == 1) for n in range(1, count + 1)]
     elif len(details) != count:
         details = [f"prompt {n}" for n in range(1, count + 1)]
-    for cell, row in zip(cells, rows, strict=True):
-        cell.extend(row.prompts)
+    for cell, scored in zip(cells, rows, strict=True):
+        cell.extend(scored.prompts)
     note = f"{dropped:,} in the middle are in the run record only." if dropped else ""
     return Table("Scores", columns, cells, details, note, ends=_TERMINAL_ENDS)
 

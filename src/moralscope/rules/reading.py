@@ -213,7 +213,6 @@ def _annotation(cells: Mapping[str, str], *, social: bool) -> Annotation:
     alignment = _WORDS.get(cell.lower()) if code is None else _CODES.get(code)
     if alignment is None and cell.lower() not in _MISSING:
         raise MalformedRow(f"has the alignment {cell[:20]!r}, which is not 0, 1 or 2")
-    texts = {name: cells.get(name, "").strip() for name in ("worker", "id", "chatbot")}
     return Annotation(
         Exchange(_text(cells, "prompt"), "" if social else _text(cells, "reply")),
         _text(cells, "rule"),
@@ -225,7 +224,9 @@ def _annotation(cells: Mapping[str, str], *, social: bool) -> Annotation:
         split=cells.get("split", "").strip().lower() or None,
         action=cells.get("action", "").strip() or None,
         judgment=_number(cells, "judgment", -2, 2),
-        **texts,
+        worker=cells.get("worker", "").strip(),
+        id=cells.get("id", "").strip(),
+        chatbot=cells.get("chatbot", "").strip(),
     )
 
 

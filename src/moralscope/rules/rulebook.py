@@ -20,14 +20,7 @@ from moralscope.io.documents import Document, read_document
 from moralscope.io.tables import Layout, Table
 from moralscope.rules.judgments import broken_checks, unmet_criteria, words_of
 from moralscope.rules.options import SHIPPED
-from moralscope.rules.records import (
-    FOUNDATIONS,
-    SCALE,
-    SCALES,
-    HasScales,
-    ListedRule,
-    RuleOfThumb,
-)
+from moralscope.rules.records import FOUNDATIONS, SCALE, SCALES, HasScales, ListedRule, RuleOfThumb
 
 MAX_BYTES = 5_000_000
 MAX_RULES = 20_000

@@ -45,12 +45,7 @@ from moralscope.rules.reading import (
 )
 from moralscope.rules.records import ALIGNMENTS, Annotation, Exchange
 from moralscope.rules.replies import Ruled, as_sentence
-from moralscope.rules.stories_to_rules import (
-    other_wordings,
-    social_cases,
-    story_cases,
-    story_verbs,
-)
+from moralscope.rules.stories_to_rules import other_wordings, social_cases, story_cases, story_verbs
 from moralscope.rules.verdict import TASK
 from moralscope.rules.verdict_examples import (
     DIASAFETY,

@@ -302,7 +302,7 @@ def plain(text: str) -> str:
 TOKENS = "what stands between spaces (the paper's norms and actions have its means so counted)"
 
 
-def stories_stats(file: StoryFile, options: StatsOptions | None = None, **given: Any) -> RunRecord:
+def stories_stats(file: StoryFile, options: StatsOptions | None = None, **fields: Any) -> RunRecord:
     """Count, measure and group the stories (Tables 7 and 13 beside the paper's).
 
     `options` are `StatsOptions`, or its fields as keywords.
@@ -314,7 +314,7 @@ def stories_stats(file: StoryFile, options: StatsOptions | None = None, **given:
     >>> stories_stats(StoryFile("mine", stories), topics=0).results[0].repeated
     2
     """
-    chosen = chosen_options(StatsOptions, options, given)
+    chosen = chosen_options(StatsOptions, options, fields)
     stories, topics = file.stories, chosen.topics
     return RunRecord(
         "stories stats",

@@ -6,6 +6,7 @@ Nothing is generated or scored here.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
@@ -33,7 +34,7 @@ class RunConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class SavedRun:
+class SavedTexts:
     """A saved run of `stories generate` or `stories chain`."""
 
     job: str
@@ -74,9 +75,9 @@ class TextRun:
     without_choice: int = 0
 
 
-def read_saved_run(path: Path) -> SavedRun:
+def read_saved_run(path: Path) -> SavedTexts:
     """Read the record of a run that generated texts."""
-    run = decode(SavedRun, read_run(path), str(path), remedy=_REMEDY)
+    run = decode(SavedTexts, read_run(path), str(path), remedy=_REMEDY)
     if run.job not in _JOBS:
         raise InputError(f"{path} is no run that generated texts", _REMEDY)
     return run
@@ -194,4 +195,5 @@ def set_beside(record: RunRecord, runs: Sequence[OtherRun]) -> RunRecord:
                 f"{run.name} has no story of this run", "give runs on the same stories"
             )
         others.append(OtherRun(run.name, shared))
-    return replace(record, statistics=replace(record.statistics, beside=tuple(others)))
+    statistics: Any = record.statistics
+    return replace(record, statistics=replace(statistics, beside=tuple(others)))

@@ -253,9 +253,7 @@ def load_filters(
             problem = f"the expert for {task} tells {', '.join(experts.expert(task).labels)}"
             raise InputError(problem, f"it should tell {', '.join(labels)}")
     sieve = replace(
-        sieve,
-        sufficiency=experts.expert(SUFFICIENCY),
-        moral_content=experts.expert(MORAL_CONTENT),
+        sieve, sufficiency=experts.expert(SUFFICIENCY), moral_content=experts.expert(MORAL_CONTENT)
     )
     return Filters(sieve, prompt_lexicons, (experts.ref,))
 

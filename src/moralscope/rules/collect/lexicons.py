@@ -150,8 +150,8 @@ def _read_dic(_path: Path, text: str) -> _Read:
                     problem = f"has the category {unknown[0][:20]}, which is not listed"
                 problems.append(LineProblem(line_number, problem))
             else:
-                named = tuple(categories[number] for number in numbers)
-                terms.append(Term(parts, named, beginning=match[1].endswith("*")))
+                kinds = tuple(categories[number] for number in numbers)
+                terms.append(Term(parts, kinds, beginning=match[1].endswith("*")))
     return terms, problems
 
 

@@ -205,9 +205,9 @@ def explain_recipe(recipe: str, options: ChainOptions | None = None) -> list[str
     return explain(load_recipe(recipe), (options or ChainOptions()).sampling)
 
 
-def is_finished(out: Path | None) -> bool:
+def is_finished(out: Path) -> bool:
     """Tell whether a whole run lies at `out`."""
-    return out is not None and out.is_file() and not journal_path(out).exists()
+    return out.is_file() and not journal_path(out).exists()
 
 
 def choose_part(

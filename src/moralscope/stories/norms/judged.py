@@ -100,7 +100,7 @@ def _judged_act(
     if not behaviour:
         return None
     whom = f" for {objective(who)}" if who else ""
-    own, other = ("not ", "") if negated else ("", "not ")
+    same, other = ("not ", "") if negated else ("", "not ")
     return Norm(
         "",
         "it is … to",
@@ -109,7 +109,7 @@ def _judged_act(
         behaviour,
         negated,
         who or subject_of(behaviour),
-        flipped=f"{opening} {judged.opposite.strip()}{whom} to {own}{behaviour}",
+        flipped=f"{opening} {judged.opposite.strip()}{whom} to {same}{behaviour}",
         denied="" if judged.permits else f"{opening} {judged.same}{whom} to {other}{behaviour}",
         permits=judged.permits,
     )
@@ -135,8 +135,8 @@ def _it_clause(opening: str, rest: str) -> Norm | None:
             return _judged_act(opening, judged, (gerund_to_base(phrase), negated), "")
     parts = split_clause(clause)
     if parts is not None:
-        found = _judged_act(opening, judged, parts[1:], parts[0])
-        return found and replace(found, pattern="it is … that")
+        norm = _judged_act(opening, judged, parts[1:], parts[0])
+        return norm and replace(norm, pattern="it is … that")
     if link["link"] is None:
         return (
             None if _NO_VERB.match(clause) else _judged_act(opening, judged, plain_act(clause), "")

@@ -113,11 +113,11 @@ def is_gerund(word: str) -> bool:
 def first_verb(phrase: str) -> tuple[str, str, str]:
     """Split a verb phrase into adverbs, the verb and the rest."""
     words = phrase.split(" ")
-    place = 0
-    while place < len(words) - 1 and _is_adverb(words[place]):
-        place += 1
-    head = "".join(word + " " for word in words[:place])
-    return head, words[place], phrase[len(head) + len(words[place]) :]
+    verb = 0
+    while verb < len(words) - 1 and _is_adverb(words[verb]):
+        verb += 1
+    head = "".join(word + " " for word in words[:verb])
+    return head, words[verb], phrase[len(head) + len(words[verb]) :]
 
 
 def gerund_to_base(phrase: str) -> str:
