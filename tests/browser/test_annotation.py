@@ -12,15 +12,17 @@ from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import expect
 
 from moralscope.annotation.forms import question_bank
-from moralscope.annotation.records import Item, NotSaved
+from moralscope.annotation.records import AnnotationItem, NotSaved
 
-from ..unit.server.annotation_site import GOOD, Site
+from ..annotation_site import GOOD, Site
 from .site import PATIENCE, assert_accessible
 
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'{{7*7}}"
 ITEMS = [
-    Item(f"i{n}", {"prompt": f"Should I keep promise {n}?", "reply": f"No, forget it. {HOSTILE}"})
+    AnnotationItem(
+        f"i{n}", {"prompt": f"Should I keep promise {n}?", "reply": f"No, forget it. {HOSTILE}"}
+    )
     for n in range(8)
 ]
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from moralscope.io.job_notes import JobNote
 from moralscope.server.site.chains import _WatchedGenerator
 
 from .site import ACTIONS, assert_accessible, audit, chain, go, more, scored, served, slow_encoder
@@ -65,28 +64,6 @@ def test_a_job_goes_on_when_its_page_is_left_and_is_found_again(tmp_path, open_p
         go(page, f"{site}/runs")
         expect(page.locator("#list tbody tr")).to_have_count(1)
         expect(page.locator("#list tbody th")).to_contain_text("7 actions, choice, scripted: ")
-
-
-def test_what_a_command_does_is_listed_and_its_record_opened(
-    tmp_path, open_page, monkeypatch, site
-):
-    monkeypatch.setenv("MORALSCOPE_HOME", str(tmp_path / "home"))
-    note = JobNote(tmp_path / "home" / "jobs", "score --file many.txt")
-    note.update(done=3, total=12, force=True)
-    page = open_page(f"{site}/runs")
-    line = page.locator(".job-line", has_text="score --file many.txt")
-    expect(line).to_contain_text("3 of 12")
-    asked = {"actions": ACTIONS, "encoder": "scripted", "axis": "choice"}
-    record = page.request.post(f"{site}/v1/score", data=asked).json()
-    saved = tmp_path / "saved.json"
-    saved.write_text(json.dumps(record))
-    note.update(state="done", ended=time.time(), out=str(saved), force=True)
-    page.reload()
-    page.wait_for_selector("html[data-ready]")
-    page.locator("#ended-title").click()
-    line.get_by_role("button", name="Open").click()
-    page.wait_for_url(re.compile(r"/actions\?run="))
-    expect(page.locator("#table tbody tr")).to_have_count(len(ACTIONS))
 
 
 def test_a_run_is_opened_with_every_setting_and_run_again(site, open_page, tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from .databases import Clock, fresh_database, make_service, private_postgres
+from ..annotation_databases import Clock, fresh_database, make_service, private_postgres
 
 
 @pytest.fixture(scope="session")

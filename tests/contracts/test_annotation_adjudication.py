@@ -8,7 +8,7 @@ from moralscope.annotation.agreement import agreement, agreement_so_far
 from moralscope.annotation.records import NotAllowed
 from moralscope.core.errors import InputError
 
-from .databases import OPEN, joined, new_id
+from ..annotation_databases import OPEN, joined, new_id
 
 
 @pytest.fixture

@@ -3,21 +3,12 @@
 import pytest
 
 from moralscope.annotation.forms import question_bank
-from moralscope.annotation.records import Conflict, NotAllowed, Paused
+from moralscope.annotation.records import Conflict, NotAllowed, WorkPaused
 from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 from moralscope.core.errors import InputError
 
-from .databases import OPEN, joined, new_id
-
-RULE = {
-    "rule": "It is wrong to lie to a friend.",
-    "alignment": "disagree",
-    "consensus": 4,
-    "severity": 3,
-    "foundations": ["loyalty"],
-    "revised_reply": "I would rather tell her what happened.",
-}
+from ..annotation_databases import GOOD, OPEN, RULE, STORY, joined, new_id
 
 
 def submit(service, person, answer):
@@ -286,7 +277,7 @@ def test_pausing_returns_the_item_and_keeps_the_draft(services):
     work = service.next_item(person)
     service.save_draft(person, work.assignment, {"ok": True})
     assert service.pause(person).paused
-    with pytest.raises(Paused):
+    with pytest.raises(WorkPaused):
         service.next_item(person)
     theirs = service.next_item(other)
     assert theirs.item.id == work.item.id
@@ -300,7 +291,7 @@ def test_a_paused_project_takes_nothing_and_goes_on(services):
     person = joined(service)
     work = service.next_item(person)
     service.set_paused(service.owner, True)
-    with pytest.raises(Paused):
+    with pytest.raises(WorkPaused):
         service.submit(person, work.assignment, new_id(), {"ok": True})
     assert service.progress(person).project_paused
     service.set_paused(service.owner, False)
@@ -338,19 +329,6 @@ def test_the_questionnaire_is_optional_asked_once_and_apart(services):
             service.answer_questionnaire(third, leaning, statements, agrees=True)
     with pytest.raises(InputError, match="only with your consent"):
         service.answer_questionnaire(third, "moderate", {})
-
-
-STORY = {
-    "norm": "norm_1 0",
-    "situation": "Anna and Ben share a kitchen.",
-    "intention": "Anna wants a clean table.",
-    "moral_action": "Anna wipes the table after dinner.",
-    "moral_consequence": "Ben finds a place for his books.",
-    "immoral_action": "Anna pushes the crumbs onto the floor.",
-    "immoral_consequence": "Ben steps on the crumbs at night.",
-    **dict.fromkeys(("both_reach", "keeps", "breaks", "realistic"), True),
-}
-GOOD = dict.fromkeys(("both_reach", "keeps", "breaks", "realistic", "plain", "consistent"), True)
 
 
 def test_stories_are_checked_by_others_and_again_after_an_edit(services):

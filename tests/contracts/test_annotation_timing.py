@@ -12,10 +12,10 @@ import pytest
 import sqlalchemy as sa
 
 from moralscope.annotation.projects import write_project
-from moralscope.annotation.records import Conflict, Paused
+from moralscope.annotation.records import Conflict, WorkPaused
 from moralscope.annotation.storage import ASSIGNMENTS, ITEMS
 
-from .databases import joined, make_service, new_id
+from ..annotation_databases import joined, make_service, new_id
 
 QUOTA, PEOPLE = 3, 12
 # A server in small: it says "saved" only after submit has returned.
@@ -185,7 +185,7 @@ def test_whatever_people_do_in_whatever_order_the_counts_are_right(database, tmp
         clock.now += dice.choice([0, 1, 10, 40])
         try:
             act(dice.choice(people), dice.choice(steps))
-        except (Conflict, Paused):
+        except (Conflict, WorkPaused):
             continue
         finally:
             quota_kept(service, 2)

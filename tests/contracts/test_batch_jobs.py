@@ -14,6 +14,8 @@ from moralscope.rules.audit_batch import AuditBatch
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.collect.batch import CollectBatch
 from moralscope.rules.collect.options import CollectOptions
+from moralscope.surveys.batch import SurveyBatch
+from moralscope.surveys.options import SurveyOptions
 
 MAKERS = {
     "choice": lambda columns: ScoreBatch(ScoreOptions(encoder="scripted"), columns),
@@ -25,6 +27,7 @@ MAKERS = {
         ScoreOptions(axis="choice", model="scripted"), columns
     ),
     "audit": lambda columns: AuditBatch(AuditOptions(experts="scripted"), columns),
+    "survey": lambda columns: SurveyBatch(SurveyOptions(models=("scripted",), wordings=1), columns),
     "collect": lambda columns: CollectBatch(
         CollectOptions(bots=("scripted",), filters="none", lexicons=()), columns
     ),
@@ -38,7 +41,11 @@ def make(request):
 
 
 def batch_of(job, texts):
-    return {job.theirs(name): list(texts) for name in job.needed}
+    """Give every needed column texts of its own: a dilemma has no two equal actions."""
+    return {
+        job.theirs(name): [None if text is None else f"{text} {number}" for text in texts]
+        for number, name in enumerate(job.needed)
+    }
 
 
 def test_a_job_travels_and_loads_from_its_state_alone(make):

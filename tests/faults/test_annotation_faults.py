@@ -10,8 +10,7 @@ from moralscope.annotation.records import NotSaved
 from moralscope.annotation.storage import Storage
 from moralscope.core.errors import InputError, MoralscopeError
 
-from ..contracts.databases import OPEN, joined, make_service, new_id
-from ..contracts.test_annotation_service import RULE
+from ..annotation_databases import OPEN, RULE, joined, make_service, new_id
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ..contracts.databases import fresh_database, private_postgres
+from ..annotation_databases import fresh_database, private_postgres
 
 BENCH = Path(__file__).parents[2] / "bench" / "annotation.py"
 SLOWEST = 2.0  # seconds, of 95 % of submissions: a machine that runs tests may be busy

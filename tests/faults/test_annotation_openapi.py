@@ -16,15 +16,17 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from moralscope.annotation.records import Item
+from moralscope.annotation.records import AnnotationItem
 from moralscope.server.annotate import annotation_app
 from moralscope.server.errors import RateLimit
 from moralscope.server.running import Place
 
-from ..unit.server.annotation_site import SECRET, Guest, Site
+from ..annotation_site import SECRET, Guest, Site
 
 pytestmark = pytest.mark.slow
-ITEMS = [Item(f"i{n}", {"prompt": f"Why {n}?", "reply": f"Because {n}."}) for n in range(900)]
+ITEMS = [
+    AnnotationItem(f"i{n}", {"prompt": f"Why {n}?", "reply": f"Because {n}."}) for n in range(900)
+]
 CHECKS = (
     not_a_server_error,
     status_code_conformance,
@@ -63,7 +65,7 @@ class People:
 def people(tmp_path_factory):
     site = Site(tmp_path_factory.mktemp("fuzzed"), items=ITEMS, questionnaire=True)
     place = Place(public_url="http://testserver")  # what schemathesis calls it
-    site.app = annotation_app(site.service, secret=SECRET, place=place)
+    site.app = annotation_app(site.service, secret=SECRET, address=place)
     endless = RateLimit(per_second=1e6, burst=10**6)
     access = site.app.state.access
     site.app.state.access = replace(access, requests=endless, wrong_tokens=endless)

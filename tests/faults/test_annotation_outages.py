@@ -23,9 +23,9 @@ from moralscope.annotation.storage import Storage
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.server.running import Place, bind
 
-from ..contracts import databases
-from ..contracts.databases import OPEN, Clock, fresh_database, joined, make_service, new_id
-from ..unit.server.annotation_site import Site
+from .. import annotation_databases as databases
+from ..annotation_databases import OPEN, Clock, fresh_database, joined, make_service, new_id
+from ..annotation_site import Site
 
 
 class Browser:

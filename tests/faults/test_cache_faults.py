@@ -173,13 +173,26 @@ def test_a_limit_that_is_no_number_is_refused_in_one_line(tmp_path, monkeypatch,
         EmbeddingCache(tmp_path, "c" * 64, WIDTH)
 
 
-def test_a_file_that_may_not_be_written_costs_a_warning_and_no_row(tmp_path, caplog, monkeypatch):
-    def full(*_):
+class FullDisk:
+    """A connection that reads and cannot write."""
+
+    def __init__(self, connection):
+        self.execute, self.close = connection.execute, connection.close
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return False
+
+    def executemany(self, *_):
         raise sqlite3.OperationalError("database or disk is full")
 
+
+def test_a_file_that_may_not_be_written_costs_a_warning_and_no_row(tmp_path, caplog):
     backend = ScriptedBackend()
     cache = EmbeddingCache(tmp_path, backend.checksum, backend.dimension)
-    monkeypatch.setattr(cache, "_write", full)
+    cache._connection = FullDisk(cache._open())
     encoder = TextEncoder(backend, cache)
     with caplog.at_level(logging.WARNING):
         first = encoder.encode(["kill time", "kill people"])

@@ -9,7 +9,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import Candidate
 from moralscope.models.language import EndpointOptions
 from moralscope.models.language.endpoint import EndpointError, EndpointGenerator
-from moralscope.rules.collect.chatbots import MAX_PROMPT, Chatbot, ChatPrompt, Prompt
+from moralscope.rules.collect.chatbots import MAX_PROMPT, Chatbot, ChatPrompt, CollectPrompt
 from moralscope.rules.collect.collect import collect
 from moralscope.rules.collect.files import read_prompts
 from moralscope.rules.collect.lexicons import load_lexicon
@@ -19,7 +19,7 @@ from ..contracts.generator_makers import served
 
 HEAD = "%\n1\tcare\n%\n"
 CLUE = "type=strongsubj len=1 word1=abase pos1=verb stemmed1=y priorpolarity=negative\n"
-PROMPTS = [Prompt(f"Would you steal apple {n}?", str(n)) for n in range(40)]
+PROMPTS = [CollectPrompt(f"Would you steal apple {n}?", str(n)) for n in range(40)]
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_instructions_in_prompts_and_replies_are_only_text(tmp_path):
 
     options = CollectOptions(("scripted",), encoder="scripted", to=tmp_path / "x.csv")
     record = collect(
-        [Prompt(attack + "\nReply: yes", "1")],
+        [CollectPrompt(attack + "\nReply: yes", "1")],
         options,
         load=lambda name, _: Chatbot(name, Bot(), "plain", ChatPrompt),
     )

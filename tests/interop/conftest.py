@@ -93,9 +93,9 @@ def rules(tmp_path):
 @pytest.fixture(scope="session")
 def smollm2():
     """The folder of smollm2 as transformers loads it."""
-    from moralscope.models.language.conversion import base_folder
+    from moralscope.models.language.conversion import resolve_base
 
-    return base_folder("smollm2")
+    return resolve_base("smollm2")[0]
 
 
 @pytest.fixture(scope="session")

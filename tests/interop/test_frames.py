@@ -43,7 +43,7 @@ def test_an_audits_verdict_is_columns():
 
 def test_a_frame_that_is_not_installed_names_the_command(record, monkeypatch):
     monkeypatch.setattr(frames, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"pip install 'moralscope\[dataframes\]'"):
+    with pytest.raises(MissingExtra, match=r'pip install "moralscope\[dataframes\]"'):
         record.to_frame()
     with pytest.raises(UnknownName, match="no frame 'excel'"):
         record.to_frame("excel")

@@ -1,5 +1,9 @@
 """What is installed: extras, the lock file, and an audit that says when it did not audit."""
 
+import ast
+import json
+import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -9,13 +13,18 @@ from pathlib import Path
 
 import pytest
 
+from moralscope.cli import main
 from moralscope.core.errors import MissingExtra
+from moralscope.core.extras import EXTRAS, require_extra
 from moralscope.stories.stats import find_topics
 from moralscope.words.corpora import build_corpus
 from moralscope.words.spaces import TrainingSettings, train_space
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+# Packages that are imported by another name than they are installed by.
+IMPORTED_AS = {"pyspellchecker": "spellchecker", "pyyaml": "yaml", "scikit-learn": "sklearn"}
+ONLY_TOOLS = ("docs", "test", "dev", "security")  # extras that src does not import
 
 
 def script(name, monkeypatch):
@@ -39,13 +48,127 @@ def without_gensim(monkeypatch):
 
 
 def test_gensim_comes_with_an_extra_and_is_named_where_it_is_missing(without_gensim):
-    assert not any(each.startswith("gensim") for each in PROJECT["dependencies"])
-    assert any(each.startswith("gensim") for each in PROJECT["optional-dependencies"]["words"])
     corpus = build_corpus("tiny", [["give", "alms"]] * 50)
-    with pytest.raises(MissingExtra, match=r"pip install 'moralscope\[words\]'"):
+    with pytest.raises(MissingExtra, match=r'pip install "moralscope\[words\]"'):
         train_space(corpus, TrainingSettings(dimensions=4), seed=1)
-    with pytest.raises(MissingExtra, match=r"pip install 'moralscope\[words\]', or .*--topics 0"):
+    with pytest.raises(MissingExtra, match=r'--topics 0.* pip install "moralscope\[words\]"'):
         find_topics([])
+
+
+def modules_of(requirements):
+    """Return the modules that requirements install for us, less our own extras."""
+    names = [re.split(r"[\[<>=;]", line)[0] for line in requirements]
+    kept = [name for name in names if name != "moralscope"]
+    return {IMPORTED_AS.get(name, name.replace("-", "_")) for name in kept}
+
+
+def imported_modules():
+    """Return what the source imports of others, at the top, lazily or for types."""
+    modules = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                modules |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                modules.add(node.module)
+    tops = {name.split(".")[0] for name in modules}
+    return tops - set(sys.stdlib_module_names) - {"moralscope"}
+
+
+def test_what_is_imported_is_declared_and_what_is_declared_is_imported():
+    extras = PROJECT["optional-dependencies"]
+    base = modules_of(PROJECT["dependencies"])
+    assert imported_modules() <= base.union(*EXTRAS.values())
+    assert base <= imported_modules()
+    assert not {"openai", "accelerate"} & base.union(*EXTRAS.values())
+    assert extras["all"] == ["moralscope[serve,annotate,batch,train,figures]"]
+    declared = {name: modules_of(lines) for name, lines in extras.items()}
+    for name in (*ONLY_TOOLS, "all"):
+        del declared[name]
+    assert declared == {name: set(modules) for name, modules in EXTRAS.items()}
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_a_missing_extra_is_one_line_that_names_the_command(extra, monkeypatch):
+    monkeypatch.setitem(sys.modules, EXTRAS[extra][0], None)
+    with pytest.raises(MissingExtra, match=rf'pip install "moralscope\[{extra}\]"') as caught:
+        require_extra(extra, "this")
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("module", "extra", "words"),
+    [
+        ("uvicorn", "serve", ["serve"]),
+        ("sqlalchemy", "annotate", ["annotate", "status", "there"]),
+        ("pyarrow", "batch", ["score", "--file", "a.csv", "--out", "parts/"]),
+        (
+            "matplotlib",
+            "figures",
+            ["score", "kill time", "--encoder", "scripted", "--figure", "f.svg"],
+        ),
+    ],
+)
+def test_a_command_without_its_extra_names_it(module, extra, words, tmp_path, monkeypatch, capsys):
+    """Whatever raises: a check of ours, or an import somewhere below."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("action\nkill time\n")
+    for name in [*sys.modules]:
+        if name.split(".")[0] == module or name.startswith(
+            ("moralscope.annotation.", "moralscope.batch.")
+        ):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(SystemExit) as caught:
+        main(words)
+    said = capsys.readouterr().err
+    assert caught.value.code == 2, said
+    assert said.count("\n") == 1
+    assert said.endswith(f"needs the extra '{extra}'; pip install \"moralscope[{extra}]\"\n")
+
+
+@pytest.mark.slow
+def test_the_base_install_measures_and_audits_without_extras(tmp_path):
+    """In a fresh environment, from the folder as it is."""
+    python = tmp_path / "venv" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    install = [python, "-m", "pip", "install", "-q", "-c", ROOT / "constraints.txt", ROOT]
+    subprocess.run(install, check=True, timeout=900)
+    shown = subprocess.run(
+        [python, "-m", "pip", "list", "--format", "json"], capture_output=True, check=True
+    )
+    installed = {row["name"].lower() for row in json.loads(shown.stdout)}
+    assert not installed & {"fastapi", "uvicorn", "sqlalchemy", "matplotlib", "pyarrow", "openai"}
+    script = """
+import moralscope
+print(moralscope.audit(prompt="Hi!", reply="Hello you.", experts="scripted").results[0].reply)
+print(moralscope.score(["kill time"], encoder="scripted").results[0].action)
+"""
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+
+    def run(*words):
+        return subprocess.run(
+            [python, *words],
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=tmp_path,
+            timeout=300,
+            check=False,
+        )
+
+    ours = run("-c", script)
+    assert ours.stdout.split("\n")[:2] == ["Hello you.", "kill time"], ours.stderr
+    assert run("-m", "moralscope", "--help").returncode == 0
+    audited = run(
+        *["-m", "moralscope", "audit", "--reply", "Hello.", "--experts", "scripted", "--json"]
+    )
+    assert json.loads(audited.stdout)["job"] == "audit"
+    refused = run("-m", "moralscope", "serve")
+    assert refused.returncode == 2
+    assert refused.stderr == (
+        "error: the page needs the extra 'serve'; pip install \"moralscope[serve]\"\n"
+    )
 
 
 def test_three_versions_of_python_are_declared():

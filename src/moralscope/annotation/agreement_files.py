@@ -6,12 +6,13 @@ A person may be called a rater, an annotator or a worker; `--columns` knows any 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moralscope.annotation.groups import Annotator
-from moralscope.annotation.judgments import SEVERAL, Judgment
+from moralscope.annotation.judgments import PersonJudgment
 from moralscope.core.errors import InputError
 from moralscope.io.tables import FORMS, Cells, Layout, Table, check_columns
 
@@ -35,11 +36,11 @@ _MAIN = "main"
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgmentSet:
     """What was judged by whom: judgments, levels that are known, people, texts of items."""
 
     source: str
-    judgments: Sequence[Judgment]
+    judgments: Sequence[PersonJudgment]
     levels: Mapping[str, str] = field(default_factory=dict)
     annotators: Sequence[Annotator] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -48,21 +49,12 @@ class Judged:
     own_texts: bool = False  # people judged texts of their own
 
 
-def read_judged(path: Path, columns: Mapping[str, str] | None = None) -> Judged:
+def read_judgments(path: Path, columns: Mapping[str, str] | None = None) -> JudgmentSet:
     r"""Read a table of judgments; what cannot be read is refused by its line.
 
     `columns` says what the table calls its columns: `{"person": "WHO"}`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "a.csv")
-    ...     _ = path.write_text("item,person,severity,note\n1,p,4,\n1,q,5,hm\n")
-    ...     [(one.person, one.field, one.value) for one in read_judged(path).judgments]
-    [('p', 'severity', '4'), ('p', 'note', ''), ('q', 'severity', '5'), ('q', 'note', 'hm')]
     """
-    judgments: list[Judgment] = []
+    judgments: list[PersonJudgment] = []
     leanings: dict[str, str | None] = {}
     texts: dict[str, str] = {}
     staged = 0
@@ -71,7 +63,7 @@ def read_judged(path: Path, columns: Mapping[str, str] | None = None) -> Judged:
         if row.get("stage", _MAIN) not in (_MAIN, "", None):
             staged += 1
             continue
-        judgments += (Judgment(item, person, name, value) for name, value in _fields(row))
+        judgments += (PersonJudgment(item, person, name, value) for name, value in _fields(row))
         inner = row.get("texts")
         if not isinstance(inner, Mapping):
             inner = {name: value for name, value in row.items() if str(name).startswith(_TEXT)}
@@ -80,52 +72,49 @@ def read_judged(path: Path, columns: Mapping[str, str] | None = None) -> Judged:
             leanings[person] = _leaning(row["leaning"])
     if not judgments:
         raise InputError(f"{path} holds no judgments", "give rows of item, person, field, value")
-    told = [Annotator(who, leaning) for who, leaning in leanings.items()]
-    return Judged(str(path), judgments, {}, told, texts, staged)
+    annotators = [Annotator(who, leaning) for who, leaning in leanings.items()]
+    return JudgmentSet(str(path), judgments, {}, annotators, texts, staged)
 
 
 def read_people(path: Path) -> list[Annotator]:
     """Read who people are: person, leaning, and weights of foundations in columns or an object."""
-    found: dict[str, Annotator] = {}
+    people: dict[str, Annotator] = {}
     for row in _good_rows(path, ("person",), None):
         person = _name(row["person"])
-        if person in found:
+        if person in people:
             raise InputError(f"{path} names {person[:40]} twice", "keep one row a person")
         inner = row.get("foundations")
-        given = inner if isinstance(inner, Mapping) else row
-        skipped = {"schema", "person", "leaning", "foundations"}
-        weights = {
-            str(name): weight
-            for name, value in given.items()
-            if name not in skipped and (weight := _weight(value)) is not None
-        }
-        found[person] = Annotator(person, _leaning(row.get("leaning")), weights or None)
-    return list(found.values())
+        weights = {}
+        for name, value in (inner if isinstance(inner, Mapping) else row).items():
+            if name not in ("schema", "person", "leaning", "foundations"):
+                with suppress(TypeError, ValueError):  # other columns may say anything
+                    weights[str(name)] = float(value)
+        people[person] = Annotator(person, _leaning(row.get("leaning")), weights or None)
+    return list(people.values())
 
 
-def from_answers(
+def answer_judgments(
     rows: Iterable["AnswerRow"], forms: Mapping[str, "TaskForm"], source: str
-) -> Judged:
+) -> JudgmentSet:
     """Take a project's answers; the forms say each field's level.
 
     Fields of a form bear its name where there are several forms.
     """
-    levels: dict[str, str] = {}
-    judgments: list[Judgment] = []
+    judgments: list[PersonJudgment] = []
     texts: dict[str, str] = {}
-    own = False
-    several = len(forms) > 1
-    for name, form in forms.items():
-        for one in form.fields:
-            level = SEVERAL if one.type == "many" else one.level
-            levels[_titled(name, one.name, several=several)] = level
-        own = own or any(one.name == "rule" and one.level == "text" for one in form.fields)
+    prefixes = {name: f"{name}: " if len(forms) > 1 else "" for name in forms}
+    asked = [(prefixes[name], one) for name, form in forms.items() for one in form.fields]
     for row in rows:
         for name, value in row.answer.items():
-            title = _titled(row.form, name, several=several)
-            judgments.append(Judgment(row.item, row.person, title, value))
+            judgments.append(PersonJudgment(row.item, row.person, prefixes[row.form] + name, value))
         texts.setdefault(row.item, _text(row.texts))
-    return Judged(source, judgments, levels, (), texts, own_texts=own)
+    return JudgmentSet(
+        source,
+        judgments,
+        levels={prefix + one.name: one.level for prefix, one in asked},
+        texts=texts,
+        own_texts=any(one.name == "rule" and one.level == "text" for _, one in asked),
+    )
 
 
 def _good_rows(
@@ -143,29 +132,26 @@ def _good_rows(
 
 
 def _called(
-    path: Path, required: Sequence[str], given: Mapping[str, str] | None
+    path: Path, required: Sequence[str], columns: Mapping[str, str] | None
 ) -> Mapping[str, str]:
     """Return our name → the file's: as the user says, else by the names that others use."""
     listed = f"the column{'s' * (len(required) > 1)} {', '.join(required)}"
     table = Table(path, layout=Layout(remedy=f"give {FORMS} with {listed}"))
     next(table.rows(), None)
-    found = dict(given or {})
+    names = dict(columns or {})
     for ours in required:
-        if ours in found or ours in table.header:
+        if ours in names or ours in table.header:
             continue
-        same = [name for name in table.header if _letters(name) in (ours, *_ALSO[ours])]
+        also = (ours, *_ALSO[ours])
+        same = [name for name in table.header if "".join(filter(str.isalpha, name.lower())) in also]
         if len(same) > 1:
             listed = " and ".join(f"'{name[:40]}'" for name in same[:3])
             remedy = f"say which it is: --columns {ours}={same[0][:40]}"
             raise InputError(f"{path} has {listed} for the {ours}", remedy)
-        found.update((ours, name) for name in same)
-    if given is None:  # a file that --columns does not speak of
-        check_columns([*table.header, *found], required, f"{path} line 1")
-    return {name: name for name in required} | found
-
-
-def _letters(name: str) -> str:
-    return "".join(one for one in name.lower() if one.isalpha())
+        names.update((ours, name) for name in same)
+    if columns is None:  # a file that --columns does not speak of
+        check_columns([*table.header, *names], required, f"{path} line 1")
+    return {name: name for name in required} | names
 
 
 def _wrong(cells: Cells, required: Sequence[str]) -> str | None:
@@ -195,20 +181,9 @@ def _text(texts: Mapping[str, Any]) -> str:
     return whole if len(whole) <= _MAX_TEXT else f"{whole[:_MAX_TEXT]}…"
 
 
-def _titled(form: str, name: str, *, several: bool) -> str:
-    return f"{form}: {name}" if several else name
-
-
 def _name(value: Any) -> str:
     return str(value).strip()[:_MAX_NAME]
 
 
 def _leaning(value: Any) -> str | None:
     return (str(value).strip()[:_MAX_NAME] or None) if value is not None else None
-
-
-def _weight(value: Any) -> float | None:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return None

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 from moralscope.annotation.forms import shipped_data
 from moralscope.annotation.grammar import grammar_hint, rule_hint
-from moralscope.annotation.records import Answer, Field, Finding, TaskForm
+from moralscope.annotation.questions import Field, Texts
+from moralscope.annotation.records import Answer, FieldFinding, TaskForm
 from moralscope.core.errors import InputError
 
 if TYPE_CHECKING:
     from spellchecker import SpellChecker
 
-Texts = Mapping[str, str]
 _WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")  # noqa: RUF001
 MAX_ANSWER = 100_000  # characters of all texts of an answer together
 _REMEDY = "remove it and save again"
@@ -39,7 +39,7 @@ _SENTENCE_END = re.compile(r"[.!?][\"'”’)]*(?=\s+\S)")  # noqa: RUF001
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _Text:
     """What a check looks at: its argument, the text, and everything around it."""
 
     argument: Any
@@ -52,153 +52,108 @@ class _Seen:
         return value if isinstance(value, str) else ""
 
 
-def find(form: TaskForm, texts: Texts, answer: Answer) -> tuple[Finding, ...]:
-    """Return what is to be said about an answer, in the order of the form.
-
-    Examples
-    --------
-    >>> from moralscope.annotation.forms import load_form
-    >>> found = find(load_form("action-yes-no"), {"action": "wave"}, {})
-    >>> found[0].field, found[0].message, found[0].blocks
-    ('ok', 'Please answer this one.', True)
-    """
-    findings: list[Finding] = []
+def find(form: TaskForm, texts: Texts, answer: Answer) -> tuple[FieldFinding, ...]:
+    """Return what is to be said about an answer, in the order of the form."""
+    findings: list[FieldFinding] = []
     for field in form.fields:
         value = answer.get(field.name)
-        wrong = _misfit(field, value, texts)
+        wrong = _misfit(field.with_choices(texts), value)
         if wrong:
-            findings.append(Finding(field.name, *wrong))
+            findings.append(FieldFinding(field.name, *wrong))
         elif isinstance(value, str) and value.strip():
-            for check in field.checks:
-                blocks, rule = CHECKS[check.name]
-                message = rule(_Seen(check.argument, value, answer, texts))
+            for name, argument in field.checks.items():
+                blocks, rule = CHECKS[name]
+                message = rule(_Text(argument, value, answer, texts))
                 if message:
-                    findings.append(Finding(field.name, check.name, message, blocks))
+                    findings.append(FieldFinding(field.name, name, message, blocks))
     return tuple(findings)
 
 
-def choice_values(field: Field, texts: Texts) -> tuple[str, ...]:
-    """Return the values a person may choose from: the form's, or texts of the item."""
-    if field.choices_from:
-        return tuple(texts[name] for name in field.choices_from if texts.get(name))
-    return tuple(choice.value for choice in field.choices)
-
-
 def words(text: str) -> list[str]:
-    """Return the words of a text in small letters.
-
-    Examples
-    --------
-    >>> words("Don't lie, Jo!")
-    ["don't", 'lie', 'jo']
-    """
+    """Return the words of a text in small letters."""
     return [word.lower().replace("’", "'") for word in _WORD.findall(text)]  # noqa: RUF001
 
 
-def _misfit(field: Field, value: Any, texts: Texts) -> tuple[str, str] | None:
+def _misfit(field: Field, value: Any) -> tuple[str, str] | None:
     """Return the check and the message where a value does not fit its field."""
-    missing = value is None or (isinstance(value, str) and not value.strip()) or value is False
-    if missing and not (field.type == "yes_no" and value is False):
-        if not field.required:
-            return None
-        told = "Please tick this." if field.type == "confirm" else "Please answer this one."
-        return "required", told
-    if not _FITS[field.type](field, value, texts):
+    if field.kind.is_missing(value):
+        return ("required", field.kind.request) if field.required else None
+    if not field.kind.fits(field, value):
         return "value", "This answer does not fit the question."
     if isinstance(value, str) and len(value) > field.longest:
         return "length", f"Please shorten this to {field.longest:,} characters."
     return None
 
 
-def _distinct(field: Field, value: Any, texts: Texts) -> bool:
-    known = choice_values(field, texts)
-    return (
-        isinstance(value, list)
-        and len(value) == len(set(map(str, value)))
-        and all(one in known for one in value)
-    )
-
-
-_FITS: Mapping[str, Callable[[Field, Any, Texts], bool]] = {
-    "text": lambda field, value, texts: isinstance(value, str) and "\n" not in value.strip(),
-    "long": lambda field, value, texts: isinstance(value, str),
-    "one": lambda field, value, texts: value in choice_values(field, texts),
-    "many": _distinct,
-    "scale": lambda field, value, texts: type(value) is int and field.low <= value <= field.high,
-    "yes_no": lambda field, value, texts: isinstance(value, bool),
-    "confirm": lambda field, value, texts: value is True,
-}
-
-
-def _unique_words(seen: _Seen) -> str | None:
-    if len({word.lower() for word in seen.text.split()}) >= seen.argument:
+def _unique_words(written: _Text) -> str | None:
+    if len({word.lower() for word in written.text.split()}) >= written.argument:
         return None
-    number = {2: "two", 3: "three", 4: "four"}.get(seen.argument, seen.argument)
+    number = {2: "two", 3: "three", 4: "four"}.get(written.argument, written.argument)
     return f"Please use at least {number} different words."
 
 
-def _differs(seen: _Seen) -> str | None:
-    if words(seen.text) != words(seen.other(seen.argument)):
+def _differs(written: _Text) -> str | None:
+    if words(written.text) != words(written.other(written.argument)):
         return None
-    return f"Please write something else here than under '{_spaced(seen.argument)}'."
+    return f"Please write something else here than under '{written.argument.replace('_', ' ')}'."
 
 
-def _bigrams(seen: _Seen) -> str | None:
+def _bigrams(written: _Text) -> str | None:
     """Refuse a pair of words that stands `argument` times or more."""
-    counts = Counter(pairwise(words(seen.text)))
-    pair, times = max(counts.items(), key=lambda each: each[1], default=(("", ""), 0))
-    if times < seen.argument:
+    counts = Counter(pairwise(words(written.text)))
+    pair, times = max(counts.items(), key=lambda entry: entry[1], default=(("", ""), 0))
+    if times < written.argument:
         return None
     return f"'{' '.join(pair)}' stands here {times} times; please say it once."
 
 
-def _spelling(seen: _Seen) -> str | None:
-    known = " ".join(seen.texts.values())
-    found = misspelt(seen.text, words(known))
-    if not found:
+def _spelling(written: _Text) -> str | None:
+    known = " ".join(written.texts.values())
+    slips = misspelt(written.text, words(known))
+    if not slips:
         return None
-    told = ", ".join(f"{word} ({better}?)" if better else word for word, better in found[:3])
-    return f"Please look at the spelling: {told}."
+    listed = ", ".join(f"{word} ({better}?)" if better else word for word, better in slips[:3])
+    return f"Please look at the spelling: {listed}."
 
 
-def _plain_words(seen: _Seen) -> str | None:
+def _plain_words(written: _Text) -> str | None:
     """Point at words that already judge: Emelin et al. name praised, joyous, assaulted, steal."""
-    found = [word for word in words(seen.text) if word in charged_words()]
-    if not found:
+    charged = [word for word in words(written.text) if word in charged_words()]
+    if not charged:
         return None
-    named = ", ".join(f"'{word}'" for word in dict.fromkeys(found))
+    named = ", ".join(f"'{word}'" for word in dict.fromkeys(charged))
     return f"{named} already says what is good or bad; please describe what happens instead."
 
 
-def _known_names(seen: _Seen) -> str | None:
+def _known_names(written: _Text) -> str | None:
     """Point at names that come from nowhere: `argument` lists the fields that may introduce one."""
-    before = {word for name in seen.argument for word in words(seen.other(name))}
-    new = [name for name in _names(seen.text) if name.lower() not in before]
+    before = {word for name in written.argument for word in words(written.other(name))}
+    new = [name for name in _names(written.text) if name.lower() not in before]
     if not new:
         return None
     return f"Who is {' and '.join(new[:2])}? Please keep to the names of the situation."
 
 
-def _same_actor(seen: _Seen) -> str | None:
+def _same_actor(written: _Text) -> str | None:
     """Ask for the person of another field: somebody named there should act here."""
-    actors = {name.lower() for name in _names(seen.other(seen.argument), first=True)}
-    if not actors or actors & set(words(seen.text)):
+    actors = {name.lower() for name in _names(written.other(written.argument), first=True)}
+    if not actors or actors & set(words(written.text)):
         return None
-    return f"Please name who acts here, as under '{_spaced(seen.argument)}'."
+    return f"Please name who acts here, as under '{written.argument.replace('_', ' ')}'."
 
 
-CHECKS: Mapping[str, tuple[bool, Callable[[_Seen], str | None]]] = {
+CHECKS: Mapping[str, tuple[bool, Callable[[_Text], str | None]]] = {
     "unique_words": (True, _unique_words),
     "differs_from": (True, _differs),
     "repeated_pair": (True, _bigrams),
     "spelling": (False, _spelling),
-    "grammar": (False, lambda seen: grammar_hint(seen.text)),
-    "rule_form": (False, lambda seen: rule_hint(seen.text)),
+    "grammar": (False, lambda written: grammar_hint(written.text)),
+    "rule_form": (False, lambda written: rule_hint(written.text)),
     "plain_words": (True, _plain_words),
     "one_sentence": (
         False,
-        lambda seen: (
-            "One sentence is best here." if _SENTENCE_END.search(seen.text.strip()) else ""
+        lambda written: (
+            "One sentence is best here." if _SENTENCE_END.search(written.text.strip()) else ""
         ),
     ),
     "known_names": (False, _known_names),
@@ -208,15 +163,9 @@ CHECKS: Mapping[str, tuple[bool, Callable[[_Seen], str | None]]] = {
 
 @cache
 def charged_words() -> frozenset[str]:
-    """Return our list of words that judge what they name.
-
-    Examples
-    --------
-    >>> {"praised", "steal"} <= charged_words(), "kind" in charged_words()
-    (True, False)
-    """
-    found = shipped_data("charged_words.yaml")
-    return frozenset(word for kind in ("bad", "good") for word in found[kind].split())
+    """Return our list of words that judge what they name."""
+    lists = shipped_data("charged_words.yaml")
+    return frozenset(word for kind in ("bad", "good") for word in lists[kind].split())
 
 
 def _names(text: str, *, first: bool = False) -> list[str]:
@@ -224,7 +173,7 @@ def _names(text: str, *, first: bool = False) -> list[str]:
 
     With `first`, the first word counts too unless it is one that begins many sentences.
     """
-    found = []
+    names = []
     begins = True
     nobody = set(shipped_data("not_names.yaml")["words"].split())
     for match in re.finditer(r"[^\W\d_]+|[.!?]", text):
@@ -234,36 +183,26 @@ def _names(text: str, *, first: bool = False) -> list[str]:
             continue
         looks = word[0].isupper() and word not in nobody and len(word) > 1
         if looks and (not begins or first):
-            found.append(word)
+            names.append(word)
         begins = False
-    return list(dict.fromkeys(found))
-
-
-def _spaced(name: str) -> str:
-    return name.replace("_", " ")
+    return list(dict.fromkeys(names))
 
 
 def misspelt(text: str, known: Collection[str] = ()) -> list[tuple[str, str]]:
-    """Return words that no dictionary has, each with a likely correction or "".
-
-    Examples
-    --------
-    >>> misspelt("Jo recieves a qwxzrt from Anna.")
-    [('recieves', 'receives'), ('qwxzrt', '')]
-    """
-    found: dict[str, str] = {}
+    """Return words that no dictionary has, each with a likely correction or ""."""
+    slips: dict[str, str] = {}
     for match in _SPELT.finditer(text):
         word = match.group().replace("’", "'")  # noqa: RUF001
         small = word.lower().removesuffix("'s")
         if word != word.lower() or small in known or not 2 < len(small) <= _LONGEST_WORD:
             continue
-        if small in found or len(found) >= _MOST_WORDS:
+        if small in slips or len(slips) >= _MOST_WORDS:
             continue
         dictionary = _dictionary()
         if all(dictionary.unknown([spelt]) for spelt in (small, small.replace("'", ""))):
             better = dictionary.correction(small)
-            found[small] = better if better and better != small else ""
-    return list(found.items())
+            slips[small] = better if better and better != small else ""
+    return list(slips.items())
 
 
 def _dictionary() -> "SpellChecker":
@@ -279,13 +218,7 @@ def _dictionary_of_english() -> "SpellChecker":
 
 
 def plain_text(value: object, what: str, longest: int) -> str:
-    """Return a text that both databases can hold.
-
-    Examples
-    --------
-    >>> plain_text(" Jo ", "name", 10)
-    'Jo'
-    """
+    """Return a text that both databases can hold."""
     if not isinstance(value, str):
         raise InputError(f"the {what} is no text", "give a text")
     if len(value) > longest:
@@ -296,13 +229,7 @@ def plain_text(value: object, what: str, longest: int) -> str:
 
 
 def storable(value: str) -> bool:
-    """Say whether both databases can hold a text: no NUL, no half of a surrogate pair.
-
-    Examples
-    --------
-    >>> storable("a<b>'; --"), storable(chr(0)), storable(chr(0xD800))
-    (True, False, False)
-    """
+    """Say whether both databases can hold a text: no NUL, no half of a surrogate pair."""
     return "\0" not in value and not any("\ud800" <= char <= "\udfff" for char in value)
 
 

@@ -1,20 +1,41 @@
-"""`annotate decide` and `annotate decisions`: rejections, blocks and appeals from the command line.
+"""`annotate decide`, `decisions` and `adjudicate`: what a project's owner decides by command line.
 
-The project's owner acts; what happens is `service_decisions.py`'s.
+What happens to answers and people is `service_decisions.py`'s and `service_adjudication.py`'s.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moralscope.annotation.forms import one_of
-from moralscope.annotation.options import DECISIONS, DecideOptions
-from moralscope.annotation.projects import open_project, record_of
+from moralscope.annotation.forms import load_form, one_of
+from moralscope.annotation.options import DECISIONS, AdjudicateOptions, DecideOptions
+from moralscope.annotation.projects import open_project
+from moralscope.annotation.records import DisputedItem
+from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.records import RunRecord
+from moralscope.core.records import RunRecord, Statistics, absent
+from moralscope.core.registry import did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionStatistics(Statistics):
+    """How many decisions there are, hold, and wait for an answer to their appeal."""
+
+    decisions: int
+    in_force: int
+    appeals_waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class AdjudicateStatistics(Statistics):
+    """How many items divide people, of a list; nothing where one item was decided."""
+
+    disputed: int | None = absent()
+    undecided: int | None = absent()
 
 
 def decide(
-    folder: Path, action: str, subject: str, options: DecideOptions | None = None, **given: Any
+    folder: Path, action: str, subject: str, options: DecideOptions | None = None, **keywords: Any
 ) -> RunRecord:
     """Reject an answer, block a person, lift a decision or decline an appeal.
 
@@ -27,28 +48,97 @@ def decide(
     options
         `DecideOptions`, or its fields as keywords.
     """
-    chosen = chosen_options(DecideOptions, options, given)
+    chosen = chosen_options(DecideOptions, options, keywords)
     one_of(action, DECISIONS, "decision")
     with open_project(folder) as service:
         lead = service.owner
         if action == "reject":
-            made = service.reject(lead, subject, chosen.reason)
+            decision = service.reject(lead, subject, chosen.reason)
         elif action == "block":
-            made = service.block(lead, subject, chosen.reason, leave_out=chosen.leave_out)
+            decision = service.block(lead, subject, chosen.reason, leave_out=chosen.leave_out)
         else:
             lift = action == "lift"
-            made = service.settle(lead, subject, lift=lift, answer=chosen.reason)
-    config = {"folder": str(folder), "action": action, "subject": subject}
-    return record_of("annotate decide", {**config, "options": plain_options(chosen)}, {}, [made])
+            decision = service.settle(lead, subject, lift=lift, answer=chosen.reason)
+    config: dict[str, Any] = {"folder": str(folder), "action": action, "subject": subject}
+    config["options"] = plain_options(chosen)
+    return RunRecord("annotate decide", seed=0, config=config, models=[], results=[decision])
 
 
 def list_decisions(folder: Path) -> RunRecord:
     """List decisions: where an appeal waits first, then the newest."""
     with open_project(folder) as service:
-        found = service.decisions(service.owner)
-    figures = {
-        "decisions": len(found),
-        "in_force": sum(one.holds for one in found),
-        "appeals_waiting": sum(one.waits for one in found),
-    }
-    return record_of("annotate decisions", {"folder": str(folder)}, figures, list(found))
+        decisions = service.decisions(service.owner)
+    return RunRecord(
+        "annotate decisions",
+        seed=0,
+        config={"folder": str(folder)},
+        models=[],
+        results=decisions,
+        statistics=DecisionStatistics(
+            decisions=len(decisions),
+            in_force=sum(one.holds for one in decisions),
+            appeals_waiting=sum(one.waits for one in decisions),
+        ),
+    )
+
+
+def list_disputed(folder: Path) -> RunRecord:
+    """List the items on which annotators differ, with everybody's answers; undecided ones first."""
+    with open_project(folder) as service:
+        items = service.disputed(service.owner)
+    return RunRecord(
+        "annotate adjudicate",
+        seed=0,
+        config={"folder": str(folder)},
+        models=[],
+        results=items,
+        statistics=AdjudicateStatistics(len(items), sum(one.final is None for one in items)),
+    )
+
+
+def adjudicate(
+    folder: Path, item: str, options: AdjudicateOptions | None = None, **keywords: Any
+) -> RunRecord:
+    """Decide the final answer of an item.
+
+    Parameters
+    ----------
+    folder, item
+        The project, and the id of an item on which annotators differ.
+    options
+        `AdjudicateOptions`, or its fields as keywords. The answer begins with what all agree on,
+        or with that of the person named by `like`; `values` change it field by field.
+    """
+    chosen = chosen_options(AdjudicateOptions, options, keywords)
+    with open_project(folder) as service:
+        disputed = {one.item.id: one for one in service.disputed(service.owner)}
+        if item not in disputed:
+            near = did_you_mean(item, disputed) if disputed else "there is none that is disputed"
+            raise InputError(f"annotators do not differ on an item '{item[:60]}'", near)
+        answer = _answer(disputed[item], chosen)
+        final = service.adjudicate(service.owner, item, answer, chosen.comment)
+    return RunRecord(
+        "annotate adjudicate",
+        seed=0,
+        config={"folder": str(folder), "item": item, "options": plain_options(chosen)},
+        models=[],
+        results=[final],
+        statistics=AdjudicateStatistics(),
+    )
+
+
+def _answer(disputed: DisputedItem, chosen: AdjudicateOptions) -> dict[str, Any]:
+    if not chosen.like and not chosen.values:
+        raise InputError("there is no final answer", "give --take PERSON, or --set FIELD=VALUE")
+    if chosen.like and chosen.like not in disputed.answers:
+        near = did_you_mean(chosen.like, disputed.answers)
+        raise InputError(f"'{chosen.like[:40]}' did not answer the item", near)
+    answer = dict(disputed.answers[chosen.like]) if chosen.like else disputed.agreed
+    fields = {field.name: field for field in load_form(disputed.item.form).fields}
+    for text in chosen.values:
+        name, sign, value = (part.strip() for part in text.partition("="))
+        if not sign or name not in fields:
+            remedy = "write it like severity=4" if not sign else did_you_mean(name, fields)
+            raise InputError(f"--set has '{text[:60]}'", remedy)
+        answer[name] = fields[name].kind.parse(fields[name], value, disputed.item.texts)
+    return answer

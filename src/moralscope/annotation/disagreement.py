@@ -6,8 +6,8 @@ tests, corrected, only where the leanings may be named (`groups`); a difference 
 nothing of any person.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -29,7 +29,7 @@ from moralscope.stats.agreement import (
 )
 from moralscope.stats.intraclass import IntraclassForm, intraclass_forms
 from moralscope.stats.ratings import RESAMPLES, Floats
-from moralscope.stats.significance import GroupDifferences, group_differences
+from moralscope.stats.significance import group_differences
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,48 +70,27 @@ class ItemSpread:
 def field_agreement(
     ratings: FieldRatings, *, seed: int = 0, resamples: int = RESAMPLES
 ) -> FieldAgreement:
-    """Return the coefficients that fit the field's level, with intervals over items.
-
-    Examples
-    --------
-    >>> from moralscope.annotation.judgments import Judgment, by_field
-    >>> given = [Judgment(str(n), who, "ok", n % 2) for n in range(6) for who in "pqr"]
-    >>> found = field_agreement(by_field(given)[0][0])
-    >>> found.alpha.value, found.percent.value, found.cohen
-    (1.0, 1.0, None)
-    """
-    table, labels = ratings.table, ratings.level == "nominal"
-    found = agreement(table, ratings.level, seed=seed, resamples=resamples)
-    percent = percent_agreement(table, seed=seed, resamples=resamples)
-    fleiss = fleiss_kappa(table, seed=seed, resamples=resamples) if labels else None
-    cohen = None
-    if table.raters == 2:
-        weights = "none" if labels else "quadratic"
-        cohen = cohen_kappa(table, weights, seed=seed, resamples=resamples)
+    """Return the coefficients that fit the field's level, with intervals over items."""
+    table, is_nominal = ratings.table, ratings.level == "nominal"
+    how = {"seed": seed, "resamples": resamples}
+    alpha = agreement(table, ratings.level, **how)
+    weights = "none" if is_nominal else "quadratic"
     return FieldAgreement(
-        ratings.field,
-        ratings.level,
-        Interval(found.alpha, found.low, found.high),
-        percent,
-        fleiss,
-        cohen,
-        () if labels else intraclass_forms(table),
-        found.units,
-        found.ratings,
-        len(ratings.persons),
+        field=ratings.field,
+        level=ratings.level,
+        alpha=Interval(alpha.alpha, alpha.low, alpha.high),
+        percent=percent_agreement(table, **how),
+        fleiss=fleiss_kappa(table, **how) if is_nominal else None,
+        cohen=cohen_kappa(table, weights, **how) if table.raters == 2 else None,
+        icc=() if is_nominal else intraclass_forms(table),
+        items=alpha.units,
+        answers=alpha.ratings,
+        people=len(ratings.persons),
     )
 
 
 def item_spreads(ratings: FieldRatings) -> list[ItemSpread]:
-    """Return the answers to each item in the items' order.
-
-    Examples
-    --------
-    >>> from moralscope.annotation.judgments import Judgment, by_field
-    >>> given = [Judgment("1", who, "severity", n) for who, n in (("p", 1), ("q", 5), ("r", 5))]
-    >>> round(item_spreads(by_field(given, {"severity": "ordinal"})[0][0])[0].disagreement, 3)
-    0.667
-    """
+    """Return the answers to each item in the items' order."""
     table = ratings.table
     sizes = np.bincount(table.unit, minlength=table.units)
     apart = _apart(ratings, sizes)
@@ -124,14 +103,7 @@ def item_spreads(ratings: FieldRatings) -> list[ItemSpread]:
 
 
 def most_split(spreads: Sequence[ItemSpread], shown: int = 20) -> list[ItemSpread]:
-    """Return the items whose answers lie farthest apart; what all answer alike is left out.
-
-    Examples
-    --------
-    >>> rows = [ItemSpread("1", "ok", 3, 0.0, {}), ItemSpread("2", "ok", 3, 0.7, {})]
-    >>> [row.item for row in most_split(rows)]
-    ['2']
-    """
+    """Return the items whose answers lie farthest apart; what all answer alike is left out."""
     apart = [row for row in spreads if row.disagreement > 0]
     return sorted(apart, key=lambda row: (-row.disagreement, -row.answers, row.item))[:shown]
 
@@ -149,17 +121,17 @@ def _apart(ratings: FieldRatings, sizes: np.ndarray[tuple[int], np.dtype[np.int6
     else:
         numbers = table.numbers
         width = float(np.ptp(numbers)) if numbers.size > 1 else 1.0
-        # Sorted within an item, the value at place i is added i times and taken m - 1 - i times.
+        # Sorted within an item, the value at rank i is added i times and taken m - 1 - i times.
         values = numbers[table.code]
         order = np.lexsort((values, table.unit))
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         owner = table.unit[order]
-        place = np.arange(len(order)) - starts[owner]
-        factors = 2 * place - (sizes[owner] - 1)
+        rank = np.arange(len(order)) - starts[owner]
+        factors = 2 * rank - (sizes[owner] - 1)
         total = np.bincount(owner, factors * values[order], minlength=table.units)
-    found: Floats = np.full(len(sizes), np.nan)
-    np.divide(total, pairs * width, out=found, where=pairs > 0)
-    return found
+    means: Floats = np.full(len(sizes), np.nan)
+    np.divide(total, pairs * width, out=means, where=pairs > 0)
+    return means
 
 
 _SIGNIFICANT = 0.05
@@ -201,67 +173,58 @@ def group_splits(
     all items and fields by the largest difference of a permutation, and for the number of pairs
     of leanings by their number. Largest differences first. With `whole`, fields are compared over
     all items: each person counts once, with the mean of her answers.
-
-    Examples
-    --------
-    >>> from moralscope.annotation.judgments import Judgment, by_field
-    >>> told = {f"p{n}": "left" if n < 8 else "right" for n in range(16)}
-    >>> given = [Judgment("1", who, "ok", leaning == "left") for who, leaning in told.items()]
-    >>> [(row.item, row.value, row.difference) for row in group_splits(by_field(given)[0], told)]
-    [('1', 'yes', 1.0)]
     """
     groups = dict(named(large_groups(leanings, smallest)))
     groups.pop(NOT_SAID, None)
     pairs = list(combinations(groups, 2))
-    shown = [_shown(ratings, leanings, smallest, whole=whole) for ratings in fields]
-    found: list[GroupSplit] = []
+    # Item → the leanings that may be named there; a whole field is the item "".
+    nameable: list[dict[str, set[str]]] = []
+    for ratings in fields:
+        if whole:
+            names = {name for name, _ in named(answering_groups(ratings, leanings, smallest))}
+            nameable.append({"": names})
+        else:
+            by_item = item_groups(ratings, leanings, smallest)
+            nameable.append({item: set(counts) for item, counts in by_item.items()})
+    splits: list[GroupSplit] = []
     for first, second in pairs:
         people = [*groups[first], *groups[second]]
-        both = {first, second}
-        parts = [
-            _questions(ratings, people, [item for item, names in allowed.items() if both <= names])
-            for ratings, allowed in zip(fields, shown, strict=True)
-        ]
-        asked = [question for questions, _ in parts for question in questions]
-        values = np.column_stack([np.empty((len(people), 0)), *(table for _, table in parts)])
+        questions: list[tuple[str, str, str]] = []
+        tables = [np.empty((len(people), 0))]
+        for ratings, names_of in zip(fields, nameable, strict=True):
+            items = [item for item, names in names_of.items() if {first, second} <= names]
+            asked, answers = _questions(ratings, people, items)
+            questions += asked
+            tables.append(answers)
+        values = np.column_stack(tables)
         side = np.arange(len(people)) < len(groups[first])
         tested = group_differences(values, side, seed=seed)
-        found += _compared(asked, (first, second), (values[side], values[~side]), tested)
-    known = (row for row in found if not np.isnan(row.p))
-    paid = [replace(row, corrected=min(1.0, row.corrected * len(pairs))) for row in known]
-    return sorted(paid, key=lambda row: (row.corrected, row.p, -abs(row.difference)))
+        sizes = [np.isfinite(values[mask]).sum(axis=0) for mask in (side, ~side)]
+        sums = [np.nansum(values[mask], axis=0) for mask in (side, ~side)]
+        for index, (field, item, value) in enumerate(questions):
+            if np.isnan(tested.p[index]):
+                continue
+            split = GroupSplit(
+                field=field,
+                item=item,
+                value=value,
+                first=first,
+                second=second,
+                first_mean=float(sums[0][index] / sizes[0][index]),
+                second_mean=float(sums[1][index] / sizes[1][index]),
+                first_people=int(sizes[0][index]),
+                second_people=int(sizes[1][index]),
+                difference=float(tested.difference[index]),
+                p=float(tested.p[index]),
+                corrected=min(1.0, float(tested.corrected[index]) * len(pairs)),
+            )
+            splits.append(split)
+    return sorted(splits, key=lambda row: (row.corrected, row.p, -abs(row.difference)))
 
 
 def significant(splits: Sequence[GroupSplit]) -> list[GroupSplit]:
     """Return the differences that hold after correction."""
     return [row for row in splits if row.corrected < _SIGNIFICANT]
-
-
-def _compared(
-    asked: Sequence[tuple[str, str, str]],
-    names: tuple[str, str],
-    sides: tuple[Floats, Floats],
-    tested: GroupDifferences,
-) -> Iterator[GroupSplit]:
-    sizes = [np.isfinite(values).sum(axis=0) for values in sides]
-    means = [np.nansum(values, axis=0) / size for values, size in zip(sides, sizes, strict=True)]
-    for place, question in enumerate(asked):
-        yield GroupSplit(
-            *question, *names,
-            float(means[0][place]), float(means[1][place]),
-            int(sizes[0][place]), int(sizes[1][place]),
-            float(tested.difference[place]), float(tested.p[place]), float(tested.corrected[place]),
-        )  # fmt: skip
-
-
-def _shown(
-    ratings: FieldRatings, leanings: Mapping[str, str | None], smallest: int, *, whole: bool
-) -> dict[str, set[str]]:
-    """Return item → the leanings that may be named there; a whole field is the item ''."""
-    if whole:
-        return {"": {name for name, _ in named(answering_groups(ratings, leanings, smallest))}}
-    found = item_groups(ratings, leanings, smallest)
-    return {item: set(counts) for item, counts in found.items()}
 
 
 def _questions(
@@ -272,12 +235,12 @@ def _questions(
     A question is field, item and value: a scale's, or a label that may have been chosen.
     """
     table, width = ratings.table, len(items)
-    places = {who: place for place, who in enumerate(people)}
-    rows = np.array([places.get(who, -1) for who in ratings.people], dtype=np.int64)[table.rater]
+    row_of = {who: row for row, who in enumerate(people)}
+    rows = np.array([row_of.get(who, -1) for who in ratings.people], dtype=np.int64)[table.rater]
     columns = np.zeros_like(table.unit)
     if items and items[0]:
-        wanted = {item: place for place, item in enumerate(items)}
-        columns = np.array([wanted.get(item, -1) for item in ratings.items])[table.unit]
+        column_of = {item: column for column, item in enumerate(items)}
+        columns = np.array([column_of.get(item, -1) for item in ratings.items])[table.unit]
     mine = (rows >= 0) & (columns >= 0)
     code, cells = table.code[mine], rows[mine] * width + columns[mine]
     size = len(people) * width

@@ -13,7 +13,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import event, exc
 
-from moralscope.core.errors import InputError, MissingExtra
+from moralscope.core.errors import InputError
+from moralscope.core.extras import missing_extra
 
 SQLITE_FILE = "annotations.sqlite"
 WAIT = "moralscope_wait"  # execution option: milliseconds for a lock of another program
@@ -62,9 +63,7 @@ def _postgres(url: sa.URL) -> sa.Engine:
             pool_pre_ping=True,
         )
     except ModuleNotFoundError:
-        raise MissingExtra(
-            "PostgreSQL needs a driver", "pip install 'moralscope[postgres]'"
-        ) from None
+        raise missing_extra("postgres", "PostgreSQL") from None
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _record: Any) -> None:

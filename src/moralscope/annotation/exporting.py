@@ -74,10 +74,10 @@ def people_bytes(facts: Iterable[PersonFacts], smallest: int) -> Iterator[bytes]
     A leaning that fewer than `smallest` people have is exported as `others`. Age, region and so on
     are in no line: together they would name people. `annotate statement` counts them.
     """
-    told = list(facts)
-    groups = large_groups({one.person: one.leaning for one in told}, smallest)
+    rows = list(facts)
+    groups = large_groups({one.person: one.leaning for one in rows}, smallest)
     shown = {who: name for name, people in groups.items() for who in people}
-    for one in told:
+    for one in rows:
         leaning = None if shown[one.person] == NOT_SAID else shown[one.person]
         row = {"schema": PEOPLE_SCHEMA, "person": one.person, "leaning": leaning}
         yield _json_line({**row, "foundations": dict(one.foundations)})
@@ -112,33 +112,23 @@ def flat_rows(
     """Return answers as a table: texts under `text_NAME`, lists joined by |, yes and no as 1 and 0.
 
     Where leads decided something, `final_NAME` is the item's final answer.
-
-    Examples
-    --------
-    >>> row = AnswerRow("1", "p-a", "action-yes-no", "main", {"action": "wave"}, {"ok": True},
-    ...                 0.0, 2.5, 1, "a-b")
-    >>> flat_rows([row])[0]["text_action"], flat_rows([row])[0]["ok"]
-    ('wave', 1)
     """
     texts = dict.fromkeys(name for row in rows for name in row.texts)
     forms = dict.fromkeys(row.form for row in rows)
     fields = dict.fromkeys(field.name for form in forms for field in load_form(form).fields)
-    return [
-        {
-            **_head(row),
-            **{f"text_{name}": row.texts.get(name) for name in texts},
-            **{name: _cell(row.answer.get(name)) for name in fields},
-            **(_final_cells(finals.get(row.item), fields) if finals else {}),
-        }
-        for row in rows
-    ]
-
-
-def _final_cells(final: FinalAnswer | None, fields: Iterable[str]) -> dict[str, Any]:
-    answer = final.answer if final else {}
-    said = _decided(final) if final else dict.fromkeys(("comment", "by", "at"))
-    named = {f"final_{name}": _cell(answer.get(name)) for name in fields}
-    return {**named, **{f"final_{name}": value for name, value in said.items()}}
+    table = []
+    for row in rows:
+        cells = _head(row)
+        cells |= {f"text_{name}": row.texts.get(name) for name in texts}
+        cells |= {name: _cell(row.answer.get(name)) for name in fields}
+        if finals:
+            final = finals.get(row.item)
+            answer = final.answer if final else {}
+            cells |= {f"final_{name}": _cell(answer.get(name)) for name in fields}
+            decided = _decided(final) if final else dict.fromkeys(("comment", "by", "at"))
+            cells |= {f"final_{name}": value for name, value in decided.items()}
+        table.append(cells)
+    return table
 
 
 def _decided(final: FinalAnswer) -> dict[str, Any]:
@@ -180,36 +170,16 @@ def story_rows(project: Project, rows: Sequence[AnswerRow]) -> Iterator[dict[str
     for row in rows:
         if row.form != project.task:
             checks.setdefault(row.item, []).append(row)
-    sentences = [field.name for field in load_form(project.task).fields if field.type != "confirm"]
+    sentences = [field.name for field in load_form(project.task).fields if field.kind.exported]
     wanted = project.policies.validators_per_item
     for row in rows:
         if row.form != project.task:
             continue
-        found = checks.get(f"{row.submission}-r{row.revision}", [])
-        good = sum(all(check.answer.values()) for check in found)
+        votes = checks.get(f"{row.submission}-r{row.revision}", [])
+        good = sum(all(vote.answer.values()) for vote in votes)
         # A text that too few have checked is not accepted yet; without validators every text is.
-        if not wanted or (len(found) >= wanted and 2 * good > len(found)):
+        if not wanted or (len(votes) >= wanted and 2 * good > len(votes)):
             yield {"ID": row.submission, **{name: row.answer[name] for name in sentences}}
-
-
-def sheet_rows(rows: Iterable[AnswerRow]) -> dict[str, list[dict[str, Any]]]:
-    """Return answers to a pack's items as the pack's own sheets: rater → rows.
-
-    A pack knows rater-1, rater-2, …: the first who answered an item stands for rater-1, the
-    second for rater-2, so a rater's sheet may hold answers of several people.
-    """
-    places: dict[str, int] = {}
-    sheets: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        pack, dot, item = row.item.partition(".")
-        if not dot:
-            raise InputError(f"item '{row.item[:60]}' came from no pack", "export another shape")
-        places[row.item] = places.get(row.item, 0) + 1
-        rater = f"rater-{places[row.item]}"
-        ratings = {name: int(value) for name, value in row.answer.items()}
-        found = {"pack": pack, "rater": rater, "item": item, "text": row.texts["text"]}
-        sheets.setdefault(rater, []).append({**found, "ratings": ratings})
-    return sheets
 
 
 def _head(row: AnswerRow) -> dict[str, Any]:

@@ -12,22 +12,15 @@ from answers.
 
 import random
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from statistics import fmean
 from typing import Any
 
-from moralscope.annotation.records import (
-    Check,
-    Choice,
-    Field,
-    Question,
-    Questionnaire,
-    Shown,
-    Statement,
-    TaskForm,
-)
+from moralscope.annotation.questions import AnswerChoice
+from moralscope.annotation.records import Question, Questionnaire, TaskForm
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.registry import did_you_mean
 from moralscope.io.documents import shipped_yaml
@@ -35,7 +28,6 @@ from moralscope.io.documents import shipped_yaml
 FOUNDATIONS = ("care", "fairness", "liberty", "loyalty", "authority", "sanctity")
 KINDS = ("foundation", "rule")  # of questions of the test
 LOW, HIGH = 1, 5  # of the questionnaire
-_LEVEL_OF = {"one": "nominal", "many": "several", "scale": "ordinal", "yes_no": "nominal"}
 
 
 def one_of(value: str, known: Iterable[str], what: str) -> str:
@@ -48,13 +40,7 @@ def one_of(value: str, known: Iterable[str], what: str) -> str:
 
 @cache
 def form_names() -> tuple[str, ...]:
-    """Return the names of all forms, sorted.
-
-    Examples
-    --------
-    >>> "rule-of-thumb" in form_names()
-    True
-    """
+    """Return the names of all forms, sorted."""
     folder = resources.files(__package__) / "data" / "tasks"
     names = (one.name.removesuffix(".yaml") for one in folder.iterdir())
     return tuple(sorted(names))
@@ -69,43 +55,22 @@ def task_names() -> tuple[str, ...]:
 
 @cache
 def load_form(name: str) -> TaskForm:
-    """Return a form by its name.
-
-    Examples
-    --------
-    >>> form = load_form("action-yes-no")
-    >>> [field.name for field in form.fields], form.shows[0].name
-    (['ok'], 'action')
-    """
-    found = shipped_data(f"tasks/{one_of(name, form_names(), 'task')}.yaml")
-    return TaskForm(
-        name,
-        found["title"],
-        tuple(found["instructions"]),
-        tuple(Shown(**one) for one in found["shows"]),
-        tuple(map(_field, found["fields"])),
-        search=found.get("search", False),
-        validation=found.get("validation"),
+    """Return a form by its name."""
+    file = f"tasks/{one_of(name, form_names(), 'task')}.yaml"
+    form = decode(TaskForm, {"name": name, **shipped_data(file)}, file, exact=True)
+    fields = (
+        replace(one, choices=foundation_choices()) if one.foundations else one
+        for one in form.fields
     )
-
-
-def default_policies(name: str) -> dict[str, Any]:
-    """Return the policies that a task has unless the project says otherwise.
-
-    Examples
-    --------
-    >>> default_policies("action-yes-no")["qualification"]
-    False
-    """
-    found = shipped_data(f"tasks/{one_of(name, form_names(), 'task')}.yaml")
-    return dict(found.get("policies", {}))
+    return replace(form, fields=tuple(fields))
 
 
 @cache
-def foundation_choices() -> tuple[Choice, ...]:
+def foundation_choices() -> tuple[AnswerChoice, ...]:
     """Return the six foundations with definitions and examples, in our words."""
-    found = shipped_data("foundations.yaml")
-    return tuple(_choice({"value": name, **found[name]}) for name in FOUNDATIONS)
+    meanings = shipped_data("foundations.yaml")
+    entries = [{"value": name, **meanings[name]} for name in FOUNDATIONS]
+    return decode(tuple[AnswerChoice, ...], entries, "foundations.yaml", exact=True)
 
 
 @cache
@@ -114,63 +79,32 @@ def shipped_data(name: str) -> Any:
     return shipped_yaml("moralscope.annotation", name)
 
 
-def _field(told: Mapping[str, Any]) -> Field:
-    values = {
-        "level": _LEVEL_OF.get(told["type"], "text"),
-        "longest": 500 if told["type"] == "text" else 2000,
-        **told,
-        "choices": tuple(map(_choice, told.get("choices", ()))),
-        "choices_from": tuple(told.get("choices_from", ())),
-        "checks": tuple(Check(*pair) for pair in told.get("checks", {}).items()),
-    }
-    if values.pop("foundations", False):
-        values["choices"] = foundation_choices()
-    return Field(**values)
-
-
-def _choice(told: Mapping[str, Any]) -> Choice:
-    return Choice(
-        str(told["value"]), told["label"], told.get("help", ""), tuple(told.get("examples", ()))
-    )
-
-
 @dataclass(frozen=True, slots=True)
-class BankQuestion:
-    """A question with its answer and the reason that is told to who got it wrong."""
+class BankQuestion(Question):
+    """A question of the test with its answer and the reason that is told to who got it wrong."""
 
-    question: Question
     kind: str
     right: str
     why: str
 
+    @property
+    def question(self) -> Question:
+        """What people see before they have answered."""
+        return Question(self.id, self.text, self.choices)
+
 
 @cache
 def question_bank() -> dict[str, BankQuestion]:
-    """Return all questions by id.
-
-    Examples
-    --------
-    >>> len(question_bank()) >= 14, {one.kind for one in question_bank().values()} == set(KINDS)
-    (True, True)
-    """
-    found: dict[str, BankQuestion] = {}
-    for kind in KINDS:
-        for one in shipped_data("qualification.yaml")[kind]:
-            own = tuple(map(_choice, one.get("choices", ())))
-            question = Question(one["id"], one["text"], own or foundation_choices())
-            found[one["id"]] = BankQuestion(question, kind, one["right"], one["why"])
-    return found
+    """Return all questions by id."""
+    file = "qualification.yaml"
+    shipped = shipped_data(file)
+    entries = [{"choices": (), "kind": kind, **row} for kind in KINDS for row in shipped[kind]]
+    bank = decode(list[BankQuestion], entries, file, exact=True)
+    return {one.id: replace(one, choices=one.choices or foundation_choices()) for one in bank}
 
 
 def draw_questions(count: int, seen: Collection[str], dice: random.Random) -> tuple[str, ...]:
-    """Draw questions of both kinds, those not seen before first.
-
-    Examples
-    --------
-    >>> drawn = draw_questions(7, (), random.Random(0))
-    >>> len(set(drawn)), sum(question_bank()[name].kind == "rule" for name in drawn)
-    (7, 3)
-    """
+    """Draw questions of both kinds, those not seen before first."""
     chosen: list[str] = []
     for kind, wanted in zip(KINDS, (count - count * 3 // 7, count * 3 // 7), strict=True):
         names = [name for name, one in question_bank().items() if one.kind == kind]
@@ -182,45 +116,22 @@ def draw_questions(count: int, seen: Collection[str], dice: random.Random) -> tu
 
 
 def mark_test(questions: Collection[str], answers: Mapping[str, str]) -> dict[str, str]:
-    """Return why, for each question answered wrongly; every question must have an answer.
-
-    Examples
-    --------
-    >>> name = draw_questions(1, (), random.Random(0))[0]
-    >>> mark_test([name], {name: question_bank()[name].right})
-    {}
-    """
+    """Return why, for each question answered wrongly; every question must have an answer."""
     wrong = {}
     for name in questions:
         question = question_bank()[name]
-        given = answers.get(name)
-        if given not in {choice.value for choice in question.question.choices}:
+        if answers.get(name) not in {choice.value for choice in question.choices}:
             raise InputError("a question of the test has no answer", "answer all of them")
-        if given != question.right:
+        if answers[name] != question.right:
             wrong[name] = question.why
     return wrong
 
 
 @cache
 def load_questionnaire() -> Questionnaire:
-    """Return the leanings, the statements and the scale.
-
-    Examples
-    --------
-    >>> asked = load_questionnaire()
-    >>> [choice.value for choice in asked.leanings][2], len(asked.scale)
-    ('moderate', 5)
-    """
-    found = shipped_data("questionnaire.yaml")
-    return Questionnaire(
-        tuple(
-            Question(one["id"], one["text"], tuple(map(_choice, one["choices"])))
-            for one in found["about"]
-        ),
-        tuple(map(_choice, found["leanings"])),
-        tuple(Statement(**one) for one in found["statements"]),
-        tuple(map(_choice, found["scale"])),
-    )
+    """Return the leanings, the statements and the scale."""
+    file = "questionnaire.yaml"
+    return decode(Questionnaire, shipped_data(file), file, exact=True)
 
 
 def checked_statements(leaning: str | None, statements: Mapping[str, Any]) -> dict[str, int]:
@@ -237,13 +148,7 @@ def checked_statements(leaning: str | None, statements: Mapping[str, Any]) -> di
 
 
 def checked_about(about: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a person told of her age, region and so on; what was never asked is refused.
-
-    Examples
-    --------
-    >>> checked_about({"region": "europe"})
-    {'region': 'europe'}
-    """
+    """Return what a person told of her age, region and so on; what was never asked is refused."""
     asked = {one.id: one for one in load_questionnaire().about}
     for name, value in about.items():
         one_of(str(name), asked, "question")
@@ -252,15 +157,9 @@ def checked_about(about: Mapping[str, Any]) -> dict[str, str]:
 
 
 def mean_weights(statements: Mapping[str, int]) -> dict[str, float]:
-    """Return the mean answer for each foundation that was answered at all.
-
-    Examples
-    --------
-    >>> mean_weights({"care-1": 5, "care-2": 4})
-    {'care': 4.5}
-    """
-    given: dict[str, list[int]] = {}
+    """Return the mean answer for each foundation that was answered at all."""
+    weights: dict[str, list[int]] = {}
     for one in load_questionnaire().statements:
         if one.id in statements:
-            given.setdefault(one.foundation, []).append(statements[one.id])
-    return {name: fmean(values) for name, values in given.items()}
+            weights.setdefault(one.foundation, []).append(statements[one.id])
+    return {name: fmean(values) for name, values in weights.items()}

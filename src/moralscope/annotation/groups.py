@@ -2,12 +2,12 @@
 
 A group is named only if it has enough people, everywhere it is named: in a field, and in an item.
 What is left over is never small enough to be read off from the total. Groups are what people said
-of themselves. What splits them is `splits`' matter.
+of themselves. What splits them is `disagreement`'s matter.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -88,12 +88,6 @@ def large_groups(leanings: Mapping[str, str | None], smallest: int = 5) -> dict[
         Person → leaning; None: not said.
     smallest
         People that a group must have.
-
-    Examples
-    --------
-    >>> told = {f"p{n}": "left" if n < 6 else "right" if n < 12 else "middle" for n in range(18)}
-    >>> {name: len(people) for name, people in large_groups({**told, "q": None}).items()}
-    {'middle': 6, 'right': 6, 'others': 7}
     """
     if smallest < SMALLEST:
         raise InputError(
@@ -108,28 +102,19 @@ def large_groups(leanings: Mapping[str, str | None], smallest: int = 5) -> dict[
     # A total is known: one small rest could be worked out from it. It takes a group in with it.
     while kept and 0 < sum(len(groups[name]) for name in left) < smallest:
         left.append(kept.pop())
-    found = {name: groups[name] for name in sorted(kept)}
+    large = {name: groups[name] for name in sorted(kept)}
     if left:
-        found[OTHERS] = [person for name in left for person in groups[name]]
-    return found
+        large[OTHERS] = [person for name in left for person in groups[name]]
+    return large
 
 
 def leaning_shares(
-    annotators: Iterable[Annotator], annotations: Mapping[str, int], smallest: int = 5
+    leanings: Mapping[str, str | None], annotations: Mapping[str, int], smallest: int = 5
 ) -> list[LeaningShare]:
-    """Return the shares of leanings among people and among annotations (Figure 3).
-
-    Examples
-    --------
-    >>> people = [Annotator(f"p{n}", "left" if n < 5 else "right") for n in range(10)]
-    >>> [row.annotation_share for row in leaning_shares(people, {"p0": 3, "p9": 1})]
-    [0.75, 0.25]
-    """
-    leanings = {one.person: one.leaning for one in annotators}
-    found = group_shares("leaning", leanings, annotations, smallest)
+    """Return the shares of leanings among people and among annotations (Figure 3)."""
     return [
         LeaningShare(row.group, row.people, row.share, row.annotations, row.annotation_share)
-        for row in found
+        for row in group_shares("leaning", leanings, annotations, smallest)
     ]
 
 
@@ -151,12 +136,6 @@ def group_shares(
         Person → how many she gave.
     smallest
         People that a group must have to be named; the others are taken together.
-
-    Examples
-    --------
-    >>> told = {f"p{n}": "europe" if n < 5 else "canada" for n in range(10)} | {"q": "oceania"}
-    >>> [(row.group, row.people) for row in group_shares("region", told, {})]
-    [('europe', 5), ('others', 6)]
     """
     groups = large_groups(answers, smallest)
     total = sum(annotations.get(who, 0) for people in groups.values() for who in people)
@@ -165,31 +144,25 @@ def group_shares(
     for name, people in groups.items():
         written = sum(annotations.get(who, 0) for who in people)
         share = written / total if total else float("nan")
-        found = wilson(len(people), everyone)
-        rows.append(GroupShare(question, name, len(people), found, written, share))
+        of_people = wilson(len(people), everyone)
+        rows.append(GroupShare(question, name, len(people), of_people, written, share))
     return rows
 
 
 def foundation_weights(
     annotators: Sequence[Annotator], smallest: int = 5, *, seed: int = 0
 ) -> list[FoundationWeight]:
-    """Return mean weights of foundations by leaning with bootstrap intervals (Figure 4).
-
-    Examples
-    --------
-    >>> people = [Annotator(f"p{n}", "left", {"care": 4.0 + n % 2}) for n in range(6)]
-    >>> [(row.leaning, row.foundation, row.mean) for row in foundation_weights(people)]
-    [('left', 'care', 4.5)]
-    """
-    told = {one.person: one.foundations for one in annotators if one.foundations}
-    names = dict.fromkeys(name for weights in told.values() for name in weights)
+    """Return mean weights of foundations by leaning with bootstrap intervals (Figure 4)."""
+    weights = {one.person: one.foundations for one in annotators if one.foundations}
     rows = []
-    for foundation in names:
+    for foundation in dict.fromkeys(name for names in weights.values() for name in names):
         leanings = {
-            one.person: one.leaning for one in annotators if foundation in told.get(one.person, {})
+            one.person: one.leaning
+            for one in annotators
+            if foundation in weights.get(one.person, {})
         }
         for leaning, people in named(large_groups(leanings, smallest)):
-            values = np.array([told[who][foundation] for who in people], dtype=np.float64)
+            values = np.array([weights[who][foundation] for who in people], dtype=np.float64)
             ends = bootstrap_mean(values, seed)
             rows.append(FoundationWeight(leaning, foundation, *ends, len(people)))
     return rows
@@ -200,13 +173,25 @@ def group_agreement(
 ) -> list[GroupAgreement]:
     """Return agreement within each leaning that has enough people on this field."""
     rows = []
+    table = ratings.table
     for leaning, people in named(answering_groups(ratings, leanings, smallest)):
-        own = _only(ratings, people)
-        found = agreement(own.table, own.level, seed=seed)
-        alpha = Interval(found.alpha, found.low, found.high)
-        codes = Counter(own.table.code.tolist())
-        counts = {own.label(code): codes[code] for code in sorted(codes)}
-        rows.append(GroupAgreement(ratings.field, leaning, len(people), alpha, found.units, counts))
+        members = set(people)
+        wanted = np.array([who in members for who in ratings.people])
+        mine = wanted[table.rater]
+        raters = (np.cumsum(wanted) - 1)[table.rater[mine]]
+        unit, code = table.unit[mine], table.code[mine]
+        within = RatingTable(unit, raters, code, table.values, table.units, int(wanted.sum()))
+        alpha = agreement(within, ratings.level, seed=seed)
+        codes = Counter(code.tolist())
+        row = GroupAgreement(
+            field=ratings.field,
+            leaning=leaning,
+            people=len(people),
+            alpha=Interval(alpha.alpha, alpha.low, alpha.high),
+            items=alpha.units,
+            counts={ratings.label(value): codes[value] for value in sorted(codes)},
+        )
+        rows.append(row)
     return rows
 
 
@@ -218,51 +203,30 @@ def item_groups(
     sizes = np.bincount(table.unit, minlength=table.units)
     answers: dict[int, dict[str, int]] = defaultdict(dict)
     wanted = sizes[table.unit] >= smallest
-    for unit, rater, code in zip(
-        table.unit[wanted].tolist(),
-        table.rater[wanted].tolist(),
-        table.code[wanted].tolist(),
-        strict=True,
-    ):
+    columns = (column[wanted].tolist() for column in (table.unit, table.rater, table.code))
+    for unit, rater, code in zip(*columns, strict=True):
         answers[unit][ratings.people[rater]] = code
-    found = {}
-    for unit, given in answers.items():
-        groups = large_groups({who: leanings.get(who) for who in given}, smallest)
-        counts = {
-            leaning: {
-                ratings.label(code): n
-                for code, n in sorted(Counter(given[who] for who in people).items())
-            }
-            for leaning, people in named(groups)
-        }
+    by_item = {}
+    for unit, codes in answers.items():
+        counts = {}
+        for leaning, people in named(
+            large_groups({who: leanings.get(who) for who in codes}, smallest)
+        ):
+            values = sorted(Counter(codes[who] for who in people).items())
+            counts[leaning] = {ratings.label(code): n for code, n in values}
         if counts:
-            found[ratings.items[unit]] = counts
-    return found
+            by_item[ratings.items[unit]] = counts
+    return by_item
 
 
 def answering_groups(
     ratings: FieldRatings, leanings: Mapping[str, str | None], smallest: int
 ) -> dict[str, list[str]]:
     """Return `large_groups` of the people who answered a field."""
-    there = (ratings.people[place] for place in ratings.persons.tolist())
-    return large_groups({who: leanings.get(who) for who in there}, smallest)
+    people = (ratings.people[rater] for rater in ratings.persons.tolist())
+    return large_groups({who: leanings.get(who) for who in people}, smallest)
 
 
 def named(groups: Mapping[str, list[str]]) -> Iterator[tuple[str, list[str]]]:
     """Yield the groups that may be named, with their people."""
     return ((name, people) for name, people in groups.items() if name != OTHERS)
-
-
-def _only(ratings: FieldRatings, people: Iterable[str]) -> FieldRatings:
-    """Return the ratings of these people alone."""
-    chosen = set(people)
-    wanted = np.array([who in chosen for who in ratings.people])
-    places = np.cumsum(wanted) - 1
-    old = ratings.table
-    mine = wanted[old.rater]
-    table = RatingTable(
-        old.unit[mine], places[old.rater[mine]], old.code[mine], old.values, old.units,
-        int(wanted.sum()),
-    )  # fmt: skip
-    names = tuple(who for who in ratings.people if who in chosen)
-    return replace(ratings, table=table, people=names)

@@ -26,7 +26,7 @@ _LONG = 60  # characters; a label is shorter
 _LONGEST_SCALE = 10
 
 
-class Judgment(NamedTuple):
+class PersonJudgment(NamedTuple):
     """One person's answer to one field of one item; None: not answered."""
 
     item: str
@@ -57,15 +57,15 @@ class FieldRatings:
 
     def counts(self) -> list[dict[str, int]]:
         """Return how often each value was given, item by item."""
-        found: list[dict[str, int]] = [{} for _ in self.items]
+        counts: list[dict[str, int]] = [{} for _ in self.items]
         pairs = Counter(zip(self.table.unit.tolist(), self.table.code.tolist(), strict=True))
         for (unit, code), count in sorted(pairs.items()):
-            found[unit][self.label(code)] = count
-        return found
+            counts[unit][self.label(code)] = count
+        return counts
 
 
 def by_field(
-    judgments: Iterable[Judgment], levels: Mapping[str, str] | None = None
+    judgments: Iterable[PersonJudgment], levels: Mapping[str, str] | None = None
 ) -> tuple[list[FieldRatings], list[str]]:
     """Return each field's ratings, and the fields that are free text and cannot be compared.
 
@@ -75,50 +75,35 @@ def by_field(
         In any order; at most one of a person for a field of an item.
     levels
         Field → nominal, ordinal, interval, ratio, several or text; the others are guessed.
-
-    Examples
-    --------
-    >>> given = [Judgment("1", "p", "severity", 4), Judgment("1", "q", "severity", 5)]
-    >>> found, left = by_field(given, {"severity": "ordinal"})
-    >>> [(one.field, one.level, one.counts()) for one in found]
-    [('severity', 'ordinal', [{'4': 1, '5': 1}])]
     """
-    told = dict(levels or {})
-    rows: dict[str, list[Judgment]] = {}
+    levels = levels or {}
+    rows: dict[str, list[PersonJudgment]] = {}
     for one in judgments:
-        rows.setdefault(one[2], []).append(Judgment(*one))
-    for name, level in told.items():
+        rows.setdefault(one[2], []).append(PersonJudgment(*one))
+    for name, level in levels.items():
         if level not in FIELD_LEVELS:
             raise InputError(
                 f"'{name}' has the level '{level[:40]}'", did_you_mean(level, FIELD_LEVELS)
             )
-    found: list[FieldRatings] = []
-    left = []
-    for name, given in rows.items():
-        level = told.get(name) or guess_level([one.value for one in given])
+    fields: list[FieldRatings] = []
+    free_texts = []
+    for name, answers in rows.items():
+        level = levels.get(name) or guess_level([one.value for one in answers])
         if level == TEXT:
-            left.append(name)
+            free_texts.append(name)
         elif level == SEVERAL:
-            placed, chosen = _placed(given, _each(given, lambda one: _options(one.value)))
+            grid, chosen = _grid(answers, _options)
             for option in sorted(set().union(*chosen)):
                 values = [YES if option in several else NO for several in chosen]
-                found.append(placed.ratings(f"{name}: {option}", "nominal", values))
+                fields.append(grid.ratings(f"{name}: {option}", "nominal", values))
         else:
-            placed, values = _placed(given, _each(given, partial(_rating, level=level)))
-            found.append(placed.ratings(name, level, values))
-    return found, left
+            grid, values = _grid(answers, partial(_rating, level=level))
+            fields.append(grid.ratings(name, level, values))
+    return fields, free_texts
 
 
 def guess_level(values: Sequence[Any]) -> str:
-    """Guess a field's level from its values: labels, a scale, numbers, sets of labels or text.
-
-    Examples
-    --------
-    >>> guess_level(["agree", "neither"]), guess_level(["1", "5", "3"]), guess_level([0.25, 7])
-    ('nominal', 'ordinal', 'interval')
-    >>> guess_level(["care|fairness", "care"])
-    'several'
-    """
+    """Guess a field's level from its values: labels, a scale, numbers, sets of labels or text."""
     if any(isinstance(value, list | tuple) for value in values):
         return SEVERAL
     plain = all(value is None or isinstance(value, str | int | float) for value in values)
@@ -141,29 +126,16 @@ def guess_level(values: Sequence[Any]) -> str:
     return SEVERAL if any(SEPARATOR in text for text in texts) else "nominal"
 
 
-def _each(given: Sequence[Judgment], read: Callable[[Judgment], Any]) -> list[Any]:
-    """Read every value, equal ones once: they are few and the judgments many."""
-    seen: dict[Any, Any] = {}
-    found = []
-    for one in given:
-        plain = one.value is None or isinstance(one.value, str | int | float)
-        key = (type(one.value), one.value if plain else repr(one.value))
-        if key not in seen:
-            seen[key] = read(one)
-        found.append(seen[key])
-    return found
-
-
-def _options(value: Any) -> set[str] | None:
+def _options(one: PersonJudgment) -> set[str] | None:
     """Return what was chosen, which may be nothing; None is not answered."""
-    if value is None:
+    if one.value is None:
         return None
-    parts = value if isinstance(value, list | tuple) else str(value).split(SEPARATOR)
+    parts = one.value if isinstance(one.value, list | tuple) else str(one.value).split(SEPARATOR)
     return {str(part).strip() for part in parts} - {""}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Places:
+class _Grid:
     """Where each judgment of a field stands in a table of its items and people."""
 
     items: tuple[str, ...]
@@ -177,26 +149,36 @@ class _Places:
         return FieldRatings(name, level, table, self.items, self.people)
 
 
-def _placed(everything: Sequence[Judgment], values: list[Any]) -> tuple[_Places, list[Any]]:
-    """Place what was answered; return the answers too."""
-    given = [one for one, value in zip(everything, values, strict=True) if value is not None]
-    items = {item: place for place, item in enumerate(dict.fromkeys(one.item for one in given))}
-    people = {who: place for place, who in enumerate(dict.fromkeys(one.person for one in given))}
-    unit = np.fromiter((items[one.item] for one in given), np.int64, len(given))
-    rater = np.fromiter((people[one.person] for one in given), np.int64, len(given))
-    cells = unit * len(people) + rater
-    _, first, counts = np.unique(cells, return_index=True, return_counts=True)
+def _grid(
+    judgments: Sequence[PersonJudgment], read: Callable[[PersonJudgment], Any]
+) -> tuple[_Grid, list[Any]]:
+    """Lay out what was answered; return the answers as `read` gives them, too."""
+    answered: list[PersonJudgment] = []
+    values: list[Any] = []
+    seen: dict[Any, Any] = {}  # equal values are read once: they are few and the judgments many
+    for one in judgments:
+        plain = one.value is None or isinstance(one.value, str | int | float)
+        key = (type(one.value), one.value if plain else repr(one.value))
+        if key not in seen:
+            seen[key] = read(one)
+        if seen[key] is not None:
+            answered.append(one)
+            values.append(seen[key])
+    items = {item: unit for unit, item in enumerate(dict.fromkeys(one.item for one in answered))}
+    people = {who: row for row, who in enumerate(dict.fromkeys(one.person for one in answered))}
+    unit = np.fromiter((items[one.item] for one in answered), np.int64, len(answered))
+    rater = np.fromiter((people[one.person] for one in answered), np.int64, len(answered))
+    _, first, counts = np.unique(unit * len(people) + rater, return_index=True, return_counts=True)
     if (counts > 1).any():
-        one = given[int(first[np.argmax(counts > 1)])]
+        one = answered[int(first[np.argmax(counts > 1)])]
         raise InputError(
             f"{one.person[:40]} answers '{one.field[:40]}' of item {one.item[:40]} twice",
             "keep one answer of a person to an item",
         )
-    answered = [value for value in values if value is not None]
-    return _Places(tuple(items), tuple(people), unit, rater), answered
+    return _Grid(tuple(items), tuple(people), unit, rater), values
 
 
-def _rating(one: Judgment, level: str) -> Rating:
+def _rating(one: PersonJudgment, level: str) -> Rating:
     if _blank(one.value):
         return None
     number = _number(one.value)
@@ -215,10 +197,10 @@ def _rating(one: Judgment, level: str) -> Rating:
 
 def _number(value: Any) -> float | None:
     try:
-        found = float(value)
+        number = float(value)
     except (TypeError, ValueError):
         return None
-    return found if np.isfinite(found) else None
+    return number if np.isfinite(number) else None
 
 
 def _blank(value: Any) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from moralscope.core.options import Option, Options, Seed
 
-SHAPES = ("jsonl", "csv", "parquet", "mic", "stories", "human", "people", "sheets", "audit")
+SHAPES = ("jsonl", "csv", "parquet", "mic", "stories", "human", "people", "audit")
 STAGES = ("main", "staging", "all")
 DECISIONS = ("reject", "block", "lift", "decline")
 Columns = Annotated[
@@ -40,14 +40,14 @@ class ImportOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExportOptions(Options):
+class AnnotationExportOptions(Options):
     """Which answers are exported, and as what."""
 
     shape: Annotated[
         str,
         Option(
-            "jsonl, csv, parquet; mic (MIC.csv), stories, human (score --human), sheets "
-            "(stories people), people (who they are, apart from answers), audit (who did what).",
+            "jsonl, csv, parquet; mic (MIC.csv), stories, human (score --human), people (who "
+            "they are, apart from answers), audit (who did what).",
             choices=SHAPES,
             group="Output",
         ),
@@ -152,3 +152,16 @@ class Policies(Options):
     smallest_group: Annotated[
         int, Option("groups of fewer people are never shown by themselves", least=3, most=1000)
     ] = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementTexts(Options):
+    """What only a lead knows of the data, for `annotate statement`; empty: not stated."""
+
+    rationale: Annotated[str, Option("why these texts, and what they are for")] = ""
+    language: Annotated[str, Option("the language and variety that people read and write")] = ""
+    speakers: Annotated[str, Option("who wrote the texts that are shown")] = ""
+    situation: Annotated[
+        str, Option("how people were found, what they were paid, how they could ask")
+    ] = ""
+    provenance: Annotated[str, Option("where the texts come from, and under which licence")] = ""

@@ -6,11 +6,13 @@ are what the pages tell apart.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from moralscope.annotation.options import Policies
+from moralscope.annotation.options import Policies, StatementTexts
+from moralscope.annotation.questions import AnswerChoice, Field
 from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.core.records import Statistics
 
 LEAD, ANNOTATOR = "lead", "annotator"
 ROLES = (LEAD, ANNOTATOR)
@@ -22,111 +24,54 @@ STAGES = (
 )  # fmt: skip
 REJECT, BLOCK = "reject", "block"  # kinds of decisions
 STANDS, DECLINED, LIFTED = "stands", "declined", "lifted"  # what became of one
-STATEMENT = {  # what a lead says in a data statement, and what it is about
-    "rationale": "why these texts, and what they are for",
-    "language": "the language and variety that people read and write",
-    "speakers": "who wrote the texts that are shown",
-    "situation": "how people were found, what they were paid, how they could ask",
-    "provenance": "where the texts come from, and under which licence",
-}
-FIELD_TYPES = ("text", "long", "one", "many", "scale", "yes_no", "confirm")
-LEVELS = ("nominal", "ordinal", "several", "text")
-Answer = Mapping[str, Any]  # field name → value; see `Field` for the value's type
+Answer = Mapping[str, Any]  # field name → value; `questions` says which
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """One value a person may choose, what the page calls it, and what it means."""
-
-    value: str
-    label: str
-    help: str = ""
-    examples: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A rule for the text of a field: its name in `checks.CHECKS` and its argument."""
-
-    name: str
-    argument: Any = None
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One question of a form. Its `type` says what value answers it.
-
-    ======== ============================================================
-    type     value
-    ======== ============================================================
-    text     a str of one line, at most `longest` characters
-    long     a str, at most `longest` characters
-    one      a str, one of the `choices`
-    many     a list of str out of `choices`, empty for none of them
-    scale    an int from `low` to `high`; the `choices` label the points
-    yes_no   a bool
-    confirm  True: a box that must be ticked
-    ======== ============================================================
-
-    `level` is the level of measurement for agreement figures: nominal, ordinal, several (any of a
-    set) or text (none).
-    `choices_from` names the item's texts that are the choices (the three norms of a story).
-    `shortcut` is the key of the field for keyboard work.
-    """
-
-    name: str
-    label: str
-    type: str
-    help: str = ""
-    required: bool = True
-    choices: tuple[Choice, ...] = ()
-    choices_from: tuple[str, ...] = ()
-    low: int = 1
-    high: int = 5
-    longest: int = 2000
-    checks: tuple[Check, ...] = ()
-    level: str = "text"
-    shortcut: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
+class ShownText:
     """A text of the item that the page shows, and what the page calls it."""
 
     name: str
     label: str
     required: bool = True
+    text: str = ""
+    """The item's own, once the form is filled in for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskForm:
-    """What is shown and asked: a file of `data/tasks/`, as data.
-
-    `validation` names the form by which others check what is written here, where there is one.
-    `search` says that the page offers the search box over rulebooks.
-    """
+    """What is shown and asked: a file of `data/tasks/`, as data."""
 
     name: str
     title: str
     instructions: tuple[str, ...]
-    shows: tuple[Shown, ...]
+    shows: tuple[ShownText, ...]
     fields: tuple[Field, ...]
     search: bool = False
+    """The page offers the search box over rulebooks."""
     validation: str | None = None
+    """The form by which others check what is written here, where there is one."""
+    policies: Mapping[str, Any] = field(default_factory=dict)
+    """What a project of this task does otherwise than `Policies`."""
 
     def field(self, name: str) -> Field:
         """Return the field of this name."""
         return next(one for one in self.fields if one.name == name)
 
+    def filled(self, texts: Mapping[str, str]) -> "TaskForm":
+        """Return the form as one item fills it in: its texts, and the choices that are texts."""
+        shows = (replace(one, text=texts[one.name]) for one in self.shows if texts.get(one.name))
+        fields = tuple(one.with_choices(texts) for one in self.fields)
+        return replace(self, shows=tuple(shows), fields=fields)
+
+    def said(self, answer: Answer) -> list[tuple[str, str]]:
+        """Return questions and answers as people read them."""
+        return [(one.label, one.say(answer.get(one.name))) for one in self.fields]
+
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """`project.yaml`: a name, a task, policies, texts of the first page, where answers are kept.
-
-    `database` is empty (SQLite, `annotations.sqlite` in the project's folder) or a URL of
-    PostgreSQL. `statement` is what only a lead knows of the data, for `annotate statement`: a key
-    of `STATEMENT` → a text. `folder` is where the file stood; it is not in the file.
-    """
+    """`project.yaml`: how a project is run, texts of the first page, where answers are kept."""
 
     name: str
     task: str
@@ -135,13 +80,15 @@ class Project:
     consent: str = ""
     rulebooks: tuple[str, ...] = ()
     database: str = ""
+    """Empty (SQLite, `annotations.sqlite` in the project's folder) or a URL of PostgreSQL."""
     version: int = 1
-    statement: Mapping[str, str] = field(default_factory=dict)
+    statement: StatementTexts = field(default_factory=StatementTexts)
     folder: str = ""
+    """Where the file stood; it is not in the file."""
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class AnnotationItem:
     """What is judged: its texts by name. `form` names the form it is shown with."""
 
     id: str
@@ -192,7 +139,7 @@ class Question:
 
     id: str
     text: str
-    choices: tuple[Choice, ...]
+    choices: tuple[AnswerChoice, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +169,7 @@ class TestResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class FoundationStatement:
     """An item of the questionnaire, answered 1 (not at all) to 5 (fully)."""
 
     id: str
@@ -235,13 +182,13 @@ class Questionnaire:
     """What is asked about a person; every answer may be left out."""
 
     about: tuple[Question, ...]
-    leanings: tuple[Choice, ...]
-    statements: tuple[Statement, ...]
-    scale: tuple[Choice, ...]
+    leanings: tuple[AnswerChoice, ...]
+    statements: tuple[FoundationStatement, ...]
+    scale: tuple[AnswerChoice, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FieldFinding:
     """What a check says beside a field; `blocks` means it must be mended before submitting."""
 
     field: str
@@ -251,11 +198,11 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class OpenAssignment:
     """An assignment as the page shows it: the item, its form, the draft kept so far."""
 
     assignment: str
-    item: Item
+    item: AnnotationItem
     form: TaskForm
     draft: Answer
     lease_until: float
@@ -273,11 +220,11 @@ class Receipt:
     saved: bool
     repeated: bool = False
     revision: int = 0
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[FieldFinding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Revision:
+class AnswerRevision:
     """One version of an answer; revisions are only ever added."""
 
     number: int
@@ -338,16 +285,27 @@ class PastWork:
     """A person's own submission with its history and the lead's feedback (latest last)."""
 
     assignment: str
-    item: Item
+    item: AnnotationItem
     form: TaskForm
     stage: str
-    revisions: tuple[Revision, ...]
+    revisions: tuple[AnswerRevision, ...]
     reviews: tuple[Review, ...] = ()
     decision: Decision | None = None  # where it was rejected
 
+    @property
+    def latest(self) -> AnswerRevision:
+        """The answer that counts."""
+        return self.revisions[-1]
+
+    @property
+    def to_mend(self) -> bool:
+        """Whether a lead asked to mend it and nothing was changed since."""
+        last = self.reviews[-1] if self.reviews else None
+        return last is not None and last.verdict == "mend" and self.latest.created <= last.created
+
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class PersonProgress:
     """How far a person is: submitted and skipped in the present stage, and what is left to her.
 
     In the staging round, `in_a_row` of `wanted_in_a_row` answers were good.
@@ -376,19 +334,25 @@ class PersonLine:
     rejected: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """The lead's first page in figures."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectProgress(Statistics):
+    """How far a project is."""
 
-    items: int
+    items: int = field()  # type: ignore[assignment]  # a key here, not the method of mappings
     complete: int
     wanted: int  # submissions that all quotas ask for
     submitted: int
     open: int
     paused: bool
-    people: tuple[PersonLine, ...]
     to_review: int
     appeals: int = 0  # that wait for a lead
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview(ProjectProgress):
+    """The lead's first page: the project in figures, and a line for each person."""
+
+    people: tuple[PersonLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,12 +367,12 @@ class ItemLine:
 
 
 @dataclass(frozen=True, slots=True)
-class ToReview:
+class AnswerToReview:
     """A submission that waits for the lead."""
 
     assignment: str
     person: Person
-    item: Item
+    item: AnnotationItem
     form: TaskForm
     answer: Answer
     submitted: float
@@ -451,11 +415,21 @@ class DisputedItem:
     after that.
     """
 
-    item: Item
+    item: AnnotationItem
     answers: Mapping[str, Answer]
     differs: tuple[str, ...]
     final: FinalAnswer | None
     late: bool
+
+    @property
+    def agreed(self) -> dict[str, Any]:
+        """The part of an answer that nobody disputes."""
+        first, *others = self.answers.values()
+        return {
+            name: value
+            for name, value in first.items()
+            if name not in self.differs and all(answer.get(name) == value for answer in others)
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,6 +444,23 @@ class PersonFacts:
     leaning: str | None
     foundations: Mapping[str, float]
     about: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QualityCounts(Statistics):
+    """What was done for quality in a project: tests, reviews, decisions, appeals."""
+
+    invited: int
+    declined: int  # who did not consent
+    tested: int
+    failed: int
+    reviewed_good: int
+    reviewed_to_mend: int
+    rejected: int
+    blocked: int
+    blocked_left_out: int  # whose answers do not count
+    appeals: int
+    lifted: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -495,7 +486,7 @@ class Conflict(InputError):
     """
 
 
-class Paused(InputError):
+class WorkPaused(InputError):
     """The project or the person is paused (409)."""
 
 

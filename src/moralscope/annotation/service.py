@@ -20,7 +20,7 @@ from moralscope.annotation.exporting import (
     people_bytes,
 )
 from moralscope.annotation.forms import one_of
-from moralscope.annotation.records import Item, ItemLine, Person
+from moralscope.annotation.records import AnnotationItem, ItemLine, Person
 from moralscope.annotation.service_adjudication import AdjudicationService
 from moralscope.annotation.service_decisions import DecisionService
 from moralscope.annotation.service_people import PeopleService
@@ -47,7 +47,7 @@ class AnnotationService(PeopleService, WorkService, AdjudicationService, Decisio
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     project = Project("ok", "action-yes-no", policies)
     ...     service = AnnotationService(project, Storage(Path(folder)))
-    ...     _ = service.add_items(service.owner, [Item("1", {"action": "wave"})])
+    ...     _ = service.add_items(service.owner, [AnnotationItem("1", {"action": "wave"})])
     ...     person = service.join(service.invite(service.owner, "Jo").token).person
     ...     person = service.consent(person, True)
     ...     work = service.next_item(person)
@@ -61,14 +61,14 @@ class AnnotationService(PeopleService, WorkService, AdjudicationService, Decisio
     def warm(self) -> None:
         """Load what the first answers would wait for; a server calls it before it announces."""
         form = self.form
-        blank = {field.name: "word" for field in form.fields if field.type in ("text", "long")}
+        blank = {field.name: "word" for field in form.fields if field.kind.writes}
         find(form, {}, blank)
 
     def is_new(self) -> bool:
         """Say whether the database has no items and no people yet."""
         with self._storage.read() as connection:
-            found = [connection.execute(sa.select(one).limit(1)).first() for one in (ITEMS, PEOPLE)]
-        return found == [None, None]
+            tables = (sa.select(table).limit(1) for table in (ITEMS, PEOPLE))
+            return all(connection.execute(first).first() is None for first in tables)
 
     def apply_policies(self) -> None:
         """Give items the quota that `project.yaml` asks for now; nobody's answer is given up."""
@@ -84,7 +84,7 @@ class AnnotationService(PeopleService, WorkService, AdjudicationService, Decisio
             connection.execute(sa.update(ITEMS).where(*where).values(quota=fitting))
             self._log(connection, self.owner.id, "people per item", str(quota))
 
-    def add_items(self, lead: Person, items: Sequence[Item], *, staging: int = 0) -> int:
+    def add_items(self, lead: Person, items: Sequence[AnnotationItem], *, staging: int = 0) -> int:
         """Add items to the project, the first `staging` of them for the staging round.
 
         An item that the project has already is refused, and with it the whole list.
@@ -95,13 +95,13 @@ class AnnotationService(PeopleService, WorkService, AdjudicationService, Decisio
             {
                 "id": item.id,
                 "form": self.project.task,
-                "stage": "staging" if place < staging else "main",
+                "stage": "staging" if number < staging else "main",
                 "texts": dict(item.texts),
-                "quota": UNLIMITED if place < staging else quota,
+                "quota": UNLIMITED if number < staging else quota,
                 "held": 0,
                 "author": "",
             }
-            for place, item in enumerate(items)
+            for number, item in enumerate(items)
         ]
         with self._storage.write() as connection:
             known = set(connection.execute(sa.select(ITEMS.c.id)).scalars())
@@ -145,20 +145,20 @@ class AnnotationService(PeopleService, WorkService, AdjudicationService, Decisio
         self._lead(lead)
         one_of(shape, SUFFIXES, "shape")
         check_shape(self.project, shape)
-        path = self.export_place(name, shape)
+        path = self.export_path(name, shape)
         if shape == "people":
-            found = people_bytes(self.facts(lead), self.project.policies.smallest_group)
+            data = people_bytes(self.facts(lead), self.project.policies.smallest_group)
         elif shape == "audit":
-            found = audit_bytes(self.audit_log(lead, None)[::-1])
+            data = audit_bytes(self.audit_log(lead, None)[::-1])
         else:
             rows = self.answers(lead, stage)
             if not rows:
                 raise InputError("nobody has submitted an answer yet", "export again later")
-            found = export_bytes(shape, self.project, rows, self.finals(lead))
-        return self.write_export(lead, path, found, shape)
+            data = export_bytes(shape, self.project, rows, self.finals(lead))
+        return self.write_export(lead, path, data, shape)
 
-    def write_export(self, lead: Person, path: Path, found: Iterable[bytes], what: str) -> Path:
-        """Write bytes where `export_place` says, readable by the owner only, and log it."""
+    def write_export(self, lead: Person, path: Path, data: Iterable[bytes], what: str) -> Path:
+        """Write bytes where `export_path` says, readable by the owner only, and log it."""
         self._lead(lead)
         try:
             path.parent.mkdir(exist_ok=True)
@@ -166,19 +166,19 @@ class AnnotationService(PeopleService, WorkService, AdjudicationService, Decisio
             raise InputError(
                 f"{path.parent} cannot be made ({error.strerror})", "see the project's folder"
             ) from error
-        write_whole(path, found, private=True)
+        write_whole(path, data, private=True)
         with self._storage.write() as connection:
             self._log(connection, lead.id, f"export {what}", path.name)
         return path
 
-    def export_place(self, name: str, shape: str) -> Path:
+    def export_path(self, name: str, shape: str) -> Path:
         """Return where an export of this name goes; a name with a path in it is refused."""
         suffix = SUFFIXES[shape]
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise InputError(
                 "the export's name is no plain file name", "letters, digits, - and _, at most 64"
             )
-        stem, dot, given = name.partition(".")
-        if dot and f".{given}" != suffix:
+        stem, dot, ending = name.partition(".")
+        if dot and f".{ending}" != suffix:
             raise InputError(f"an export as {shape} ends in {suffix}", f"call it {stem}{suffix}")
         return Path(self.project.folder or ".") / FOLDER / f"{stem}{suffix}"

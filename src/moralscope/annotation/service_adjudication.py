@@ -5,7 +5,6 @@ a column of its own in exports. A second decision on an item adds to the first a
 on, so who decided what, and when, is never lost.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,10 +12,10 @@ import sqlalchemy as sa
 from moralscope.annotation.checks import clean_answer, find, plain_text
 from moralscope.annotation.forms import load_form
 from moralscope.annotation.records import (
+    AnnotationItem,
     Answer,
     DisputedItem,
     FinalAnswer,
-    Item,
     Person,
     TaskForm,
 )
@@ -25,7 +24,6 @@ from moralscope.annotation.storage import ADJUDICATIONS, ITEMS
 from moralscope.core.errors import InputError
 
 _LONGEST_COMMENT = 4000
-_LONGEST_ID = 300
 _LATEST = (
     sa.select(ADJUDICATIONS.c.item, sa.func.max(ADJUDICATIONS.c.number).label("number"))
     .group_by(ADJUDICATIONS.c.item)
@@ -45,17 +43,17 @@ class AdjudicationService(LeadService):
         by_item: dict[str, list[Any]] = {}
         for row in self.answers(lead, "main"):
             by_item.setdefault(row.item, []).append(row)
-        found = []
+        disputed = []
         for name, rows in by_item.items():
             form = load_form(rows[0].form)
             fields = differing(form, [row.answer for row in rows])
             if fields or name in finals:
-                item = Item(name, rows[0].texts, form.name)
+                item = AnnotationItem(name, rows[0].texts, form.name)
                 answers = {row.person: row.answer for row in rows}
                 final = finals.get(name)
                 late = final is not None and any(row.submitted > final.created for row in rows)
-                found.append(DisputedItem(item, answers, fields, final, late))
-        return tuple(sorted(found, key=lambda one: one.final is not None))
+                disputed.append(DisputedItem(item, answers, fields, final, late))
+        return tuple(sorted(disputed, key=lambda one: one.final is not None))
 
     def adjudicate(self, lead: Person, item: str, answer: Answer, comment: str = "") -> FinalAnswer:
         """Keep an item's final answer; one that no annotator gave must pass the form's checks."""
@@ -69,12 +67,16 @@ class AdjudicationService(LeadService):
         form = load_form(rows[0].form)
         values = clean_answer(answer, form)
         if values not in [dict(row.answer) for row in rows]:
-            _check(form, rows[0].texts, values)
-        place = sa.select(ITEMS.c.position).where(ITEMS.c.id == item).scalar_subquery()
+            blocking = [one for one in find(form, rows[0].texts, values) if one.blocks]
+            if blocking:
+                label = form.field(blocking[0].field).label
+                problem = f"the final answer lacks something at '{label}'"
+                raise InputError(problem, blocking[0].message)
+        position = sa.select(ITEMS.c.position).where(ITEMS.c.id == item).scalar_subquery()
         made = FinalAnswer(item, values, said, lead.id, self._clock())
         with self._storage.write() as connection:
             row = {"answer": values, "comment": said, "lead": lead.id, "created": made.created}
-            connection.execute(sa.insert(ADJUDICATIONS).values(item=place, **row))
+            connection.execute(sa.insert(ADJUDICATIONS).values(item=position, **row))
             self._log(connection, lead.id, "adjudicate", item, said)
         return made
 
@@ -93,25 +95,14 @@ class AdjudicationService(LeadService):
 
 
 def differing(form: TaskForm, answers: list[Answer]) -> tuple[str, ...]:
-    """Return the fields in which answers differ; the order of several choices does not count.
-
-    Examples
-    --------
-    >>> differing(load_form("action-yes-no"), [{"ok": True}, {"ok": False}])
-    ('ok',)
-    """
+    """Return the fields in which answers differ; the order of several choices does not count."""
     asked = [one for one in form.fields if one.level != "text"] or form.fields
+
+    def comparable(value: Any) -> Any:
+        return frozenset(value) if isinstance(value, list) else value
+
     return tuple(
-        one.name for one in asked if len({_plain(answer.get(one.name)) for answer in answers}) > 1
+        one.name
+        for one in asked
+        if len({comparable(answer.get(one.name)) for answer in answers}) > 1
     )
-
-
-def _plain(value: Any) -> Any:
-    return frozenset(value) if isinstance(value, list) else value
-
-
-def _check(form: TaskForm, texts: Mapping[str, str], values: Answer) -> None:
-    wrong = next((one for one in find(form, texts, values) if one.blocks), None)
-    if wrong is not None:
-        label = form.field(wrong.field).label
-        raise InputError(f"the final answer lacks something at '{label}'", wrong.message)

@@ -10,7 +10,16 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from moralscope.annotation.forms import load_form
-from moralscope.annotation.records import LEAD, Item, NotAllowed, Paused, Person, Project, TaskForm
+from moralscope.annotation.records import (
+    LEAD,
+    AnnotationItem,
+    Decision,
+    NotAllowed,
+    Person,
+    Project,
+    TaskForm,
+    WorkPaused,
+)
 from moralscope.annotation.storage import (
     ASSIGNMENTS,
     ATTEMPTS,
@@ -103,10 +112,10 @@ class ServiceBase:
 
     def _person(self, connection: sa.Connection, person: str, *, lock: bool = False) -> Row:
         query = sa.select(PEOPLE).where(PEOPLE.c.id == own_id(person))
-        found = connection.execute(query.with_for_update() if lock else query).mappings().first()
-        if found is None:
+        row = connection.execute(query.with_for_update() if lock else query).mappings().first()
+        if row is None:
             raise InputError(f"there is no person '{person[:40]}'", "take an id of the list")
-        return found
+        return row
 
     def _record(self, connection: sa.Connection, row: Row) -> Person:
         """Return a row of people as the record that the pages see."""
@@ -172,30 +181,34 @@ class ServiceBase:
     def _working(self, connection: sa.Connection, person: Row) -> None:
         """Refuse work while the project or the person is paused, or before admission."""
         if self._project_paused(connection):
-            raise Paused("the project is paused", "your text is kept; come back later")
+            raise WorkPaused("the project is paused", "your text is kept; come back later")
         if person["paused"]:
-            raise Paused("you are pausing", "go on when you like; your text is kept")
+            raise WorkPaused("you are pausing", "go on when you like; your text is kept")
         if person["stage"] == "blocked":
             raise NotAllowed("a lead has blocked you", "read why on the page Work; you may appeal")
         if person["stage"] not in ("staging", "review", "main"):
             raise NotAllowed(f"you are at '{person['stage']}'", "finish that step first")
 
 
-def item_of(row: Row) -> Item:
+def item_of(row: Row) -> AnnotationItem:
     """Return the item of a row that was selected with `ITEM_COLUMNS`."""
-    return Item(
+    return AnnotationItem(
         row["item_id"], row["item_texts"], row["item_form"], row["item_stage"], row["item_author"]
     )
 
 
-def own_id(value: str) -> str:
-    """Return an id that can be ours, else one that nothing has: databases differ in bad text.
+def form_of(row: Row) -> TaskForm:
+    """Return the form of such a row, filled in with the item's texts."""
+    return load_form(row["item_form"]).filled(row["item_texts"])
 
-    Examples
-    --------
-    >>> own_id("p-abc"), own_id("x" + chr(0)), own_id("'; --")
-    ('p-abc', '', '')
-    """
+
+def decision_of(row: Row, **changes: str) -> Decision:
+    """Return a row of decisions as a record; a person is not told which lead decided."""
+    return Decision(**{name: row[name] for name in Decision.__slots__} | changes)
+
+
+def own_id(value: str) -> str:
+    """Return an id that can be ours, else one that nothing has: databases differ in bad text."""
     return value if _OWN.fullmatch(value) else ""
 
 

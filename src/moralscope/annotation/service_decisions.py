@@ -7,6 +7,8 @@ answer does not count and its item goes to somebody else; of a blocked person th
 her answers count. What is lifted counts again.
 """
 
+from dataclasses import replace
+
 import sqlalchemy as sa
 
 from moralscope.annotation.checks import plain_text
@@ -20,7 +22,13 @@ from moralscope.annotation.records import (
     Decision,
     Person,
 )
-from moralscope.annotation.service_base import Row, ServiceBase, own_id, random_id
+from moralscope.annotation.service_base import (
+    Row,
+    ServiceBase,
+    decision_of,
+    own_id,
+    random_id,
+)
 from moralscope.annotation.storage import ASSIGNMENTS, DECISIONS, ITEMS, PEOPLE, REVISIONS
 from moralscope.core.errors import InputError
 
@@ -78,10 +86,11 @@ class DecisionService(ServiceBase):
             row = self._decision(connection, decision)
             if row["person"] != person.id:
                 raise InputError(f"there is no decision '{decision[:40]}'", "see your own")
-            if not _record(row).may_appeal:
+            if not decision_of(row).may_appeal:
                 raise InputError("you appealed before, or it is settled", "one appeal a decision")
             self._log(connection, person.id, "appeal", decision, said)
-            return self._settle(connection, decision, appeal=said, appealed=self._clock())
+            now = self._clock()
+            return replace(self._settle(connection, decision, appeal=said, appealed=now), lead="")
 
     def settle(self, lead: Person, decision: str, *, lift: bool, answer: str = "") -> Decision:
         """Lift a decision, asked to or not, or decline the appeal against it."""
@@ -89,10 +98,10 @@ class DecisionService(ServiceBase):
         said = plain_text(answer, "answer", _LONGEST)
         with self._storage.write() as connection:
             row = self._decision(connection, decision)
-            found = _record(row)
-            if not found.holds or not (lift or found.waits):
+            record = decision_of(row)
+            if not record.holds or not (lift or record.waits):
                 raise InputError(
-                    "no appeal waits here" if found.holds else "the decision was lifted before",
+                    "no appeal waits here" if record.holds else "the decision was lifted before",
                     "see the list of decisions",
                 )
             if lift:
@@ -108,13 +117,13 @@ class DecisionService(ServiceBase):
         """Return all decisions: where an appeal waits first, then the newest."""
         self._lead(lead)
         rows = self._storage.rows(sa.select(DECISIONS).order_by(DECISIONS.c.created.desc()))
-        return tuple(sorted(map(_record, rows), key=lambda one: not one.waits))
+        return tuple(sorted(map(decision_of, rows), key=lambda one: not one.waits))
 
     def own_decisions(self, person: Person) -> tuple[Decision, ...]:
         """Return the decisions on a person, the newest first."""
         query = sa.select(DECISIONS).where(DECISIONS.c.person == person.id)
         rows = self._storage.rows(query.order_by(DECISIONS.c.created.desc()))
-        return tuple(map(_record, rows))
+        return tuple(decision_of(row, lead="") for row in rows)
 
     def _decide(
         self,
@@ -137,19 +146,19 @@ class DecisionService(ServiceBase):
             **values,
         }
         connection.execute(sa.insert(DECISIONS), row)
-        return _record(self._decision(connection, str(row["id"])))
+        return decision_of(self._decision(connection, str(row["id"])))
 
     def _decision(self, connection: sa.Connection, decision: str) -> Row:
         query = sa.select(DECISIONS).where(DECISIONS.c.id == own_id(decision)).with_for_update()
-        found = connection.execute(query).mappings().first()
-        if found is None:
+        row = connection.execute(query).mappings().first()
+        if row is None:
             raise InputError(f"there is no decision '{decision[:40]}'", "see the list")
-        return found
+        return row
 
     def _settle(self, connection: sa.Connection, decision: str, **values: object) -> Decision:
         change = sa.update(DECISIONS).where(DECISIONS.c.id == decision)
         connection.execute(change.values(**values))
-        return _record(self._decision(connection, decision))
+        return decision_of(self._decision(connection, decision))
 
     def _lift(self, connection: sa.Connection, row: Row) -> None:
         """Undo what a decision did."""
@@ -177,10 +186,10 @@ class DecisionService(ServiceBase):
         query = sa.select(ASSIGNMENTS, ITEMS.c.form).where(
             ASSIGNMENTS.c.id == own_id(assignment), ITEMS.c.position == ASSIGNMENTS.c.item
         )
-        found = connection.execute(query).mappings().first()
-        if found is None:
+        row = connection.execute(query).mappings().first()
+        if row is None:
             raise InputError(f"there is no submission '{assignment[:40]}'", "see the list")
-        self._person(connection, found["person"], lock=True)
+        self._person(connection, row["person"], lock=True)
         return connection.execute(query).mappings().one()
 
     def _answers_of(self, connection: sa.Connection, person: str, status: str) -> list[Row]:
@@ -223,10 +232,6 @@ class DecisionService(ServiceBase):
         quota = sa.case((ITEMS.c.held > wanted, ITEMS.c.held), else_=wanted)
         change = sa.update(ITEMS).where(ITEMS.c.id == f"{row['id']}-r{number}")
         connection.execute(change.values(quota=quota))
-
-
-def _record(row: Row) -> Decision:
-    return Decision(**{name: row[name] for name in Decision.__slots__})
 
 
 def _said(text: str, what: str) -> str:

@@ -11,26 +11,34 @@ from typing import Any
 import sqlalchemy as sa
 
 from moralscope.annotation.checks import plain_text
-from moralscope.annotation.forms import load_form, mean_weights, one_of
+from moralscope.annotation.forms import mean_weights, one_of
 from moralscope.annotation.records import (
     BLOCK,
     LEAD,
     LIFTED,
     REJECT,
     STANDS,
+    AnswerRevision,
     AnswerRow,
+    AnswerToReview,
     AuditLine,
-    Decision,
     Overview,
     PastWork,
     Person,
     PersonFacts,
     PersonLine,
+    QualityCounts,
     Review,
-    Revision,
-    ToReview,
 )
-from moralscope.annotation.service_base import ITEM_COLUMNS, Row, ServiceBase, item_of, own_id
+from moralscope.annotation.service_base import (
+    ITEM_COLUMNS,
+    Row,
+    ServiceBase,
+    decision_of,
+    form_of,
+    item_of,
+    own_id,
+)
 from moralscope.annotation.storage import (
     ASSIGNMENTS,
     ATTEMPTS,
@@ -90,26 +98,23 @@ class LeadService(ServiceBase):
         decided = sa.select(DECISIONS).where(DECISIONS.c.person == person.id)
         mine = sa.select(ASSIGNMENTS.c.id).where(ASSIGNMENTS.c.person == person.id)
         with self._storage.read() as connection:
-            rows = connection.execute(query.order_by(ASSIGNMENTS.c.submitted.desc())).mappings()
-            found = rows.all()
-            revisions = _by_assignment(connection, REVISIONS, Revision, mine)
+            query = query.order_by(ASSIGNMENTS.c.submitted.desc())
+            rows = connection.execute(query).mappings().all()
+            revisions = _by_assignment(connection, REVISIONS, AnswerRevision, mine)
             reviews = _by_assignment(connection, REVIEWS, Review, mine)
             against = connection.execute(decided.order_by(DECISIONS.c.created)).mappings().all()
-        names = [field.name for field in dataclasses.fields(Decision)]
-        latest = {
-            row["assignment"]: Decision(**{name: row[name] for name in names}) for row in against
-        }
+        latest = {row["assignment"]: decision_of(row, lead="") for row in against}
         return tuple(
             PastWork(
-                row["id"],
-                item_of(row),
-                load_form(row["item_form"]),
-                row["stage"],
-                tuple(revisions[row["id"]]),
-                tuple(reviews[row["id"]]),
-                latest.get(row["id"]),
+                assignment=row["id"],
+                item=item_of(row),
+                form=form_of(row),
+                stage=row["stage"],
+                revisions=tuple(revisions[row["id"]]),
+                reviews=tuple(reviews[row["id"]]),
+                decision=latest.get(row["id"]),
             )
-            for row in found
+            for row in rows
         )
 
     def news(self, person: Person) -> int:
@@ -149,12 +154,12 @@ class LeadService(ServiceBase):
                 submitted=sum(done.values()),
                 open=connection.execute(still).scalar_one(),
                 paused=self._project_paused(connection),
-                people=self._people(connection),
                 to_review=len(self._waiting(connection)),
                 appeals=connection.execute(_APPEALS).scalar_one(),
+                people=self._people(connection),
             )
 
-    def review_queue(self, lead: Person) -> tuple[ToReview, ...]:
+    def review_queue(self, lead: Person) -> tuple[AnswerToReview, ...]:
         """Return staging submissions whose latest revision was not reviewed, the oldest first."""
         self._lead(lead)
         with self._storage.read() as connection:
@@ -168,7 +173,9 @@ class LeadService(ServiceBase):
         with self._storage.read() as connection:
             return dict(iter(connection.execute(count.group_by(ASSIGNMENTS.c.person))))
 
-    def unread_answers(self, lead: Person, person_id: str, most: int = 10) -> tuple[ToReview, ...]:
+    def unread_answers(
+        self, lead: Person, person_id: str, most: int = 10
+    ) -> tuple[AnswerToReview, ...]:
         """Return a person's answers of the main round that no lead has read, the newest first."""
         self._lead(lead)
         query = _submitted(
@@ -178,14 +185,14 @@ class LeadService(ServiceBase):
         with self._storage.read() as connection:
             return self._to_review(connection, list(connection.execute(query).mappings()))
 
-    def decided_answers(self, lead: Person) -> dict[str, ToReview]:
+    def decided_answers(self, lead: Person) -> dict[str, AnswerToReview]:
         """Return assignment → answer, of all answers that were ever rejected."""
         self._lead(lead)
         rejected = sa.select(DECISIONS.c.assignment).where(DECISIONS.c.assignment.is_not(None))
         query = _submitted(ASSIGNMENTS.c.id.in_(rejected), statuses=_KEPT)
         with self._storage.read() as connection:
-            found = self._to_review(connection, list(connection.execute(query).mappings()))
-        return {one.assignment: one for one in found}
+            answers = self._to_review(connection, list(connection.execute(query).mappings()))
+        return {one.assignment: one for one in answers}
 
     def runs(self, lead: Person, person_id: str) -> tuple[int, int]:
         """Return how many staging answers in a row were good lately, and how many admit."""
@@ -193,20 +200,20 @@ class LeadService(ServiceBase):
         with self._storage.read() as connection:
             return self._runs(connection, own_id(person_id))[1:]
 
-    def _to_review(self, connection: sa.Connection, rows: list[Row]) -> tuple[ToReview, ...]:
+    def _to_review(self, connection: sa.Connection, rows: list[Row]) -> tuple[AnswerToReview, ...]:
         people = {
             name: self._record(connection, self._person(connection, name))
             for name in dict.fromkeys(row["person"] for row in rows)
         }
         return tuple(
-            ToReview(
-                row["id"],
-                people[row["person"]],
-                item_of(row),
-                load_form(row["item_form"]),
-                row["answer"],
-                row["submitted"],
-                row["revision"],
+            AnswerToReview(
+                assignment=row["id"],
+                person=people[row["person"]],
+                item=item_of(row),
+                form=form_of(row),
+                answer=row["answer"],
+                submitted=row["submitted"],
+                revision=row["revision"],
             )
             for row in rows
         )
@@ -237,16 +244,12 @@ class LeadService(ServiceBase):
             whose = sa.select(ASSIGNMENTS.c.person).where(ASSIGNMENTS.c.id == assignment)
             person = connection.execute(whose).scalar_one()
             self._log(connection, lead.id, f"review {verdict}", assignment, person)
-            self._admit_after_run(connection, lead, person)
-
-    def _admit_after_run(self, connection: sa.Connection, lead: Person, person: str) -> None:
-        row = self._person(connection, person, lock=True)
-        if row["stage"] not in ("staging", "review"):
-            return
-        longest, _, wanted = self._runs(connection, person)
-        if wanted and longest >= wanted:
-            self._log(connection, lead.id, "move to main", person, f"{longest} good in a row")
-            self._change(connection, person, stage="main")
+            if self._person(connection, person, lock=True)["stage"] in ("staging", "review"):
+                longest, _, wanted = self._runs(connection, person)
+                if wanted and longest >= wanted:
+                    detail = f"{longest} good in a row"
+                    self._log(connection, lead.id, "move to main", person, detail)
+                    self._change(connection, person, stage="main")
 
     def set_paused(self, lead: Person, paused: bool) -> None:
         """Pause or resume the whole project."""
@@ -283,7 +286,7 @@ class LeadService(ServiceBase):
             for row in self._storage.rows(sa.select(FACTS).order_by(FACTS.c.person))
         )
 
-    def quality(self, lead: Person) -> dict[str, int]:
+    def quality(self, lead: Person) -> QualityCounts:
         """Count what was done for quality: tests, reviews, decisions, appeals, in the whole."""
         self._lead(lead)
         stages = sa.select(PEOPLE.c.stage, sa.func.count()).where(PEOPLE.c.role != LEAD)
@@ -295,19 +298,19 @@ class LeadService(ServiceBase):
             verdicts: dict[str, int] = dict(iter(connection.execute(read)))
             rows = connection.execute(sa.select(DECISIONS)).mappings().all()
         held = [row for row in rows if row["outcome"] != LIFTED]
-        return {
-            "invited": sum(at.values()),
-            "declined": at.get("declined", 0),
-            "tested": taken,
-            "failed": at.get("failed", 0),
-            "reviewed_good": verdicts.get("good", 0),
-            "reviewed_to_mend": verdicts.get("mend", 0),
-            "rejected": sum(row["kind"] == REJECT for row in held),
-            "blocked": sum(row["kind"] == BLOCK for row in held),
-            "blocked_left_out": sum(bool(row["leave_out"]) for row in held),
-            "appeals": sum(row["appeal"] is not None for row in rows),
-            "lifted": len(rows) - len(held),
-        }
+        return QualityCounts(
+            invited=sum(at.values()),
+            declined=at.get("declined", 0),
+            tested=taken,
+            failed=at.get("failed", 0),
+            reviewed_good=verdicts.get("good", 0),
+            reviewed_to_mend=verdicts.get("mend", 0),
+            rejected=sum(row["kind"] == REJECT for row in held),
+            blocked=sum(row["kind"] == BLOCK for row in held),
+            blocked_left_out=sum(bool(row["leave_out"]) for row in held),
+            appeals=sum(row["appeal"] is not None for row in rows),
+            lifted=len(rows) - len(held),
+        )
 
     def audit_log(self, lead: Person, last: int | None = 200) -> tuple[AuditLine, ...]:
         """Return the last lines of the audit log, the newest first; all of them for None."""
@@ -334,27 +337,26 @@ class LeadService(ServiceBase):
         valid = sa.select(TOKENS.c.person, TOKENS.c.id).where(TOKENS.c.revoked.is_(None))
         for person, token in connection.execute(valid.order_by(TOKENS.c.created)):
             tokens[person].append(token)
-        rows = connection.execute(sa.select(PEOPLE).order_by(PEOPLE.c.created)).mappings().all()
-        return tuple(
-            _line(row, self._record(connection, row), done[row["id"]], tuple(tokens[row["id"]]))
-            for row in rows
-        )
-
-
-def _line(row: Row, person: Person, done: list[Row], tokens: tuple[str, ...]) -> PersonLine:
-    submitted = [one for one in done if one["status"] == "submitted"]
-    times = [one["seconds"] for one in submitted if one["seconds"] is not None]
-    return PersonLine(
-        person,
-        submitted=sum(one["stage"] == "main" for one in submitted),
-        staged=sum(one["stage"] == "staging" for one in submitted),
-        skipped=sum(one["status"] == "skipped" for one in done),
-        failed_checks=sum(one["failed_checks"] for one in done),
-        seconds=median(times) if times else None,
-        last_seen=row["last_seen"],
-        tokens=tokens,
-        rejected=sum(one["status"] == "rejected" for one in done),
-    )
+        lines = []
+        for row in (
+            connection.execute(sa.select(PEOPLE).order_by(PEOPLE.c.created)).mappings().all()
+        ):
+            assigned = done[row["id"]]
+            submitted = [one for one in assigned if one["status"] == "submitted"]
+            times = [one["seconds"] for one in submitted if one["seconds"] is not None]
+            line = PersonLine(
+                self._record(connection, row),
+                submitted=sum(one["stage"] == "main" for one in submitted),
+                staged=sum(one["stage"] == "staging" for one in submitted),
+                skipped=sum(one["status"] == "skipped" for one in assigned),
+                failed_checks=sum(one["failed_checks"] for one in assigned),
+                seconds=median(times) if times else None,
+                last_seen=row["last_seen"],
+                tokens=tuple(tokens[row["id"]]),
+                rejected=sum(one["status"] == "rejected" for one in assigned),
+            )
+            lines.append(line)
+        return tuple(lines)
 
 
 def _submitted(
@@ -371,7 +373,7 @@ def _by_assignment(
     """Return the rows of some assignments as records: columns are called as fields are."""
     columns = (table.c[field.name] for field in dataclasses.fields(kind))
     query = sa.select(table.c.assignment, *columns).where(table.c.assignment.in_(mine))
-    found: dict[str, list[Any]] = defaultdict(list)
+    records: dict[str, list[Any]] = defaultdict(list)
     for assignment, *values in connection.execute(query.order_by(table.c.number)):
-        found[assignment].append(kind(*values))
-    return found
+        records[assignment].append(kind(*values))
+    return records

@@ -56,16 +56,16 @@ class PeopleService(ServiceBase):
             if connection.execute(query).first() is None:
                 raise _refused("this link is not valid")
         with self._storage.write() as connection:
-            found = connection.execute(query).mappings().first()
-            if found is None:
+            link = connection.execute(query).mappings().first()
+            if link is None:
                 raise _refused("this link is not valid")
-            person = self._person(connection, found["person"])
+            person = self._person(connection, link["person"])
             if person["stage"] == "removed":
                 raise _refused("this link is not valid")
             connection.execute(sa.delete(SESSIONS).where(SESSIONS.c.expires < now))
-            row = {"hash": _hash(secret), "token": found["id"], "expires": expires}
+            row = {"hash": _hash(secret), "token": link["id"], "expires": expires}
             connection.execute(sa.insert(SESSIONS), row)
-            self._log(connection, found["person"], "join", found["id"])
+            self._log(connection, link["person"], "join", link["id"])
             return Session(secret, self._record(connection, person), expires)
 
     def who(self, secret: str) -> Person:
@@ -82,10 +82,10 @@ class PeopleService(ServiceBase):
             )
         )
         with self._storage.read() as connection:
-            found = connection.execute(query).mappings().first()
-            if found is None:
+            row = connection.execute(query).mappings().first()
+            if row is None:
                 raise _refused("your session has ended")
-            return self._record(connection, found)
+            return self._record(connection, row)
 
     def leave(self, secret: str) -> None:
         """End a session."""
@@ -183,11 +183,10 @@ class PeopleService(ServiceBase):
             asked = rows[-1]["questions"]
             why = mark_test(asked, answers)
             right = len(asked) - len(why)
-            given = {name: answers[name] for name in asked}
             connection.execute(
                 sa.update(ATTEMPTS)
                 .where(ATTEMPTS.c.person == person.id, ATTEMPTS.c.number == rows[-1]["number"])
-                .values(answers=given, correct=right)
+                .values(answers={name: answers[name] for name in asked}, correct=right)
             )
             passed = right >= policies.pass_mark
             left = max(0, 1 + policies.retakes - len(rows))
@@ -216,9 +215,9 @@ class PeopleService(ServiceBase):
 
         It is kept only if she `agrees` to that, with the moment she did.
         """
-        given = checked_statements(leaning, statements)
-        told = checked_about(about or {})
-        tells = leaning is not None or bool(given) or bool(told)
+        weights = checked_statements(leaning, statements)
+        facts = checked_about(about or {})
+        tells = leaning is not None or bool(weights) or bool(facts)
         if tells and not agrees:
             raise InputError("this is kept only with your consent", "agree, or leave it all out")
         with self._storage.write() as connection:
@@ -231,8 +230,8 @@ class PeopleService(ServiceBase):
                 values = {
                     "person": person.id,
                     "leaning": leaning,
-                    "statements": given,
-                    "about": told,
+                    "statements": weights,
+                    "about": facts,
                     "agreed": self._clock(),
                 }
                 connection.execute(sa.insert(FACTS), values)

@@ -15,17 +15,18 @@ from moralscope.annotation.forms import load_form
 from moralscope.annotation.records import (
     Answer,
     Conflict,
-    Finding,
+    FieldFinding,
     NotAllowed,
+    OpenAssignment,
     Person,
-    Progress,
+    PersonProgress,
     Receipt,
-    Work,
 )
 from moralscope.annotation.service_base import (
     ITEM_COLUMNS,
     Row,
     ServiceBase,
+    form_of,
     item_of,
     own_id,
     random_id,
@@ -41,7 +42,7 @@ _LONGEST_REASON = 500
 class WorkService(ServiceBase):
     """Leases, drafts, submissions, edits."""
 
-    def next_item(self, person: Person) -> Work | None:
+    def next_item(self, person: Person) -> OpenAssignment | None:
         """Return what the person has open, or lease her an item; None when nothing is left."""
         self._expire_leases()
         with self._storage.write() as connection:
@@ -56,10 +57,14 @@ class WorkService(ServiceBase):
             held = held or self._leased(connection, row)
             if held is None:
                 return None
-            until = self._renew(connection, held["id"], person.id)
-            form = load_form(held["item_form"])
-            item = item_of(held)
-            return Work(held["id"], item, form, held["draft"], until, held["stage"])
+            return OpenAssignment(
+                assignment=held["id"],
+                item=item_of(held),
+                form=form_of(held),
+                draft=held["draft"],
+                lease_until=self._renew(connection, held["id"], person.id),
+                stage=held["stage"],
+            )
 
     def save_draft(self, person: Person, assignment: str, answer: Answer) -> float:
         """Keep what is written so far and renew the lease; return until when it holds."""
@@ -76,7 +81,7 @@ class WorkService(ServiceBase):
                 return float(row["lease_until"])
             return self._renew(connection, assignment, person.id)
 
-    def check(self, person: Person, assignment: str, answer: Answer) -> tuple[Finding, ...]:
+    def check(self, person: Person, assignment: str, answer: Answer) -> tuple[FieldFinding, ...]:
         """Say what the checks find, field by field, without keeping anything."""
         with self._storage.read() as connection:
             row = self._own(connection, person, assignment, lock=False)
@@ -165,7 +170,7 @@ class WorkService(ServiceBase):
             self._log(connection, person.id, "resume", person.id)
             return self._change(connection, person.id, paused=False)
 
-    def progress(self, person: Person) -> Progress:
+    def progress(self, person: Person) -> PersonProgress:
         """Count what a person did in her stage, and what she could still do."""
         stage = "main" if person.stage == "main" else "staging"
         query = sa.select(ASSIGNMENTS.c.status, sa.func.count()).where(
@@ -179,13 +184,13 @@ class WorkService(ServiceBase):
             waiting = counts.get("open", 0)
             paused = self._project_paused(connection)
             run = self._runs(connection, person.id)[1:] if stage == "staging" else (0, 0)
-        return Progress(
+        return PersonProgress(
             counts.get("submitted", 0), counts.get("skipped", 0), left + waiting, paused, *run
         )
 
     def _checked(
         self, person: Person, assignment: str, submission: str, answer: Answer
-    ) -> tuple[dict[str, Any], tuple[Finding, ...]]:
+    ) -> tuple[dict[str, Any], tuple[FieldFinding, ...]]:
         """Check before the write lock is taken: spelling is slow."""
         if not isinstance(submission, str) or not _ID.fullmatch(submission):
             raise InputError("the submission id is malformed", "8 to 64 letters, digits or -")
@@ -208,22 +213,22 @@ class WorkService(ServiceBase):
         )
         if lock:
             query = query.with_for_update(of=ASSIGNMENTS)
-        found = connection.execute(query).mappings().first()
-        if found is None:
+        row = connection.execute(query).mappings().first()
+        if row is None:
             raise NotAllowed("this is not your item", "take the next item")
-        return found
+        return row
 
     def _known(
         self, connection: sa.Connection, assignment: str, submission: str, values: Answer
     ) -> int | None:
         """Return the revision that this id was saved as, or None for a new id."""
         query = sa.select(REVISIONS).where(REVISIONS.c.id == submission)
-        found = connection.execute(query).mappings().first()
-        if found is None:
+        saved = connection.execute(query).mappings().first()
+        if saved is None:
             return None
-        if found["assignment"] != assignment or found["answer"] != values:
+        if saved["assignment"] != assignment or saved["answer"] != values:
             raise Conflict("this submission id was used before", "send a new one")
-        return int(found["number"])
+        return int(saved["number"])
 
     def _save(
         self, connection: sa.Connection, row: Row, submission: str, values: dict[str, Any]

@@ -10,19 +10,19 @@ What only a lead can say stands in `project.yaml` under `statement`; what is mis
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from math import isnan
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from moralscope.annotation.agreement import agreement_so_far
 from moralscope.annotation.forms import load_form, load_questionnaire
 from moralscope.annotation.groups import NOT_SAID, OTHERS, GroupShare, group_shares
-from moralscope.annotation.projects import open_project, record_of
-from moralscope.annotation.records import AnswerRow
-from moralscope.core.records import RunRecord
+from moralscope.annotation.projects import open_project
+from moralscope.annotation.questions import AnswerChoice
+from moralscope.annotation.records import AnswerRow, QualityCounts
+from moralscope.core.records import RunRecord, Statistics
 from moralscope.io.files import csv_bytes
 
 if TYPE_CHECKING:
@@ -34,51 +34,95 @@ NOT_STATED = "Not stated."
 _COLUMNS = ("question", "group", "people", "share", "annotations", "annotation_share")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataStatement(Statistics):
+    """A data statement: who annotated, what, how; no group of too few people is named."""
+
+    people: int
+    answers: int
+    smallest_group: int
+    groups: Sequence[GroupShare]
+    quality: QualityCounts
+    sections: Mapping[str, Sequence[str]]
+    """Title → lines of Markdown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementStatistics(DataStatement):
+    """A data statement and where it was written: the text and a table of groups."""
+
+    file: str
+    table: str
+
+
 def data_statement(folder: Path) -> RunRecord:
     """Write `statement.md` and `demographics.csv` into a project's `exports`; return the figures.
 
-    `statistics` holds `sections` (title → lines of Markdown), `groups`, `quality` and where the
-    files are.
+    `statistics` are `StatementStatistics`.
     """
     with open_project(folder) as service:
         lead = service.owner
-        found = statement_of(service, lead)
-        place = service.export_place("statement", "csv")
-        text = statement_text(service.project.name, found["sections"])
-        written = service.write_export(lead, place.with_suffix(".md"), [text.encode()], "statement")
-        table = demographics_bytes(found["groups"])
-        groups = service.write_export(lead, place.with_stem("demographics"), table, "demographics")
-    config = {"folder": str(folder), "smallest_group": found["smallest_group"]}
-    files = {"file": str(written), "table": str(groups)}
-    return record_of("annotate statement", config, {**found, **files}, found["groups"])
+        statement = statement_of(service, lead)
+        path = service.export_path("statement", "csv")
+        text = statement_text(service.project.name, statement.sections)
+        file = service.write_export(lead, path.with_suffix(".md"), [text.encode()], "statement")
+        cells = demographics_bytes(statement.groups)
+        table = service.write_export(lead, path.with_stem("demographics"), cells, "demographics")
+    return RunRecord(
+        "annotate statement",
+        seed=0,
+        config={"folder": str(folder), "smallest_group": statement.smallest_group},
+        models=[],
+        results=statement.groups,
+        statistics=StatementStatistics(**statement, file=str(file), table=str(table)),
+    )
 
 
-def statement_of(service: "AnnotationService", lead: "Person") -> dict[str, Any]:
+def statement_of(service: "AnnotationService", lead: "Person") -> DataStatement:
     """Return people, answers, groups, quality and the sections of a project's data statement."""
     rows = service.answers(lead)
     written = Counter(row.person for row in rows)
-    smallest = service.project.policies.smallest_group
+    project, policies = service.project, service.project.policies
+    smallest = policies.smallest_group
     groups = people_groups(service, lead, written)
     quality = service.quality(lead)
-    sections = {
-        "A. Curation rationale": _rationale(service, rows, written),
-        "B. Language variety": _said(service, "language"),
-        "C. Speaker demographic": _speakers(service),
-        "D. Annotator demographic": _demographics(groups, len(written), smallest),
-        "E. Speech situation": _situation(service, rows),
-        "F. Text characteristics": _lengths(rows),
-        "G. Recording quality": ["Not applicable: nothing was recorded."],
-        "H. Quality control and agreement": _quality(service, lead, quality),
-        "I. Provenance": _said(service, "provenance"),
+    stated = {
+        name: [getattr(project.statement, name).strip() or NOT_STATED]
+        for name in ("rationale", "language", "speakers", "situation", "provenance")
     }
-    return {
-        "people": len(written),
-        "answers": len(rows),
-        "smallest_group": smallest,
-        "groups": groups,
-        "quality": quality,
-        "sections": sections,
-    }
+    stated["rationale"].append(
+        f"The task is `{project.task}` ({service.form.title}), with "
+        f"{_count(policies.people_per_item, 'person')} an item. {_count(len(rows), 'answer')} of "
+        f"{_count(len(written), 'person')} to {_count(len({row.item for row in rows}), 'item')} "
+        "count."
+    )
+    if any(field.kind.writes for field in service.form.fields):
+        stated["speakers"].append("The annotators wrote texts of their own, too: see D.")
+    if rows:
+        days = [datetime.fromtimestamp(row.submitted, UTC).date().isoformat() for row in rows]
+        stated["situation"].append(
+            f"Answers were given from {min(days)} to {max(days)}, on moralscope's annotation "
+            "pages, by each person at their own pace. Everybody could skip, pause, stop and change "
+            "answers."
+        )
+    return DataStatement(
+        people=len(written),
+        answers=len(rows),
+        smallest_group=smallest,
+        groups=groups,
+        quality=quality,
+        sections={
+            "A. Curation rationale": stated["rationale"],
+            "B. Language variety": stated["language"],
+            "C. Speaker demographic": stated["speakers"],
+            "D. Annotator demographic": _demographics(groups, len(written), smallest),
+            "E. Speech situation": stated["situation"],
+            "F. Text characteristics": _lengths(rows),
+            "G. Recording quality": ["Not applicable: nothing was recorded."],
+            "H. Quality control and agreement": _quality(service, lead, quality),
+            "I. Provenance": stated["provenance"],
+        },
+    )
 
 
 def people_groups(
@@ -89,37 +133,31 @@ def people_groups(
     `written` counts the answers of every contributor.
     """
     smallest = service.project.policies.smallest_group
-    told = {one.person: one for one in service.facts(lead) if one.person in written}
-    if len(written) < smallest or not told:
+    facts = {one.person: one for one in service.facts(lead) if one.person in written}
+    if len(written) < smallest or not facts:
         return []
-    answers: dict[str, dict[str, str | None]] = {
-        question.id: {
-            who: told[who].about.get(question.id) if who in told else None for who in written
-        }
-        for question in load_questionnaire().about
-    }
-    answers[LEANING] = {who: told[who].leaning if who in told else None for who in written}
-    return [
-        replace(row, label=group_label(name, row.group))
-        for name, given in answers.items()
-        if any(given.values())
-        for row in _ordered(name, group_shares(name, given, written, smallest))
-    ]
+    rows = []
+    for question, choices in _questions().items():
+        answers: dict[str, str | None] = dict.fromkeys(written)
+        for who, fact in facts.items():
+            answers[who] = fact.leaning if question == LEANING else fact.about.get(question)
+        if any(answers.values()):
+            # In the order in which they were offered; others and no answer last.
+            order = [*(choice.value for choice in choices), OTHERS, NOT_SAID]
+            shares = group_shares(question, answers, written, smallest)
+            shares.sort(key=lambda row: order.index(row.group))
+            rows += [replace(row, label=group_label(question, row.group)) for row in shares]
+    return rows
+
+
+def _questions() -> dict[str, tuple[AnswerChoice, ...]]:
+    """Return what is asked about people, with the choices."""
+    questionnaire = load_questionnaire()
+    return {one.id: one.choices for one in questionnaire.about} | {LEANING: questionnaire.leanings}
 
 
 def statement_text(name: str, sections: Mapping[str, Sequence[str]]) -> str:
-    """Return a data statement as Markdown.
-
-    Examples
-    --------
-    >>> print(statement_text("Rules", {"B. Language variety": ["US English."]}))
-    # Data statement: Rules
-    <BLANKLINE>
-    ## B. Language variety
-    <BLANKLINE>
-    US English.
-    <BLANKLINE>
-    """
+    """Return a data statement as Markdown."""
     text = f"# Data statement: {name}"
     for title, lines in sections.items():
         last = ""
@@ -140,57 +178,16 @@ def demographics_bytes(groups: Sequence[GroupShare]) -> Iterator[bytes]:
 
 
 def group_label(question: str, group: str) -> str:
-    """Return what a group is called on a page.
-
-    Examples
-    --------
-    >>> group_label("region", "south-asia"), group_label("age", "not said")
-    ('South Asia', 'no answer')
-    """
+    """Return what a group is called on a page."""
     if group in (NOT_SAID, OTHERS):
         return "no answer" if group == NOT_SAID else OTHERS
-    asked = load_questionnaire()
-    known = {one.id: one.choices for one in asked.about} | {LEANING: asked.leanings}
-    labels = {choice.value: choice.label for choice in known.get(question, ())}
+    labels = {choice.value: choice.label for choice in _questions().get(question, ())}
     return labels.get(group, group)
 
 
 def question_label(question: str) -> str:
     """Return what a question is called: `economic-class` is Economic class."""
     return "Political leaning" if question == LEANING else question.replace("-", " ").capitalize()
-
-
-def _ordered(question: str, rows: Sequence[GroupShare]) -> list[GroupShare]:
-    """Return groups in the order in which they were offered; others and no answer last."""
-    asked = load_questionnaire()
-    known = {one.id: one.choices for one in asked.about} | {LEANING: asked.leanings}
-    places = {choice.value: place for place, choice in enumerate(known[question])}
-    last = {OTHERS: len(places), NOT_SAID: len(places) + 1}
-    return sorted(rows, key=lambda row: {**places, **last}[row.group])
-
-
-def _said(service: "AnnotationService", key: str) -> list[str]:
-    return [service.project.statement.get(key, "") or NOT_STATED]
-
-
-def _rationale(
-    service: "AnnotationService", rows: Sequence[AnswerRow], written: Mapping[str, int]
-) -> list[str]:
-    project = service.project
-    items = len({row.item for row in rows})
-    done = (
-        f"The task is `{project.task}` ({service.form.title}), with "
-        f"{_count(project.policies.people_per_item, 'person')} an item. "
-        f"{_count(len(rows), 'answer')} of {_count(len(written), 'person')} to "
-        f"{_count(items, 'item')} count."
-    )
-    return [*_said(service, "rationale"), done]
-
-
-def _speakers(service: "AnnotationService") -> list[str]:
-    said = _said(service, "speakers")
-    writes = any(field.level == "text" and field.type != "confirm" for field in service.form.fields)
-    return [*said, "The annotators wrote texts of their own, too: see D."] if writes else said
 
 
 def _demographics(groups: Sequence[GroupShare], people: int, smallest: int) -> list[str]:
@@ -203,8 +200,13 @@ def _demographics(groups: Sequence[GroupShare], people: int, smallest: int) -> l
     for question in dict.fromkeys(row.question for row in groups):
         rows = [row for row in groups if row.question == question]
         most = max((row.people for row in rows if row.group != OTHERS), default=0)
-        told = ", ".join(_share(row, most) for row in rows)
-        lines.append(f"- {question_label(question)}: {told if most else 'every group is small'}")
+        shares = []
+        for row in rows:
+            text = f"{row.label}: {_percent(row.share.value)} / {_percent(row.annotation_share)}"
+            largest = row.people == most and row.group != OTHERS
+            shares.append(f"**{text}**" if largest else text)
+        listed = ", ".join(shares) if most else "every group is small"
+        lines.append(f"- {question_label(question)}: {listed}")
     head = (
         "What people said of themselves; every question was optional and asked with consent. The "
         f"first share is of the {people} contributors, the second of their annotations. Groups of "
@@ -213,21 +215,8 @@ def _demographics(groups: Sequence[GroupShare], people: int, smallest: int) -> l
     return [head, *lines]
 
 
-def _share(row: GroupShare, most: int) -> str:
-    text = f"{row.label}: {100 * row.share.value:.1f} % / {100 * row.annotation_share:.1f} %"
-    return f"**{text}**" if row.people == most and row.group != OTHERS else text
-
-
-def _situation(service: "AnnotationService", rows: Sequence[AnswerRow]) -> list[str]:
-    said = _said(service, "situation")
-    if not rows:
-        return said
-    days = [datetime.fromtimestamp(row.submitted, UTC).date().isoformat() for row in rows]
-    return [
-        *said,
-        f"Answers were given from {min(days)} to {max(days)}, on moralscope's annotation pages, by "
-        "each person at their own pace. Everybody could skip, pause, stop and change answers.",
-    ]
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
 def _lengths(rows: Sequence[AnswerRow]) -> list[str]:
@@ -236,40 +225,50 @@ def _lengths(rows: Sequence[AnswerRow]) -> list[str]:
     for texts in {row.item: row.texts for row in rows}.values():
         for name, text in texts.items():
             shown.setdefault(name, []).append(len(text.split()))
-    own: dict[str, list[int]] = {}
+    written: dict[str, list[int]] = {}
     for row in rows:
         for field in load_form(row.form).fields:
-            given = row.answer.get(field.name)
-            if field.type in ("text", "long") and isinstance(given, str):
-                own.setdefault(field.name, []).append(len(given.split()))
-    told = []
-    for what, found in (("shown", shown), ("written by annotators", own)):
-        if found:
-            means = (f"{name.replace('_', ' ')} {fmean(n):.1f}" for name, n in found.items())
-            told.append(f"Mean length in words, {what}: {', '.join(means)}.")
-    return told or [NOT_STATED]
+            answer = row.answer.get(field.name)
+            if field.kind.writes and isinstance(answer, str):
+                written.setdefault(field.name, []).append(len(answer.split()))
+    lines = []
+    for what, lengths in (("shown", shown), ("written by annotators", written)):
+        if lengths:
+            means = (f"{name.replace('_', ' ')} {fmean(n):.1f}" for name, n in lengths.items())
+            lines.append(f"Mean length in words, {what}: {', '.join(means)}.")
+    return lines or [NOT_STATED]
 
 
-def _quality(service: "AnnotationService", lead: "Person", found: Mapping[str, int]) -> list[str]:
+def _quality(service: "AnnotationService", lead: "Person", counts: QualityCounts) -> list[str]:
     policies = service.project.policies
     lines = []
     if policies.qualification:
         lines.append(
             f"People answered {policies.pass_mark} of {policies.questions} questions of a test "
-            f"rightly before anything else: {found['tested']} took it, {found['failed']} failed."
+            f"rightly before anything else: {counts.tested} took it, {counts.failed} failed."
         )
     if policies.staging_items:
         wanted = min(policies.good_in_a_row, policies.staging_items)
         how = f"{wanted} good answers in a row, or a lead," if wanted else "A lead"
         items = _count(policies.staging_items, "item")
         lines.append(f"A trial round of {items} came first. {how} admitted people from it.")
-    lines.append(_decided(found))
-    measured = agreement_so_far(service, lead).fields
+    read = "No lead reviewed an answer."
+    if counts.reviewed_good + counts.reviewed_to_mend:
+        good = _count(counts.reviewed_good, "answer")
+        read = f"Leads called {good} good and asked to mend {counts.reviewed_to_mend}."
+    lines.append(
+        f"{read} {_count(counts.rejected, 'answer')} of the main round {_were(counts.rejected)} "
+        f"rejected; rejected answers do not count. {_count(counts.blocked, 'person')} "
+        f"{_were(counts.blocked)} blocked: the answers of "
+        f"{counts.blocked - counts.blocked_left_out} count, those of {counts.blocked_left_out} do "
+        f"not. There {_were(counts.appeals)} {_count(counts.appeals, 'appeal')}, and "
+        f"{_count(counts.lifted, 'decision')} {_were(counts.lifted)} lifted."
+    )
     table = [
-        f"| {row.field} | {row.alpha.value:.2f} | {row.alpha.low:.2f} to {row.alpha.high:.2f} | "
+        f"| {row.field} | {row.alpha:.2f} | {_number(row.low)} to {_number(row.high)} | "
         f"{row.items} |"
-        for row in measured
-        if row.items and not isnan(row.alpha.value)
+        for row in agreement_so_far(service, lead).fields
+        if row.items and row.alpha is not None
     ]
     if table:
         head = ["| question | Krippendorff's alpha | 95 % interval | items |", "|---|---|---|---|"]
@@ -277,22 +276,8 @@ def _quality(service: "AnnotationService", lead: "Person", found: Mapping[str, i
     return lines
 
 
-def _decided(found: Mapping[str, int]) -> str:
-    good, mend = found["reviewed_good"], found["reviewed_to_mend"]
-    read = (
-        f"Leads called {_count(good, 'answer')} good and asked to mend {mend}. "
-        if good + mend
-        else "No lead reviewed an answer. "
-    )
-    counted = found["blocked"] - found["blocked_left_out"]
-    return (
-        f"{read}{_count(found['rejected'], 'answer')} of the main round {_were(found['rejected'])} "
-        f"rejected; rejected answers do not count. {_count(found['blocked'], 'person')} "
-        f"{_were(found['blocked'])} blocked: the answers of {counted} count, those of "
-        f"{found['blocked_left_out']} do not. There {_were(found['appeals'])} "
-        f"{_count(found['appeals'], 'appeal')}, and {_count(found['lifted'], 'decision')} "
-        f"{_were(found['lifted'])} lifted."
-    )
+def _number(value: float | None) -> str:
+    return "nan" if value is None else f"{value:.2f}"
 
 
 def _were(number: int) -> str:

@@ -264,18 +264,7 @@ class Outage:
 
 
 class Storage:
-    """One project's database.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     storage = Storage(Path(folder))
-    ...     with storage.read() as connection:
-    ...         storage.version(connection)
-    ...     storage.close()
-    3
-    """
+    """One project's database."""
 
     def __init__(self, folder: Path, url: str = "", steps: Sequence[Any] = STEPS) -> None:
         self._engine = make_engine(folder, url)
@@ -347,9 +336,8 @@ class Storage:
 
     def version(self, connection: sa.Connection) -> int:
         """How many steps this database has been through."""
-        found = connection.execute(sa.select(META.c.value).where(META.c.key == "schema"))
-        value = found.scalar_one_or_none()
-        return int(value) if value else 0
+        query = sa.select(META.c.value).where(META.c.key == "schema")
+        return int(connection.execute(query).scalar_one_or_none() or 0)
 
     def close(self) -> None:
         """Close every connection."""

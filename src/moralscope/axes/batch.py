@@ -10,14 +10,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from moralscope.axes.build import EXACT, LocalModels, build_axis, question_encoder
+from moralscope.axes.build import LocalModels, build_axis, question_encoder
 from moralscope.axes.direction.paper import load_paper
 from moralscope.axes.drift import int8_drift
 from moralscope.axes.options import ScoreOptions
 from moralscope.axes.prompts import unread_warning
+from moralscope.axes.records import EXACT
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import LISTED, Parts, count_true
-from moralscope.batch.run import Outcome
+from moralscope.batch.types import Outcome
 from moralscope.core.protocols import Axis
 from moralscope.core.records import NOT_ADVICE
 from moralscope.io.actions import wrong_text
@@ -50,7 +51,7 @@ class ScoreBatch(BatchJob):
     name = "score"
 
     def __init__(self, options: ScoreOptions, columns: Columns | None = None) -> None:
-        self.options = options
+        self.options = options.resolved()
         self.columns = columns or {}
 
     @property

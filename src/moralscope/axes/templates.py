@@ -17,7 +17,7 @@ from typing import Any
 
 from moralscope.axes.options import ENGLISH, LANGUAGES, TEMPLATES
 from moralscope.core.errors import InputError
-from moralscope.core.registry import registry
+from moralscope.core.registry import look_up
 from moralscope.io.documents import Document, Node, read_document
 from moralscope.io.tables import Layout, Table
 
@@ -162,8 +162,8 @@ def load_template(name: str, language: str = ENGLISH) -> Template:
 
 @cache
 def _built_in(name: str) -> Template:
-    resource = registry.get("question template", name)
-    return parse_template(resource.read_text("utf-8"), f"{name}.yaml")
+    file = look_up("question template", name, {each: f"{each}.yaml" for each in TEMPLATES})
+    return parse_template((resources.files(__package__) / "data" / file).read_text("utf-8"), file)
 
 
 @cache
@@ -242,9 +242,3 @@ def _prompts(rows: Iterable[tuple[int, dict[str, str]]], document: Document) -> 
 
 def _text(node: Node | None) -> str:
     return "" if node is None else node.text().strip()
-
-
-for _name in TEMPLATES:
-    registry.add(
-        "question template", _name, resources.files(__package__) / "data" / f"{_name}.yaml"
-    )

@@ -10,7 +10,7 @@ import importlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -19,18 +19,18 @@ import pyarrow as pa
 
 from moralscope.batch.dedupe import keys_digest, row_keys, text_columns
 from moralscope.batch.reading import changed
-from moralscope.batch.sources import Corpus
-from moralscope.batch.types import POSITION, Block, BlockRows, FailedRow, Task
+from moralscope.batch.sources import CorpusFiles
+from moralscope.batch.types import POSITION, BlockRows, FailedRow, RowBlock, Task
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.io.formats import MAX_SHOWN
 
-Piece = tuple[int, int]  # from, to: places among a block's own rows
+Piece = tuple[int, int]  # from, to: indices among a block's own rows
 _REASON = 300  # characters
 _STRIKES = 3  # pieces out of memory until all later ones are smaller
 _MEMORY_WORDS = ("out of memory", "can't allocate memory", "not enough memory", "bad_alloc")
 
 
-class Work(Protocol):
+class BatchWork(Protocol):
     """The one callable class of a batch job: `__init__` loads once, each call takes a batch.
 
     A call gets columns and returns columns of the same length. It may raise `RowErrors` for rows
@@ -43,13 +43,7 @@ class Work(Protocol):
 
 
 class RowErrors(Exception):
-    """Some rows of a batch cannot be done: position in the batch → reason.
-
-    Examples
-    --------
-    >>> RowErrors({2: "has no text"}).reasons
-    {2: 'has no text'}
-    """
+    """Some rows of a batch cannot be done: position in the batch → reason."""
 
     def __init__(self, reasons: Mapping[int, str]) -> None:
         super().__init__(dict(reasons))
@@ -58,15 +52,11 @@ class RowErrors(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WorkSpec:
-    """Which work to do; pickles small, so that every worker makes its own.
+    """Which work to do; pickles small, so that every worker makes its own."""
 
-    `factory` is "package.module:Class", `options` are the keywords of its `__init__`, `reads` the
-    input columns it gets (those that are not there are left out), `writes` what comes out.
-    """
-
-    factory: str
-    options: Mapping[str, Any]
-    reads: tuple[str, ...]
+    factory: str  # "package.module:Class"
+    options: Mapping[str, Any]  # keywords of its `__init__`
+    reads: tuple[str, ...]  # input columns it gets; those that are not there are left out
     writes: pa.Schema
 
 
@@ -87,13 +77,7 @@ class BlockResult:
 
 @dataclass(frozen=True, slots=True)
 class RetryPlan:
-    """How to go about a block that has killed a worker before.
-
-    Examples
-    --------
-    >>> RetryPlan(pieces=((0, 2), (2, 3)), skip={3: "the worker died on this row"}).pieces
-    ((0, 2), (2, 3))
-    """
+    """How to go about a block that has killed a worker before."""
 
     pieces: tuple[Piece, ...] = ()  # instead of the fixed ones
     skip: Mapping[int, str] = field(default_factory=dict)  # place among own rows → reason
@@ -125,25 +109,19 @@ def fixed_pieces(rows: int, rows_per_call: int) -> tuple[Piece, ...]:
 
 
 class BlockWorker:
-    """Holds one work and does blocks with it; both engines use it.
+    """Holds one work, made once, and does blocks with it; both engines use it.
 
-    Parameters
-    ----------
-    corpus
-        Where the blocks are read.
-    spec
-        The work, made here, once.
-    mark
-        Told the piece that is about to be computed: whoever watches knows where a death happened.
+    `mark` is told the piece that is about to be computed: whoever watches knows where a death
+    happened.
     """
 
     def __init__(
-        self, corpus: Corpus, spec: WorkSpec, mark: Callable[[Piece], None] | None = None
+        self, corpus: CorpusFiles, spec: WorkSpec, mark: Callable[[Piece], None] | None = None
     ) -> None:
         self._corpus = corpus
         self._spec = spec
         self._mark = mark
-        self._work: Work = load_named(spec.factory)(**spec.options)
+        self._work: BatchWork = load_named(spec.factory)(**spec.options)
         self._ceiling = sys.maxsize
         self._strikes = 0
 
@@ -153,29 +131,33 @@ class BlockWorker:
         """Compute the own rows of a block; rows that fail are named, the others come out."""
         began = time.monotonic()
         retry = retry or RetryPlan()
-        own = task.positions
+        positions = task.positions
         results = _Results(self._spec.writes)
-        if not len(own):
+        if not len(positions):
             return BlockResult(task.block.number, results.packed(), [], time.monotonic() - began)
-        found = self._corpus.read(task.block)
-        if task.texts and task.texts != self._texts_digest(found):
+        rows = self._corpus.read(task.block)
+        keys = row_keys(text_columns(rows.table, self._spec.reads))
+        if task.texts and task.texts != keys_digest(keys):
             raise changed(task.block.file)
-        batch = _OwnRows(found, own, self._spec.reads)
+        batch = _OwnRows(rows, positions, self._spec.reads)
         reasons = dict(retry.skip)
-        for start, stop in retry.pieces or fixed_pieces(len(own), rows_per_call):
-            for low, high in _cut((start, stop), self._ceiling):
-                places = [place for place in range(low, high) if place not in retry.skip]
-                self._compute(places, batch, results, reasons)
+        for start, stop in retry.pieces or fixed_pieces(len(positions), rows_per_call):
+            low = start
+            while low < stop:
+                high = min(stop, low + self._ceiling)
+                indices = [index for index in range(low, high) if index not in retry.skip]
+                self._compute(indices, batch, results, reasons)
+                low = high
         failed = [
-            batch.failed(task.block, place, reason) for place, reason in sorted(reasons.items())
+            batch.failed(task.block, index, reason) for index, reason in sorted(reasons.items())
         ]
         return BlockResult(task.block.number, results.packed(), failed, time.monotonic() - began)
 
     def _compute(
-        self, places: list[int], batch: "_OwnRows", results: "_Results", reasons: dict[int, str]
+        self, indices: list[int], batch: "_OwnRows", results: "_Results", reasons: dict[int, str]
     ) -> None:
         """Do a piece; a stack instead of recursion, halves in order."""
-        waiting = [places]
+        waiting = [indices]
         while waiting:
             now = waiting.pop()
             if not now:
@@ -188,8 +170,8 @@ class BlockWorker:
                 bad = {now[at]: reason for at, reason in error.reasons.items() if at < len(now)}
                 if not bad:
                     raise RuntimeError("the work named no row of its batch as bad") from error
-                reasons.update({place: reason[:_REASON] for place, reason in bad.items()})
-                waiting.append([place for place in now if place not in bad])
+                reasons.update({index: reason[:_REASON] for index, reason in bad.items()})
+                waiting.append([index for index in now if index not in bad])
             except Exception as error:
                 if isinstance(error, MoralscopeError) and not isinstance(error, InputError):
                     raise
@@ -202,9 +184,6 @@ class BlockWorker:
                     waiting += [now[half:], now[:half]]
             else:
                 results.add(batch.positions(now), columns)
-
-    def _texts_digest(self, found: BlockRows) -> bytes:
-        return keys_digest(row_keys(text_columns(found.table, self._spec.reads)))
 
     def _out_of_memory(self, rows: int) -> None:
         """Free what can be freed; when it happens again and again, make all calls smaller."""
@@ -221,23 +200,23 @@ class BlockWorker:
 class _OwnRows:
     """The rows of a block that are computed here, as the columns that the work reads."""
 
-    def __init__(self, found: BlockRows, own: np.ndarray, reads: Sequence[str]) -> None:
-        self._found = found
-        self._own = own
-        self._names = [name for name in reads if name in found.table.column_names]
-        self._table = found.table.select(self._names)
+    def __init__(self, rows: BlockRows, positions: np.ndarray, reads: Sequence[str]) -> None:
+        self._rows = rows
+        self._positions = positions
+        self._names = [name for name in reads if name in rows.table.column_names]
+        self._table = rows.table.select(self._names)
 
-    def positions(self, places: Sequence[int]) -> np.ndarray:
-        return self._own[np.asarray(places, dtype=np.int64)]
+    def positions(self, indices: Sequence[int]) -> np.ndarray:
+        return self._positions[np.asarray(indices, dtype=np.int64)]
 
-    def columns(self, places: Sequence[int]) -> dict[str, list[Any]]:
+    def columns(self, indices: Sequence[int]) -> dict[str, list[Any]]:
         """Return the columns of some rows; what a work does to its lists stays with it."""
-        taken = self._table.take(pa.array(self.positions(places)))
+        taken = self._table.take(pa.array(self.positions(indices)))
         return {name: taken.column(name).to_pylist() for name in self._names}
 
-    def failed(self, block: Block, place: int, reason: str) -> FailedRow:
-        position = int(self._own[place])
-        row, line = int(self._found.rows[position]), int(self._found.lines[position])
+    def failed(self, block: RowBlock, index: int, reason: str) -> FailedRow:
+        position = int(self._positions[index])
+        row, line = int(self._rows.rows[position]), int(self._rows.lines[position])
         cells = self._table.slice(position, 1).to_pylist()[0]
         text = json.dumps(cells, ensure_ascii=False, default=str)[:MAX_SHOWN]
         return FailedRow(row, block.file, line, reason, text)
@@ -271,13 +250,6 @@ class _Results:
         with pa.ipc.new_stream(sink, self._schema) as stream:
             stream.write_table(table.combine_chunks())
         return bytes(sink.getvalue())
-
-
-def _cut(piece: Piece, ceiling: int) -> Iterator[Piece]:
-    start, stop = piece
-    while start < stop:
-        yield start, min(stop, start + ceiling)
-        start += ceiling
 
 
 def _is_memory(error: BaseException) -> bool:

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from moralscope.core.errors import MoralscopeError
 from moralscope.models.store import Progress
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 _PATIENCE = 5.0  # seconds to put libraries away
 _NUMBERS = (
     "OMP_NUM_THREADS",
@@ -56,8 +56,8 @@ def one_thread() -> Iterator[None]:
 
 
 def in_child(
-    function: Callable[..., Found], *arguments: Any, progress: Progress | None = None
-) -> Found:
+    function: Callable[..., Result], *arguments: Any, progress: Progress | None = None
+) -> Result:
     """Return what a function of a module returns, computed in a process of its own.
 
     Parameters
@@ -81,13 +81,13 @@ def in_child(
     try:
         while True:
             kind, value = ours.recv()
-            if kind == "found":
-                found: Found = value
+            if kind == "result":
+                result: Result = value
                 process.join(_PATIENCE)  # killed, its libraries would leave locks behind
-                return found
+                return result
             if kind == "error":
-                error, *told = value
-                raise error(*told)
+                error, problem, remedy = value
+                raise error(problem, remedy)
             if progress:
                 progress(*value)
     except EOFError as error:
@@ -105,14 +105,14 @@ def in_child(
 def _call(pipe: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent tells it to stop by going away
     try:
-        found = function(*arguments, progress=lambda *told: pipe.send(("progress", told)))
-        pipe.send(("found", found))
+        result = function(*arguments, progress=lambda *step: pipe.send(("progress", step)))
+        pipe.send(("result", result))
     except MoralscopeError as error:
         pipe.send(("error", (type(error), error.problem, error.remedy)))
     except Exception as error:
         what = " ".join(str(error).split())[:200]
-        told = (MoralscopeError, f"unexpected {type(error).__name__} ({what})", "report it")
-        pipe.send(("error", told))
+        problem = f"unexpected {type(error).__name__} ({what})"
+        pipe.send(("error", (MoralscopeError, problem, "report it")))
     finally:
         pipe.close()
 
@@ -127,8 +127,13 @@ def start_child(
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=target, args=(theirs, *arguments), daemon=True)
-    with one_thread(), _no_interrupts(), _no_main():
-        process.start()
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")  # nothing of the user's script is needed
+    try:
+        with one_thread(), _no_interrupts():
+            process.start()
+    finally:
+        sys.modules["__main__"] = before
     theirs.close()  # so that the death of the child is the end of the pipe
     return process, ours
 
@@ -145,17 +150,6 @@ def _no_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextlib.contextmanager
-def _no_main() -> Iterator[None]:
-    """Keep the child started now from running the user's script again: it needs nothing of it."""
-    before = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = before
 
 
 def listen(connection: "Connection[Any, Any]", work: "queue.SimpleQueue[Any]") -> None:

@@ -53,12 +53,8 @@ def kind_of(values: Sequence[Any]) -> Any:
         if any(type(value) is int and not -_INT64 <= value < _INT64 for value in values):
             return "json"
         return pa.int64() if kinds == {int} else pa.float64()
-    return _nested(values) if kinds in ({dict}, {list}) else "json"
-
-
-def _nested(values: Sequence[Any]) -> Any:
-    import pyarrow as pa
-
+    if kinds not in ({dict}, {list}):
+        return "json"
     try:
         kind = pa.array(values).type
     except (pa.ArrowException, OverflowError, RecursionError):
@@ -96,11 +92,18 @@ def wider(left: Any, right: Any) -> Any:
     if "json" in (left, right):
         return "json"
     try:
-        both = [pa.schema([("_", kind)]) for kind in (left, right)]
-        kind = pa.unify_schemas(both, promote_options="permissive").field(0).type
+        kind = unified(left, right)
     except pa.ArrowException:
         return "json"
     return kind if _storable(kind) else "json"
+
+
+def unified(left: Any, right: Any) -> Any:
+    """Return the Arrow type that both can be cast to, or raise what Arrow raises."""
+    import pyarrow as pa
+
+    both = [pa.schema([("_", kind)]) for kind in (left, right)]
+    return pa.unify_schemas(both, promote_options="permissive").field(0).type
 
 
 def check_count(columns: int) -> None:
@@ -214,7 +217,7 @@ def arrow_schema(kind: type, leave_out: Sequence[str] = ()) -> "pa.Schema":
     import pyarrow as pa
 
     hints = get_type_hints(kind, include_extras=True)
-    names = [each.name for each in dataclasses.fields(kind) if each.name not in leave_out]
+    names = [field.name for field in dataclasses.fields(kind) if field.name not in leave_out]
     return pa.schema([(name, _type(hints[name])) for name in names])
 
 
@@ -223,7 +226,7 @@ def _type(hint: Any) -> "pa.DataType":
 
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):  # every column may hold null
-        return _type(next(each for each in inner if each is not type(None)))
+        return _type(next(kind for kind in inner if kind is not _NOTHING))
     if origin is Annotated and get_origin(inner[0]) is Mapping:
         value = _type(get_args(inner[0])[1])
         return pa.struct([(key, value) for key in inner[1]])

@@ -135,20 +135,17 @@ class ExternalKeySort:
                 for edges in self._edges
             ]
             entries = np.frombuffer(b"".join(pieces), _ENTRY)
-            if len(entries):
-                yield _sorted(entries)
-
-
-def _sorted(entries: NDArray[Any]) -> Group:
-    high, low = entries["high"].astype(np.uint64), entries["low"].astype(np.uint64)
-    order = np.lexsort((low, high))  # keeps the order of likes: the first comes first
-    high, low = high[order], low[order]
-    new = np.ones(len(order), bool)
-    new[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
-    rows = entries["row"][order].astype(np.int64)
-    keys = np.empty(len(order), _KEY)
-    keys["high"], keys["low"] = high, low
-    return keys, rows, rows[new][np.cumsum(new) - 1]
+            if not len(entries):
+                continue
+            high, low = entries["high"].astype(np.uint64), entries["low"].astype(np.uint64)
+            order = np.lexsort((low, high))  # keeps the order of likes: the first comes first
+            high, low = high[order], low[order]
+            new = np.ones(len(order), bool)
+            new[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
+            rows = entries["row"][order].astype(np.int64)
+            keys = np.empty(len(order), _KEY)
+            keys["high"], keys["low"] = high, low
+            yield keys, rows, rows[new][np.cumsum(new) - 1]
 
 
 def key_bytes(keys: NDArray[Any]) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ import math
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,11 +23,11 @@ from moralscope.batch.dedupe import row_keys, text_columns
 from moralscope.batch.folder import part_schema
 from moralscope.batch.job import OpenJob
 from moralscope.batch.options import BatchOptions
-from moralscope.batch.sources import Corpus
-from moralscope.batch.types import Block, BlockRows, Task
+from moralscope.batch.sources import CorpusFiles
+from moralscope.batch.types import BlockRows, RowBlock, Task
 from moralscope.batch.workers.local import useful_cores
 from moralscope.core.errors import InputError
-from moralscope.core.records import RunRecord
+from moralscope.core.records import RunRecord, Statistics
 from moralscope.models.store import Progress as Fetching
 
 DRAWN = 200  # rows that are timed
@@ -47,48 +47,50 @@ class Timed:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run would take. `distinct` is exact where the whole corpus was looked at.
-
-    `seconds` counts one start of the workers and every distinct row; `cost` is their hours times
-    the price of one.
-    """
+    """What a run would take."""
 
     rows: int
     distinct: int
     distinct_share: float
-    exact: bool
-    drawn: int
+    exact: bool  # `distinct` is, where the whole corpus was looked at
+    drawn: int  # rows that were timed
     failed_share: float
     workers: int
     start_seconds: float
     seconds_a_row: float
     rows_a_second: float
-    seconds: float
+    seconds: float  # one start of the workers and every distinct row
     bytes: int
-    cost: float | None
+    cost: float | None  # the hours times the price of one
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateStatistics(Statistics):
+    """The statistics of a dry run."""
+
+    estimate: Estimate
 
 
 def estimate_job(opened: OpenJob, report: Callable[[int], None] | None = None) -> RunRecord:
-    """Return a record with what a job would take; nothing is written.
-
-    Parameters
-    ----------
-    opened
-        What `open_job` returned; its options may have a price.
-    report
-        Told the rows that were counted.
-    """
+    """Return a record with what a job would take; `report` is told the rows that were counted."""
     options, spec = opened.options, opened.spec
     rows, blocks = _count(opened.corpus, options, report)
-    found = [opened.corpus.read(block) for block in blocks]
-    table, bad = _draw(found, options.seed)
+    read = [opened.corpus.read(block) for block in blocks]
+    everything = pa.concat_tables([block.table for block in read], promote_options="default")
+    if not everything.num_rows:
+        raise InputError("none of the rows that were looked at can be read", "see a few of them")
+    drawn = random.Random(options.seed).sample(  # noqa: S311
+        range(everything.num_rows), min(DRAWN, everything.num_rows)
+    )
+    table = everything.take(pa.array(sorted(drawn)))
     looked = sum(block.rows for block in blocks)
-    keys = Counter(key for each in found for key in row_keys(text_columns(each.table, spec.reads)))
+    keys = Counter(key for one in read for key in row_keys(text_columns(one.table, spec.reads)))
     distinct = distinct_rows(keys, rows)
     share = options.sample if options.sample is not None else 1.0
     timed: Timed = in_child(time_rows, spec, table, options.call_rows)
     workers = options.workers or useful_cores()
     seconds = timed.start_seconds + share * distinct * timed.row_seconds / workers
+    readable = 1 - (sum(len(block.failed) for block in read) / looked if looked else 0.0)
     price = options.price_per_hour
     estimate = Estimate(
         rows=round(share * rows),
@@ -96,7 +98,8 @@ def estimate_job(opened: OpenJob, report: Callable[[int], None] | None = None) -
         distinct_share=distinct / rows,
         exact=looked == rows,
         drawn=table.num_rows,
-        failed_share=_failed_share(bad, looked, timed.failed, table.num_rows),
+        # Some cannot be read, some can be and then fail in the work.
+        failed_share=1 - readable * (1 - timed.failed / table.num_rows),
         workers=workers,
         start_seconds=timed.start_seconds,
         seconds_a_row=timed.row_seconds,
@@ -106,13 +109,7 @@ def estimate_job(opened: OpenJob, report: Callable[[int], None] | None = None) -
         cost=None if price is None else seconds / 3600 * price,
     )
     warning = "this is an estimate from a few rows; nothing was computed or written"
-    return opened.record({"estimate": estimate}, [warning])
-
-
-def _failed_share(unread: int, looked: int, failed: int, drawn: int) -> float:
-    """Return the share of rows that cannot be read, or can be and then fail in the work."""
-    read = 1 - (unread / looked if looked else 0.0)
-    return 1 - read * (1 - (failed / drawn if drawn else 0.0))
+    return opened.record(EstimateStatistics(estimate), [warning])
 
 
 def distinct_rows(counts: Mapping[Any, int], rows: int) -> int:
@@ -165,43 +162,31 @@ class _Drawn:
 
     table: pa.Table
 
-    def read(self, block: Block) -> BlockRows:
-        places = np.arange(self.table.num_rows, dtype=np.int64)
-        return BlockRows(self.table, places, [], places)
+    def read(self, block: RowBlock) -> BlockRows:
+        numbers = np.arange(self.table.num_rows, dtype=np.int64)
+        return BlockRows(self.table, numbers, [], numbers)
 
 
 def _task(rows: int) -> Task:
-    block = Block(0, "drawn rows", 0, 0, 1, 0, rows)
+    block = RowBlock(0, "drawn rows", 0, 0, 1, 0, rows)
     return Task(block, np.arange(rows, dtype=np.int32).tobytes())
 
 
 def _count(
-    corpus: Corpus, options: BatchOptions, report: Callable[[int], None] | None
-) -> tuple[int, list[Block]]:
+    corpus: CorpusFiles, options: BatchOptions, report: Callable[[int], None] | None
+) -> tuple[int, list[RowBlock]]:
     """Count the rows, and choose some blocks on the way, each as likely as any other."""
     draw = random.Random(options.seed)  # noqa: S311 (a sample, no secret)
     rows = 0
-    chosen: list[Block] = []
+    chosen: list[RowBlock] = []
     for number, block in enumerate(corpus.blocks(options.block_rows, options.limit)):
         rows += block.rows
         if len(chosen) < _BLOCKS:
             chosen.append(block)
-        elif (place := draw.randrange(number + 1)) < _BLOCKS:
-            chosen[place] = block
+        elif (index := draw.randrange(number + 1)) < _BLOCKS:
+            chosen[index] = block
         if report:
             report(rows)
     if not rows:
         raise InputError("the input holds no rows", "give at least one")
     return rows, chosen
-
-
-def _draw(found: Sequence[BlockRows], seed: int) -> tuple[pa.Table, int]:
-    """Return rows drawn over all blocks, and how many could not be read."""
-    table = pa.concat_tables([each.table for each in found], promote_options="default")
-    bad = sum(len(each.failed) for each in found)
-    if not table.num_rows:
-        raise InputError("none of the rows that were looked at can be read", "see a few of them")
-    places = random.Random(seed).sample(  # noqa: S311
-        range(table.num_rows), min(DRAWN, table.num_rows)
-    )
-    return table.take(pa.array(sorted(places))), bad

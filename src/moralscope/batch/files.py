@@ -3,6 +3,7 @@
 Looks at names, sizes and times; inside a file only where its checksum is asked for.
 """
 
+import glob
 import io
 import os
 import re
@@ -63,7 +64,7 @@ def is_url(text: str) -> bool:
     return "://" in text or "::" in text
 
 
-def is_corpus(given: str) -> bool:
+def is_corpus(name: str) -> bool:
     """Tell whether an input can only be read as a corpus: a folder, a glob, a URL, a packed file.
 
     Examples
@@ -71,9 +72,9 @@ def is_corpus(given: str) -> bool:
     >>> [is_corpus(name) for name in ("logs/*.jsonl", "s3://bucket/logs", "a.csv.gz", "a.csv")]
     [True, True, True, False]
     """
-    packed = any(given.lower().endswith(f"{one}{two}") for one in SUFFIXES for two in PACKED)
-    pattern = any(sign in given for sign in "*?[") and not Path(given).exists()
-    return "://" in given or pattern or packed or Path(given).is_dir()
+    packed = any(name.lower().endswith(f"{one}{two}") for one in SUFFIXES for two in PACKED)
+    pattern = _magic(name) and not Path(name).exists()
+    return "://" in name or pattern or packed or Path(name).is_dir()
 
 
 def shown(url: str) -> str:
@@ -102,13 +103,13 @@ def find_files(inputs: Sequence[str]) -> list[FoundFile]:
     ...     [file.kind for file in find_files([folder])]
     ['.csv']
     """
-    found: dict[str, FoundFile] = {}
-    for given in inputs:
-        for file in _find_url(given) if is_url(given) else _find_local(given):
-            found.setdefault(file.url, file)
-    if not found:
+    files: dict[str, FoundFile] = {}
+    for name in inputs:
+        for file in _find_url(name) if is_url(name) else _find_local(name):
+            files.setdefault(file.url, file)
+    if not files:
         raise InputError("no input was given", _READ)
-    return list(found.values())
+    return list(files.values())
 
 
 def _path(url: str) -> str:
@@ -131,37 +132,31 @@ def _hidden(below: str) -> bool:
     return any(part.startswith((".", "_")) for part in below.replace("\\", "/").split("/") if part)
 
 
-def _find_local(given: str) -> Iterator[FoundFile]:
-    path = Path(given).expanduser()
+def _find_local(name: str) -> Iterator[FoundFile]:
+    path = Path(name).expanduser()
     try:
         if path.is_file():
             yield _local(path, asked=True)
             return
-        folder = path.is_dir()
-        paths = _below(path) if folder else _matching(given, path)
-        chosen = [each for each in paths if _readable(each.name)]
+        is_folder = path.is_dir()
+        if not is_folder and not glob.has_magic(name):
+            raise InputError(f"{name} is not there", "check the path")
+        tops = [path] if is_folder else map(Path, sorted(glob.glob(str(path), recursive=True)))
+        paths = [file for top in tops for file in (_below(top) if top.is_dir() else [top])]
+        chosen = [file for file in paths if _readable(file.name)]
         if not chosen:
-            raise _nothing(given, "folder" if folder else "pattern")
-        for each in chosen:
-            yield _local(each, asked=False)
+            raise _nothing(name, "folder" if is_folder else "pattern")
+        for file in chosen:
+            yield _local(file, asked=False)
     except OSError as error:
-        raise _unreadable(given, error) from error
-
-
-def _matching(given: str, path: Path) -> list[Path]:
-    import glob
-
-    if not glob.has_magic(given):
-        raise InputError(f"{given} is not there", "check the path")
-    paths = [Path(each) for each in sorted(glob.glob(str(path), recursive=True))]
-    return [each for top in paths for each in (_below(top) if top.is_dir() else [top])]
+        raise _unreadable(name, error) from error
 
 
 def _below(folder: Path) -> list[Path]:
     return sorted(
-        each
-        for each in folder.rglob("*")
-        if not _hidden(str(each.relative_to(folder))) and each.is_file()
+        path
+        for path in folder.rglob("*")
+        if not _hidden(str(path.relative_to(folder))) and path.is_file()
     )
 
 
@@ -172,11 +167,11 @@ def _local(path: Path, *, asked: bool) -> FoundFile:
     return FoundFile(str(path.absolute()), stat.st_size, str(stat.st_mtime_ns), asked)
 
 
-def _find_url(given: str) -> Iterator[FoundFile]:
-    system, path = open_system(given)
-    name = shown(given)
+def _find_url(url: str) -> Iterator[FoundFile]:
+    system, path = open_system(url)
+    name = shown(url)
     try:
-        if _magic(path) and not given.startswith("http"):
+        if _magic(path) and not url.startswith("http"):
             kept = {
                 key: info
                 for top, about in sorted(system.glob(path, detail=True).items())
@@ -185,9 +180,9 @@ def _find_url(given: str) -> Iterator[FoundFile]:
         else:
             about = system.info(path)
             if about.get("type") != "directory":
-                if not _readable(given):
+                if not _readable(url):
                     raise InputError(f"{name} is no table that can be read", _READ)
-                yield _remote(given, about, asked=True)
+                yield _remote(url, about, asked=True)
                 return
             kept = _tree(system, path, about)
     except FileNotFoundError as error:
@@ -206,9 +201,9 @@ def _find_url(given: str) -> Iterator[FoundFile]:
 def _tree(system: Any, top: str, about: dict[str, Any]) -> dict[str, Any]:
     if about.get("type") != "directory":
         return {top: about}
-    found: dict[str, Any] = system.find(top, detail=True)
+    files: dict[str, Any] = system.find(top, detail=True)
     root = str(system._strip_protocol(top)).rstrip("/")
-    return {key: info for key, info in found.items() if not _hidden(key[len(root) :])}
+    return {key: info for key, info in files.items() if not _hidden(key[len(root) :])}
 
 
 def _magic(path: str) -> bool:
@@ -224,9 +219,9 @@ def _remote(url: str, info: dict[str, Any], *, asked: bool) -> FoundFile:
     return FoundFile(url, int(info["size"]), stamp, asked)
 
 
-def _nothing(given: str, what: str) -> InputError:
+def _nothing(name: str, what: str) -> InputError:
     kinds = ", ".join(SUFFIXES)
-    return InputError(f"the {what} {given} has no file that can be read ({kinds})", _READ)
+    return InputError(f"the {what} {name} has no file that can be read ({kinds})", _READ)
 
 
 def _unreadable(name: str, error: Exception) -> InputError:
@@ -237,8 +232,8 @@ def _unreadable(name: str, error: Exception) -> InputError:
 
 def reason(error: BaseException) -> str:
     """Return what went wrong in one short line, without addresses that hold a secret."""
-    told = error.strerror if isinstance(error, OSError) else None
-    line = " ".join(str(told or str(error) or type(error).__name__).split())[:160]
+    system = error.strerror if isinstance(error, OSError) else None
+    line = " ".join(str(system or str(error) or type(error).__name__).split())[:160]
     return re.sub(r"//[^/@\s]*@", "//", re.sub(r"\?\S*", "", line))
 
 

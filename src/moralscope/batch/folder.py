@@ -13,8 +13,8 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +26,7 @@ from filelock import FileLock, Timeout
 
 from moralscope.batch.files import FoundFile, file_sha256, shown
 from moralscope.batch.types import FailedRow
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError, MoralscopeError
 
 SCHEMA = "moralscope.corpus/1"
@@ -34,7 +35,6 @@ INNER = "_run"
 GO_ON = "free some space, then go on with --resume"
 _ALLOW = "see that it can be written, then go on with --resume"
 _PART = re.compile(r"part-(\d{6,})\.parquet")
-_AGAIN = "delete {} and go on with --resume: it is computed again"
 _MANIFEST, _PLAN, _PROGRESS, _FAILED, _PARTS = (
     "manifest.json",
     "plan.sqlite",
@@ -43,6 +43,16 @@ _MANIFEST, _PLAN, _PROGRESS, _FAILED, _PARTS = (
     "parts.jsonl",
 )
 _COMPARED = 60  # characters of a setting shown in a message
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """An input file as it was when the run began."""
+
+    name: str
+    bytes: int
+    stamp: str
+    sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +71,19 @@ class Part:
         return part_name(self.number)
 
 
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a run is and what it wrote: `_run/manifest.json`."""
+
+    identity: Mapping[str, Any]
+    """all that it holds, as plain values: what must be the same when a run is continued"""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    hash_inputs: bool = False
+    inputs: list[InputFile] = field(default_factory=list)
+    parts: list[Part] | None = None
+    """of a finished run"""
+
+
 def part_name(number: int) -> str:
     """Return the file name of a part.
 
@@ -74,8 +97,8 @@ def part_name(number: int) -> str:
 
 def numbered_parts(folder: Path) -> list[tuple[int, Path]]:
     """Return the finished parts of a run with their numbers, in order."""
-    found = [(_PART.fullmatch(path.name), path) for path in folder.iterdir()]
-    return sorted((int(match[1]), path) for match, path in found if match)
+    names = [(_PART.fullmatch(path.name), path) for path in folder.iterdir()]
+    return sorted((int(match[1]), path) for match, path in names if match)
 
 
 def part_schema(read: pa.Schema, writes: pa.Schema) -> pa.Schema:
@@ -130,8 +153,16 @@ class RunFolder:
         return self.inner / _PLAN
 
     def __enter__(self) -> Self:
-        """Take hold of the folder."""
-        _refuse_strangers(self.path)
+        """Take hold of the folder; one that holds anything else is refused."""
+        another = "give an empty or new folder as --out"
+        try:
+            names = sorted(each.name for each in self.path.iterdir()) if self.path.exists() else []
+        except OSError as error:
+            problem = f"{self.path} cannot be used as output ({error.strerror})"
+            raise InputError(problem, another) from error
+        for name in names:
+            if name != INNER and not name.startswith(".") and not _PART.fullmatch(name):
+                raise InputError(f"{self.path} has other things in it ({name[:80]})", another)
         with _writing(self.path):
             self.inner.mkdir(parents=True, exist_ok=True)
         try:
@@ -143,7 +174,9 @@ class RunFolder:
             problem = f"{self.path} cannot be locked ({error})"
             raise MoralscopeError(problem, "give a folder that can be written") from error
         try:
-            self._tidy()
+            for pattern in ("*.tmp", f"{_PLAN}.*"):  # left half done by a run that died
+                for path in self.inner.glob(pattern):
+                    path.unlink(missing_ok=True)
         except BaseException:
             self._lock.release()
             raise
@@ -160,8 +193,8 @@ class RunFolder:
 
     def check(self, identity: Mapping[str, Any]) -> bool:
         """Say whether this very run is in the folder already; any other is refused."""
-        there = self.manifest()
-        if there is None:
+        manifest = self.manifest()
+        if manifest is None:
             if any(numbered_parts(self.path)):
                 problem = f"{self.path} has parts and no manifest"
                 raise InputError(problem, "give an empty or new folder as --out")
@@ -169,7 +202,8 @@ class RunFolder:
         if not self._resume:
             problem = f"{self.path} has a run already"
             raise InputError(problem, "go on with --resume or give another --out")
-        different = _difference({"schema": SCHEMA, **_plain(identity)}, there)
+        wanted = json.loads(json.dumps({"schema": SCHEMA, **identity}))
+        different = _difference(wanted, manifest.identity)
         if different:
             problem = f"{self.path} holds another run ({different})"
             raise InputError(problem, "repeat its command with --resume or give another --out")
@@ -178,55 +212,56 @@ class RunFolder:
     def begin(self, identity: Mapping[str, Any], inputs: Sequence[FoundFile] = ()) -> None:
         """Write the manifest of a run that is planned, with the files that it reads."""
         listed = [
-            {
-                "name": shown(each.url),
-                "bytes": each.bytes,
-                "stamp": each.stamp,
-                "sha256": each.sha256,
-            }
-            for each in inputs
+            InputFile(shown(file.url), file.bytes, file.stamp, file.sha256) for file in inputs
         ]
-        self._put_json(_MANIFEST, {"schema": SCHEMA, **_plain(identity), "inputs": listed})
+        self._put_manifest({"schema": SCHEMA, **identity, "inputs": [*map(asdict, listed)]})
 
-    def manifest(self) -> dict[str, Any] | None:
+    def manifest(self) -> Manifest | None:
         """Return the manifest, None before the run began."""
         path = self.inner / _MANIFEST
         try:
-            found = json.loads(path.read_text("utf-8"))
+            plain = json.loads(path.read_text("utf-8"))
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
             problem = f"{path} cannot be read ({error})"
             raise InputError(problem, "give another --out") from error
-        if not isinstance(found, dict):
+        if not isinstance(plain, dict):
             raise InputError(f"{path} is no manifest", "give another --out")
-        return found
+        for part in plain.get("parts", ()):  # runs of 0.5 gave their parts a name and no number
+            match = _PART.fullmatch(str(part.get("name")))
+            part.setdefault("number", int(match[1]) if match else -1)
+        whole = {**plain, "identity": plain}
+        return decode(Manifest, whole, str(path), remedy="give another --out")
 
     def finished(self) -> dict[int, Part]:
         """Return the finished parts; one that is not as it was written is refused."""
-        there = numbered_parts(self.path)
+        paths = numbered_parts(self.path)
         known = self.written()
         letters = self.letter_checksums()
-        for number, path in there:
-            wrong = part_problem(path, known.get(number), letters.get(number, ""))
-            if wrong:
-                raise InputError(wrong, _AGAIN.format(path.name))
-        return {number: known[number] for number, _ in there}
+        for number, path in paths:
+            problem = part_problem(path, known.get(number), letters.get(number, ""))
+            if problem:
+                again = f"delete {path.name} and go on with --resume: it is computed again"
+                raise InputError(problem, again)
+        return {number: known[number] for number, _ in paths}
 
     def written(self) -> dict[int, Part]:
         """Return every part that was ever finished, as it was then."""
-        listed = [_manifest_part(each) for each in (self.manifest() or {}).get("parts", ())]
+        manifest = self.manifest()
+        parts = list(manifest.parts or ()) if manifest else []
         for line in _read_lines(self.inner / _PARTS):
-            with contextlib.suppress(ValueError, TypeError):  # cut off when the power went
-                listed.append(Part(**json.loads(line)))
-        return {part.number: part for part in listed}
+            with contextlib.suppress(ValueError, InputError):  # cut off when the power went
+                parts.append(decode(Part, json.loads(line)))
+        return {part.number: part for part in parts}
 
     def write_part(self, number: int, table: pa.Table, failed: Sequence[FailedRow]) -> Part:
         """Write a part and its dead letters; it counts once it has its name."""
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink, compression="zstd")
         data = sink.getvalue()
-        letters = [_letter(number, each) for each in failed]
+        rows = [json.dumps({"part": number, **asdict(row)}, ensure_ascii=False) for row in failed]
+        letters = [row.encode("utf-8", "backslashreplace") + b"\n" for row in rows]
         checksum = sha256(b"".join(letters)).hexdigest() if letters else ""
         part = Part(number, table.num_rows, len(failed), sha256(data).hexdigest(), checksum)
         with _writing(self.path):
@@ -235,50 +270,44 @@ class RunFolder:
                 self._put(self._dead_letters(number), letters)
             else:  # of an earlier try
                 self._dead_letters(number).unlink(missing_ok=True)
-            self._note(part)
+            with (self.inner / _PARTS).open("ab+") as stream:
+                if stream.tell() and stream.seek(-1, os.SEEK_END) and stream.read(1) != b"\n":
+                    stream.write(b"\n")  # the line before was cut off when the power went
+                stream.write(json.dumps(asdict(part)).encode() + b"\n")
+                stream.flush()
+                os.fsync(stream.fileno())
             self._put(self.path / part_name(number), [data])
         return part
 
-    def _note(self, part: Part) -> None:
-        """Keep the checksum of a part, on the disk, on a line of its own."""
-        with (self.inner / _PARTS).open("ab+") as stream:
-            if stream.tell() and stream.seek(-1, os.SEEK_END) and stream.read(1) != b"\n":
-                stream.write(b"\n")  # the line before was cut off when the power went
-            stream.write(json.dumps(asdict(part)).encode() + b"\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-
     def letter_checksums(self) -> dict[int, str]:
         """Return the checksum of the dead letters of every part that has some."""
-        found: dict[int, Any] = {}
+        digests: dict[int, Any] = {}
         for line in _read_lines(self.inner / _FAILED):
-            found.setdefault(_part_of(line), sha256()).update(line)
+            digests.setdefault(_part_of(line), sha256()).update(line)
         for path in self.inner.glob("failed-*.jsonl"):
             if path.stem[7:].isdecimal():
-                found[int(path.stem[7:])] = sha256(path.read_bytes())
-        return {number: digest.hexdigest() for number, digest in found.items()}
+                digests[int(path.stem[7:])] = sha256(path.read_bytes())
+        return {number: digest.hexdigest() for number, digest in digests.items()}
 
     def finish(self, parts: Sequence[Part]) -> None:
         """Merge the dead letters and write the manifest with all parts; repeatable."""
-        manifest = self.manifest() or {}
-        letters = [each.number for each in parts if self._dead_letters(each.number).exists()]
+        manifest = self.manifest()
+        letters = [part.number for part in parts if self._dead_letters(part.number).exists()]
         merged = self.inner / _FAILED
         # A part that was deleted to be computed again may have no failed rows now.
-        replaced = {*letters, *(each.number for each in parts if not each.failed)}
+        replaced = {*letters, *(part.number for part in parts if not part.failed)}
         stale = any(_part_of(line) in replaced for line in _read_lines(merged))
         with _writing(self.path):
             if letters or stale or not merged.exists():
-                self._put(merged, self._merged(letters, replaced))
+                old = (line for line in _read_lines(merged) if _part_of(line) not in replaced)
+                new = (
+                    line for number in letters for line in _read_lines(self._dead_letters(number))
+                )
+                self._put(merged, heapq.merge(old, new, key=_part_of))
             listed = [{"name": part.name, **asdict(part)} for part in parts]
-            self._put_json(_MANIFEST, {**manifest, "parts": listed})
+            self._put_manifest({**(manifest.identity if manifest else {}), "parts": listed})
             for number in letters:
                 self._dead_letters(number).unlink(missing_ok=True)
-
-    def _merged(self, letters: Sequence[int], replaced: Container[int]) -> Iterator[bytes]:
-        """Yield dead letters by part: new ones, and those merged before for other parts."""
-        old = (line for line in _read_lines(self.inner / _FAILED) if _part_of(line) not in replaced)
-        fresh = (line for number in letters for line in _read_lines(self._dead_letters(number)))
-        return heapq.merge(old, fresh, key=_part_of)
 
     def write_progress(self, progress: Mapping[str, Any]) -> None:
         """Replace the progress file; it is for looking at, so no disk is waited for."""
@@ -298,25 +327,17 @@ class RunFolder:
         """Refuse a run whose output would not fit."""
         free = shutil.disk_usage(self.path).free
         if needed > free:
-            there = f"{self.path} has {size_text(free)} of free space"
-            raise MoralscopeError(
-                f"{there} and the run may need {size_text(needed)}",
-                "free some space or give an --out on another disk",
-            )
+            problem = f"{self.path} has {size_text(free)} of free space and the run may need"
+            remedy = "free some space or give an --out on another disk"
+            raise MoralscopeError(f"{problem} {size_text(needed)}", remedy)
 
     def _dead_letters(self, number: int) -> Path:
         return self.inner / f"failed-{number:06d}.jsonl"
 
-    def _tidy(self) -> None:
-        """Remove what a run that died left half done."""
-        for pattern in ("*.tmp", f"{_PLAN}.*"):
-            for path in self.inner.glob(pattern):
-                path.unlink(missing_ok=True)
-
-    def _put_json(self, name: str, value: Mapping[str, Any]) -> None:
+    def _put_manifest(self, value: Mapping[str, Any]) -> None:
         with _writing(self.path):
             text = json.dumps(value, ensure_ascii=False, indent=1) + "\n"
-            self._put(self.inner / name, [text.encode("utf-8", "backslashreplace")])
+            self._put(self.inner / _MANIFEST, [text.encode("utf-8", "backslashreplace")])
 
     def _put(self, path: Path, chunks: Iterable[Any]) -> None:
         """Write under `_run/`, bring it to the disk, rename, bring the name to the disk."""
@@ -352,24 +373,6 @@ def part_problem(path: Path, known: Part | None, letters: str) -> str:
     return ""
 
 
-def _manifest_part(entry: Mapping[str, Any]) -> Part:
-    match = _PART.fullmatch(str(entry["name"]))
-    number = int(match[1]) if match else -1
-    return Part(**{"number": number, **{key: entry[key] for key in entry if key != "name"}})
-
-
-def _refuse_strangers(path: Path) -> None:
-    try:
-        names = sorted(each.name for each in path.iterdir()) if path.exists() else []
-    except OSError as error:
-        problem = f"{path} cannot be used as output ({error.strerror})"
-        raise InputError(problem, "give an empty or new folder as --out") from error
-    for name in names:
-        if name != INNER and not name.startswith(".") and not _PART.fullmatch(name):
-            problem = f"{path} has other things in it ({name[:80]})"
-            raise InputError(problem, "give an empty or new folder as --out")
-
-
 @contextlib.contextmanager
 def _writing(path: Path) -> Iterator[None]:
     try:
@@ -391,32 +394,23 @@ def sync_folder(path: Path) -> None:
         os.close(handle)
 
 
-def _plain(identity: Mapping[str, Any]) -> dict[str, Any]:
-    plain: dict[str, Any] = json.loads(json.dumps(identity))
-    return plain
-
-
-def _difference(wanted: Mapping[str, Any], there: Mapping[str, Any]) -> str:
+def _difference(wanted: Mapping[str, Any], before: Mapping[str, Any]) -> str:
     """Say the first thing that differs; nothing if all that was asked for is the same."""
     for name, value in wanted.items():
-        if there.get(name) == value:
+        earlier = before.get(name)
+        if earlier == value:
             continue
-        if isinstance(value, dict) and isinstance(there.get(name), dict):
-            return _difference({**dict.fromkeys(there[name]), **value}, there[name])
+        if isinstance(value, dict) and isinstance(earlier, dict):
+            return _difference({**dict.fromkeys(earlier), **value}, earlier)
         if name == "fingerprint":
             return "the input files are not the same or have changed"
-        return f"{name} was {_short(there.get(name))}, now {_short(value)}"
+        return f"{name} was {_short(earlier)}, now {_short(value)}"
     return ""
 
 
 def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _COMPARED else f"{text[:_COMPARED]}…"
-
-
-def _letter(number: int, failed: FailedRow) -> bytes:
-    line = json.dumps({"part": number, **asdict(failed)}, ensure_ascii=False)
-    return line.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _read_lines(path: Path) -> Iterator[bytes]:

@@ -1,8 +1,8 @@
 """A batch job: what a subject does with a corpus, from the first look at the input to the record.
 
-`score`, `audit` and `collect` each have one class of their own. All that is said here holds for any
-of them: the input is opened and the models are loaded before a row is read, the corpus is run in
-workers, and the record is drawn from the parts.
+`score`, `audit`, `collect` and `survey` each have one class of their own. All that is said here
+holds for any of them: the input is opened and the models are loaded before a row is read, the
+corpus is run in workers, and the record is drawn from the parts.
 """
 
 import shutil
@@ -20,10 +20,11 @@ from moralscope.batch.files import shown
 from moralscope.batch.folder import INNER, ROW, RunFolder
 from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.batch.parts import Parts
-from moralscope.batch.run import Outcome, Progress, engine_for, run_corpus
-from moralscope.batch.sources import Corpus, open_corpus
+from moralscope.batch.run import RunProgress, engine_for, run_corpus
+from moralscope.batch.sources import CorpusFiles, open_corpus
+from moralscope.batch.types import Outcome
 from moralscope.core.errors import InputError
-from moralscope.core.records import ModelRef, RunRecord, to_plain
+from moralscope.core.records import ModelRef, RunRecord, Statistics, to_plain
 from moralscope.io.files import write_record
 from moralscope.io.tables import parse_columns
 from moralscope.models.store import Progress as Fetching
@@ -31,32 +32,23 @@ from moralscope.models.store import Progress as Fetching
 Batch = Mapping[str, list[Any]]  # columns of rows, as a worker gets them
 Columns = Mapping[str, str]  # our name of a column → the input's
 Cell = TypeVar("Cell")
-Found = TypeVar("Found")
+T = TypeVar("T")
 _ID = "id"  # names rows in the record, where the input has it
 _LOADER = "moralscope.batch.job:load_job"
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What a job found when it was prepared.
-
-    Attributes
-    ----------
-    state
-        What was read and fitted, for the workers: a file that changes meanwhile changes nothing,
-        and no other machine needs it.
-    writes
-        The columns that come out.
-    decides
-        All that decides the numbers beside rows, models and columns: a run is only continued where
-        it is the same.
-    config, models, warnings, statistics
-        What the record says.
-    """
+    """What a job found when it was prepared, and what its record says of it."""
 
     state: Any
+    """What was read and fitted, for the workers: a file that changes meanwhile changes nothing,
+    and no other machine needs it."""
     writes: pa.Schema
+    """The columns that come out."""
     decides: Mapping[str, Any]
+    """All that decides the numbers beside rows, models and columns: a run is only continued where
+    it is the same."""
     config: Mapping[str, Any]
     models: Sequence[ModelRef] = ()
     warnings: Sequence[str] = ()
@@ -68,40 +60,34 @@ class BatchJob(Protocol):
 
     A job is pickled before it is loaded. A call gets columns and returns columns of the same
     length; rows that it cannot do are raised as `RowErrors` (see `read_each`).
-
-    Attributes
-    ----------
-    name
-        What the record calls it.
-    columns
-        What our columns are called in the input.
-    reads
-        Our names of the columns that decide a row's results.
-    needed
-        Those of them that must hold text.
-    light
-        Whether preparing loads no weights; else it is done in a process of its own, so that the
-        process that runs the corpus stays small.
-    slow
-        Whether a row takes a second: then parts are small, because a kill loses a part.
     """
 
     name: str
+    """What the record calls it."""
     columns: Columns
+    """What our columns are called in the input."""
 
     @property
-    def reads(self) -> tuple[str, ...]: ...
+    def reads(self) -> tuple[str, ...]:
+        """Our names of the columns that decide a row's results."""
+        ...
 
     @property
     def needed(self) -> tuple[str, ...]:
+        """Those of them that must hold text."""
         return self.reads[:1]
 
     @property
     def light(self) -> bool:
+        """Whether preparing loads no weights; else a process of its own does it.
+
+        So the process that runs the corpus stays small.
+        """
         return False
 
     @property
     def slow(self) -> bool:
+        """Whether a row takes a second: then parts are small, because a kill loses a part."""
         return False
 
     def began(self, settings: Mapping[str, Any]) -> "BatchJob":
@@ -120,8 +106,8 @@ class BatchJob(Protocol):
         """Compute a batch of rows."""
         ...
 
-    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> dict[str, Any]:
-        """Return the figures of all parts."""
+    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> Mapping[str, Any]:
+        """Return the figures of all parts: a `Statistics` of the job, or a mapping."""
         ...
 
     def notes(self, statistics: Mapping[str, Any]) -> list[str]:
@@ -135,29 +121,29 @@ class BatchJob(Protocol):
 
 def load_job(job: BatchJob, state: Any) -> BatchJob:
     """Return the job with its models, for one worker."""
-    own = copy(job)
-    own.load(state)
-    return own
+    loaded = copy(job)
+    loaded.load(state)
+    return loaded
 
 
-def read_each(values: Sequence[Cell], read: Callable[[Cell], Found]) -> list[Found]:
-    """Read every value; those that raise a ValueError are raised together, by their places.
+def read_each(values: Sequence[Cell], read: Callable[[Cell], T]) -> list[T]:
+    """Read every value; those that raise a ValueError are raised together, by their positions.
 
     Examples
     --------
     >>> read_each(["1", "2"], int)
     [1, 2]
     """
-    found: list[Found] = []
-    wrong: dict[int, str] = {}
-    for place, value in enumerate(values):
+    cells: list[T] = []
+    problems: dict[int, str] = {}
+    for position, value in enumerate(values):
         try:
-            found.append(read(value))
+            cells.append(read(value))
         except ValueError as error:
-            wrong[place] = str(error)
-    if wrong:
-        raise RowErrors(wrong)
-    return found
+            problems[position] = str(error)
+    if problems:
+        raise RowErrors(problems)
+    return cells
 
 
 def job_columns(text: str | None, reads: Sequence[str]) -> dict[str, str]:
@@ -177,7 +163,7 @@ class OpenJob:
 
     job: BatchJob
     prepared: Prepared
-    corpus: Corpus
+    corpus: CorpusFiles
     place: BatchPlace
     options: BatchOptions
 
@@ -185,8 +171,8 @@ class OpenJob:
     def spec(self) -> WorkSpec:
         """What workers are to do."""
         reads = tuple(self.job.theirs(name) for name in self.job.reads)
-        given = {"job": self.job, "state": self.prepared.state}
-        return WorkSpec(_LOADER, given, reads, self.prepared.writes)
+        options = {"job": self.job, "state": self.prepared.state}
+        return WorkSpec(_LOADER, options, reads, self.prepared.writes)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -201,7 +187,7 @@ class OpenJob:
         """Return a record of this job."""
         prepared, options = self.prepared, self.options
         corpus = {
-            "inputs": [shown(each) for each in self.place.inputs],
+            "inputs": [shown(name) for name in self.place.inputs],
             "files": len(self.corpus.files),
             "bytes": self.corpus.bytes,
             "out": str(self.place.out) if self.place.out is not None else None,
@@ -218,7 +204,7 @@ class OpenJob:
             config={**prepared.config, "corpus": corpus},
             models=list(prepared.models),
             results=[],
-            statistics=dict(statistics),
+            statistics=statistics,
             warnings=list(warnings),
         )
 
@@ -229,30 +215,21 @@ def open_job(
     options: BatchOptions | None = None,
     progress: Fetching | None = None,
 ) -> OpenJob:
-    """Open the input, look at the folder, load the models once: all that can fail early.
-
-    Parameters
-    ----------
-    job
-        What to do.
-    place
-        Input and output.
-    options
-        How to run it.
-    progress
-        Told of weights as they are fetched.
-    """
+    """Open the input, look at the folder, load the models once: all that can fail early."""
     options = options or BatchOptions()
     engine_for(options)  # one that is not installed is told before anything is read
     if place.out is not None and place.out.exists():
-        manifest = _manifest_in(place.out, options.resume)
-        job = job.began(manifest.get("settings", {}))
-        if manifest.get("hash_inputs"):  # as it began
-            options = replace(options, hash_inputs=True)
-    needed = [job.theirs(name) for name in job.needed]
+        with RunFolder(place.out, resume=options.resume) as folder:
+            manifest = folder.manifest()
+        if manifest is not None:
+            if not options.resume:
+                problem = f"{place.out} has a run already"
+                raise InputError(problem, "go on with --resume or give another --out")
+            job = job.began(manifest.settings)
+            options = replace(options, hash_inputs=options.hash_inputs or manifest.hash_inputs)
     corpus = open_corpus(
         place.inputs,
-        needed,
+        [job.theirs(name) for name in job.needed],
         optional=[job.theirs(name) for name in job.reads if name not in job.needed],
         scratch=_scratch(place.out) if place.out is not None else None,
         hashed=options.hash_inputs,
@@ -263,7 +240,7 @@ def open_job(
     return OpenJob(job, prepared, corpus, place, options)
 
 
-def run_job(opened: OpenJob, report: Callable[[Progress], None] | None = None) -> RunRecord:
+def run_job(opened: OpenJob, report: Callable[[RunProgress], None] | None = None) -> RunRecord:
     """Run a job into its folder and return the record, which also lies there.
 
     With `options.resume` only what is missing is computed. The record is drawn from the parts.
@@ -278,20 +255,17 @@ def run_job(opened: OpenJob, report: Callable[[Progress], None] | None = None) -
     shutil.rmtree(_scratch(out), ignore_errors=True)
     taken = {*spec.writes.names, ROW}
     names = {name: job.theirs(name) for name in (*job.reads, _ID)}
-    parts = Parts(out, {n: f"input_{each}" if each in taken else each for n, each in names.items()})
+    parts = Parts(out, {n: f"input_{name}" if name in taken else name for n, name in names.items()})
     failed = parts.failed()
-    statistics = {
-        **job.sum_up(parts, prepared, outcome),
-        **prepared.statistics,
-        "corpus": outcome,
-        "failed": failed,
-    }
+    statistics = job.sum_up(parts, prepared, outcome)
+    if not isinstance(statistics, Statistics):
+        whole = {"corpus": outcome, "failed": failed}
+        statistics = {**statistics, **prepared.statistics, **whole}
     warnings = [*prepared.warnings, *job.notes(statistics)]
-    if failed["rows"]:
-        total = failed["rows"] + outcome.rows
+    if failed.rows:
+        total = failed.rows + outcome.rows
         warnings.append(
-            f"{failed['rows']:,} of {total:,} rows failed: they are in _run/failed.jsonl, with "
-            "reasons"
+            f"{failed.rows:,} of {total:,} rows failed: they are in _run/failed.jsonl, with reasons"
         )
     record = opened.record(statistics, warnings)
     write_record(record, out / INNER / "record.json")
@@ -301,14 +275,3 @@ def run_job(opened: OpenJob, report: Callable[[Progress], None] | None = None) -
 def _scratch(folder: Path) -> Path:
     """Return where packed files are unpacked: whoever can read the parts can read these, too."""
     return folder / INNER / "unpacked"
-
-
-def _manifest_in(folder: Path, resume: bool) -> Mapping[str, Any]:
-    """Return the manifest of a run that is there; refuse the folder before any model is loaded."""
-    with RunFolder(folder, resume=resume) as held:
-        manifest = held.manifest()
-        if manifest is not None and not resume:
-            raise InputError(
-                f"{folder} has a run already", "go on with --resume or give another --out"
-            )
-    return manifest or {}

@@ -15,9 +15,8 @@ from moralscope.batch.files import ReadLost, current_bytes, is_url, open_bytes, 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_BATCH = (
-    2_048  # rows; never the block's size, so that what a damaged batch takes is always the same
-)
+# Rows; never the block's size, so that what a damaged batch takes is always the same.
+_BATCH = 2_048
 _AT_HAND = 12
 _BUFFER = 1 << 20
 
@@ -79,26 +78,21 @@ class ParquetRows:
         batches: list[pa.RecordBatch] = []
         damaged: list[Damage] = []
         for group in range(self.groups):
-            low, high = max(start, self._starts[group]), min(stop, self._starts[group + 1])
-            if low < high:
-                self._read_group(group, low, high, batches, damaged)
+            at, high = max(start, self._starts[group]), min(stop, self._starts[group + 1])
+            if at >= high:
+                continue
+            if self._group != group or at < (self._at_hand[0][0] if self._at_hand else self._next):
+                self._restart(group)
+            for first, batch in self._at_hand:
+                at = self._take(first, batch, at, high, batches)
+            while at < high and not self._broken:
+                self._advance()
+                if not self._broken:
+                    at = self._take(*self._at_hand[-1], at, high, batches)
+            if at < high:
+                damaged.append((at, high, self._broken or "cannot be read"))
         schema = self._file.schema_arrow
         return pa.Table.from_batches(batches, schema).replace_schema_metadata(None), damaged
-
-    def _read_group(
-        self, group: int, low: int, high: int, batches: list[Any], damaged: list[Damage]
-    ) -> None:
-        if self._group != group or low < (self._at_hand[0][0] if self._at_hand else self._next):
-            self._restart(group)
-        at = low
-        for first, batch in self._at_hand:
-            at = self._take(first, batch, at, high, batches)
-        while at < high and not self._broken:
-            self._advance()
-            if not self._broken:
-                at = self._take(*self._at_hand[-1], at, high, batches)
-        if at < high:
-            damaged.append((at, high, self._broken or "cannot be read"))
 
     @staticmethod
     def _take(first: int, batch: Any, at: int, high: int, batches: list[Any]) -> int:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from moralscope.batch.folder import INNER, ROW, numbered_parts
+from moralscope.batch.types import FailedRows, FailureReason
 from moralscope.stats.streams import Extremes, Frequent, Histogram, Moments
 
 LISTED = 20  # rows or rules that a record lists
@@ -37,9 +38,9 @@ class Parts:
 
     def known(self, *names: str) -> list[str]:
         """Return the columns among `names` that there are, with those carried and the row's."""
-        there = set(pq.read_schema(self._paths[0]).names) if self._paths else set()
+        columns = set(pq.read_schema(self._paths[0]).names) if self._paths else set()
         wanted = dict.fromkeys([*names, ROW, *self._carried.values()])
-        return [name for name in wanted if name in there]
+        return [name for name in wanted if name in columns]
 
     def tables(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Yield some columns of every part that has rows, in order."""
@@ -49,7 +50,7 @@ class Parts:
             if table.num_rows:
                 yield table
 
-    def failed(self) -> dict[str, Any]:
+    def failed(self) -> FailedRows:
         """Return how many rows failed, and the most frequent reasons."""
         reasons, count = Frequent(), 0
         letters = self._folder / INNER / "failed.jsonl"
@@ -58,8 +59,8 @@ class Parts:
                 for line in stream:
                     count += 1
                     reasons.add([str(json.loads(line)["reason"])])
-        listed = [{"reason": why, "rows": rows} for why, rows in reasons.most_common(_REASONS)]
-        return {"rows": count, "reasons": listed}
+        listed = [FailureReason(why, rows) for why, rows in reasons.most_common(_REASONS)]
+        return FailedRows(count, listed)
 
     def spread(self, moments: Moments) -> dict[str, Any]:
         """Return the summary of scores, and in a second pass their histogram and quantiles."""
@@ -85,22 +86,26 @@ class Parts:
         texts: Sequence[str],
     ) -> None:
         """Offer the rows of a table; only those that stay are described, equal `texts` once."""
-        for place in keys.argsort(kind="stable").tolist():
-            key = float(keys[place])
+        for index in keys.argsort(kind="stable").tolist():
+            key = float(keys[index])
             if not extremes.admits(key):
                 return
-            row = describe(table.slice(place, 1).to_pylist()[0])
+            row = describe(table.slice(index, 1).to_pylist()[0])
             extremes.add(key, "\0".join(str(row[name]) for name in texts), row)
+
+    def cell(self, row: Mapping[str, Any], name: str) -> Any:
+        """Return what a row of a part has in an input column, by our name of it."""
+        return row.get(self._carried.get(name, name))
 
     def text(self, row: Mapping[str, Any], name: str) -> str:
         """Return the start of an input text of a row."""
-        return str(row.get(self._carried.get(name, name)))[:_CUT]
+        return str(self.cell(row, name))[:_CUT]
 
     def id(self, row: Mapping[str, Any]) -> str:
         """Name a row by its id, else by its number in the corpus, from 1."""
-        given = row.get(self._carried.get("id", "id"))
-        known = isinstance(given, str | int) and not isinstance(given, bool) and str(given).strip()
-        return str(given)[:200] if known else str(row[ROW] + 1)
+        name = self.cell(row, "id")
+        known = isinstance(name, str | int) and not isinstance(name, bool) and str(name).strip()
+        return str(name)[:200] if known else str(row[ROW] + 1)
 
 
 def count_true(mask: Any) -> int:

@@ -9,9 +9,9 @@ import os
 import sqlite3
 from array import array
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,11 +23,10 @@ from moralscope.batch.columns import JsonColumns
 from moralscope.batch.dedupe import ExternalKeySort, key_bytes, keys_digest, row_keys, text_columns
 from moralscope.batch.folder import sync_folder
 from moralscope.batch.options import BatchOptions
-from moralscope.batch.plan_file import FORMAT, Plan, sqlite_errors
-from moralscope.batch.reading import Draft, Sample
+from moralscope.batch.plan_file import FORMAT, PlanCounts, PlanSettings, RunPlan, sqlite_errors
+from moralscope.batch.reading import RowSample, TextRows
 from moralscope.batch.schema_probe import whole_schema
-from moralscope.batch.sources import Corpus
-from moralscope.batch.types import BlockRows
+from moralscope.batch.sources import CorpusFiles
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.options import chosen_options
 
@@ -49,41 +48,21 @@ CREATE TABLE blocks (
 CREATE TABLE awaited (key BLOB PRIMARY KEY, result TEXT, reason TEXT) WITHOUT ROWID;
 """
 
-_DECIDING = ("block_rows", "limit", "sample", "seed")
-
 Report = Callable[[int, int], None]  # rows and bytes so far
 
 
-@dataclass(slots=True)
-class _Counts:
-    rows: int = 0
-    distinct: int = 0
-    failed: int = 0
-    blocks: int = 0
-
-
 def make_plan(
-    corpus: Corpus,
+    corpus: CorpusFiles,
     texts: Sequence[str],
     path: Path,
     options: BatchOptions | None = None,
     report: Report | None = None,
-    **given: Any,
-) -> Plan:
+    **keywords: Any,
+) -> RunPlan:
     r"""Make a plan: number the rows, find first occurrences of texts, settle the columns.
 
-    Parameters
-    ----------
-    corpus
-        As opened.
-    texts
-        The columns that decide a result: rows alike in them are computed once.
-    path
-        Where the plan is to lie.
-    options
-        Rows a block, limit, sample and seed; or these as keywords.
-    report
-        Told the rows and bytes so far.
+    Rows alike in the columns `texts` are computed once. Of the options, rows a block, limit, sample
+    and seed are used.
 
     Examples
     --------
@@ -96,15 +75,15 @@ def make_plan(
     ...     plan.rows, plan.distinct, [task.positions.tolist() for task in plan.tasks()]
     (3, 2, [[0, 1], []])
     """
-    options = chosen_options(BatchOptions, options, given)
+    options = chosen_options(BatchOptions, options, keywords)
     if not set(texts) <= {*corpus.wanted.needed, *corpus.wanted.optional}:
         raise ValueError(f"{texts} are not all needed or optional columns")
     if options.sample is not None:
-        sample = Sample(options.sample, options.seed)
+        sample = RowSample(options.sample, options.seed)
         corpus = replace(corpus, wanted=replace(corpus.wanted, sample=sample))
-    # What decides a plan beside the files: asked to be the same when a run is continued.
-    settings = {"texts": list(texts)}
-    settings |= {name: getattr(options, name) for name in _DECIDING}
+    settings = PlanSettings(
+        tuple(texts), options.block_rows, options.limit, options.sample, options.seed
+    )
     half = path.with_name(f"{path.name}.half")
     try:
         with (
@@ -113,21 +92,31 @@ def make_plan(
             ExternalKeySort(path.with_name(f"{path.name}.keys")) as spool,
         ):
             counts, starts, schema = _pass(corpus, settings, (base, spool), report)
-            with _flags(path.with_name(f"{path.name}.own"), len(spool)) as own:
-                counts.distinct = _find_first_occurrences(base, spool, starts, own)
+            with _flags(path.with_name(f"{path.name}.own"), len(spool)) as is_first:
+                distinct = _find_first_occurrences(base, spool, starts, is_first)
                 for number, (low, high) in enumerate(pairwise(starts)):
-                    positions = np.flatnonzero(own[low:high]).astype(np.int32)
+                    positions = np.flatnonzero(is_first[low:high]).astype(np.int32)
                     query = "UPDATE blocks SET own = ? WHERE number = ?"
                     base.execute(query, (positions.tobytes(), number))
-            _write_about(base, corpus, settings, counts, schema)
+            about = {
+                "format": FORMAT,
+                "fingerprint": corpus.fingerprint,
+                "settings": json.dumps(asdict(settings)),
+                "counts": json.dumps(asdict(replace(counts, distinct=distinct))),
+                "schema": b64encode(schema.serialize().to_pybytes()).decode(),
+            }
+            base.executemany("INSERT INTO about VALUES (?, ?)", about.items())
             base.execute("COMMIT")
-        _put(half, path)
+        with half.open("rb") as stream:  # so that it is there after a power cut too
+            os.fsync(stream.fileno())
+        half.replace(path)
+        sync_folder(path.parent)
     except OSError as error:
         problem = f"{path} could not be written ({error.strerror or error})"
         raise MoralscopeError(problem, "free some space and start again") from error
     finally:
         half.unlink(missing_ok=True)
-    return Plan(path)
+    return RunPlan(path)
 
 
 @contextmanager
@@ -155,32 +144,36 @@ def _flags(path: Path, count: int) -> Iterator[NDArray[np.bool_]]:
 
 
 def _pass(
-    corpus: Corpus,
-    settings: Mapping[str, Any],
-    places: tuple[sqlite3.Connection, ExternalKeySort],
+    corpus: CorpusFiles,
+    settings: PlanSettings,
+    stores: tuple[sqlite3.Connection, ExternalKeySort],
     report: Report | None,
-) -> "tuple[_Counts, NDArray[np.int64], pa.Schema]":
+) -> "tuple[PlanCounts, NDArray[np.int64], pa.Schema]":
     """Read everything once; return how much there is, where blocks start, and the columns."""
-    base, spool = places
+    base, spool = stores
     files = {file.name: number for number, file in enumerate(corpus.files)}
     base.executemany("INSERT INTO files VALUES (?, ?)", [(n, name) for name, n in files.items()])
-    counts, columns, starts = _Counts(), JsonColumns(), array("q", [0])
-    for block, found in corpus.scan(settings["block_rows"], settings["limit"]):
-        if isinstance(found, Draft) and found.json:
-            columns.see(found.columns)
-        keys = row_keys(_texts(found, settings["texts"]))
+    rows, failed, columns, starts = 0, 0, JsonColumns(), array("q", [0])
+    for block, found in corpus.scan(settings.block_rows, settings.limit):
+        if isinstance(found, TextRows):
+            if found.json:
+                columns.see(found.columns)
+            none = [None] * len(found.rows)
+            keys = row_keys([found.columns.get(name) or none for name in settings.texts])
+        else:
+            keys = row_keys(text_columns(found.table, settings.texts))
         spool.add(keys)
         starts.append(len(spool))
         where = (block.start, block.stop, block.line, block.first, block.rows)
         row = (block.number, files[block.file], *where, b"", keys_digest(keys))
         base.execute("INSERT INTO blocks VALUES (?,?,?,?,?,?,?,?,?)", row)
-        counts.rows += len(found.rows) + len(found.failed)
-        counts.failed += len(found.failed)
-        counts.blocks += 1
+        rows += len(found.rows) + len(found.failed)
+        failed += len(found.failed)
         if report:
-            report(counts.rows, corpus.bytes_before(block))
-    if not counts.rows:
+            report(rows, corpus.bytes_before(block))
+    if not rows:
         raise InputError("the inputs have no rows", "give files with rows, or a larger --sample")
+    counts = PlanCounts(rows=rows, distinct=0, failed=failed, blocks=len(starts) - 1)
     return counts, np.array(starts, np.int64), whole_schema(corpus.fixed, columns)
 
 
@@ -188,7 +181,7 @@ def _find_first_occurrences(
     base: sqlite3.Connection,
     spool: ExternalKeySort,
     starts: NDArray[np.int64],
-    own: NDArray[np.bool_],
+    flags: NDArray[np.bool_],
 ) -> int:
     """Flag first occurrences, note the keys that later blocks repeat; return how many are first.
 
@@ -198,7 +191,7 @@ def _find_first_occurrences(
     distinct = 0
     for keys, rows, firsts in spool.groups():
         is_first = rows == firsts
-        own[rows[is_first]] = True
+        flags[rows[is_first]] = True
         distinct += int(is_first.sum())
         blocks = np.searchsorted(starts, rows, "right")
         later = blocks != np.searchsorted(starts, firsts, "right")
@@ -207,35 +200,3 @@ def _find_first_occurrences(
         query = "INSERT INTO awaited (key) VALUES (?)"
         base.executemany(query, ((key,) for key in key_bytes(keys[is_first][awaited])))
     return distinct
-
-
-def _texts(found: Draft | BlockRows, names: Sequence[str]) -> Sequence[Sequence[str | None]]:
-    count = len(found.rows)
-    if isinstance(found, Draft):
-        return [found.columns.get(name) or [None] * count for name in names]
-    return text_columns(found.table, names)
-
-
-def _write_about(
-    base: sqlite3.Connection,
-    corpus: Corpus,
-    settings: Mapping[str, Any],
-    counts: _Counts,
-    schema: "pa.Schema",
-) -> None:
-    about = {
-        "format": FORMAT,
-        "fingerprint": corpus.fingerprint,
-        "settings": json.dumps(dict(settings)),
-        "counts": json.dumps(asdict(counts)),
-        "schema": b64encode(schema.serialize().to_pybytes()).decode(),
-    }
-    base.executemany("INSERT INTO about VALUES (?, ?)", about.items())
-
-
-def _put(half: Path, path: Path) -> None:
-    """Put the whole plan in its place, so that it is there after a power cut too."""
-    with half.open("rb") as stream:
-        os.fsync(stream.fileno())
-    half.replace(path)
-    sync_folder(path.parent)

@@ -7,19 +7,21 @@ texts that later blocks repeat, and nothing else. One thread at a time.
 import json
 import sqlite3
 from base64 import b64decode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.batch.dedupe import keys_digest, row_keys, text_columns
-from moralscope.batch.reading import Sample, changed
-from moralscope.batch.sources import Corpus
-from moralscope.batch.types import POSITION, Block, BlockRows, FailedRow, JoinedBlock, Task
+from moralscope.batch.reading import RowSample, changed
+from moralscope.batch.sources import CorpusFiles
+from moralscope.batch.types import POSITION, BlockRows, FailedRow, JoinedBlock, RowBlock, Task
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.io.formats import MAX_SHOWN
 
@@ -44,20 +46,29 @@ def sqlite_errors(path: Path) -> Iterator[None]:
         raise MoralscopeError(f"{path} is damaged ({error})", remedy) from error
 
 
-class Plan:
-    """What is to be done, block by block.
+@dataclass(frozen=True, slots=True)
+class PlanSettings:
+    """What decides a plan beside the files: asked to be the same when a run is continued."""
 
-    Attributes
-    ----------
-    rows
-        Rows that take part, bad ones too.
-    distinct
-        Rows to compute: the others repeat their texts.
-    failed
-        Rows that cannot be read.
-    settings
-        What the plan was made with.
-    """
+    texts: tuple[str, ...]
+    block_rows: int
+    limit: int | None
+    sample: float | None
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlanCounts:
+    """How much there is to do."""
+
+    rows: int  # that take part, bad ones too
+    distinct: int  # to compute: the others repeat their texts
+    failed: int  # that cannot be read
+    blocks: int
+
+
+class RunPlan:
+    """What is to be done, block by block, and what the plan was made with (`settings`)."""
 
     def __init__(self, path: Path) -> None:
         import pyarrow as pa
@@ -73,11 +84,10 @@ class Plan:
             self._files = dict(self._base.execute("SELECT id, name FROM files"))
         if about.get("format") != FORMAT:
             raise InputError(f"{path} is a plan of another version", "start again in a new folder")
-        counts = json.loads(about["counts"])
-        self.rows, self.distinct, self.failed, self.blocks = (
-            int(counts[name]) for name in ("rows", "distinct", "failed", "blocks")
-        )
-        self.settings: dict[str, Any] = json.loads(about["settings"])
+        counts = decode(PlanCounts, json.loads(about["counts"]), str(path))
+        self.rows, self.distinct = counts.rows, counts.distinct
+        self.failed, self.blocks = counts.failed, counts.blocks
+        self.settings = decode(PlanSettings, json.loads(about["settings"]), str(path))
         self._last: tuple[BlockRows | None, list[bytes]] = (None, [])
         self.fingerprint: str = about["fingerprint"]
         self.schema: pa.Schema = pa.ipc.read_schema(pa.py_buffer(b64decode(about["schema"])))
@@ -86,7 +96,7 @@ class Plan:
         """Let go of the file."""
         self._base.close()
 
-    def bind(self, corpus: Corpus) -> Corpus:
+    def bind(self, corpus: CorpusFiles) -> CorpusFiles:
         """Return the corpus as planned: with the columns of all its rows, and its sample.
 
         Raises
@@ -99,54 +109,56 @@ class Plan:
                 "the inputs have changed since the run was planned",
                 "give the same files, or start again in a new folder",
             )
-        share, seed = self.settings["sample"], self.settings["seed"]
-        return corpus.planned_with(self.schema, None if share is None else Sample(share, seed))
+        share, seed = self.settings.sample, self.settings.seed
+        return corpus.planned_with(self.schema, None if share is None else RowSample(share, seed))
 
     def tasks(self) -> Iterator[Task]:
         """Yield every block with its own rows, in order."""
         last = -1
-        while page := self._page(last):
-            for number, file, start, stop, line, first, rows, own, texts in page:
-                block = Block(number, self._files[file], start, stop, line, first, rows)
-                yield Task(block, own, texts)
+        query = "SELECT * FROM blocks WHERE number > ? ORDER BY number LIMIT ?"
+        while True:
+            with sqlite_errors(self.path):
+                page = self._base.execute(query, (last, _PAGE)).fetchall()
+            if not page:
+                return
+            for number, file, start, stop, line, first, rows, positions, texts in page:
+                block = RowBlock(number, self._files[file], start, stop, line, first, rows)
+                yield Task(block, positions, texts)
             last = page[-1][0]
 
-    def _page(self, last: int) -> list[tuple[Any, ...]]:
-        with sqlite_errors(self.path):
-            query = "SELECT * FROM blocks WHERE number > ? ORDER BY number LIMIT ?"
-            return self._base.execute(query, (last, _PAGE)).fetchall()
-
     def keep(
-        self, number: int, found: BlockRows, own: "pa.Table", failed: Sequence[FailedRow]
+        self, number: int, block: BlockRows, computed: "pa.Table", failed: Sequence[FailedRow]
     ) -> None:
         """Keep the results that later blocks await; to be called before the part is in place.
 
         Parameters
         ----------
-        number
-            Of the block.
-        found
-            Its rows.
-        own
+        number, block
+            The block and its rows.
+        computed
             Results of its own rows that worked, with their `_position` in the table of rows.
         failed
             Rows that failed in computing; others among them are left alone.
         """
-        keys = self._keys(found)
-        self._check_texts(number, keys)
-        positions = own.column(POSITION).to_numpy()
-        places = {keys[at]: index for index, at in enumerate(positions)}
-        reasons = {keys[at]: why for at, why in _by_position(found, failed).items()}
-        awaited = [key for key, *_ in self._awaited([*places, *reasons])]
+        keys = self._keys(block)
+        with sqlite_errors(self.path):
+            query = "SELECT texts FROM blocks WHERE number = ?"
+            planned = self._base.execute(query, (number,)).fetchone()[0]
+        if planned != keys_digest(keys):  # its size may be the same
+            raise changed(self._file_of(number))
+        positions = computed.column(POSITION).to_numpy()
+        results = {keys[at]: index for index, at in enumerate(positions)}
+        reasons = {keys[at]: why for at, why in _by_position(block, failed).items()}
+        awaited = [key for key, *_ in self._awaited([*results, *reasons])]
         if not awaited:
             return
-        worked = [key for key in awaited if key in places]
-        kept = _taken(own.drop_columns(POSITION), [places[key] for key in worked])
+        worked = [key for key in awaited if key in results]
+        kept = _taken(computed.drop_columns(POSITION), [results[key] for key in worked])
         rows = [json.dumps(list(row.values()), ensure_ascii=False) for row in kept.to_pylist()]
         updates: list[tuple[str | None, str | None, bytes]] = [
             (row, None, key) for row, key in zip(rows, worked, strict=True)
         ]
-        updates += [(None, reasons[key], key) for key in awaited if key not in places]
+        updates += [(None, reasons[key], key) for key in awaited if key not in results]
         updates.sort(key=itemgetter(2))
         with sqlite_errors(self.path):
             self._base.execute("BEGIN IMMEDIATE")
@@ -155,72 +167,59 @@ class Plan:
             self._base.execute("COMMIT")
 
     def complete(
-        self, number: int, found: BlockRows, own: "pa.Table", failed: Sequence[FailedRow]
+        self, number: int, block: BlockRows, computed: "pa.Table", failed: Sequence[FailedRow]
     ) -> JoinedBlock | None:
         """Return the results of every row of a block; None while an earlier block's are missing.
 
         A row whose text failed earlier fails with the same reason.
         """
-        keys = self._keys(found)
-        positions = own.column(POSITION).to_numpy()
-        own_failed = _by_position(found, failed)
-        places = {keys[at]: index for index, at in enumerate(positions)}
-        reasons = {keys[at]: why for at, why in own_failed.items()}
-        others = [key for key in dict.fromkeys(keys) if key not in places and key not in reasons]
+        import pyarrow as pa
+
+        keys = self._keys(block)
+        positions = computed.column(POSITION).to_numpy()
+        results = {keys[at]: index for index, at in enumerate(positions)}
+        reasons = {keys[at]: why for at, why in _by_position(block, failed).items()}
+        others = [key for key in dict.fromkeys(keys) if key not in results and key not in reasons]
         repeated: list[str] = []
         known = self._awaited(others)
         if len(known) < len(others):
             raise ValueError(f"block {number} has own rows without result or reason")
         for key, result, why in known:
             if result is not None:
-                places[key] = own.num_rows + len(repeated)
+                results[key] = computed.num_rows + len(repeated)
                 repeated.append(result)
             elif why is not None:
                 reasons[key] = why
             else:
                 return None
-        worked = [at for at, key in enumerate(keys) if key in places]
-        results = _joined(own.drop_columns(POSITION), repeated)
-        taken = _taken(results, [places[keys[at]] for at in worked]).combine_chunks()
-        bad = {at: reasons[key] for at, key in enumerate(keys) if key not in places}
-        return JoinedBlock(
-            taken, np.array(worked, np.int32), self._all_failed(number, found, bad, failed)
-        )
-
-    def _all_failed(
-        self, number: int, found: BlockRows, bad: Mapping[int, str], failed: Sequence[FailedRow]
-    ) -> list[FailedRow]:
-        """Return every failed row of a block once, by row."""
-        every = {each.row: each for each in (*found.failed, *failed)}
-        for at, why in bad.items():
-            row = int(found.rows[at])
-            if row not in every:
-                text = next((str(found.table.column(name)[at]) for name in self._there(found)), "")
-                line = int(found.lines[at])
-                every[row] = FailedRow(row, self._file_of(number), line, why, text[:MAX_SHOWN])
-        return [every[row] for row in sorted(every)]
+        table = computed.drop_columns(POSITION)
+        if repeated:
+            names = table.schema.names
+            rows = [dict(zip(names, json.loads(result), strict=True)) for result in repeated]
+            table = pa.concat_tables([table, pa.Table.from_pylist(rows, schema=table.schema)])
+        worked = [at for at, key in enumerate(keys) if key in results]
+        taken = _taken(table, [results[keys[at]] for at in worked]).combine_chunks()
+        every = {row.row: row for row in (*block.failed, *failed)}  # each once, by row
+        texts = [name for name in self.settings.texts if name in block.table.column_names]
+        for at, key in enumerate(keys):
+            row = int(block.rows[at])
+            if key not in results and row not in every:
+                text = next((str(block.table.column(name)[at]) for name in texts), "")
+                line, file = int(block.lines[at]), self._file_of(number)
+                every[row] = FailedRow(row, file, line, reasons[key], text[:MAX_SHOWN])
+        failures = [every[row] for row in sorted(every)]
+        return JoinedBlock(taken, np.array(worked, np.int32), failures)
 
     def _file_of(self, number: int) -> str:
         with sqlite_errors(self.path):
             query = "SELECT file FROM blocks WHERE number = ?"
             return str(self._files[self._base.execute(query, (number,)).fetchone()[0]])
 
-    def _check_texts(self, number: int, keys: Sequence[bytes]) -> None:
-        """Refuse a block whose texts are not those that were planned: its size may be the same."""
-        with sqlite_errors(self.path):
-            query = "SELECT texts FROM blocks WHERE number = ?"
-            planned = self._base.execute(query, (number,)).fetchone()[0]
-        if planned != keys_digest(keys):
-            raise changed(self._file_of(number))
-
-    def _there(self, found: BlockRows) -> list[str]:
-        return [name for name in self.settings["texts"] if name in found.table.column_names]
-
-    def _keys(self, found: BlockRows) -> list[bytes]:
-        if self._last[0] is found:
+    def _keys(self, block: BlockRows) -> list[bytes]:
+        if self._last[0] is block:
             return self._last[1]
-        keys = row_keys(text_columns(found.table, self.settings["texts"]))
-        self._last = (found, keys)  # a block is kept and completed one after the other
+        keys = row_keys(text_columns(block.table, self.settings.texts))
+        self._last = (block, keys)  # a block is kept and completed one after the other
         return keys
 
     def _awaited(self, keys: Sequence[bytes]) -> list[tuple[bytes, str | None, str | None]]:
@@ -235,26 +234,17 @@ class Plan:
         return known
 
 
-def _by_position(found: BlockRows, failed: Sequence[FailedRow]) -> dict[int, str]:
+def _by_position(block: BlockRows, failed: Sequence[FailedRow]) -> dict[int, str]:
     """Return the reasons of failed rows by their position, of those in the table."""
-    if not failed or not len(found.rows):
+    if not failed or not len(block.rows):
         return {}
-    at: NDArray[np.int64] = np.searchsorted(found.rows, [each.row for each in failed])
+    positions: NDArray[np.int64] = np.searchsorted(block.rows, [row.row for row in failed])
     return {
-        int(place): each.reason
-        for place, each in zip(at, failed, strict=True)
-        if place < len(found.rows) and found.rows[place] == each.row
+        int(at): row.reason
+        for at, row in zip(positions, failed, strict=True)
+        if at < len(block.rows) and block.rows[at] == row.row
     }
 
 
-def _taken(table: "pa.Table", places: list[int]) -> "pa.Table":
-    return table.take(np.array(places, np.int64))  # an empty list would have no type
-
-
-def _joined(own: "pa.Table", repeated: Sequence[str]) -> "pa.Table":
-    import pyarrow as pa
-
-    if not repeated:
-        return own
-    rows = [dict(zip(own.schema.names, json.loads(each), strict=True)) for each in repeated]
-    return pa.concat_tables([own, pa.Table.from_pylist(rows, schema=own.schema)])
+def _taken(table: "pa.Table", rows: list[int]) -> "pa.Table":
+    return table.take(np.array(rows, np.int64))  # an empty list would have no type

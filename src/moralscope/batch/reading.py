@@ -8,6 +8,7 @@ import io
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain, islice
@@ -15,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from moralscope.batch.columns import JsonColumns, check_count, to_array
+from moralscope.batch.columns import check_count, to_array
 from moralscope.batch.files import is_url, open_bytes
 from moralscope.batch.parquet_rows import open_parquet
-from moralscope.batch.types import Block, BlockRows, FailedRow
+from moralscope.batch.types import BlockRows, FailedRow, RowBlock
 from moralscope.core.errors import MoralscopeError
 from moralscope.io.formats import FORMATS, MAX_CHARACTERS, MAX_SHOWN, Record, parse_object
 
@@ -44,12 +45,12 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class RowSample:
     """A share of the rows, drawn by their numbers: the same whoever reads them.
 
     Examples
     --------
-    >>> sum(Sample(0.5, seed=1).takes(row) for row in range(1000))
+    >>> sum(RowSample(0.5, seed=1).takes(row) for row in range(1000))
     502
     """
 
@@ -68,7 +69,7 @@ class RowNeeds:
 
     needed: tuple[str, ...]
     optional: tuple[str, ...] = ()
-    sample: Sample | None = None
+    sample: RowSample | None = None
 
     def takes(self, row: int) -> bool:
         """Say whether a row takes part."""
@@ -76,7 +77,7 @@ class RowNeeds:
 
 
 @dataclass(slots=True)
-class Draft:
+class TextRows:
     """The good rows of a block of text, by column, before their types are settled."""
 
     columns: Mapping[str, Sequence[Any]]
@@ -99,7 +100,7 @@ class Draft:
 
 def cut_text(
     source: SourceFile, start: tuple[int, int], rows: int, limit: int | None
-) -> Iterator[tuple[Block, list[Record]]]:
+) -> Iterator[tuple[RowBlock, list[Record]]]:
     """Yield a text file's blocks with their records; `start` is the first number and row."""
     number, first = start
     left = source.bytes if limit is None else limit
@@ -107,24 +108,22 @@ def cut_text(
         stream.seek(source.start)
         records = FORMATS[source.kind].records(stream, source.bytes - source.start)
         begun, line = 0, 0
-        while left > 0 and (held := _piece(records, min(rows, left), begun)):
+        while left > 0:
+            held: list[Record] = []
+            for record in islice(records, min(rows, left)):
+                held.append(record)
+                if record[0] - begun >= MAX_BLOCK_BYTES:
+                    break
+            if not held:
+                return
             end, lines = held[-1][:2]
             edges = (source.start + begun, source.start + end, source.line + line)
-            yield Block(number, source.name, *edges, first, len(held)), held
+            yield RowBlock(number, source.name, *edges, first, len(held)), held
             number, first, left = number + 1, first + len(held), left - len(held)
             begun, line = end, lines
 
 
-def _piece(records: Iterator[Record], rows: int, begun: int) -> list[Record]:
-    held: list[Record] = []
-    for record in islice(records, rows):
-        held.append(record)
-        if record[0] - begun >= MAX_BLOCK_BYTES:
-            break
-    return held
-
-
-def read_text(source: SourceFile, block: Block) -> list[Record]:
+def read_text(source: SourceFile, block: RowBlock) -> list[Record]:
     """Return a block's records, from its bytes alone."""
     size = block.stop - block.start
     with open_bytes(source.url) as stream:
@@ -154,13 +153,13 @@ def check_unchanged(source: SourceFile) -> None:
 
 def draft(
     source: SourceFile, first: tuple[int, int], records: Iterable[Record], wanted: RowNeeds
-) -> Draft:
+) -> TextRows:
     """Return the rows of records by column, those that are not as wanted set aside.
 
     `first` is the number of the first row, and the line from which records count theirs.
     """
-    form = FORMATS[source.kind]
-    parse = _cells if form.header else _object
+    headed = FORMATS[source.kind].header
+    width = len(source.header)
     rows: list[Any] = []
     numbers: list[tuple[int, int]] = []
     failed: list[FailedRow] = []
@@ -168,30 +167,43 @@ def draft(
     for row, (_, _, at, value, wrong) in enumerate(records, number):
         if wanted.sample is not None and not wanted.sample.takes(row):
             continue
-        found = wrong if wrong is not None else parse(value, source)
-        if isinstance(found, str):
-            text = value if isinstance(value, str) else ",".join(value)
-            failed.append(FailedRow(row, source.name, line + at, found, text[:MAX_SHOWN]))
+        if wrong is not None:
+            cells: Any = wrong
+        elif headed:
+            same = len(value) == width
+            cells = value if same else f"has {len(value)} cells, the header {width}"
         else:
-            rows.append(found)
+            cells = _object(str(value))
+        if isinstance(cells, str):
+            text = value if isinstance(value, str) else ",".join(value)
+            failed.append(FailedRow(row, source.name, line + at, cells, text[:MAX_SHOWN]))
+        else:
+            rows.append(cells)
             numbers.append((row, line + at))
-    columns = _by_column(rows, source)
+    columns: dict[str, Sequence[Any]]
+    if headed:
+        by_column = zip(*rows, strict=True) if rows else [()] * width
+        columns = dict(zip(source.header, by_column, strict=True))
+    else:
+        names = dict.fromkeys(chain.from_iterable(rows))
+        check_count(len(names))
+        columns = {name: [row.get(name) for row in rows] for name in names}
     bad = _unwanted(columns, len(rows), wanted)
     for at, why in bad.items():
         cells = {name: values[at] for name, values in columns.items()}
         failed.append(FailedRow(numbers[at][0], source.name, numbers[at][1], why, _shown(cells)))
     if bad:
-        numbers = [each for at, each in enumerate(numbers) if at not in bad]
+        numbers = [number for at, number in enumerate(numbers) if at not in bad]
         columns = {
             name: [value for at, value in enumerate(values) if at not in bad]
             for name, values in columns.items()
         }
-        failed.sort(key=lambda each: each.row)
+        failed.sort(key=lambda row: row.row)
     kept, lines = [row for row, _ in numbers], [line for _, line in numbers]
-    return Draft(columns, kept, lines, failed, json=not form.header)
+    return TextRows(columns, kept, lines, failed, json=not headed)
 
 
-def _object(text: Any, source: SourceFile) -> Mapping[str, Any] | str:
+def _object(text: str) -> Mapping[str, Any] | str:
     row = parse_object(text)
     if isinstance(row, dict) and ("\\ud" in text or "\\uD" in text):
         try:
@@ -199,21 +211,6 @@ def _object(text: Any, source: SourceFile) -> Mapping[str, Any] | str:
         except UnicodeEncodeError:
             return "holds half a character (a lone surrogate)"
     return row
-
-
-def _cells(cells: Any, source: SourceFile) -> list[str] | str:
-    if len(cells) == len(source.header):
-        return cells  # type: ignore[no-any-return]
-    return f"has {len(cells)} cells, the header {len(source.header)}"
-
-
-def _by_column(rows: list[Any], source: SourceFile) -> dict[str, Sequence[Any]]:
-    if FORMATS[source.kind].header:
-        columns = zip(*rows, strict=True) if rows else [()] * len(source.header)
-        return dict(zip(source.header, columns, strict=True))
-    names = dict.fromkeys(chain.from_iterable(rows))
-    check_count(len(names))
-    return {name: [row.get(name) for row in rows] for name in names}
 
 
 def _unwanted(columns: Mapping[str, Sequence[Any]], count: int, wanted: RowNeeds) -> dict[int, str]:
@@ -247,55 +244,37 @@ def _why_not(value: Any, name: str, *, needed: bool) -> str | None:
 
 def cut_parquet(
     source: SourceFile, start: tuple[int, int], rows: int, limit: int | None
-) -> Iterator[Block]:
+) -> Iterator[RowBlock]:
     """Yield a Parquet file's blocks; `start` is the first number and row."""
     number, first = start
     count = open_parquet(source.url, source.stamp).rows
     count = count if limit is None else min(count, limit)
     for begin in range(0, count, rows):
         end = min(begin + rows, count)
-        yield Block(number, source.name, begin, end, begin + 1, first + begin, end - begin)
+        yield RowBlock(number, source.name, begin, end, begin + 1, first + begin, end - begin)
         number += 1
 
 
 def read_parquet(
-    source: SourceFile, block: Block, schema: "pa.Schema", wanted: RowNeeds
+    source: SourceFile, block: RowBlock, schema: "pa.Schema", wanted: RowNeeds
 ) -> BlockRows:
     """Return a block's rows; those of a damaged row group are failed rows."""
+    import pyarrow as pa
+
     file = open_parquet(source.url, source.stamp)
     if block.stop > file.rows:
         raise changed(source.name)
     table, damaged = file.read(block.start, block.stop)
-    places = np.arange(block.start, block.stop)
+    shift = block.first - block.start  # from a row's number in the file to that in the corpus
+    numbers = np.arange(block.start, block.stop)
     failed = []
     for low, high, why in damaged:
-        places = places[(places < low) | (places >= high)]
-        failed += [FailedRow(_row(block, p), source.name, p + 1, why, "") for p in range(low, high)]
+        numbers = numbers[(numbers < low) | (numbers >= high)]
+        failed += [FailedRow(n + shift, source.name, n + 1, why, "") for n in range(low, high)]
     if wanted.sample:
-        taken = np.array([wanted.takes(_row(block, int(p))) for p in places], bool)
-        table, places = table.filter(taken), places[taken]
-        failed = [each for each in failed if wanted.takes(each.row)]
-    table = _cast(table, schema)
-    bad = _unwanted_arrow(table, wanted)
-    for at, why in bad.items():
-        place = int(places[at])
-        text = _shown(_cells_of(table, at))
-        failed.append(FailedRow(_row(block, place), source.name, place + 1, why, text))
-    if bad:
-        good = np.setdiff1d(np.arange(len(places)), list(bad))
-        table, places = table.take(good), places[good]
-    failed.sort(key=lambda each: each.row)
-    places = places.astype(np.int64)
-    return BlockRows(table, places - block.start + block.first, failed, places + 1)
-
-
-def _row(block: Block, place: int) -> int:
-    return block.first + place - block.start
-
-
-def _cast(table: "pa.Table", schema: "pa.Schema") -> "pa.Table":
-    import pyarrow as pa
-
+        taken = np.array([wanted.takes(int(number) + shift) for number in numbers], bool)
+        table, numbers = table.filter(taken), numbers[taken]
+        failed = [row for row in failed if wanted.takes(row.row)]
     arrays = []
     for field in schema:
         if field.name not in table.column_names:
@@ -304,7 +283,21 @@ def _cast(table: "pa.Table", schema: "pa.Schema") -> "pa.Table":
         column = table.column(field.name)
         same = column.type == field.type
         arrays.append(column if same else column.cast(field.type, safe=False))
-    return pa.Table.from_arrays(arrays, schema=schema)
+    table = pa.Table.from_arrays(arrays, schema=schema)
+    bad = _unwanted_arrow(table, wanted)
+    for at, why in bad.items():
+        number = int(numbers[at])
+        try:
+            text = _shown(table.slice(at, 1).to_pylist()[0])
+        except (ValueError, OverflowError):  # Python has no such date
+            text = _shown({})
+        failed.append(FailedRow(number + shift, source.name, number + 1, why, text))
+    if bad:
+        good = np.setdiff1d(np.arange(len(numbers)), list(bad))
+        table, numbers = table.take(good), numbers[good]
+    failed.sort(key=lambda row: row.row)
+    numbers = numbers.astype(np.int64)
+    return BlockRows(table, numbers + shift, failed, numbers + 1)
 
 
 def _unwanted_arrow(table: "pa.Table", wanted: RowNeeds) -> dict[int, str]:
@@ -325,25 +318,13 @@ def _unwanted_arrow(table: "pa.Table", wanted: RowNeeds) -> dict[int, str]:
             if not (column.null_count and needed) and longest <= MAX_CHARACTERS:
                 continue
         for at, value in enumerate(column.to_pylist()):
-            why = _why_not(_text(value), name, needed=needed)
+            if isinstance(value, bytes):  # what is not UTF-8 stays bytes: it is no text
+                with suppress(UnicodeDecodeError):
+                    value = value.decode()  # noqa: PLW2901
+            why = _why_not(value, name, needed=needed)
             if why:
                 bad.setdefault(at, why)
     return bad
-
-
-def _text(value: Any) -> Any:
-    """Return bytes that are UTF-8 as text, others as they are: they are no text."""
-    try:
-        return value.decode() if isinstance(value, bytes) else value
-    except UnicodeDecodeError:
-        return value
-
-
-def _cells_of(table: "pa.Table", at: int) -> dict[str, Any]:
-    try:
-        return table.slice(at, 1).to_pylist()[0]  # type: ignore[no-any-return]
-    except (ValueError, OverflowError):
-        return {}
 
 
 def _shown(cells: Mapping[str, Any]) -> str:
@@ -353,10 +334,3 @@ def _shown(cells: Mapping[str, Any]) -> str:
         if value is not None
     }
     return json.dumps(short, ensure_ascii=False, default=str)[:MAX_SHOWN]
-
-
-def json_fields(drafted: Draft) -> "list[pa.Field]":
-    """Return the columns of JSON rows as these rows alone have them."""
-    columns = JsonColumns()
-    columns.see(drafted.columns)
-    return columns.fields()

@@ -21,9 +21,9 @@ from moralscope.batch.block_worker import BlockResult, WorkSpec, load_named
 from moralscope.batch.folder import GO_ON, RunFolder, part_schema
 from moralscope.batch.options import ENGINES, BatchOptions
 from moralscope.batch.plan import make_plan
-from moralscope.batch.plan_file import Plan
-from moralscope.batch.sources import Corpus
-from moralscope.batch.types import Block, BlockRows, JoinedBlock, Task
+from moralscope.batch.plan_file import RunPlan
+from moralscope.batch.sources import CorpusFiles
+from moralscope.batch.types import Outcome, RowBlock, Task
 from moralscope.core.errors import MoralscopeError
 from moralscope.version import __version__
 
@@ -33,35 +33,32 @@ _HELD = 32 << 20  # bytes of early results held in memory
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RunProgress:
     """Where a run stands; `_run/progress.json` holds the same names.
-
-    `state` is planning, running, finished, stopped or failed. `rows` are done, the failed ones
-    with them; `rate` is rows a second in this session; `seconds_left` is None until it is known.
 
     Examples
     --------
-    >>> Progress("running", rows=500, rows_total=1000, rate=100.0).seconds_left
+    >>> RunProgress("running", rows=500, rows_total=1000, rate=100.0).seconds_left
     5.0
     """
 
-    state: str
-    rows: int = 0
+    state: str  # planning, running, finished, stopped or failed
+    rows: int = 0  # done, the failed ones with them
     rows_total: int | None = None
     failed: int = 0
     parts: int = 0
     parts_total: int | None = None
-    rate: float = 0.0
+    rate: float = 0.0  # rows a second in this session
 
     @property
     def seconds_left(self) -> float | None:
-        """Return how long the rest takes at this rate."""
+        """Return how long the rest takes at this rate; None until it is known."""
         if self.rows_total is None or not self.rate:
             return None
         return max(0.0, (self.rows_total - self.rows) / self.rate)
 
 
-Report = Callable[[Progress], None]
+Report = Callable[[RunProgress], None]
 
 
 class ProgressReporter:
@@ -70,7 +67,7 @@ class ProgressReporter:
     def __init__(self, out: RunFolder, report: Report | None) -> None:
         self._out = out
         self._report = report
-        self._now = Progress("planning")
+        self._now = RunProgress("planning")
         self._last_state: str | None = None  # state
         self._next = 0.0
 
@@ -81,7 +78,7 @@ class ProgressReporter:
             return f"{self._now.rows:,} rows were planned"
         return f"{self._now.parts:,} of {self._now.parts_total:,} parts are finished"
 
-    def update(self, now: Progress) -> None:
+    def update(self, now: RunProgress) -> None:
         """Say where the run stands."""
         self._now = now
         if now.state == self._last_state and time.monotonic() < self._next:
@@ -104,23 +101,10 @@ class Engine(Protocol):
     """Computes tasks somewhere. Made with the options of the run."""
 
     def run(
-        self, tasks: Iterable[Task], corpus: Corpus, spec: WorkSpec
+        self, tasks: Iterable[Task], corpus: CorpusFiles, spec: WorkSpec
     ) -> Generator[BlockResult, None, None]:
         """Yield results in any order, taking few tasks ahead; closing it ends its workers."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a run made. `rows` are in the parts, `failed` in the dead letters."""
-
-    rows: int
-    distinct: int
-    failed: int
-    parts: int
-    seconds: float
-    resumed_parts: int
-    rate: float
 
 
 class RunStopped(MoralscopeError):
@@ -128,7 +112,7 @@ class RunStopped(MoralscopeError):
 
 
 def run_corpus(
-    corpus: Corpus,
+    corpus: CorpusFiles,
     spec: WorkSpec,
     folder: Path,
     options: BatchOptions,
@@ -140,29 +124,35 @@ def run_corpus(
 
     Parameters
     ----------
-    corpus
-        What `open_corpus` returned.
     spec
         The work. The columns it reads decide its results: rows that repeat them are joined.
     folder
         New, empty, or with this very run in it (`resume`).
-    options
-        How to run.
     settings
         All that decides the results beside the rows, as plain values: kept in the manifest, and
         asked to be the same on resume.
-    report
-        Told now and then where the run stands.
     """
     engine = engine_for(options)
-    identity = _identity(corpus, spec, options, settings)
+    identity = {  # what must be the same when a run is continued
+        "version": __version__,
+        "hash_inputs": options.hash_inputs,
+        "fingerprint": corpus.fingerprint,
+        "work": spec.factory,
+        "reads": list(spec.reads),
+        "settings": dict(settings),
+        "block_rows": options.block_rows,
+        "call_rows": options.call_rows,
+        "limit": options.limit,
+        "sample": options.sample,
+        "seed": options.seed,
+    }
     with RunFolder(folder, resume=options.resume) as out:
         resumed = out.check(identity)
         reporter = ProgressReporter(out, report)
         try:
             with contextlib.closing(_plan(corpus, spec, options, out, reporter)) as plan:
                 if not resumed:
-                    out.begin(identity, corpus.found)
+                    out.begin(identity, corpus.inputs)
                 return _Run(plan, plan.bind(corpus), spec, out, reporter).through(engine)
         except KeyboardInterrupt:
             reporter.end("stopped")
@@ -181,35 +171,16 @@ def engine_for(options: BatchOptions) -> Engine:
     return engine
 
 
-def _identity(
-    corpus: Corpus, spec: WorkSpec, options: BatchOptions, settings: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return what must be the same when a run is continued."""
-    return {
-        "version": __version__,
-        "hash_inputs": options.hash_inputs,
-        "fingerprint": corpus.fingerprint,
-        "work": spec.factory,
-        "reads": list(spec.reads),
-        "settings": dict(settings),
-        "block_rows": options.block_rows,
-        "call_rows": options.call_rows,
-        "limit": options.limit,
-        "sample": options.sample,
-        "seed": options.seed,
-    }
-
-
 def _plan(
-    corpus: Corpus,
+    corpus: CorpusFiles,
     spec: WorkSpec,
     options: BatchOptions,
     out: RunFolder,
     reporter: ProgressReporter,
-) -> Plan:
+) -> RunPlan:
     """Open the plan of a run that began, make it for a new one."""
     if out.manifest() is not None and out.plan.exists():
-        return Plan(out.plan)
+        return RunPlan(out.plan)
     if options.limit is None:  # with a limit it is not known how many bytes will be read
         share = 1.0 if options.sample is None else options.sample
         out.check_space(int(corpus.bytes * share * _SPACE))
@@ -219,7 +190,7 @@ def _plan(
         spec.reads,
         out.plan,
         options,
-        report=lambda rows, _bytes: reporter.update(Progress("planning", rows)),
+        report=lambda rows, _bytes: reporter.update(RunProgress("planning", rows)),
     )
 
 
@@ -227,7 +198,12 @@ class _Run:
     """The second pass: results come in any order, parts go out in order."""
 
     def __init__(
-        self, plan: Plan, corpus: Corpus, spec: WorkSpec, out: RunFolder, reporter: ProgressReporter
+        self,
+        plan: RunPlan,
+        corpus: CorpusFiles,
+        spec: WorkSpec,
+        out: RunFolder,
+        reporter: ProgressReporter,
     ) -> None:
         self._plan = plan
         self._corpus = corpus
@@ -237,10 +213,10 @@ class _Run:
         self._schema = part_schema(corpus.schema, spec.writes)
         self._parts = out.finished()
         self._resumed = len(self._parts)
-        self._blocks: dict[int, Block] = {}  # given out and not yet written
+        self._blocks: dict[int, RowBlock] = {}  # given out and not yet written
         self._began = time.monotonic()
         self._rows = 0  # written in this session, failed ones too
-        self._now = Progress(
+        self._now = RunProgress(
             "running",
             rows=sum(part.rows + part.failed for part in self._parts.values()),
             rows_total=plan.rows,
@@ -250,10 +226,20 @@ class _Run:
 
     def through(self, engine: Engine) -> Outcome:
         """Compute and write all that is missing."""
-        missing = [number for number in range(self._plan.blocks) if number not in self._parts]
+        blocks = [number for number in range(self._plan.blocks) if number not in self._parts]
         self._tell("running")
-        if missing:
-            self._write_all(engine, iter(missing))
+        missing, early = iter(blocks), _Early(self._out)
+        expected = next(missing, None)
+        if expected is not None:
+            with contextlib.closing(engine.run(self._tasks(), self._corpus, self._spec)) as stream:
+                for done in stream:
+                    if done.number in self._blocks:  # an engine may send a block twice
+                        early.put(done)
+                    while expected is not None and expected in early:
+                        self._write(early.pop(expected))
+                        expected = next(missing, None)
+        if expected is not None:
+            raise RuntimeError(f"the engine ended before block {expected} was done")
         parts = [self._parts[number] for number in sorted(self._parts)]
         self._out.finish(parts)
         self._tell("finished")
@@ -268,19 +254,6 @@ class _Run:
             rate=self._rows / seconds if seconds > 0 else 0.0,
         )
 
-    def _write_all(self, engine: Engine, missing: Iterator[int]) -> None:
-        early = _Early(self._out)
-        expected = next(missing, None)
-        with contextlib.closing(engine.run(self._tasks(), self._corpus, self._spec)) as stream:
-            for done in stream:
-                if done.number in self._blocks:  # an engine may send a block twice
-                    early.put(done)
-                while expected is not None and expected in early:
-                    self._write(early.pop(expected))
-                    expected = next(missing, None)
-        if expected is not None:
-            raise RuntimeError(f"the engine ended before block {expected} was done")
-
     def _tasks(self) -> Iterator[Task]:
         for task in self._plan.tasks():
             if task.block.number not in self._parts:
@@ -288,20 +261,28 @@ class _Run:
                 yield task
 
     def _write(self, done: BlockResult) -> None:
-        found = self._corpus.read(self._blocks.pop(done.number))
-        own = done.table()
-        self._plan.keep(done.number, found, own, done.failed)
-        completed = self._plan.complete(done.number, found, own, done.failed)
+        read = self._corpus.read(self._blocks.pop(done.number))
+        computed = done.table()
+        self._plan.keep(done.number, read, computed, done.failed)
+        completed = self._plan.complete(done.number, read, computed, done.failed)
         if completed is None:
             problem = f"{self._out.plan} has lost results of earlier parts"
             raise MoralscopeError(problem, "start again in another --out")
-        table = _joined(found, completed, self._schema)
+        # The rows that worked: as read, as computed, with their numbers.
+        positions = completed.positions
+        table = read.table
+        if len(positions) < table.num_rows:
+            table = table.take(pa.array(positions))
+        rows = pa.array(read.rows[positions].astype(np.int64, copy=False))
+        columns = [*table.columns, *completed.results.columns, rows]
+        table = pa.Table.from_arrays(columns, schema=self._schema)
         part = self._out.write_part(done.number, table, completed.failed)
         self._parts[done.number] = part
-        rows = part.rows + part.failed
-        self._rows += rows
+        self._rows += part.rows + part.failed
         self._now = replace(
-            self._now, rows=self._now.rows + rows, failed=self._now.failed + part.failed
+            self._now,
+            rows=self._now.rows + part.rows + part.failed,
+            failed=self._now.failed + part.failed,
         )
         self._tell("running")
 
@@ -343,13 +324,3 @@ class _Early:
         done = replace(done, results=path.read_bytes())
         path.unlink()
         return done
-
-
-def _joined(found: BlockRows, completed: JoinedBlock, schema: pa.Schema) -> pa.Table:
-    """Return the rows that worked: as read, as computed, with their numbers."""
-    table, positions = found.table, completed.positions
-    if len(positions) < table.num_rows:
-        table = table.take(pa.array(positions))
-    rows = pa.array(found.rows[positions].astype(np.int64, copy=False))
-    columns = [*table.columns, *completed.results.columns, rows]
-    return pa.Table.from_arrays(columns, schema=schema)

@@ -4,11 +4,11 @@ Files that disagree are refused here, in one line, before anything is computed.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from moralscope.batch.columns import JsonColumns, carried_as_json, settled
+from moralscope.batch.columns import JsonColumns, carried_as_json, settled, unified
 from moralscope.batch.files import open_bytes, reason
 from moralscope.batch.parquet_rows import open_parquet
 from moralscope.batch.reading import RowNeeds, SourceFile, draft
@@ -60,16 +60,16 @@ def probe(source: SourceFile, wanted: RowNeeds) -> FileSchema:
             start = stream.read(_HEAD)
         _check_content(source, start)
         if source.kind == ".parquet":
-            found = _look_parquet(source, wanted)
-        elif FORMATS[source.kind].header:
-            found = _look_headed(source, start)
+            schema = _parquet_schema(source, wanted)
         else:
-            found = _look_json(source, start, wanted)
+            skipped = len(_BOM) * start.startswith(_BOM)
+            read = _read_header if FORMATS[source.kind].header else _read_first_objects
+            source, schema = read(replace(source, start=skipped), wanted)
     except OSError as error:
         raise InputError(f"{source.name} cannot be read ({reason(error)})", "check it") from error
     remedy = "say with --columns what your columns are called"
-    check_columns(found.schema.names, wanted.needed, source.name, remedy)
-    return found
+    check_columns(schema.names, wanted.needed, source.name, remedy)
+    return FileSchema(source, schema)
 
 
 def _check_content(source: SourceFile, start: bytes) -> None:
@@ -95,9 +95,13 @@ def _check_content(source: SourceFile, start: bytes) -> None:
         )
 
 
-def _look_parquet(source: SourceFile, wanted: RowNeeds) -> FileSchema:
+def _parquet_schema(source: SourceFile, wanted: RowNeeds) -> "pa.Schema":
     import pyarrow as pa
 
+    texts = (
+        *(pa.types.is_null, pa.types.is_string),
+        *(pa.types.is_large_string, pa.types.is_string_view),
+    )
     try:
         schema = open_parquet(source.url, source.stamp).schema
     except (pa.ArrowException, OSError) as error:
@@ -110,74 +114,56 @@ def _look_parquet(source: SourceFile, wanted: RowNeeds) -> FileSchema:
     for field in schema:
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         if field.name in (*wanted.needed, *wanted.optional):
-            if not _is_text(kind):
+            if not any(is_kind(kind) for is_kind in texts):
                 problem = f"{source.name} holds {kind} under '{field.name[:60]}', not text"
                 raise InputError(problem, "give a column of text")
             kind = pa.string()
         fields.append(pa.field(field.name, kind))
-    return FileSchema(source, pa.schema(fields))
+    return pa.schema(fields)
 
 
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    checks = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return pa.types.is_null(kind) or any(check(kind) for check in checks)
-
-
-def _look_headed(source: SourceFile, start: bytes) -> FileSchema:
+def _read_header(source: SourceFile, wanted: RowNeeds) -> "tuple[SourceFile, pa.Schema]":
     import pyarrow as pa
 
     with open_bytes(source.url) as stream:
-        stream.seek(skipped := len(_BOM) * start.startswith(_BOM))
-        record = next(FORMATS[source.kind].records(stream, source.bytes - skipped), None)
+        stream.seek(source.start)
+        record = next(FORMATS[source.kind].records(stream, source.bytes - source.start), None)
     if record is None or record[4] or isinstance(record[3], str):
         what = record[4] if record else "is empty"
         problem = f"{source.name} has no {source.kind[1:].upper()} header (line 1 {what})"
         raise InputError(problem, "give a header in UTF-8")
     header = tuple(name.strip() for name in record[3])
     _check_twice(header, source.name)
-    opened = SourceFile(
-        source.name, source.url, source.kind, source.bytes, source.stamp,
-        header, skipped + record[0], record[1] + 1,
-    )  # fmt: skip
-    return FileSchema(opened, pa.schema([pa.field(name, pa.string()) for name in header]))
+    start, line = source.start + record[0], record[1] + 1
+    schema = pa.schema([pa.field(name, pa.string()) for name in header])
+    return replace(source, header=header, start=start, line=line), schema
 
 
-def _look_json(source: SourceFile, start: bytes, wanted: RowNeeds) -> FileSchema:
+def _read_first_objects(source: SourceFile, wanted: RowNeeds) -> "tuple[SourceFile, pa.Schema]":
+    """Read the first lines, further than usual while none of them is an object."""
     import pyarrow as pa
 
-    skipped = len(_BOM) * start.startswith(_BOM)
-    opened = SourceFile(
-        source.name, source.url, source.kind, source.bytes, source.stamp, (), skipped
-    )
+    records: list[Record] = []
+    objects = False
     with open_bytes(source.url) as stream:
-        stream.seek(skipped)
-        records = _first_lines(stream, opened)
-    found = draft(opened, (0, 1), records, RowNeeds(()))
-    if not found.rows:
-        bad = found.failed[0]
+        stream.seek(source.start)
+        lines = FORMATS[source.kind].records(stream, source.bytes - source.start)
+        for record in islice(lines, _LINES):
+            records.append(record)
+            objects = objects or bool(draft(source, (0, 1), [record], RowNeeds(())).rows)
+            if record[0] >= (_HEAD if objects else _FAR):
+                break
+    rows = draft(source, (0, 1), records, RowNeeds(()))
+    if not rows.rows:
+        bad = rows.failed[0]
         problem = f"{source.name} line {bad.line} {bad.reason}, nor is any line after it"
         raise InputError(problem, "give one JSON object a line")
     columns = JsonColumns()
-    if all(name in found.columns for name in wanted.needed):
-        columns.see(draft(opened, (0, 1), records, wanted).columns)
-    names = [pa.field(name, pa.string()) for name in found.columns]
+    if all(name in rows.columns for name in wanted.needed):
+        columns.see(draft(source, (0, 1), records, wanted).columns)
+    names = [pa.field(name, pa.string()) for name in rows.columns]
     fields = {field.name: field for field in [*names, *columns.fields()]}
-    return FileSchema(opened, pa.schema(list(fields.values())))
-
-
-def _first_lines(stream: IO[bytes], source: SourceFile) -> list[Record]:
-    """Return the first lines, further than usual while none of them is an object."""
-    records: list[Record] = []
-    objects = False
-    left = source.bytes - source.start
-    for record in islice(FORMATS[source.kind].records(stream, left), _LINES):
-        records.append(record)
-        objects = objects or bool(draft(source, (0, 1), [record], RowNeeds(())).rows)
-        if record[0] >= (_HEAD if objects else _FAR):
-            break
-    return records
+    return source, pa.schema(list(fields.values()))
 
 
 def _check_twice(names: Sequence[str], where: str) -> None:
@@ -196,40 +182,27 @@ def common_schema(schemas: Sequence[FileSchema]) -> "pa.Schema | None":
     """
     import pyarrow as pa
 
-    fixed = [found for found in schemas if found.fixed]
-    if not fixed:
+    first = next((file for file in schemas if file.fixed), None)
+    if first is None:
         return None
-    first = fixed[0]
     kinds = {field.name: field.type for field in first.schema}
-    for found in schemas:
-        _check_names(first, found)
-        for field in found.schema if found.fixed else ():
-            kinds[field.name] = _shared(kinds[field.name], field, first, found)
+    for other in schemas:
+        for one, two in ((first, other), (other, first)):
+            for name in one.schema.names:
+                if name not in two.schema.names:
+                    problem = f"{two.source.name} has no column '{name[:60]}'"
+                    raise InputError(f"{problem} and {one.source.name} has", _ONE)
+        for field in other.schema if other.fixed else ():
+            kind = kinds[field.name]
+            try:
+                kinds[field.name] = unified(kind, field.type)
+            except pa.ArrowException as error:
+                problem = f"the column '{field.name[:60]}' is {kind} in {first.source.name}"
+                raise InputError(
+                    f"{problem} and {field.type} in {other.source.name}",
+                    "give files with the same types",
+                ) from error
     return pa.schema([pa.field(name, settled(kind)) for name, kind in kinds.items()])
-
-
-def _check_names(first: FileSchema, other: FileSchema) -> None:
-    for one, two in ((first, other), (other, first)):
-        for name in one.schema.names:
-            if name not in two.schema.names:
-                problem = f"{two.source.name} has no column '{name[:60]}' and {one.source.name} has"
-                raise InputError(problem, _ONE)
-
-
-def _shared(kind: Any, field: "pa.Field", first: FileSchema, other: FileSchema) -> Any:
-    import pyarrow as pa
-
-    if kind == field.type:
-        return kind
-    try:
-        both = [pa.schema([("_", each)]) for each in (kind, field.type)]
-        return pa.unify_schemas(both, promote_options="permissive").field(0).type
-    except pa.ArrowException as error:
-        problem = (
-            f"the column '{field.name[:60]}' is {kind} in {first.source.name} and {field.type} "
-            f"in {other.source.name}"
-        )
-        raise InputError(problem, "give files with the same types") from error
 
 
 def whole_schema(fixed: "pa.Schema | None", seen: JsonColumns) -> "pa.Schema":
@@ -238,19 +211,18 @@ def whole_schema(fixed: "pa.Schema | None", seen: JsonColumns) -> "pa.Schema":
 
     if fixed is None:
         return pa.schema(seen.fields())
-    found = {field.name: field for field in seen.fields()}
+    more = {field.name: field for field in seen.fields()}
     fields = []
     for field in fixed:
-        other = found.pop(field.name, field)
+        other = more.pop(field.name, field)
         if other.type == field.type or pa.types.is_string(field.type):
             fields.append(field)
             continue
-        both = [pa.schema([pa.field("_", each.type)]) for each in (field, other)]
         try:
-            kind = pa.unify_schemas(both, promote_options="permissive").field(0).type
+            kind = unified(field.type, other.type)
         except pa.ArrowException as error:
             is_json = "several things" if carried_as_json(other) else str(other.type)
             problem = f"the column '{field.name[:60]}' is {field.type} in some files"
             raise InputError(f"{problem} and {is_json} in JSON lines", _ONE) from error
         fields.append(pa.field(field.name, kind))
-    return pa.schema([*fields, *found.values()])
+    return pa.schema([*fields, *more.values()])

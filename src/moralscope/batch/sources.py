@@ -32,20 +32,19 @@ from moralscope.batch.folder import size_text
 from moralscope.batch.parquet_rows import open_parquet
 from moralscope.batch.reading import (
     RESUME,
-    Draft,
     RowNeeds,
-    Sample,
+    RowSample,
     SourceFile,
+    TextRows,
     check_unchanged,
     cut_parquet,
     cut_text,
     draft,
-    json_fields,
     read_parquet,
     read_text,
 )
 from moralscope.batch.schema_probe import FileSchema, common_schema, probe, whole_schema
-from moralscope.batch.types import Block, BlockRows
+from moralscope.batch.types import BlockRows, RowBlock
 from moralscope.core.errors import InputError, MoralscopeError
 
 if TYPE_CHECKING:
@@ -58,28 +57,21 @@ _REMEDY = "free space or unpack the files elsewhere and give those"
 
 
 @dataclass(frozen=True)
-class Corpus:
+class CorpusFiles:
     """Files, their columns and what rows must hold; small, and the same in every process.
 
-    `schema` is what the files' starts say until `Plan.bind` gives what all rows say.
-
-    Attributes
-    ----------
-    files
-        In the order in which rows are numbered.
-    fixed
-        The columns that CSV and Parquet files share; None where all files are JSON lines.
-    found
-        The files as they were found, packed ones packed.
+    `schema` is what the files' starts say until `RunPlan.bind` gives what all rows say.
     """
 
-    files: tuple[SourceFile, ...]
+    files: tuple[SourceFile, ...]  # in the order in which rows are numbered
     fingerprint: str
     schema: "pa.Schema"
     wanted: RowNeeds
     fixed: "pa.Schema | None" = None
+    """The columns that CSV and Parquet files share; None where all files are JSON lines."""
     planned: bool = False
-    found: tuple[FoundFile, ...] = ()
+    inputs: tuple[FoundFile, ...] = ()
+    """The files as they were found, packed ones packed."""
 
     @property
     def bytes(self) -> int:
@@ -101,27 +93,27 @@ class Corpus:
         return {file.name: file for file in self.files}
 
     @cached_property
-    def _before(self) -> dict[str, int]:
+    def _bytes_before(self) -> dict[str, int]:
         sums = accumulate((file.bytes for file in self.files), initial=0)
         return {file.name: before for file, before in zip(self.files, sums, strict=False)}
 
-    def blocks(self, rows: int, limit: int | None = None) -> Iterator[Block]:
+    def blocks(self, rows: int, limit: int | None = None) -> Iterator[RowBlock]:
         """Yield blocks of at most `rows` rows, in order, up to `limit` rows in all."""
         for block, _ in self._cut(rows, limit, parse=False):
             yield block
 
     def scan(
         self, rows: int, limit: int | None = None
-    ) -> Iterator[tuple[Block, Draft | BlockRows]]:
+    ) -> Iterator[tuple[RowBlock, TextRows | BlockRows]]:
         """Yield blocks with their rows in one pass, text with types not yet settled."""
-        for block, found in self._cut(rows, limit, parse=True):
-            if found is None:
+        for block, read in self._cut(rows, limit, parse=True):
+            if read is None:
                 raise AssertionError(block)
-            yield block, found
+            yield block, read
 
     def _cut(
         self, rows: int, limit: int | None, *, parse: bool
-    ) -> Iterator[tuple[Block, Draft | BlockRows | None]]:
+    ) -> Iterator[tuple[RowBlock, TextRows | BlockRows | None]]:
         number = first = 0
         for source in self.files:
             left = None if limit is None else limit - first
@@ -139,7 +131,7 @@ class Corpus:
                         yield block, draft(source, at, records, self.wanted) if parse else None
                         number, first = block.number + 1, block.first + block.rows
 
-    def read(self, block: Block) -> BlockRows:
+    def read(self, block: RowBlock) -> BlockRows:
         """Return the rows of a block, from its place in its file alone.
 
         Raises
@@ -152,21 +144,23 @@ class Corpus:
             check_unchanged(source)
             if source.kind == ".parquet":
                 return read_parquet(source, block, self.schema, self.wanted)
-            found = draft(source, (block.first, block.line), read_text(source, block), self.wanted)
-            if self.planned or not found.json:
-                return found.settle(self.schema)
-            own = {field.name: field for field in json_fields(found)}
-            return found.settle(({field.name: field for field in self.schema} | own).values())
+            rows = draft(source, (block.first, block.line), read_text(source, block), self.wanted)
+            if self.planned or not rows.json:
+                return rows.settle(self.schema)
+            columns = JsonColumns()  # as these rows alone have them
+            columns.see(rows.columns)
+            fields = {field.name: field for field in (*self.schema, *columns.fields())}
+            return rows.settle(fields.values())
 
-    def bytes_before(self, block: Block) -> int:
+    def bytes_before(self, block: RowBlock) -> int:
         """Return how many bytes of the corpus lie before a block's end, about."""
         file = self._by_name[block.file]
-        before = self._before[block.file]
+        before = self._bytes_before[block.file]
         if file.kind == ".parquet":
             return before + file.bytes * block.stop // open_parquet(file.url, file.stamp).rows
         return before + block.stop
 
-    def planned_with(self, schema: "pa.Schema", sample: Sample | None) -> "Corpus":
+    def planned_with(self, schema: "pa.Schema", sample: RowSample | None) -> "CorpusFiles":
         """Return the corpus with the columns that all its rows have, and the rows of a sample."""
         wanted = replace(self.wanted, sample=sample)
         return replace(self, schema=schema, wanted=wanted, planned=True)
@@ -188,17 +182,14 @@ def open_corpus(
     optional: Sequence[str] = (),
     scratch: Path | None = None,
     hashed: bool = False,
-) -> Corpus:
+) -> CorpusFiles:
     r"""Open files, folders, globs and fsspec URLs as one corpus.
 
     Parameters
     ----------
-    inputs
-        CSV, JSONL or Parquet; of folders, every such file below that is not hidden.
-    needed
-        Columns that must be there; a row without text in one of them is a failed row.
-    optional
-        Columns of text that may be missing or null.
+    needed, optional
+        Columns of text that must be there, and that may be missing or null. A row without text in
+        a needed one is a failed row.
     scratch
         Where compressed files are unpacked; else a folder that goes with the process.
     hashed
@@ -213,60 +204,51 @@ def open_corpus(
     >>> found.table.to_pylist(), found.failed[0].reason
     ([{'text': 'kill time', 'n': 1}], "has no text under 'text'")
     """
-    found = find_files(inputs)
-    files = [file for file in found if file.bytes or file.asked]
+    everything = find_files(inputs)
+    files = [file for file in everything if file.bytes or file.asked]
     if not files:
-        raise InputError(
-            f"{shown(found[0].url)} is empty, as are all files", "give files with rows"
-        )
+        name = shown(everything[0].url)
+        raise InputError(f"{name} is empty, as are all files", "give files with rows")
     files = with_checksums(files) if hashed else files
     wanted = RowNeeds(tuple(needed), tuple(name for name in optional if name not in needed))
-    places = unpack(files, scratch or _passing()) if any(file.packing for file in files) else {}
-    schemas = [probe(source, wanted) for source in _sources(files, places)]
-    fixed = common_schema(schemas)
-    schema = _first_schema(schemas, fixed)
-    sources = tuple(one.source for one in schemas)
-    return Corpus(sources, fingerprint(files), schema, wanted, fixed, found=tuple(files))
-
-
-def _sources(files: Sequence[FoundFile], places: dict[str, Path]) -> Iterator[SourceFile]:
-    names: set[str] = set()
+    unpacked = unpack(files, scratch)
+    schemas: dict[str, FileSchema] = {}
     for file in files:
         name = shown(file.url)
-        if name in names:  # addresses that differ in what may not be shown
-            name = f"{name}#{len(names)}"
-        names.add(name)
-        place = places.get(file.url)
-        size = file.bytes if place is None else place.stat().st_size
-        yield SourceFile(name, str(place or file.url), file.kind, size, file.stamp)
+        if name in schemas:  # addresses that differ in what may not be shown
+            name = f"{name}#{len(schemas)}"
+        path = unpacked.get(file.url)
+        size = file.bytes if path is None else path.stat().st_size
+        source = SourceFile(name, str(path or file.url), file.kind, size, file.stamp)
+        schemas[name] = probe(source, wanted)
+    fixed = common_schema(list(schemas.values()))
+    schema = fixed
+    if schema is None:
+        every = [field for one in schemas.values() for field in one.schema]
+        first = {field.name: field for field in reversed(every)}
+        order = dict.fromkeys(field.name for field in every)
+        schema = whole_schema(None, JsonColumns(first[name] for name in order))
+    sources = tuple(one.source for one in schemas.values())
+    return CorpusFiles(sources, fingerprint(files), schema, wanted, fixed, inputs=tuple(files))
 
 
-def _first_schema(schemas: Sequence[FileSchema], fixed: "pa.Schema | None") -> "pa.Schema":
-    import pyarrow as pa
-
-    if fixed is not None:
-        return fixed
-    fields: dict[str, pa.Field] = {}
-    for one in schemas:
-        for field in one.schema:
-            fields.setdefault(field.name, field)
-    return whole_schema(None, JsonColumns(fields.values()))
-
-
-def _passing() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="moralscope-corpus-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
-
-
-def unpack(files: Sequence[FoundFile], folder: Path) -> dict[str, Path]:
+def unpack(files: Sequence[FoundFile], scratch: Path | None) -> dict[str, Path]:
     """Unpack what is compressed; return where each such file now lies, by its address.
 
     A file that was unpacked before and has not changed is taken as it is.
     """
     packed = [file for file in files if file.packing]
-    places = {file.url: _place(file, folder) for file in packed}
-    missing = [file for file in packed if not places[file.url].exists()]
+    if not packed:
+        return {}
+    folder = scratch
+    if folder is None:
+        folder = Path(tempfile.mkdtemp(prefix="moralscope-corpus-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    paths: dict[str, Path] = {}
+    for file in packed:
+        name = f"{file.url}\0{file.bytes}\0{file.stamp}".encode()
+        paths[file.url] = folder / f"{blake2b(name, digest_size=12).hexdigest()}{file.kind}"
+    missing = [file for file in packed if not paths[file.url].exists()]
     if missing:
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -274,32 +256,25 @@ def unpack(files: Sequence[FoundFile], folder: Path) -> dict[str, Path]:
             raise _unwritten(folder, error) from error
         _check_space(missing, folder)
     for file in missing:
-        _unpack_one(file, places[file.url])
-    return places
-
-
-def _place(file: FoundFile, folder: Path) -> Path:
-    name = f"{file.url}\0{file.bytes}\0{file.stamp}".encode()
-    return folder / f"{blake2b(name, digest_size=12).hexdigest()}{file.kind}"
+        _unpack_one(file, paths[file.url])
+    return paths
 
 
 def _check_space(files: Sequence[FoundFile], folder: Path) -> None:
-    needed = sum(int(file.bytes * _ratio(file)) for file in files)
+    """Refuse to unpack what will not fit, guessed from how much larger the start of a file gets."""
+    needed = 0
+    for file in files:
+        with _opened(file) as (raw, stream):
+            size = 0
+            while size < _LOOKED_AT and (data := stream.read(1 << 18)):
+                size += len(data)
+            needed += int(file.bytes * size / max(1, min(raw.tell(), file.bytes)))
     free = shutil.disk_usage(folder).free
     if needed + _SPARE > free:
         problem = f"unpacking {len(files)} file{'s' * (len(files) > 1)} needs about"
         raise InputError(
             f"{problem} {size_text(needed)} and {folder} has {size_text(free)}", _REMEDY
         )
-
-
-def _ratio(file: FoundFile) -> float:
-    """Return how much larger the start of a file gets."""
-    with _opened(file) as (raw, stream):
-        size = 0
-        while size < _LOOKED_AT and (data := stream.read(1 << 18)):
-            size += len(data)
-        return float(size / max(1, min(raw.tell(), file.bytes)))
 
 
 @contextmanager
@@ -321,17 +296,17 @@ def _opened(file: FoundFile) -> Any:
         ) from error
 
 
-def _unpack_one(file: FoundFile, place: Path) -> None:
-    half = place.with_name(f"{place.name}.{os.getpid()}.part")
+def _unpack_one(file: FoundFile, path: Path) -> None:
+    half = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         with _opened(file) as (_, stream), half.open("wb") as out:
             while data := stream.read(_PIECE):
-                if shutil.disk_usage(place.parent).free < len(data) + _SPARE:
-                    raise InputError(f"{place.parent} is full while unpacking", _REMEDY)
+                if shutil.disk_usage(path.parent).free < len(data) + _SPARE:
+                    raise InputError(f"{path.parent} is full while unpacking", _REMEDY)
                 out.write(data)
-        half.replace(place)
+        half.replace(path)
     except OSError as error:
-        raise _unwritten(place.parent, error) from error
+        raise _unwritten(path.parent, error) from error
     finally:
         half.unlink(missing_ok=True)
 

@@ -1,10 +1,13 @@
 """What the parts of the corpus runner hand to each other: blocks, their rows, tasks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from moralscope.core.records import Statistics
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -13,7 +16,7 @@ POSITION = "_position"  # the column that says where in its block's table a resu
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class RowBlock:
     """A run of rows of one file, read on its own; its number is that of its part.
 
     `start` and `stop` are bytes of a text file, rows of a Parquet file; `line` is where it starts
@@ -61,12 +64,12 @@ class Task:
 
     Examples
     --------
-    >>> block = Block(0, "a.jsonl", 0, 90, 1, 0, 3)
+    >>> block = RowBlock(0, "a.jsonl", 0, 90, 1, 0, 3)
     >>> Task(block, np.array([0, 2], np.int32).tobytes()).positions.tolist()
     [0, 2]
     """
 
-    block: Block
+    block: RowBlock
     own: bytes
     texts: bytes = b""  # digest of the texts that the block had when it was planned
 
@@ -87,3 +90,32 @@ class JoinedBlock:
     results: "pa.Table"
     positions: NDArray[np.int32]
     failed: list[FailedRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run made. `rows` are in the parts, `failed` in the dead letters."""
+
+    rows: int
+    distinct: int
+    failed: int
+    parts: int
+    seconds: float
+    resumed_parts: int
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class FailureReason(Statistics):
+    """Why rows failed, and how many."""
+
+    reason: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class FailedRows(Statistics):
+    """How many rows failed, and the most frequent reasons."""
+
+    rows: int
+    reasons: Sequence[FailureReason]

@@ -3,13 +3,11 @@
 Reads only: a run may be going on in the folder meanwhile.
 """
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from moralscope.batch.files import file_sha256, find_files, reason
-from moralscope.batch.folder import RunFolder, numbered_parts, part_problem
+from moralscope.batch.folder import InputFile, RunFolder, numbered_parts, part_problem
 from moralscope.core.errors import InputError, MoralscopeError
 
 
@@ -46,8 +44,8 @@ def verify_folder(folder: str | Path, *, inputs: bool = False) -> FolderCheck:
     --------
     >>> import tempfile
     >>> import pyarrow as pa
-    >>> with tempfile.TemporaryDirectory() as place:
-    ...     with RunFolder(Path(place, "out"), resume=False) as out:
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with RunFolder(Path(folder, "out"), resume=False) as out:
     ...         out.begin({})
     ...         part = out.write_part(0, pa.table({"text": ["kill time"]}), [])
     ...     whole = verify_folder(out.path).problems
@@ -59,42 +57,40 @@ def verify_folder(folder: str | Path, *, inputs: bool = False) -> FolderCheck:
     run = RunFolder(Path(folder), resume=True)
     if not run.inner.is_dir() or (manifest := run.manifest()) is None:
         raise InputError(f"{folder} holds no corpus run", "give the --out DIR of one")
-    there = numbered_parts(run.path)  # before the checksums: a run in there keeps those first
-    finished = "parts" in manifest
+    paths = numbered_parts(run.path)  # before the checksums: a run in there keeps those first
     known = run.written()
     letters = run.letter_checksums()
-    found = (part_problem(path, known.get(n), letters.get(n, "")) for n, path in there)
-    problems = [problem for problem in found if problem]
-    present = {number for number, _ in there}
-    if finished:
+    checked = [part_problem(path, known.get(n), letters.get(n, "")) for n, path in paths]
+    problems = [problem for problem in checked if problem]
+    present = {number for number, _ in paths}
+    if manifest.parts is not None:
         problems += [f"{known[n].name} is gone" for n in sorted(known) if n not in present]
-    read = manifest.get("inputs", []) if inputs else []
-    problems += [problem for entry in read for problem in _input_problems(entry)]
+    files = manifest.inputs if inputs else []
+    problems += [problem for file in files if (problem := _input_problem(file))]
     whole = [known[number] for number in present if number in known]
     return FolderCheck(
         str(folder),
-        finished,
-        parts=len(there),
+        finished=manifest.parts is not None,
+        parts=len(paths),
         rows=sum(part.rows for part in whole),
         failed=sum(part.failed for part in whole),
-        inputs=len(read),
-        hashed_inputs=sum(1 for entry in read if entry["sha256"]),
+        inputs=len(files),
+        hashed_inputs=sum(1 for file in files if file.sha256),
         problems=problems,
     )
 
 
-def _input_problems(entry: Mapping[str, Any]) -> Iterator[str]:
-    name = entry["name"]
+def _input_problem(before: InputFile) -> str:
+    name = before.name
     try:
-        (file,) = find_files([name])
-        if file.bytes != entry["bytes"]:
-            yield f"{name} has {file.bytes:,} bytes, {entry['bytes']:,} when it was read"
-        elif entry["sha256"]:
-            if file_sha256(name) != entry["sha256"]:
-                yield f"{name} has another content than when it was read"
-        elif file.stamp != entry["stamp"]:
-            yield f"{name} was written again since it was read"
+        (now,) = find_files([name])
+        if now.bytes != before.bytes:
+            return f"{name} has {now.bytes:,} bytes, {before.bytes:,} when it was read"
+        if before.sha256:
+            same = file_sha256(name) == before.sha256
+            return "" if same else f"{name} has another content than when it was read"
+        return "" if now.stamp == before.stamp else f"{name} was written again since it was read"
     except MoralscopeError as error:
-        yield error.problem
+        return error.problem
     except OSError as error:
-        yield f"{name} cannot be read ({reason(error)})"
+        return f"{name} cannot be read ({reason(error)})"

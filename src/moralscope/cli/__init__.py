@@ -11,7 +11,8 @@ import traceback
 from types import TracebackType
 from typing import Any, NoReturn
 
-from moralscope.core.errors import MoralscopeError, without_passwords
+from moralscope.core.errors import InputError, MissingExtra, MoralscopeError, without_passwords
+from moralscope.core.extras import extra_of, missing_extra
 
 _DEBUG = "--debug"
 _TYPER_INTERRUPTED = 130
@@ -33,34 +34,40 @@ def main(arguments: list[str] | None = None) -> None:
         sys.excepthook = _print_traceback
     try:
         code = _run(words)
-    except MoralscopeError as error:
-        if debug:
-            raise
-        code = _fail(str(error), error.exit_code)
-    except KeyboardInterrupt:
-        if debug:
-            raise
-        code = _fail("interrupted; run the same command again", 1)
     except BrokenPipeError:  # the reader went away (| head)
         _leave_stdout()
         code = 1
-    except OSError as error:
+    except (Exception, KeyboardInterrupt) as error:
         if debug:
             raise
-        code = _fail_of_system(error)
-    except MemoryError:
-        code = _fail("out of memory; score fewer actions at once", 1)
-    except Exception as error:  # a bug of ours: one line for the user, a traceback on request
-        if debug:
-            raise
-        code = _fail_unexpectedly(error)
+        line, code = _explain(error, words[0] if words else "")
+        print(f"error: {without_passwords(' '.join(line.split()))}", file=sys.stderr)
     sys.exit(code)
+
+
+def _explain(error: BaseException, command: str) -> tuple[str, int]:
+    """Return a failure in one line with what to do about it, and the exit code."""
+    if isinstance(error, MoralscopeError):
+        return str(error), error.exit_code
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted; run the same command again", 1
+    if isinstance(error, MemoryError):
+        return "out of memory; give less input at once", 1
+    if isinstance(error, OSError) and error.errno in _CANNOT_WRITE and error.filename is None:
+        _leave_stdout()
+        why = f"the output could not be written ({error.strerror})"
+        return f"{why}; free some space, or send it to another place", 1
+    extra = extra_of(error.name or "") if isinstance(error, ModuleNotFoundError) else None
+    if extra is not None:
+        return str(missing_extra(extra, f"'moralscope {command}'")), MissingExtra.exit_code
+    lines = str(error).strip().splitlines()  # a bug of ours: its traceback only on request
+    what = f"unexpected {type(error).__name__} ({lines[0][:200] if lines else 'no message'})"
+    return f"{what}; run again with --debug and report what it prints", 1
 
 
 def _run(words: list[str]) -> int:
     from typer.exceptions import Abort, TyperException
 
-    from moralscope.cli.renamed import RENAMED
     from moralscope.cli.root import build_app
 
     try:
@@ -74,33 +81,11 @@ def _run(words: list[str]) -> int:
             return 2
         context: Any = getattr(error, "ctx", None)
         path = context.command_path if context else "moralscope"
-        old = getattr(error, "option_name", None)
-        now = RENAMED.get(path.removeprefix("moralscope "), {}).get(str(old))
-        if now is not None:
-            message = f"{old} is now {now}"
-        return _fail(f"{message}; see '{path} --help'", 2)
+        raise InputError(message, f"see '{path} --help'") from None
     if code == _TYPER_INTERRUPTED:
         raise KeyboardInterrupt
     sys.stdout.flush()  # a full disk must be told here, not by the interpreter as it ends
     return int(code or 0)
-
-
-def _fail_of_system(error: OSError) -> int:
-    """Tell output that could not be written from what is wrong with us."""
-    if error.errno not in _CANNOT_WRITE or error.filename is not None:
-        return _fail_unexpectedly(error)
-    _leave_stdout()
-    why = f"the output could not be written ({error.strerror})"
-    return _fail(f"{why}; free some space, or send it to another place", 1)
-
-
-def _fail_unexpectedly(error: Exception) -> int:
-    what = str(error).strip().splitlines()
-    return _fail(
-        f"unexpected {type(error).__name__} ({what[0][:200] if what else 'no message'}); "
-        "run again with --debug and report what it prints",
-        1,
-    )
 
 
 def _leave_stdout() -> None:
@@ -137,11 +122,6 @@ def _plain_letters(error: UnicodeError) -> tuple[str | bytes, int]:
         if plain.isascii():
             return plain, error.end
     return codecs.backslashreplace_errors(error)
-
-
-def _fail(line: str, code: int) -> int:
-    print(f"error: {without_passwords(' '.join(line.split()))}", file=sys.stderr)
-    return code
 
 
 def _print_traceback(

@@ -8,25 +8,12 @@ from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
 from moralscope.cli.options import Json, Report
-from moralscope.cli.output import (
-    clean,
-    counting,
-    emit,
-    fetching,
-    note,
-    out,
-    plain_table,
-    print_warnings,
-    starting,
-)
+from moralscope.cli.output import counting, emit, fetching, note, starting
 from moralscope.core.errors import InputError
 from moralscope.rules.collect.options import CollectInput, CollectOptions
 
 if TYPE_CHECKING:
-    from moralscope.core.records import RunRecord
-
-_SHOWN = 10
-_SHORT = 80
+    pass
 
 
 @takes
@@ -63,48 +50,15 @@ def collect(
             raise InputError("--to belongs to one run record", "a corpus goes to --out DIR")
         corpus = CollectBatch(options, job_columns(source.columns, CollectBatch.reads))
         parts = BatchPlace.given(source.prompts, out, batch)
-        run_over_corpus(corpus, parts, batch, json=json, report=report, show=show_collected)
+        run_over_corpus(corpus, parts, batch, json=json, report=report)
         return
-    place = record_place(out)
+    record_file = record_place(out)
     starting(*options.bots, reading=source.prompts[0], quiet=json)
-    found = read_prompts(Path(source.prompts[0]), parse_columns(source.columns, PROMPT_COLUMNS))
+    prompts = read_prompts(Path(source.prompts[0]), parse_columns(source.columns, PROMPT_COLUMNS))
     with fetching() as progress:
         ready = job.prepare(options, progress)
     with counting("replies") as step:
-        record = job.collect(found, options, ready=ready, report=step)
-    emit(record, json=json, path=place, show=show_collect, report=report)
+        record = job.collect(prompts, options, ready=ready, report=step)
+    emit(record, json=json, path=record_file, report=report)
     if options.to is not None and not json:
         note(f"exchanges: {options.to}")
-
-
-def show_collect(record: "RunRecord") -> None:
-    """Print the counts of every step, the first exchanges that were kept, and the notes."""
-    found, bots = record.statistics, list(record.statistics["forms"])
-    rows = ((name, f"{count:,}") for name, count in found["prompts"].items())
-    out.print(plain_table("prompts", "count", rows=rows))
-    out.print()
-    table = plain_table("step", *bots, *(["all"] if len(bots) > 1 else []))
-    for step in found["steps"]:
-        counts = [step["by_chatbot"][name] for name in bots]
-        counts += [step["all"]] if len(bots) > 1 else []
-        table.add_row(step["step"], *(f"{count:,}" for count in counts))
-    out.print(table)
-    out.print()
-    kept = [row for row in record.results if row.dropped is None]
-    table = plain_table("kept", "prompt ", "reply ")
-    for column in table.columns[1:]:
-        column.justify, column.overflow = "left", "fold"
-    for row in kept[:_SHOWN]:
-        table.add_row(clean(row.id), clean(row.prompt[:_SHORT]), clean(row.reply[:_SHORT]))
-    if len(kept) > _SHOWN:
-        table.add_row(f"… {len(kept) - _SHOWN:,} more", "--to, --json or --out", "")
-    if kept:
-        out.print(table)
-    print_warnings(record)
-
-
-def show_collected(record: "RunRecord") -> None:
-    """Print how many replies passed each step."""
-    rows = ((step["step"], f"{step['all']:,}") for step in record.statistics["steps"])
-    out.print(plain_table("step", "replies", rows=rows))
-    print_warnings(record)

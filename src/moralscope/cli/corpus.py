@@ -21,7 +21,6 @@ from moralscope.cli.output import (
     emit,
     fetching,
     note,
-    noting,
     out,
     plain_table,
     print_warnings,
@@ -145,7 +144,7 @@ def run_over_corpus(
     *,
     json: bool,
     report: Path | None,
-    show: Callable[["RunRecord"], None],
+    show: Callable[["RunRecord"], None] | None = None,
 ) -> "RunRecord":
     """Run a job over a corpus, or estimate it; print and draw its record."""
     from moralscope.batch.job import open_job, run_job
@@ -162,7 +161,8 @@ def run_over_corpus(
         return found
     with _rows_bar() as told:
         found = run_job(opened, told)
-    emit(found, json=json, path=None, show=lambda record: _show(record, show), report=report)
+    old = None if show is None else lambda record: _show(record, show)
+    emit(found, json=json, path=None, show=old, report=report)
     if not json:
         note(f"parts: {place.out}")
     return found
@@ -172,11 +172,10 @@ def run_over_corpus(
 def _rows_bar() -> Iterator[Callable[[Any], None]]:
     """Show rows, rate and time left on stderr, when it is a terminal."""
     columns = (MofNCompleteColumn(), TextColumn("{task.fields[pace]}"))
-    with noting("a corpus") as noted, progress_bar(*columns) as bar:
+    with progress_bar(*columns) as bar:
         task = bar.add_task("planning", total=None, pace="")
 
         def told(now: Any) -> None:
-            noted.update(done=now.rows, total=now.rows_total or 0)
             left = "" if now.seconds_left is None else f", {_duration(now.seconds_left)} left"
             failed = f", {now.failed:,} failed" if now.failed else ""
             pace = f"{now.rate:,.0f} rows/s{left}{failed}" if now.rate else ""

@@ -40,8 +40,8 @@ def model_path(
 
     Example: lm-eval run --model hf --model_args pretrained="$(moralscope interop model-path)" …
     """
-    from moralscope.models.language.conversion import base_folder
+    from moralscope.models.language.conversion import resolve_base
 
     with fetching() as progress:
-        folder = base_folder(name, progress=progress)
+        folder, _ = resolve_base(name, progress=progress)
     typer.echo(folder)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from moralscope.cli.declare import takes
-from moralscope.cli.output import clean, fetching, out, plain_table
+from moralscope.cli.output import fetching, out
 from moralscope.core.options import Option, Options
 
 app = typer.Typer(
@@ -19,14 +19,14 @@ Json = Annotated[bool, Option("Print it as JSON, nothing else.", group="Output")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListOptions(Options):
+class ListingOptions(Options):
     """How a list is printed."""
 
     json: Json = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelsOptions(ListOptions):
+class ModelsOptions(ListingOptions):
     """Which models are meant."""
 
     names: Annotated[
@@ -43,7 +43,7 @@ class PullOptions(ModelsOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DataOptions(ListOptions):
+class DataOptions(ListingOptions):
     """Which data sets are meant."""
 
     names: Annotated[tuple[str, ...], Option("Data sets; all, if none.", argument=True)] = ()
@@ -51,22 +51,17 @@ class DataOptions(ListOptions):
 
 @app.command("list")
 @takes
-def list_models(options: ListOptions) -> None:
+def list_models(options: ListingOptions) -> None:
     """List every model the store knows, with licence, size and state."""
     from moralscope.models.store.commands import list_models
+    from moralscope.pages.models import models_page
+    from moralscope.pages.terminal import render
 
     statuses = list_models()
     if options.json:
         _print_json(statuses)
         return
-    table = plain_table("name", "kind", "licence", "MB", "state", "what")
-    for place in (1, 2, 4, 5):
-        table.columns[place].justify = "left"
-    for row in statuses:
-        state = f"[{'green' if row.state == 'present' else 'dim'}]{row.state}[/]"
-        size = f"{row.megabytes:,.0f}"
-        table.add_row(row.name, row.kind, row.licence, size, state, row.about)
-    out.print(table)
+    render(models_page(statuses), out)
 
 
 @app.command()
@@ -119,35 +114,35 @@ def where_model(
 
 @data_app.command("list")
 @takes
-def list_data(options: ListOptions) -> None:
+def list_data(options: ListingOptions) -> None:
     """List every data set moralscope reads, with licence and state."""
     from moralscope.models.store.data_cards import list_data
+    from moralscope.pages.models import data_page
+    from moralscope.pages.terminal import render
 
     statuses = list_data()
     if options.json:
         _print_json(statuses)
         return
-    rows = ((row.name, row.licence, row.state, row.source) for row in statuses)
-    out.print(plain_table("name", "licence", "state", "source", rows=rows))
+    render(data_page(statuses), out)
 
 
 @data_app.command("where")
 @takes
 def where_data(
     name: Annotated[str, typer.Argument(help="A data set, by the names of 'data list'.")],
-    options: ListOptions,
+    options: ListingOptions,
 ) -> None:
     """Say where a data set comes from, under which terms, and where its files go."""
-    from moralscope.core.records import to_plain
     from moralscope.models.store.data_cards import where_data
+    from moralscope.pages.models import data_card_page
+    from moralscope.pages.terminal import render
 
     row = where_data(name)
     if options.json:
         _print_json(row)
         return
-    found = to_plain(row)
-    for key in ("about", "source", "licence", "citation", "folder", "state", "notes"):
-        out.print(clean(f"{key + ':':<10}{found[key]}"), soft_wrap=True)
+    render(data_card_page(row), out)
 
 
 @data_app.command("verify")

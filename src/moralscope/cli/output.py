@@ -24,7 +24,6 @@ from rich.text import Text
 if TYPE_CHECKING:
     from moralscope.cli.options import RecordOutput
     from moralscope.core.records import ActionScore, RunRecord
-    from moralscope.io.job_notes import JobNote
 
 _BAR = 12  # cells on each side of zero
 _SHORT_BAR = 6  # the same where more columns stand beside it
@@ -34,7 +33,6 @@ _JOINERS = "\u200c\u200d"  # between letters of Hindi and Persian
 
 out = Console(highlight=False)
 notes = Console(stderr=True, highlight=False)
-_noted: list["JobNote"] = []  # what this command does, for the local page
 
 
 def emit(
@@ -56,8 +54,6 @@ def emit(
 
     if path is not None:
         write_record(record, path)
-        for each in _noted[-1:]:
-            each.update(out=str(path.absolute()), force=True)
     if json:
         sys.stdout.writelines(record_lines(record))
         sys.stdout.flush()
@@ -228,27 +224,14 @@ def open_in_browser(address: str) -> None:
 
 @contextmanager
 def counting(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on stderr while work goes on, when stderr is a terminal; note it for the page."""
-    with noting(what) as noted, progress_bar(MofNCompleteColumn(), TimeRemainingColumn()) as bar:
+    """Show a bar on stderr while work goes on, when stderr is a terminal."""
+    with progress_bar(MofNCompleteColumn(), TimeRemainingColumn()) as bar:
         task = bar.add_task(what, total=None)
 
         def step(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
-            noted.update(done=done, total=total)
 
         yield step
-
-
-@contextmanager
-def noting(what: str) -> Iterator["JobNote"]:
-    """Note what this command does where the local page looks; none of its arguments."""
-    from moralscope.io.job_notes import job_note
-    from moralscope.models.store import home_folder
-
-    name = f"moralscope {' '.join(sys.argv[1:2])}: {what}"
-    with job_note(home_folder() / "jobs", name) as note:
-        _noted.append(note)
-        yield note
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from moralscope.cli.declare import takes
 from moralscope.cli.output import fetching, note, open_in_browser
 from moralscope.core.errors import InputError
+from moralscope.core.extras import require_extra
 from moralscope.core.options import Option, Options
 from moralscope.server.options import GuardOptions, ServeOptions
 
@@ -27,13 +28,12 @@ def serve(options: ServeOptions, policy: GuardOptions) -> None:
 
     Example: moralscope serve --port 8000 --guard http://localhost:8080/v1 --guard-action block
     """
-    from moralscope.server.running import Place, check_installed
-
-    check_installed()
+    require_extra("serve", "the page")
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # torch's threads must not spin beside ours
     from moralscope.server.api import Bounds, Proxy, Work
     from moralscope.server.api import serve as run
     from moralscope.server.guard import Guard
+    from moralscope.server.running import Place
     from moralscope.server.security import check_place, read_token
     from moralscope.server.service import Service
     from moralscope.server.site import mount_site

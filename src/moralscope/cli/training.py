@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING, Any
 from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput
 from moralscope.cli.output import (
-    clean,
     emit_to,
     fetching,
     note,
-    out,
-    plain_table,
-    print_warnings,
     starting,
     training_bar,
 )
@@ -40,7 +36,7 @@ def stories_train(options: StoriesTrainOptions, output: RecordOutput) -> None:
     """
     from moralscope.stories.train import train_task
 
-    _train(train_task, options, output, _show)
+    _train(train_task, options, output)
 
 
 @takes
@@ -56,7 +52,7 @@ def rules_train(options: RulesTrainOptions, output: RecordOutput) -> None:
     """
     from moralscope.rules.train import train_rules
 
-    _train(train_rules, options, output, _show)
+    _train(train_rules, options, output)
 
 
 @takes
@@ -72,20 +68,15 @@ def collect_train(options: FilterTrainOptions, output: RecordOutput) -> None:
     """
     from moralscope.rules.collect.train import train_filters
 
-    _train(train_filters, options, output, _show_filters)
+    _train(train_filters, options, output)
 
 
-def _train(
-    train: Callable[..., "RunRecord"],
-    options: Any,
-    output: RecordOutput,
-    show: Callable[["RunRecord"], None],
-) -> None:
+def _train(train: Callable[..., "RunRecord"], options: Any, output: RecordOutput) -> None:
     base = options.base or "the recipe's base"
     starting(base, reading="what it learns from", quiet=output.json)
     with fetching() as progress, _watching(quiet=output.json) as report:
         record = train(options, report=report, progress=progress)
-    emit_to(output, record, show)
+    emit_to(output, record)
 
 
 @contextmanager
@@ -100,43 +91,3 @@ def _watching(*, quiet: bool) -> "Iterator[Callable[[TrainingProgress], None]]":
                 note(f"epoch {now.epoch}: loss {now.loss:.3f}; dev {dev}")
 
         yield report
-
-
-def _show(record: "RunRecord") -> None:
-    found: dict[str, dict[str, Any]] = record.statistics["figures"]
-    parts = list(found)
-    table = plain_table("task", *parts)
-    for group in found["dev"]:
-        if group not in {"epoch", "loss", "score"}:
-            values = (found[part].get(group) for part in parts)
-            cells = ["—" if value is None else f"{value:.3f}" for value in values]
-            table.add_row(group, *cells)
-    out.print(table)
-    history = record.statistics["history"]
-    out.print(
-        f"{history['steps']} steps, {history['examples_per_second']:.0f} examples a second, "
-        f"best after epoch {found['dev']['epoch']:.0f}"
-    )
-    out.print(f"written to {record.config['out']}", markup=False)
-    print_warnings(record)
-    plain = record.statistics.get("baselines")
-    if plain:
-        out.print(
-            f"foundations without a model, on {plain['part']}: commonest answer "
-            f"{plain['majority']:.3f}, every label {plain['always']:.3f}, words "
-            f"{plain['keywords']:.3f} (macro-F1)"
-        )
-    for name, (rewritten, acts) in record.statistics.get("counts", {}).get("rewritten", {}).items():
-        share = rewritten / max(acts, 1)
-        out.print(f"{name}: {rewritten:,} of {acts:,} acts rewritten ({share:.1%})")
-
-
-def _show_filters(record: "RunRecord") -> None:
-    table = plain_table("task", "chatbot", "precision", "recall", "F1", "interval", "replies")
-    for row in record.results:
-        figures = (f"{row[name]:.1f}" for name in ("precision", "recall", "f1"))
-        span = f"{row['low']:.1f} … {row['high']:.1f}"
-        table.add_row(row["task"], clean(row["chatbot"]), *figures, span, f"{row['n']:,}")
-    out.print(table)
-    out.print(f"written to {record.config['out']}", markup=False)
-    print_warnings(record)

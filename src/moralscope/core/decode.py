@@ -7,12 +7,12 @@ what is wrong, what to do.
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
-from moralscope.core.errors import InputError, UnknownName
+from moralscope.core.errors import InputError, MoralscopeError, UnknownName
 from moralscope.core.registry import did_you_mean
 
 if TYPE_CHECKING:
@@ -69,6 +69,13 @@ def decode(
 @cache
 def _converter(exact: bool) -> "Converter":
     from cattrs import Converter
+    from cattrs._compat import is_tuple
+    from cattrs.cols import (
+        homogenous_tuple_structure_factory,
+        is_mutable_sequence,
+        is_sequence,
+        list_structure_factory,
+    )
     from cattrs.gen import make_dict_structure_fn, override
     from cattrs.strategies import configure_union_passthrough
 
@@ -77,6 +84,12 @@ def _converter(exact: bool) -> "Converter":
     for kind in _WORDS:
         converter.register_structure_hook(kind, _primitive)
     converter.register_structure_hook(Path, lambda value, _: Path(_primitive(value, str)))
+    for is_kind, factory in (
+        (is_tuple, lambda _, converter: converter._structure_tuple),
+        (is_sequence, homogenous_tuple_structure_factory),
+        (is_mutable_sequence, list_structure_factory),
+    ):
+        converter.register_structure_hook_factory(is_kind, _no_text(factory))
 
     def of_fields(kind: Any) -> Any:
         # cattrs reads the names of classes in quotes, but not inside of other types.
@@ -95,6 +108,22 @@ def _converter(exact: bool) -> "Converter":
         lambda kind: isinstance(kind, type) and dataclasses.is_dataclass(kind), of_fields
     )
     return converter
+
+
+def _no_text(factory: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse what can be walked through and is no list: "joy" is not the words j, o and y."""
+
+    def checked(kind: Any, converter: "Converter") -> Callable[[Any, Any], Any]:
+        read = factory(kind, converter)
+
+        def structure(value: Any, _: Any) -> Any:
+            if value is None or isinstance(value, str | bytes | int | float | Mapping):
+                raise TypeError(f"is {_short(value)}, not a list")
+            return read(value, kind)
+
+        return structure
+
+    return checked
 
 
 def _primitive(value: Any, kind: Any) -> Any:
@@ -119,9 +148,7 @@ def _first(error: BaseException) -> tuple[str, str, str]:
 
     if isinstance(error, BaseValidationError):
         # A key that is written wrongly says more than the one that is therefore missing.
-        inner = min(
-            error.exceptions, key=lambda one: not isinstance(one, ForbiddenExtraKeysError)
-        )
+        inner = min(error.exceptions, key=lambda one: not isinstance(one, ForbiddenExtraKeysError))
         if isinstance(inner, StructureHandlerNotFoundError):
             raise inner
         place, problem, better = _first(inner)
@@ -136,6 +163,8 @@ def _first(error: BaseException) -> tuple[str, str, str]:
         name = min(map(str, error.extra_fields))
         known = [field.metadata.get("key", field.name) for field in dataclasses.fields(error.cl)]
         return "", f"has an unknown key '{name[:60]}'", did_you_mean(name, known)
+    if isinstance(error, MoralscopeError):  # options refuse their own ranges
+        return error.problem, "", error.remedy
     if isinstance(error, KeyError):
         return "", f"has no '{error.args[0]}'", ""
     told = str(error)

@@ -73,6 +73,8 @@ class LicenceNotAccepted(InputError):
 class MissingExtra(MoralscopeError):
     """An optional dependency is not installed; the remedy names the pip command."""
 
+    exit_code = 2
+
 
 class GateNotMet(MoralscopeError):
     """A result missed the limit that the user set for it: the work itself was done."""

@@ -8,7 +8,8 @@ from html import escape
 from importlib.util import find_spec
 from typing import Any
 
-from moralscope.core.errors import MissingExtra, UnknownName
+from moralscope.core.errors import UnknownName
+from moralscope.core.extras import missing_extra
 
 KINDS = ("pandas", "polars")
 _SHOWN = 20  # rows in a notebook
@@ -30,7 +31,7 @@ def flat_row(row: Any) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in row.items():
         if isinstance(value, Mapping):
-            flat |= {f"{name}.{inner}": each for inner, each in flat_row(value).items()}
+            flat |= {f"{name}.{inner}": cell for inner, cell in flat_row(value).items()}
         else:
             flat[name] = value
     return flat
@@ -40,9 +41,9 @@ def frame_of(rows: Iterable[Any], kind: str | None = None) -> Any:
     """Return plain results as a dataframe: pandas where it is installed, else polars."""
     if kind is not None and kind not in KINDS:
         raise UnknownName(f"there is no frame '{kind}'", f"known: {', '.join(KINDS)}")
-    wanted = kind or next((each for each in KINDS if find_spec(each)), "pandas")
+    wanted = kind or next((name for name in KINDS if find_spec(name)), "pandas")
     if not find_spec(wanted):
-        raise MissingExtra(f"{wanted} is not installed", "pip install 'moralscope[dataframes]'")
+        raise missing_extra("dataframes", f"a frame of {wanted}")
     flat = [flat_row(row) for row in rows]
     if wanted == "pandas":
         import pandas

@@ -20,7 +20,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.registry import did_you_mean
 
-GIVEN = TypeVar("GIVEN", bound="Options")
+T = TypeVar("T", bound="Options")
 MORE = "More"  # the group of what nobody gave one
 CORPUS = "Over a corpus"
 _FIRST, _LAST = ("Input", "Model"), ("Output", CORPUS, MORE)  # between them a subject's own
@@ -28,44 +28,23 @@ _FIRST, _LAST = ("Input", "Model"), ("Output", CORPUS, MORE)  # between them a s
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What all interfaces say of one field.
+    """What all interfaces say of one field."""
 
-    Parameters
-    ----------
-    help
-        One or two sentences.
-    flag, short
-        Names on the command line where the field's own (`--like-this`) will not do; `short` is
-        a letter such as "-f".
-    metavar
-        What stands for the value in the help: FILE, N.
-    least, most
-        The range of a number, both ends in it; of a text, the number of its characters.
-    choices
-        The only values that are taken.
-    shown
-        What the help shows as the default where it is decided later.
-    group
-        The heading of the help that it stands under: Input, Model, Output, More, or one of the
-        subject's own; `group_place` says in which order they come.
-    argument
-        On the command line a word without a flag.
-    http
-        False: not over HTTP (a path, say). A tuple: over HTTP only these names, because any
-        other name would be a path or a hub id.
-    """
-
-    help: str
-    flag: str = ""
-    short: str = ""
-    metavar: str = ""
-    least: float | None = None
+    help: str  # one or two sentences
+    flag: str = ""  # on the command line, where the field's own (`--like-this`) will not do
+    short: str = ""  # a letter such as "-f"
+    metavar: str = ""  # what stands for the value in the help: FILE, N
+    least: float | None = None  # of a number; of a text, the number of its characters
     most: float | None = None
-    choices: tuple[str, ...] = ()
-    shown: str = ""
+    choices: tuple[str, ...] = ()  # the only values that are taken
+    shown: str = ""  # what the help shows as the default where it is decided later
     group: str = MORE
-    argument: bool = False
+    """The heading of the help that it stands under: Input, Model, Output, More, or one of the
+    subject's own; `group_place` says in which order they come."""
+    argument: bool = False  # on the command line a word without a flag
     http: bool | tuple[str, ...] = True
+    """False: not over HTTP (a path, say). A tuple: over HTTP only these names, because any other
+    name would be a path or a hub id."""
 
     @property
     def range(self) -> str:
@@ -128,33 +107,33 @@ def group_place(group: str) -> int:
     return len(_FIRST) + (1 + _LAST.index(group) if group in _LAST else 0)
 
 
-def option_fields(kind: type[Options]) -> tuple[OptionField, ...]:
+@cache
+def option_fields(kind: Any) -> tuple[OptionField, ...]:
     """Return the fields of an options class in their order.
 
     A field without an `Option` is for Python alone: no interface shows it.
     """
-    return _fields(kind)  # type: ignore[arg-type]  # a class is hashable; mypy looks at its objects
-
-
-@cache
-def _fields(kind: Any) -> tuple[OptionField, ...]:
     hints = get_type_hints(kind, include_extras=True)
-    found = []
+    fields = []
     for field in dataclasses.fields(kind):
         hint = hints[field.name]
-        given = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
-        option = next((each for each in given if isinstance(each, Option)), None)
+        notes = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+        option = next((note for note in notes if isinstance(note, Option)), None)
         if option is None:
             continue
-        bare, optional = _without_none(get_args(hint)[0])
+        bare, optional = get_args(hint)[0], False
+        if get_origin(bare) in (Union, types.UnionType):  # without None
+            kinds = [one for one in get_args(bare) if one is not type(None)]
+            optional = len(kinds) < len(get_args(bare))
+            bare = kinds[0] if len(kinds) == 1 else Union[tuple(kinds)]  # noqa: UP007
         default = field.default
         if field.default_factory is not dataclasses.MISSING:
             default = field.default_factory()
-        found.append(OptionField(field.name, bare, optional, default, option))
-    return tuple(found)
+        fields.append(OptionField(field.name, bare, optional, default, option))
+    return tuple(fields)
 
 
-def build_options(kind: type[GIVEN], given: Mapping[str, Any]) -> GIVEN:
+def build_options(kind: type[T], keywords: Mapping[str, Any]) -> T:
     """Return options from keywords; a name that is not among them is refused with the nearest.
 
     Examples
@@ -163,13 +142,13 @@ def build_options(kind: type[GIVEN], given: Mapping[str, Any]) -> GIVEN:
     Options()
     """
     known = [field.name for field in dataclasses.fields(kind)]
-    for name in given:
+    for name in keywords:
         if name not in known:
             raise UnknownName(f"there is no option '{name}'", did_you_mean(name, known))
-    return kind(**given)
+    return kind(**keywords)
 
 
-def chosen_options(kind: type[GIVEN], options: GIVEN | None, given: Mapping[str, Any]) -> GIVEN:
+def chosen_options(kind: type[T], options: T | None, keywords: Mapping[str, Any]) -> T:
     """Return the options of a call that takes them whole or by keyword, not both.
 
     Examples
@@ -178,9 +157,9 @@ def chosen_options(kind: type[GIVEN], options: GIVEN | None, given: Mapping[str,
     Options()
     """
     if options is None:
-        return build_options(kind, given)
-    if given:
-        names = ", ".join(given)
+        return build_options(kind, keywords)
+    if keywords:
+        names = ", ".join(keywords)
         raise InputError(
             f"options were given, and {names} beside them", "put them into the options"
         )
@@ -195,28 +174,16 @@ def plain_options(options: Options) -> dict[str, Any]:
     >>> plain_options(Options())
     {}
     """
-    found = {}
-    for field in option_fields(type(options)):
-        value = getattr(options, field.name)
-        if value != field.default:
-            found[field.name] = _plain(value)
-    return found
+    values = ((field, getattr(options, field.name)) for field in option_fields(type(options)))
+    return {field.name: _plain(value) for field, value in values if value != field.default}
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, tuple | list) else value
-
-
-def _without_none(kind: Any) -> tuple[Any, bool]:
-    """Take `None` out of a union: the type that is left, and whether None was there."""
-    if get_origin(kind) not in (Union, types.UnionType):
-        return kind, False
-    left = [each for each in get_args(kind) if each is not type(None)]
-    return (left[0] if len(left) == 1 else Union[tuple(left)]), len(left) < len(get_args(kind))  # noqa: UP007
+        return {str(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
 
 
 def _check(field: OptionField, value: Any) -> None:
@@ -224,15 +191,15 @@ def _check(field: OptionField, value: Any) -> None:
     choices, least, most = option.choices, option.least, option.most
     if value is None and field.optional:
         return
-    for each in value if isinstance(value, tuple | list) else (value,):
-        if choices and each not in choices:
-            problem = f"{name} is '{str(each)[:60]}'"
-            raise UnknownName(problem, did_you_mean(str(each), choices))
+    for item in value if isinstance(value, tuple | list) else (value,):
+        if choices and item not in choices:
+            problem = f"{name} is '{str(item)[:60]}'"
+            raise UnknownName(problem, did_you_mean(str(item), choices))
         if least is None and most is None:
             continue
-        size, what = each, f"{name} is {each}"
-        if isinstance(each, str):
-            size, what = len(each), f"{name} has {len(each):,} characters"
+        size, what = item, f"{name} is {item}"
+        if isinstance(item, str):
+            size, what = len(item), f"{name} has {len(item):,} characters"
         # Written so that what is not a number is refused too.
         if not (least is None or size >= least) or not (most is None or size <= most):
             raise InputError(what, f"give {option.range}")

@@ -1,10 +1,12 @@
-"""One registry for every name a user may type, with did-you-mean errors."""
+"""Names that a user may type: an unknown one is refused with the nearest known one."""
 
 import difflib
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 from moralscope.core.errors import UnknownName
+
+T = TypeVar("T")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -21,37 +23,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"{hint}known: {', '.join(names)}"
 
 
-class Registry:
-    """Things by kind and name: ``registry.add("encoder", "minilm", factory)``.
+def look_up(kind: str, name: str, entries: Mapping[str, T]) -> T:
+    """Return an entry by its name, or raise `UnknownName` with the nearest known name.
 
     Examples
     --------
-    >>> shelf = Registry()
-    >>> shelf.add("encoder", "minilm", 1)
-    >>> shelf.get("encoder", "minilm")
+    >>> look_up("encoder", "minilm", {"minilm": 1})
     1
     """
-
-    def __init__(self) -> None:
-        self._entries: dict[str, dict[str, Any]] = {}
-
-    def add(self, kind: str, name: str, entry: Any) -> None:
-        """Register `entry`; a second entry of the same kind and name is a bug."""
-        shelf = self._entries.setdefault(kind, {})
-        if name in shelf:
-            raise ValueError(f"{kind} '{name}' is registered twice")
-        shelf[name] = entry
-
-    def get(self, kind: str, name: str) -> Any:
-        """Return the entry, or raise `UnknownName` with the nearest known name."""
-        shelf = self._entries.get(kind, {})
-        if name not in shelf:
-            raise UnknownName(f"there is no {kind} '{name}'", did_you_mean(name, shelf))
-        return shelf[name]
-
-    def names(self, kind: str) -> list[str]:
-        """Return the names of one kind, sorted."""
-        return sorted(self._entries.get(kind, {}))
-
-
-registry = Registry()
+    if name not in entries:
+        raise UnknownName(f"there is no {kind} '{name}'", did_you_mean(name, entries))
+    return entries[name]

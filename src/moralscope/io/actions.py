@@ -23,6 +23,9 @@ _LAYOUT = Layout(
 )
 
 
+Row = tuple[int, str, Sequence[str]]  # line or number, action, paraphrases
+
+
 @dataclass(frozen=True, slots=True)
 class ActionList:
     """Actions in their order; `paraphrases` holds the other wordings of each, if any were given."""
@@ -39,7 +42,7 @@ def check_actions(actions: Sequence[str], max_actions: int = MAX_ACTIONS) -> Act
     >>> check_actions(["kill time"]).actions
     ['kill time']
     """
-    rows = ((place, action, ()) for place, action in enumerate(actions, 1))
+    rows = ((number, action, ()) for number, action in enumerate(actions, 1))
     return _collect(rows, "actions", "number", max_actions)
 
 
@@ -58,33 +61,30 @@ def read_actions(
     elif columns:
         raise InputError("plain lines have no columns", "leave --columns out, or give a table")
     table = Table(source, layout=_LAYOUT, columns=names)
-    rows = (_row(line, cells, table) for line, cells in table.strict_rows([_COLUMN], _FIX))
+
+    def row(line: int, cells: Cells) -> Row:
+        action = cells.get(_COLUMN)
+        if not isinstance(action, str):
+            raise table.wrong(line, f"has no text under '{_COLUMN}'", "add it")
+        others = cells.get("paraphrases") or []
+        if isinstance(others, str) and not table.typed:
+            others = others.split("|")
+        if not isinstance(others, list) or not all(isinstance(text, str) for text in others):
+            raise table.wrong(line, "has paraphrases that are no list of texts", "fix it")
+        return line, action, [text.strip() for text in others if text.strip()]
+
+    rows = (row(line, cells) for line, cells in table.strict_rows([_COLUMN], _FIX))
     return _collect(rows, table.name, "line", max_actions)
-
-
-def _row(line: int, cells: Cells, table: Table) -> "Row":
-    action = cells.get(_COLUMN)
-    if not isinstance(action, str):
-        raise table.wrong(line, f"has no text under '{_COLUMN}'", "add it")
-    others = cells.get("paraphrases") or []
-    if isinstance(others, str) and not table.typed:
-        others = others.split("|")
-    if not isinstance(others, list) or not all(isinstance(text, str) for text in others):
-        raise table.wrong(line, "has paraphrases that are no list of texts", "fix it")
-    return line, action, [text.strip() for text in others if text.strip()]
-
-
-Row = tuple[int, str, Sequence[str]]
 
 
 def _collect(rows: Iterable[Row], source: str, unit: str, max_actions: int) -> ActionList:
     actions: list[str] = []
     paraphrases: list[Sequence[str]] = []
     blank_at = 0
-    for place, raw, others in rows:
+    for number, raw, others in rows:
         action = raw.strip()
         if not action:
-            blank_at = blank_at or place  # an error, unless only blank lines follow in a file
+            blank_at = blank_at or number  # an error, unless only blank lines follow in a file
             continue
         if blank_at:
             raise _refuse(source, unit, blank_at, "is an empty action", "remove it")
@@ -94,7 +94,7 @@ def _collect(rows: Iterable[Row], source: str, unit: str, max_actions: int) -> A
                 "score it as a corpus with --out DIR (one run record is held in memory)",
             )
         for text in (action, *others):
-            check_text(text, source, unit, place)
+            check_text(text, source, unit, number)
         actions.append(action)
         paraphrases.append(tuple(others))
     if blank_at and (unit == "number" or not actions):
@@ -104,11 +104,11 @@ def _collect(rows: Iterable[Row], source: str, unit: str, max_actions: int) -> A
     return ActionList(actions, paraphrases if any(paraphrases) else None)
 
 
-def check_text(text: str, source: str, unit: str, place: int) -> None:
+def check_text(text: str, source: str, unit: str, number: int) -> None:
     """Refuse a text that is too long or holds what is no character."""
     wrong = wrong_text(text)
     if wrong is not None:
-        raise _refuse(source, unit, place, *wrong)
+        raise _refuse(source, unit, number, *wrong)
 
 
 def wrong_text(text: str) -> tuple[str, str] | None:
@@ -128,5 +128,5 @@ def wrong_text(text: str) -> tuple[str, str] | None:
     return None
 
 
-def _refuse(source: str, unit: str, place: int, what: str, remedy: str) -> InputError:
-    return InputError(f"{source} {unit} {place} {what}", remedy)
+def _refuse(source: str, unit: str, number: int, what: str, remedy: str) -> InputError:
+    return InputError(f"{source} {unit} {number} {what}", remedy)

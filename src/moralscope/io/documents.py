@@ -56,7 +56,7 @@ class Node:
         """Return the items of a list."""
         if not isinstance(self.node, yaml.SequenceNode):
             raise self.wrong(f"has no list of {what}")
-        return [self._inner(each) for each in self.node.value]
+        return [self._inner(node) for node in self.node.value]
 
     def fields(
         self, known: Collection[str], aliases: Mapping[str, str] | None = None
@@ -64,15 +64,15 @@ class Node:
         """Return the values of a mapping by their keys; an unknown or repeated key is refused."""
         if not isinstance(self.node, yaml.MappingNode):
             raise self.wrong(f"needs a mapping with {', '.join(sorted(known))}")
-        found: dict[str, Node] = {}
+        nodes: dict[str, Node] = {}
         for key_node, value in self.node.value:
             key = (aliases or {}).get(str(key_node.value), str(key_node.value))
             if key not in known:
                 raise self._inner(key_node).wrong(f"has an unknown key '{key[:40]}'")
-            if key in found:
+            if key in nodes:
                 raise self._inner(key_node).wrong(f"has the key '{key}' twice")
-            found[key] = self._inner(value)
-        return found
+            nodes[key] = self._inner(value)
+        return nodes
 
     def plain(self) -> Any:
         """Return texts, lists and mappings, and nothing else; a repeated key is refused."""
@@ -80,7 +80,7 @@ class Node:
             keys = [str(key.value) for key, _ in self.node.value]
             return {key: node.plain() for key, node in self.fields(keys).items()}
         if isinstance(self.node, yaml.SequenceNode):
-            return [self._inner(each).plain() for each in self.node.value]
+            return [self._inner(node).plain() for node in self.node.value]
         return self.node.value if self.node is not None else None
 
     def _inner(self, node: yaml.Node) -> "Node":
@@ -155,22 +155,23 @@ class Document:
         >>> Document('{"flag": 0.5}', "a.json", "mend it").json_values()
         {'flag': 0.5}
         """
+
+        def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            values: dict[str, Any] = {}
+            for key, value in pairs:
+                if key in values:
+                    raise self._unreadable(f"has the key '{key[:60]}' twice")
+                values[key] = value
+            return values
+
         try:
-            return json.loads(self.content, object_pairs_hook=self._once)
+            return json.loads(self.content, object_pairs_hook=once)
         except json.JSONDecodeError as error:
             raise self.wrong(error.lineno, f"is not JSON ({error.msg})") from error
         except RecursionError as error:
             raise self._unreadable("is nested too deeply") from error
         except ValueError as error:  # a number of 5,000 digits
             raise self._unreadable("holds a value that cannot be read") from error
-
-    def _once(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for key, value in pairs:
-            if key in found:
-                raise self._unreadable(f"has the key '{key[:60]}' twice")
-            found[key] = value
-        return found
 
     def _unreadable(self, what: str) -> InputError:
         return InputError(f"{self.name} {what}", self.remedy)
@@ -208,16 +209,7 @@ def shipped_yaml(package: str, name: str) -> Any:
 def read_document(path: Path, what: str, remedy: str, max_bytes: int = MAX_BYTES) -> Document:
     """Read a user's small UTF-8 file; what is wrong is said in one line, by line where it can.
 
-    Parameters
-    ----------
-    path
-        The file.
-    what
-        What messages call it, before its path: "the config".
-    remedy
-        What messages advise.
-    max_bytes
-        A larger file is refused.
+    `what` is what messages call it, before its path ("the config"); `remedy` what they advise.
     """
     name = f"{what} {path}".lstrip()
     try:

@@ -40,7 +40,7 @@ def write_whole(path: Path, parts: Iterable[bytes], *, private: bool = False) ->
             half.unlink(missing_ok=True)
         raise MoralscopeError(
             f"{path} could not be written ({error.strerror})",
-            "free some space or choose another place; computed rows are cached",
+            "free some space or choose another place",
         ) from error
 
 
@@ -84,8 +84,8 @@ def record_lines(record: RunRecord) -> Iterator[str]:
     for name in ("job", "version", "created", "seed", "config", "models"):
         yield f',\n "{name}": {_json(getattr(record, name))}'
     yield ',\n "results": ['
-    for place, result in enumerate(record.results):
-        yield (",\n  " if place else "\n  ") + _json(result)
+    for number, result in enumerate(record.results):
+        yield (",\n  " if number else "\n  ") + _json(result)
     yield "\n ]"
     for name in ("statistics", "warnings"):
         yield f',\n "{name}": {_json(getattr(record, name))}'
@@ -116,7 +116,8 @@ def read_run(path: Path) -> Any:
     try:
         size = path.stat().st_size
         if size > _MAX_BYTES:
-            raise InputError(f"{path} is too large ({size / 1e6:,.0f} MB)", "score fewer actions")
+            problem = f"{path} is too large for a run record ({size / 1e6:,.0f} MB)"
+            raise InputError(problem, remedy)
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror})", remedy) from error

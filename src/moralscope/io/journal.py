@@ -11,11 +11,13 @@ import tempfile
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, overload
 
 from filelock import FileLock, Timeout
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.core.records import to_plain
 
@@ -31,6 +33,14 @@ def journal_path(out: Path) -> Path:
     'run.json.journal'
     """
     return out.with_name(f"{out.name}.journal")
+
+
+@dataclass(frozen=True, slots=True)
+class JournalHead:
+    """The first line of a journal."""
+
+    schema: str
+    settings: dict[str, Any]
 
 
 class Journal(Sequence[dict[str, Any]]):
@@ -94,15 +104,15 @@ class Journal(Sequence[dict[str, Any]]):
         return self._count
 
     @overload
-    def __getitem__(self, place: int) -> dict[str, Any]: ...
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
     @overload
-    def __getitem__(self, place: slice) -> list[dict[str, Any]]: ...
-    def __getitem__(self, place: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
-        if isinstance(place, slice):
-            return [self[at] for at in range(*place.indices(self._count))]
-        at = place + self._count if place < 0 else place
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(self._count))]
+        at = index + self._count if index < 0 else index
         if not 0 <= at < self._count:
-            raise IndexError(place)
+            raise IndexError(index)
         block = bisect_right(self._starts, at) - 1
         if self._read is None or self._read[0] != block:
             self._file.seek(self._offsets[block])
@@ -113,39 +123,41 @@ class Journal(Sequence[dict[str, Any]]):
         """Take over what an earlier run left; drop everything from the first broken line on."""
         head = self._file.readline()
         if not head.endswith(b"\n"):  # nothing, or not even the first line was finished
-            self._cut(0)
+            self._file.truncate(0)
             return False
-        self._check(_parsed(head))
+        other_file = f"{self.path} is no journal of a run"
+        before = decode(JournalHead, _parsed(head), other_file, remedy="choose another --out")
+        if before.schema != SCHEMA:
+            raise InputError(other_file, "choose another --out")
+        keys = dict.fromkeys([*before.settings, *self._settings])
+        other = [key for key in keys if before.settings.get(key) != self._settings.get(key)]
+        if other:
+            # A value that is short is named.
+            values = {key: before.settings.get(key) for key in other}
+            named = [
+                f"{key} {value}" if isinstance(value, str | int | float) else key
+                for key, value in values.items()
+            ]
+            short = ", ".join(text if len(text) < 80 else text.split()[0] for text in named)
+            raise InputError(
+                f"{self.path} belongs to a run with other settings ({short})",
+                "repeat them, choose another --out, or start anew with --no-resume",
+            )
         offset = self._file.tell()
         for line in iter(self._file.readline, b""):
             block = _parsed(line) if line.endswith(b"\n") else None
-            if block is None or not isinstance(block.get("results"), list):
+            if not isinstance(block, dict) or not isinstance(block.get("results"), list):
                 break
             self._note(block, offset)
             offset = self._file.tell()
-        self._cut(offset)
+        self._file.truncate(offset)
         return True
-
-    def _check(self, head: Mapping[str, Any] | None) -> None:
-        before = head.get("settings") if head and head.get("schema") == SCHEMA else None
-        if not isinstance(before, dict):
-            raise InputError(f"{self.path} is no journal of a chain", "choose another --out")
-        keys = dict.fromkeys([*before, *self._settings])
-        other = [key for key in keys if before.get(key) != self._settings.get(key)]
-        if other:
-            raise InputError(
-                f"{self.path} belongs to a run with other settings ({_differences(before, other)})",
-                "repeat them, choose another --out, or start anew with --no-resume",
-            )
 
     def _note(self, block: Mapping[str, Any], offset: int) -> None:
         self._starts.append(self._count)
         self._offsets.append(offset)
         self._count += len(block["results"])
         self.notes.append({key: value for key, value in block.items() if key != "results"})
-
-    def _cut(self, offset: int) -> None:
-        self._file.truncate(offset)
 
     def _write(self, line: str) -> int:
         try:
@@ -156,7 +168,7 @@ class Journal(Sequence[dict[str, Any]]):
         except OSError as error:
             raise MoralscopeError(
                 f"{self.path or 'a temporary file'} could not be written ({error.strerror})",
-                "free some space and run the same command again: finished stories are kept",
+                "free some space and run the same command again: finished blocks are kept",
             ) from error
         return offset
 
@@ -189,18 +201,8 @@ def _locked(path: Path | None) -> FileLock | None:
     return lock
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
+def _parsed(line: bytes) -> Any:
     try:
-        found = json.loads(line)
+        return json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
-
-
-def _differences(before: Mapping[str, Any], keys: Sequence[str]) -> str:
-    """Name what differs; a value that is short is told."""
-    told = [
-        f"{key} {before[key]}" if isinstance(before.get(key), str | int | float) else key
-        for key in keys
-    ]
-    return ", ".join(item if len(item) < 80 else item.split()[0] for item in told)

@@ -8,18 +8,19 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
 from moralscope.core.errors import InputError
+from moralscope.core.extras import require_extra
 from moralscope.core.registry import did_you_mean
 from moralscope.io.formats import (
     FORMATS,
     MAX_CHARACTERS,
     MAX_LINE,
     Record,
-    TextFormat,
     csv_records,
     line_records,
     parse_object,
@@ -51,30 +52,20 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a text file is laid out.
-
-    Attributes
-    ----------
-    lines_as
-        The column that a file of plain lines holds; without it such a file is refused.
-    order
-        The columns of a CSV file whose first row need not name them.
-    delimiters
-        What may stand between cells; the first row says which.
-    lower
-        Whether names in a header are taken in small letters.
-    remedy
-        What messages advise where a file is not there, or not like this.
-    others
-        Whether rows keep the columns that the table's `columns` do not name.
-    """
+    """How a text file is laid out."""
 
     lines_as: str | None = None
+    """The column that a file of plain lines holds; without it such a file is refused."""
     order: tuple[str, ...] = ()
+    """The columns of a CSV file whose first row need not name them."""
     delimiters: str = ""
+    """What may stand between cells; the first row says which."""
     lower: bool = False
+    """Whether names in a header are taken in small letters."""
     remedy: str = ""
+    """What messages advise where a file is not there, or not like this."""
     others: bool = False
+    """Whether rows keep the columns that the table's `columns` do not name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +146,8 @@ class Table:
     ) -> None:
         self._source = source
         self.name = name or (str(source) if isinstance(source, Path) else "stdin")
-        told = source.suffix if isinstance(source, Path) else Path(self.name).suffix
-        self._kind = (kind or told).lower()
+        suffix = source.suffix if isinstance(source, Path) else Path(self.name).suffix
+        self._kind = (kind or suffix).lower()
         self._columns = columns
         if columns is not None and layout.lower and not self.typed:
             self._columns = {ours: theirs.lower() for ours, theirs in columns.items()}
@@ -183,12 +174,12 @@ class Table:
             raise InputError(f"{self.name} is no table that can be read", remedy)
         try:
             with self._opened() as stream:
-                if self._kind == ".parquet":
-                    found = self._parquet(stream, required)
-                else:
-                    found = self._text(stream, required)
-                for line, cells in found:
-                    self._count()
+                read = self._parquet if self._kind == ".parquet" else self._text
+                for line, cells in read(stream, required):
+                    self._seen += 1
+                    if self._limits.rows is not None and self._seen > self._limits.rows:
+                        problem = f"{self.name} has more than {self._limits.rows:,} rows"
+                        raise InputError(problem, "give it in parts")
                     yield line, cells if isinstance(cells, str) else self._ours(cells)
         except OSError as error:
             problem = f"{self.name} cannot be read ({error.strerror or error})"
@@ -200,8 +191,8 @@ class Table:
         """Yield every row, or refuse the table by its first bad line."""
         for line, cells in self.rows(required):
             if isinstance(cells, str):
-                told = remedy or self._layout.remedy or "mend or remove the line"
-                raise self.wrong(line, cells, "save it as UTF-8" if "UTF-8" in cells else told)
+                advice = remedy or self._layout.remedy or "fix or delete the line"
+                raise self.wrong(line, cells, "save it as UTF-8" if "UTF-8" in cells else advice)
             yield line, cells
 
     def good_rows(self, required: Sequence[str] = ()) -> Iterator[tuple[int, Cells]]:
@@ -219,7 +210,7 @@ class Table:
             problem = f"{self.name} has more than {MAX_PROBLEMS:,} malformed lines"
             raise InputError(problem, f"give {FORMS} with named columns")
 
-    def check(self, remedy: str = "mend or remove these lines") -> None:
+    def check(self, remedy: str = "fix or delete these lines") -> None:
         """Refuse the table where bad lines were noted, naming the first."""
         if self.problems:
             raise InputError(name_problems(self.name, self.problems), remedy)
@@ -244,7 +235,13 @@ class Table:
             for _, _, at, text, wrong in line_records(stream, whole=True, blank=True):
                 yield at + 1, wrong or {str(self._layout.lines_as): text}
         elif form.header:
-            yield from self._headed(self._records(form, stream), required)
+            records = form.records
+            if self._layout.delimiters:  # spreadsheets save with what their country uses
+                first = stream.readline(MAX_LINE).decode("utf-8", "replace")
+                stream.seek(0)
+                delimiter = max(self._layout.delimiters, key=first.count)
+                records = partial(csv_records, delimiter=delimiter)
+            yield from self._headed(records(stream, whole=True), required)
         else:
             for _, _, at, text, wrong in form.records(stream, whole=True):
                 row = wrong or parse_object(str(text))
@@ -252,15 +249,6 @@ class Table:
                     self.header = tuple(row)
                     self.require(required, f"{self.name} line {at + 1}")
                 yield at + 1, row
-
-    def _records(self, form: TextFormat, stream: IO[bytes]) -> Iterator[Record]:
-        if not self._layout.delimiters:
-            return form.records(stream, whole=True)
-        first = stream.readline(MAX_LINE).decode("utf-8", "replace")
-        stream.seek(0)  # spreadsheets save with what their country uses
-        return csv_records(
-            stream, whole=True, delimiter=max(self._layout.delimiters, key=first.count)
-        )
 
     def _headed(self, records: Iterator[Record], required: Sequence[str]) -> Iterator[Row]:
         """Yield the rows of records whose first names the columns, or may."""
@@ -311,6 +299,7 @@ class Table:
         return dict(zip(self.header, cells, strict=False))
 
     def _parquet(self, stream: IO[bytes], required: Sequence[str]) -> Iterator[Row]:
+        require_extra("batch", "a Parquet file")
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -353,12 +342,6 @@ class Table:
         taken = self._columns.values() if self._layout.others else cells
         return {name: cell for name, cell in cells.items() if name not in taken} | named
 
-    def _count(self) -> None:
-        self._seen += 1
-        if self._limits.rows is not None and self._seen > self._limits.rows:
-            problem = f"{self.name} has more than {self._limits.rows:,} rows"
-            raise InputError(problem, "give it in parts")
-
 
 def read_header(path: Path) -> tuple[str, ...]:
     """Return the columns of a CSV file."""
@@ -400,7 +383,7 @@ def _with(required: Sequence[str]) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(str(each)[:40] for each in names[:_LISTED])[:200] or "none"
+    return ", ".join(str(name)[:40] for name in names[:_LISTED])[:200] or "none"
 
 
 def parse_pairs(text: str | None, option: str, like: str) -> dict[str, str]:
@@ -411,15 +394,15 @@ def parse_pairs(text: str | None, option: str, like: str) -> dict[str, str]:
     >>> parse_pairs("severity=ordinal, rule=text", "--levels", "FIELD=LEVEL")
     {'severity': 'ordinal', 'rule': 'text'}
     """
-    found: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for part in text.split(",") if text is not None else ():
-        if found and not part.strip():
+        if pairs and not part.strip():
             continue  # a comma at the end
         name, sign, value = (word.strip() for word in part.partition("="))
-        if not sign or not name or not value or name in found:
+        if not sign or not name or not value or name in pairs:
             raise InputError(f"{option} has '{part.strip()[:60]}'", f"write it like {like}")
-        found[name] = value
-    return found
+        pairs[name] = value
+    return pairs
 
 
 def parse_columns(
@@ -432,17 +415,17 @@ def parse_columns(
     >>> parse_columns("prompt=Q, reply=bot says", ("prompt", "reply"))
     {'prompt': 'Q', 'reply': 'bot says'}
     """
-    found = parse_pairs(text, "--columns", like)
-    for ours in found:
+    columns = parse_pairs(text, "--columns", like)
+    for ours in columns:
         if known and ours not in known:
             raise InputError(f"--columns has '{ours[:60]}'", did_you_mean(ours, known))
-    if len(set(found.values())) < len(found):
+    if len(set(columns.values())) < len(columns):
         raise InputError("--columns names a column twice", f"write it like {like}")
-    return found
+    return columns
 
 
 def rename_columns(
-    official: Mapping[str, str], given: Mapping[str, str] | None, path: Path
+    official: Mapping[str, str], chosen: Mapping[str, str] | None, path: Path
 ) -> dict[str, str]:
     """Return our name → theirs: the official columns, changed where the user says otherwise.
 
@@ -451,7 +434,7 @@ def rename_columns(
     >>> rename_columns({"prompt": "Q", "reply": "A"}, {"prompt": "question"}, Path("mine.csv"))
     {'prompt': 'question', 'reply': 'A'}
     """
-    for name in given or {}:
+    for name in chosen or {}:
         if name not in official:
             raise InputError(f"{path} has no use for '{name[:60]}'", did_you_mean(name, official))
-    return {**official, **(given or {})}
+    return {**official, **(chosen or {})}

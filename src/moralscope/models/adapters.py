@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError, StoreError
 from moralscope.io.documents import read_document
 from moralscope.models.hugging_face import check_names
@@ -31,39 +32,29 @@ _PLAIN_LORA = {  # settings of peft that change nothing in W + (alpha / r) B A
 _HEADS = ("pooler", "lm_head", "score", "classifier")  # linear layers that adapters leave alone
 
 
-@dataclass(frozen=True, slots=True)
-class AdapterShape:
-    """Rank, scale (alpha = 2·rank unless given) and dropout of an adapter on every linear layer.
+def with_adapter(body: Any, rank: int, new_tokens: Sequence[int] = ()) -> Any:
+    """Freeze a model and put a trainable adapter on it; rows of `new_tokens` are trained too.
 
-    Examples
-    --------
-    >>> AdapterShape(8).rank
-    8
+    Every linear layer gets one, with alpha = 2·rank, and without dropout: the body's own
+    regularises, and one more costs a kernel a layer.
     """
-
-    rank: int = 16
-    alpha: int | None = None
-    dropout: float = 0.0  # the body's own dropout regularises; this one costs a kernel a layer
-
-
-def with_adapter(body: Any, shape: AdapterShape, new_tokens: Sequence[int] = ()) -> Any:
-    """Freeze a model and put a trainable adapter on it; rows of `new_tokens` are trained too."""
     import torch
     from peft import LoraConfig, get_peft_model
 
+    modules = dict(body.named_modules())
     names = [
         name
-        for name, module in body.named_modules()
+        for name, module in modules.items()
         if isinstance(module, torch.nn.Linear) and not any(part in name for part in _HEADS)
     ]
     if not names:
         raise InputError("this base has no linear layers to adapt", "train every weight (--full)")
     config = LoraConfig(
-        r=shape.rank,
-        lora_alpha=shape.alpha or 2 * shape.rank,
-        lora_dropout=shape.dropout,
+        r=rank,
+        lora_alpha=2 * rank,
+        lora_dropout=0.0,
         target_modules=sorted({name.rsplit(".", 1)[-1] for name in names}),
-        exclude_modules=["pooler.dense"] if _has(body, "pooler.dense") else None,
+        exclude_modules=["pooler.dense"] if "pooler.dense" in modules else None,
         trainable_token_indices=list(new_tokens) or None,
     )
     return get_peft_model(body, config)
@@ -71,37 +62,27 @@ def with_adapter(body: Any, shape: AdapterShape, new_tokens: Sequence[int] = ())
 
 def load_adapter(body: Any, folder: Path, *, trainable: bool = False) -> Any:
     """Put a saved adapter on a model: merged into its weights, or still trainable."""
-    from peft import PeftModel
+    from peft import PeftModel, get_peft_model_state_dict
+    from safetensors import safe_open
 
     with warnings.catch_warnings():  # what is missing is refused below
         warnings.simplefilter("ignore")
-        found = PeftModel.from_pretrained(
+        model = PeftModel.from_pretrained(
             body, str(folder), is_trainable=trainable, local_files_only=True
         )
-    _check_adapter(found, folder)
-    return found if trainable else found.merge_and_unload(safe_merge=True)
-
-
-def _check_adapter(model: Any, folder: Path) -> None:
-    """Refuse an adapter of which peft left a tensor out, or made one up."""
-    from peft import get_peft_model_state_dict
-    from safetensors import safe_open
-
+    # An adapter of which peft left a tensor out, or made one up, is refused.
     state = get_peft_model_state_dict(model, save_embedding_layers=False)
     with safe_open(folder / _WEIGHTS, framework="pt") as file:
-        given = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
-    check_names({name: tuple(tensor.shape) for name, tensor in state.items()}, given)
+        saved = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+    check_names({name: tuple(tensor.shape) for name, tensor in state.items()}, saved)
+    return model if trainable else model.merge_and_unload(safe_merge=True)
 
 
 def merge_tensors(tensors: Mapping[str, Any], folder: Path) -> Mapping[str, Any] | None:
     """Return named tensors with a saved adapter added, W + (alpha / r) B A, without peft.
 
-    None for an adapter that is more than plain LoRA: peft knows what to do with it.
-
-    Raises
-    ------
-    ValueError
-        The adapter does not fit the tensors: some are missing, unexpected or of another shape.
+    None for an adapter that is more than plain LoRA: peft knows what to do with it. One that does
+    not fit the tensors is a `ValueError`.
     """
     config = json.loads((folder / _CONFIG).read_text("utf-8"))
     more = {name for name, value in config.items() if value} - _PLAIN_LORA
@@ -111,29 +92,23 @@ def merge_tensors(tensors: Mapping[str, Any], folder: Path) -> Mapping[str, Any]
         return None
     from safetensors.torch import load_file
 
-    given = load_file(folder / _WEIGHTS)
-    shapes = {}
-    for layer in _adapted_layers(tensors, config):
-        out, into = tensors[f"{layer}.weight"].shape
-        shapes[f"{_INSIDE}{layer}{_FIRST}"] = (config["r"], into)
-        shapes[f"{_INSIDE}{layer}{_SECOND}"] = (out, config["r"])
-    check_names(shapes, {name: tuple(tensor.shape) for name, tensor in given.items()})
-    return _Merged(tensors, given, config["lora_alpha"] / config["r"])
-
-
-def _adapted_layers(tensors: Mapping[str, Any], config: Mapping[str, Any]) -> list[str]:
-    """Return the linear layers that an adapter's settings name."""
-    wanted, out = config["target_modules"], tuple(config.get("exclude_modules") or ())
+    saved = load_file(folder / _WEIGHTS)
+    wanted = tuple(f".{name}" for name in config["target_modules"])
+    left_out = tuple(config.get("exclude_modules") or ())
     numbers = config.get("layers_to_transform")
     numbers = [numbers] if isinstance(numbers, int) else numbers
-    layers = [name.removesuffix(".weight") for name in tensors if name.endswith(".weight")]
-    return [
-        layer
-        for layer in layers
-        if layer.endswith(tuple(f".{name}" for name in wanted))
-        and not layer.endswith(out)
-        and (not numbers or any(f".{number}." in layer for number in numbers))
-    ]
+    shapes = {}
+    for name, tensor in tensors.items():
+        layer = name.removesuffix(".weight")
+        if layer == name or not layer.endswith(wanted) or layer.endswith(left_out):
+            continue
+        if numbers and not any(f".{number}." in layer for number in numbers):
+            continue
+        out, into = tensor.shape
+        shapes[f"{_INSIDE}{layer}{_FIRST}"] = (config["r"], into)
+        shapes[f"{_INSIDE}{layer}{_SECOND}"] = (out, config["r"])
+    check_names(shapes, {name: tuple(tensor.shape) for name, tensor in saved.items()})
+    return _Merged(tensors, saved, config["lora_alpha"] / config["r"])
 
 
 class _Merged(Mapping[str, Any]):
@@ -158,8 +133,17 @@ class _Merged(Mapping[str, Any]):
         return len(self._base)
 
 
-def _has(body: Any, name: str) -> bool:
-    return any(found == name for found, _ in body.named_modules())
+@dataclass(frozen=True, slots=True)
+class _AdapterCard:
+    """What an `expert.json` says of an adapter on a language model, among other things."""
+
+    base: str = ""
+    base_sha256: str = ""
+    markers: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not all(self.markers):
+            raise ValueError("has an empty marker")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,39 +177,28 @@ def is_adapter(folder: Path) -> bool:
 
 
 def read_adapter(folder: Path, name: str | None = None) -> Adapter:
-    """Read an adapter's card; a folder without one is taken as plain peft weights.
-
-    Raises
-    ------
-    StoreError
-        The folder or one of its files is missing or damaged.
-    """
+    """Read an adapter's card; a folder without one is taken as plain peft weights."""
     for needed in (_CONFIG, _WEIGHTS):
         if not (folder / needed).is_file():
             raise StoreError(f"{folder} holds no {needed}", "give a folder in peft's layout")
     files = [path for path in (_CONFIG, _WEIGHTS, _CARD) if (folder / path).is_file()]
     lines = "".join(f"{path} {sha256_of(folder / path)}\n" for path in files)
-    card = _card(folder / _CARD) if _CARD in files else {}
+    card = _AdapterCard()
+    if _CARD in files:
+        document = read_document(folder / _CARD, "the card", "give the adapter's folder")
+        try:
+            card = decode(_AdapterCard, document.json_values())
+        except InputError as error:
+            problem = f"{folder / _CARD} is not the card of an adapter ({error.problem})"
+            raise StoreError(problem, "restore the folder") from error
     return Adapter(
-        folder,
-        name or folder.resolve().name,
-        sha256(lines.encode()).hexdigest(),
-        str(card.get("base", "")),
-        str(card.get("base_sha256", "")),
-        tuple(card.get("markers", ())),
+        folder=folder,
+        name=name or folder.resolve().name,
+        sha256=sha256(lines.encode()).hexdigest(),
+        base=card.base,
+        base_sha256=card.base_sha256,
+        markers=card.markers,
     )
-
-
-def _card(path: Path) -> dict[str, Any]:
-    problem = f"{path} is not the card of an adapter"
-    try:
-        card = json.loads(read_document(path, "the card", "give the adapter's folder").content)
-    except (ValueError, RecursionError) as error:
-        raise StoreError(f"{problem} ({error})", "restore the folder") from error
-    markers = card.get("markers", []) if isinstance(card, dict) else None
-    if not isinstance(markers, list) or not all(isinstance(one, str) and one for one in markers):
-        raise StoreError(problem, "restore the folder")
-    return dict(card)
 
 
 def add_markers(tokenizer: Any, adapter: Adapter) -> None:

@@ -56,7 +56,7 @@ _patience: ContextVar[Patience | None] = ContextVar("patience", default=None)
 
 
 @contextmanager
-def patience(given: Patience) -> Iterator[None]:
+def patience(limit: Patience) -> Iterator[None]:
     """Let everything that this thread hands in wait so long, and no longer.
 
     Examples
@@ -66,7 +66,7 @@ def patience(given: Patience) -> Iterator[None]:
     Traceback (most recent call last):
     moralscope.models.batching.OutOfTime: this took longer than a request may take; ask about ...
     """
-    token = _patience.set(given)
+    token = _patience.set(limit)
     try:
         yield
     finally:
@@ -75,8 +75,8 @@ def patience(given: Patience) -> Iterator[None]:
 
 def check_patience() -> None:
     """Raise where nobody waits any more for what this thread does."""
-    if (given := _patience.get()) is not None:
-        given.check()
+    if (limit := _patience.get()) is not None:
+        limit.check()
 
 
 @dataclass(eq=False, slots=True)
@@ -145,14 +145,8 @@ class Batcher:
     def submit(self, items: Sequence[Any], key: Hashable = None) -> list[Any]:
         """Hand items in and wait; return the rows in parts, to be put one behind the other.
 
-        Items are computed together with others of the same key only.
-
-        Raises
-        ------
-        OutOfTime, Cancelled
-            What `patience` said is over.
-        Closed
-            The batcher was closed.
+        Items are computed together with others of the same key only. Raises `OutOfTime` or
+        `Cancelled` when what `patience` said is over, and `Closed` after `close`.
         """
         check_patience()
         order = _Order(key, items)
@@ -163,7 +157,14 @@ class Batcher:
                 raise Closed("the server is shutting down", "ask again in a moment")
             self._orders.append(order)
             self._changed.notify()
-        self._wait(order)
+        limit = _patience.get()
+        while limit and not order.done.wait(min(_STEP, max(0.001, limit.until - time.monotonic()))):
+            try:
+                limit.check()
+            except MoralscopeError:
+                self._drop(order)
+                raise
+        order.done.wait()
         if order.error is not None:
             raise order.error
         return order.parts
@@ -180,18 +181,6 @@ class Batcher:
             self._closed = True
             self._changed.notify()
         self._thread.join()
-
-    def _wait(self, order: _Order) -> None:
-        given = _patience.get()
-        if given is None:
-            order.done.wait()
-            return
-        while not order.done.wait(min(_STEP, max(0.001, given.until - time.monotonic()))):
-            try:
-                given.check()
-            except MoralscopeError:
-                self._drop(order)
-                raise
 
     def _drop(self, order: _Order) -> None:
         with self._changed:
@@ -231,7 +220,10 @@ class Batcher:
             rows = self._work(pieces[0][0].key, [item for _, part in pieces for item in part])
         except BaseException as error:
             if len(pieces) == 1:
-                self._fail(pieces[0][0], error)
+                order = pieces[0][0]
+                order.error = error
+                self._drop(order)
+                order.done.set()
                 return
             for piece in pieces:  # one caller's item must not fail the others
                 self._compute([piece])
@@ -242,8 +234,3 @@ class Batcher:
             start += len(part)
             if not order.left and order.error is None:
                 order.done.set()
-
-    def _fail(self, order: _Order, error: BaseException) -> None:
-        order.error = error
-        self._drop(order)
-        order.done.set()

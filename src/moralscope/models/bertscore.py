@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -78,15 +78,15 @@ def match(
     Examples
     --------
     >>> words = TokenRows((5, 6), np.eye(2, dtype=np.float32), (True, True))
-    >>> found = match(words, TokenRows((5,), np.eye(2, dtype=np.float32)[:1], (True,)))
-    >>> found.precision, found.recall, round(found.f1, 3)
+    >>> score = match(words, TokenRows((5,), np.eye(2, dtype=np.float32)[:1], (True,)))
+    >>> score.precision, score.recall, round(score.f1, 3)
     (50.0, 100.0, 66.667)
     """
-    own, wanted = _weights(text, idf), _weights(reference, idf)
-    if not own.sum() or not wanted.sum():
+    weights, wanted = _weights(text, idf), _weights(reference, idf)
+    if not weights.sum() or not wanted.sum():
         return BertScore(0.0, 0.0, 0.0)
     cosines = text.rows.astype(np.float64) @ reference.rows.astype(np.float64).T
-    precision = float(cosines.max(axis=1) @ own / own.sum())
+    precision = float(cosines.max(axis=1) @ weights / weights.sum())
     recall = float(cosines.max(axis=0) @ wanted / wanted.sum())
     both = precision + recall
     f1 = 2 * precision * recall / both if both > 0 else 0.0
@@ -108,23 +108,9 @@ def idf_weights(references: Sequence[Sequence[int]]) -> dict[int, float]:
 
 
 class BertScorer:
-    """Scores texts against their references; pairs scored before are read from disk.
+    """Scores texts against their references; pairs scored before are read from a `cache` folder.
 
-    Parameters
-    ----------
-    tokens
-        The transformer.
-    idf
-        Weigh tokens by how rare they are among the references given.
-    cache
-        A folder for scores; None keeps nothing.
-
-    Examples
-    --------
-    >>> scorer = BertScorer(ScriptedTokens())
-    >>> found = scorer.scores(["be kind", "be"], [["be kind"], ["be kind", "go"]])
-    >>> [round(score.f1) for score in found]
-    [100, 77]
+    With `idf`, tokens are weighed by how rare they are among the references given.
     """
 
     def __init__(
@@ -149,10 +135,13 @@ class BertScorer:
             (text, one) for text, wanted in zip(texts, references, strict=True) for one in wanted
         ]
         unique = list(dict.fromkeys(pairs))
-        idf = self._weights(references) if self._idf else None
-        found = dict(zip(unique, self._pairs(unique, idf), strict=True))
+        idf = None
+        if self._idf:
+            every = list(dict.fromkeys(one for wanted in references for one in wanted))
+            idf = idf_weights(self._tokens.token_ids(every))
+        scores = dict(zip(unique, self._pairs(unique, idf), strict=True))
         return [
-            max((found[text, one] for one in wanted), key=lambda score: score.f1)
+            max((scores[text, one] for one in wanted), key=lambda score: score.f1)
             for text, wanted in zip(texts, references, strict=True)
         ]
 
@@ -160,15 +149,15 @@ class BertScorer:
         """Return F1 alone, as other metrics of this package give theirs."""
         return np.array([score.f1 for score in self.scores(texts, references)])
 
-    def _weights(self, references: References) -> dict[int, float]:
-        unique = list(dict.fromkeys(one for wanted in references for one in wanted))
-        return idf_weights(self._tokens.token_ids(unique))
-
     def _pairs(
         self, pairs: Sequence[tuple[str, str]], idf: Mapping[int, float] | None
     ) -> Iterator[BertScore]:
         keys = [f"{text_key(text).hex()} {text_key(one).hex()}" for text, one in pairs]
-        cache = self._open(idf)
+        cache = None
+        if self._cache is not None:  # of this model and these weights: all that decides a score
+            name = f"{_KIND} {self._tokens.checksum} {sorted(idf.items()) if idf else ''}"
+            digest = blake2b(name.encode(), digest_size=16).hexdigest()
+            cache = EmbeddingCache(self._cache, digest, 3)
         for start in range(0, len(pairs), _BLOCK):
             part, names = pairs[start : start + _BLOCK], keys[start : start + _BLOCK]
             rows = np.zeros((len(part), 3), dtype=np.float32)
@@ -177,25 +166,16 @@ class BertScorer:
                 known, rows = cache.get(names)
             missing = np.flatnonzero(~known).tolist()
             if missing:
-                rows[missing] = self._compute([part[place] for place in missing], idf)
+                new = [part[index] for index in missing]
+                texts = list(dict.fromkeys(text for pair in new for text in pair))
+                tokens = dict(zip(texts, self._tokens.tokens(texts), strict=True))
+                scores = [match(tokens[text], tokens[one], idf) for text, one in new]
+                rows[missing] = [(score.precision, score.recall, score.f1) for score in scores]
                 if cache:
-                    cache.put([names[place] for place in missing], rows[missing])
+                    cache.put([names[index] for index in missing], rows[missing])
             yield from (BertScore(*row) for row in rows.tolist())
         if cache:
             cache.close()
-
-    def _compute(self, pairs: Sequence[tuple[str, str]], idf: Mapping[int, float] | None) -> Matrix:
-        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-        rows = dict(zip(texts, self._tokens.tokens(texts), strict=True))
-        scores = [match(rows[text], rows[one], idf) for text, one in pairs]
-        return np.array([(s.precision, s.recall, s.f1) for s in scores], dtype=np.float32)
-
-    def _open(self, idf: Mapping[int, float] | None) -> EmbeddingCache | None:
-        """Open the scores of this model and these weights: everything that decides a score."""
-        if self._cache is None:
-            return None
-        told = f"{_KIND} {self._tokens.checksum} {sorted(idf.items()) if idf else ''}"
-        return EmbeddingCache(self._cache, blake2b(told.encode(), digest_size=16).hexdigest(), 3)
 
 
 class TransformerTokens:
@@ -229,22 +209,21 @@ class TransformerTokens:
 
         with self._lock:
             ids = self.token_ids(texts)
-            found: list[TokenRows | None] = [None] * len(texts)
+            tokens: dict[int, TokenRows] = {}
             size = _GPU_TOKENS if self._cuda else _TOKENS_PER_CORE * torch.get_num_threads()
+            padding, device = self._tokenizer.pad_token_id, self._body.device
             for batch in like_length_batches([len(row) for row in ids], size):
-                for place, rows in zip(batch, self._rows([ids[p] for p in batch]), strict=True):
-                    words = tuple(token not in self._edges for token in ids[place])
-                    found[place] = TokenRows(ids[place], rows[: len(words)], words)
-        return [row for row in found if row is not None]
-
-    def _rows(self, batch: Sequence[Sequence[int]]) -> Any:
-        import torch
-
-        ids, mask = padded(batch, self._tokenizer.pad_token_id, self._body.device)
-        with torch.inference_mode():
-            out = self._body(input_ids=ids, attention_mask=mask, output_hidden_states=True)
-            rows = out.hidden_states[self._layer]
-            return torch.nn.functional.normalize(rows.float(), dim=-1).cpu().numpy()
+                inputs, mask = padded([ids[index] for index in batch], padding, device)
+                with torch.inference_mode():
+                    out = self._body(
+                        input_ids=inputs, attention_mask=mask, output_hidden_states=True
+                    )
+                    rows = out.hidden_states[self._layer].float()
+                    rows = torch.nn.functional.normalize(rows, dim=-1).cpu().numpy()
+                for index, row in zip(batch, rows, strict=True):
+                    words = tuple(token not in self._edges for token in ids[index])
+                    tokens[index] = TokenRows(ids[index], row[: len(words)], words)
+        return [tokens[index] for index in range(len(texts))]
 
 
 class ScriptedTokens:
@@ -261,9 +240,13 @@ class ScriptedTokens:
 
     def tokens(self, texts: Sequence[str]) -> list[TokenRows]:
         """Return a random but fixed row for every word."""
-        return [
-            TokenRows(ids, _scripted_rows(ids), (True,) * len(ids)) for ids in self.token_ids(texts)
-        ]
+        tokens = []
+        for ids in self.token_ids(texts):
+            rows = [np.random.default_rng(token).standard_normal(16) for token in ids]
+            matrix = np.reshape(rows, (len(ids), 16))
+            unit = (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
+            tokens.append(TokenRows(ids, unit, (True,) * len(ids)))
+        return tokens
 
 
 def load_bert_scorer(
@@ -274,13 +257,7 @@ def load_bert_scorer(
     store: Store | None = None,
     progress: Progress | None = None,
 ) -> BertScorer:
-    """Return the scorer on a transformer: minilm, mpnet, scripted, a folder or a hub id.
-
-    Examples
-    --------
-    >>> load_bert_scorer("scripted").signature
-    'bertscore|scripted|idf:no|not rescaled'
-    """
+    """Return the scorer on a transformer: minilm, mpnet, scripted, a folder or a hub id."""
     if name == ScriptedTokens.name:
         return BertScorer(ScriptedTokens(), idf=idf)
     store = store or Store()
@@ -294,10 +271,3 @@ def _weights(text: TokenRows, idf: Mapping[int, float] | None) -> Floats:
     if idf is None:
         return words
     return words * np.array([idf.get(token, idf[-1]) for token in text.ids], dtype=np.float64)
-
-
-def _scripted_rows(ids: Sequence[int]) -> Matrix:
-    if not ids:
-        return np.zeros((0, 16), dtype=np.float32)
-    rows = np.stack([np.random.default_rng(token).standard_normal(16) for token in ids])
-    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)

@@ -1,23 +1,29 @@
 """What concerns Hugging Face's hub, folders and libraries, whatever kind of model it is.
 
 A hub id is the user's own choice of weights: its files are fetched by huggingface_hub and pinned by
-their own checksums. Safetensors only, no code from a folder.
+their own checksums. Safetensors only, no code from a folder, whose files are looked at before a
+library reads them: `modules.json` and the headers of safetensors, not the weights.
 """
 
+import json
 import logging
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from moralscope.core.errors import InputError, StoreError
+from moralscope.core.errors import InputError, StoreError, UnknownName
+from moralscope.core.registry import did_you_mean
 from moralscope.models.store import Store, sha256_of
 
 # What a body's file may have or lack: heads of other trainings, positions counted anew.
 _HEAD = re.compile(r"(^|\.)(pooler|lm_head|cls|classifier|score|qa_outputs|position_ids)(\.|$)")
 NEEDED = ("*.json", "*.txt", "*.model", "*.safetensors")
+_MAX_HEADER = 100_000_000  # bytes, as the library has it
+_AGAIN = "copy the folder again, or pull the model again"
+_OWN = "sentence_transformers."
 
 
 def is_hub_id(name: str) -> bool:
@@ -50,6 +56,31 @@ def hub_folder(name: str, store: Store, instead: str) -> Path:
         ) from error
 
 
+def find_folder(
+    name: str,
+    store: Store,
+    known: Sequence[str],
+    *,
+    kind: str,
+    content: str,
+    also: str = "a local folder",
+) -> Path:
+    """Return the folder of a model that is not in the store: a local one, or that of a hub id.
+
+    Messages say which names are `known`, what `kind` of model it is, what a folder should have as
+    `content`, and what a name may mean `also`.
+    """
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return path
+    if is_hub_id(name):
+        return hub_folder(name, store, f"use one of {', '.join(known)}")
+    if "/" in name:
+        raise InputError(f"there is no folder {name}", f"give a folder with {content}")
+    remedy = f"{did_you_mean(name, known)}, or {also}, or a hub id (owner/name)"
+    raise UnknownName(f"there is no {kind} '{name}'", remedy)
+
+
 def set_up_torch() -> None:
     """Say what has to be said before torch computes: hold little memory, tokenise on all cores."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
@@ -68,7 +99,7 @@ def set_up_transformers() -> None:
 
 
 def check_names(
-    expected: Mapping[str, tuple[int, ...]], given: Mapping[str, tuple[int, ...]]
+    expected: Mapping[str, tuple[int, ...]], actual: Mapping[str, tuple[int, ...]]
 ) -> None:
     """Refuse weights whose tensors are not those that are expected, by name and shape.
 
@@ -78,8 +109,8 @@ def check_names(
     Traceback (most recent call last):
     ValueError: missing tensors: b; unexpected tensors: c; tensors of another shape: a
     """
-    shaped = [name for name in expected if name in given and given[name] != expected[name]]
-    _refuse_tensors(expected.keys() - given.keys(), given.keys() - expected.keys(), shaped)
+    shaped = [name for name in expected if name in actual and actual[name] != expected[name]]
+    _refuse_tensors(expected.keys() - actual.keys(), actual.keys() - expected.keys(), shaped)
 
 
 def _refuse_tensors(*wrong: Iterable[str]) -> None:
@@ -97,22 +128,18 @@ def load_model(kind: Any, folder: Path, **options: Any) -> Any:
     """Load weights with a class of transformers: no network, no code, and no tensor made up.
 
     transformers fills tensors that are missing, or of another shape, with random numbers, and
-    drops those it does not know. Left out may be only heads, which nobody here reads.
-
-    Raises
-    ------
-    ValueError
-        Tensors are missing, unexpected or of another shape; they are named.
+    drops those it does not know. Left out may be only heads, which nobody here reads; a
+    `ValueError` names other tensors that are missing, unexpected or of another shape.
     """
     safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
-    model, told = kind.from_pretrained(
+    model, info = kind.from_pretrained(
         folder, output_loading_info=True, ignore_mismatched_sizes=True, **safe, **options
     )
     missing, unexpected = (
-        [name for name in told[key] if not _HEAD.search(name)]
+        [name for name in info[key] if not _HEAD.search(name)]
         for key in ("missing_keys", "unexpected_keys")
     )
-    shaped = [each if isinstance(each, str) else each[0] for each in told["mismatched_keys"]]
+    shaped = [row if isinstance(row, str) else row[0] for row in info["mismatched_keys"]]
     _refuse_tensors(set(missing) - set(shaped), unexpected, shaped)
     return model
 
@@ -125,12 +152,12 @@ def load_tokenizer(folder: Path) -> Any:
     set_up_transformers()
     from transformers import AutoTokenizer
 
-    found = AutoTokenizer.from_pretrained(
+    tokenizer = AutoTokenizer.from_pretrained(
         str(folder), local_files_only=True, trust_remote_code=False
     )
-    if not found.is_fast:
+    if not tokenizer.is_fast:
         raise ValueError("the folder has no fast tokenizer")
-    return found
+    return tokenizer
 
 
 def folder_checksum(folder: Path) -> str:
@@ -145,3 +172,64 @@ def folder_checksum(folder: Path) -> str:
     for path in paths:
         digest.update(f"{path.relative_to(folder).as_posix()} {sha256_of(path)}\n".encode())
     return digest.hexdigest()
+
+
+def check_modules(folder: Path) -> None:
+    """Refuse a `modules.json` that is damaged or names other code than sentence-transformers'.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     _ = Path(name, "modules.json").write_text('[{"type": "os.system", "path": ""}]')
+    ...     check_modules(Path(name))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    moralscope.core.errors.StoreError: .../modules.json names the module 'os.system'; ...
+    """
+    path = folder / "modules.json"
+    if not path.exists():
+        return
+    try:
+        modules: Any = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        why = (error.strerror if isinstance(error, OSError) else "") or "it is not JSON"
+        raise StoreError(f"{path} is damaged ({why})", _AGAIN) from error
+    if not isinstance(modules, list) or not modules:
+        raise StoreError(f"{path} is damaged (it lists no modules)", _AGAIN)
+    for number, module in enumerate(modules, 1):
+        known = module if isinstance(module, dict) else {}
+        kind, inner = known.get("type"), known.get("path")
+        if not isinstance(kind, str) or not isinstance(inner, str):
+            raise StoreError(f"{path} is damaged (module {number} has no type or no path)", _AGAIN)
+        if not kind.startswith(_OWN):
+            problem = f"{path} names the module '{kind[:80]}'"
+            raise StoreError(problem, "give a folder whose modules are sentence-transformers' own")
+        if Path(inner).is_absolute() or ".." in Path(inner).parts:
+            raise StoreError(f"{path} names a folder outside of its own", _AGAIN)
+
+
+def check_safetensors(folder: Path) -> None:
+    """Refuse a folder with a safetensors file whose header or length is damaged."""
+    for path in sorted(folder.rglob("*.safetensors")):
+        try:
+            why = _header_problem(path)
+        except OSError as error:
+            why = error.strerror or "it cannot be read"
+        if why:
+            raise StoreError(f"{path} is damaged ({why})", _AGAIN)
+
+
+def _header_problem(path: Path) -> str:
+    size = path.stat().st_size
+    with path.open("rb") as stream:
+        length = int.from_bytes(stream.read(8), "little")
+        if not 2 <= length <= min(_MAX_HEADER, size - 8):
+            return "it does not begin as safetensors do"
+        try:
+            header = json.loads(stream.read(length))
+            ends = [row["data_offsets"][1] for name, row in header.items() if name[:2] != "__"]
+            end = 8 + length + max(ends, default=0)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+            return "its header cannot be read"
+    return "" if end == size else f"it has {size:,} bytes, its header says {end:,}"

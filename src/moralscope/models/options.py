@@ -26,11 +26,7 @@ EncoderName = Annotated[
 ]
 ExpertsName = Annotated[
     str,
-    Option(
-        "mpnet, minilm, scripted, or a folder of trained experts.",
-        group="Model",
-        http=EXPERTS,
-    ),
+    Option("mpnet, minilm, scripted, or a folder of trained experts.", group="Model", http=EXPERTS),
 ]
 SPEAKERS = (
     *(name for name, row in _CATALOGUE.items() if row["kind"] == "generator"),
@@ -87,12 +83,7 @@ LanguageName = Annotated[
     ),
 ]
 FormName = Annotated[
-    str,
-    Option(
-        "How a language model is asked: chat, plain, auto.",
-        choices=FORMS,
-        group="Model",
-    ),
+    str, Option("How a language model is asked: chat, plain, auto.", choices=FORMS, group="Model")
 ]
 SteerFile = Annotated[
     Path | None,

@@ -29,9 +29,10 @@ class FolderTokenizer:
         self._inner = inner
         self._inner.no_padding()
         self.model_max_length = int(settings.get("model_max_length") or _NO_LIMIT)
+        tokens = [settings.get(name) for name in ("pad_token", "unk_token")]
+        texts = [token.get("content") if isinstance(token, dict) else token for token in tokens]
         self.pad_token_id, self.unk_token_id = (
-            inner.token_to_id(text) if (text := _content(settings.get(name))) else None
-            for name in ("pad_token", "unk_token")
+            inner.token_to_id(text) if text else None for text in texts
         )
 
     @property
@@ -54,8 +55,8 @@ class FolderTokenizer:
         """
         self._inner.enable_truncation(max_length)
         self._inner.encode_special_tokens = split_special_tokens
-        given = list(texts) if others is None else list(zip(texts, others, strict=True))
-        return {"input_ids": [each.ids for each in self._inner.encode_batch_fast(given)]}
+        inputs = list(texts) if others is None else list(zip(texts, others, strict=True))
+        return {"input_ids": [row.ids for row in self._inner.encode_batch_fast(inputs)]}
 
 
 def read_tokenizer(folder: Path) -> FolderTokenizer | None:
@@ -80,10 +81,6 @@ def read_tokenizer(folder: Path) -> FolderTokenizer | None:
         ):
             return FolderTokenizer(Tokenizer.from_str(text), settings)
     return None
-
-
-def _content(token: Any) -> Any:
-    return token.get("content") if isinstance(token, dict) else token
 
 
 def _is_bert(file: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
@@ -112,16 +109,16 @@ def shared_tensors(path: Path) -> dict[str, Any]:
     from safetensors import safe_open
 
     state = path.stat()
-    found = {}
+    tensors = {}
     with safe_open(path, framework="pt") as stay, safe_open(path, framework="pt") as leave:
         for name in stay.keys():  # noqa: SIM118
             if ".layer." in name and len(leave.get_slice(name).get_shape()) > 1:
-                found[name] = leave.get_tensor(name)
+                tensors[name] = leave.get_tensor(name)
                 continue
             key = (str(path.resolve()), state.st_mtime_ns, state.st_size, name)
             tensor = _held.get(key)
-            found[name] = _held[key] = stay.get_tensor(name) if tensor is None else tensor
-    return found
+            tensors[name] = _held[key] = stay.get_tensor(name) if tensor is None else tensor
+    return tensors
 
 
 def read_body(folder: Path) -> BodyWeights | None:

@@ -52,16 +52,17 @@ def token_windows(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> lis
     longest = min(max_length, tokenizer.model_max_length)
     known = _Texts(inner, tokenizer.unk_token_id)
     known.count([text for pair in pairs for text in pair])
-    found = []
+    windows = []
     for first, second in pairs:
         room = longest - inner.num_special_tokens_to_add(bool(first))
         sizes = known.sizes[first] + known.sizes[second]
         if sizes <= room:
             unknown = known.unknown(first) + known.unknown(second)
-            found.append(Windows(((first, second),), unknown=unknown))
+            windows.append(Windows(((first, second),), unknown=unknown))
         else:
-            found.append(cut_pair((first, second), known.tokens(first), known.tokens(second), room))
-    return found
+            tokens = known.tokens(first), known.tokens(second)
+            windows.append(cut_pair((first, second), *tokens, room))
+    return windows
 
 
 def cut_pair(pair: Pair, first: Tokens, second: Tokens, room: int) -> Windows:
@@ -76,7 +77,11 @@ def cut_pair(pair: Pair, first: Tokens, second: Tokens, room: int) -> Windows:
     """
     count = len(second.spans)
     share = min(len(first.spans), max(room // _FIRST, room - count))
-    grounding, dropped = _head_and_tail(pair[0], first, share)
+    grounding, dropped = pair[0], 0
+    if len(first.spans) > share:  # its two ends are kept
+        half, size = max(1, (share - _SPARE) // 2), len(first.spans)
+        head, tail = first.text(pair[0], 0, half), first.text(pair[0], size - half, size)
+        grounding, dropped = f"{head}{_GAP}{tail}", size - 2 * half
     read = min(count, MOST_TOKENS)
     size = room - share if count <= room - share else max(1, room - share - _SPARE)
     spans = _cuts(second.words[:read], size) if read else [(0, 0)]
@@ -85,16 +90,6 @@ def cut_pair(pair: Pair, first: Tokens, second: Tokens, room: int) -> Windows:
         dropped + count - read,
         first.unknown + second.unknown,
     )
-
-
-def _head_and_tail(text: str, tokens: Tokens, room: int) -> tuple[str, int]:
-    """Return a text's two ends within `room` tokens, and how many tokens lie between."""
-    count = len(tokens.spans)
-    if count <= room:
-        return text, 0
-    half = max(1, (room - _SPARE) // 2)
-    head, tail = tokens.text(text, 0, half), tokens.text(text, count - half, count)
-    return f"{head}{_GAP}{tail}", count - 2 * half
 
 
 def _cuts(words: Sequence[int | None], room: int) -> Iterator[tuple[int, int]]:
@@ -111,11 +106,11 @@ def _cuts(words: Sequence[int | None], room: int) -> Iterator[tuple[int, int]]:
         start = _between_words(words, start, max(start - room // _SNAP, 0))
 
 
-def _between_words(words: Sequence[int | None], place: int, least: int) -> int:
-    for candidate in range(place, least, -1):
+def _between_words(words: Sequence[int | None], index: int, least: int) -> int:
+    for candidate in range(index, least, -1):
         if words[candidate] != words[candidate - 1]:
             return candidate
-    return place
+    return index
 
 
 @dataclass(slots=True)
@@ -133,9 +128,9 @@ class _Texts:
         encoded = self.inner.encode_batch_fast(
             [sound(text) for text in unique], add_special_tokens=False
         )
-        for text, each in zip(unique, encoded, strict=True):
-            self.sizes[text] = len(each.ids)
-            if self.unknown_id is not None and self.unknown_id in each.ids:
+        for text, encoding in zip(unique, encoded, strict=True):
+            self.sizes[text] = len(encoding.ids)
+            if self.unknown_id is not None and self.unknown_id in encoding.ids:
                 self._strange.add(text)
 
     def unknown(self, text: str) -> int:
@@ -159,14 +154,7 @@ def sound(text: str) -> str:
 
 
 def unread_tokens(encoder: Encoder, texts: Sequence[str]) -> list[int]:
-    """Return how many tokens of each text an encoder does not read, as far as it can tell.
-
-    Examples
-    --------
-    >>> from moralscope.models.encoders import load_encoder
-    >>> unread_tokens(load_encoder("scripted"), ["kill time"])
-    [0]
-    """
+    """Return how many tokens of each text an encoder does not read, as far as it can tell."""
     return encoder.unread(texts) if isinstance(encoder, CountsUnread) else [0] * len(texts)
 
 
@@ -180,7 +168,7 @@ def mean_of_windows(rows: NDArray[Any], cut: Sequence[Windows]) -> NDArray[Any]:
     >>> mean_of_windows(rows, [Windows((pair,)), Windows((pair, pair))]).ravel().tolist()
     [1.0, 3.0]
     """
-    counts = np.array([len(each.pairs) for each in cut], dtype=np.intp)
+    counts = np.array([len(windows.pairs) for windows in cut], dtype=np.intp)
     if len(rows) == len(counts):
         return rows
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
@@ -204,25 +192,19 @@ def worst_of_windows(
     >>> worst_of_windows(rows, rows[:, 0], [Windows((pair,) * 3)]).round(3).tolist()
     [[0.9, 0.1]]
     """
-    found = np.empty((len(cut), rows.shape[1]), dtype=np.float64)
+    worst = np.empty((len(cut), rows.shape[1]), dtype=np.float64)
     start = 0
-    for place, each in enumerate(cut):
-        part = slice(start, start + len(each.pairs))
+    for index, windows in enumerate(cut):
+        part = slice(start, start + len(windows.pairs))
         start = part.stop
         bad = badness[part].astype(np.float64)
         weights = np.exp(_SHARPNESS * (bad - bad.max()))
-        found[place] = weights @ rows[part].astype(np.float64) / weights.sum()
-    return found
+        worst[index] = weights @ rows[part].astype(np.float64) / weights.sum()
+    return worst
 
 
 def word_tokens(text: str, longest: int = 100) -> Tokens:
-    """Return the words of a text as its tokens, for models that have no tokenizer.
-
-    Examples
-    --------
-    >>> word_tokens("kill  time").spans
-    [(0, 4), (6, 10)]
-    """
+    """Return the words of a text as its tokens, for models that have no tokenizer."""
     import re
 
     spans = [match.span() for match in re.finditer(rf"\S{{1,{longest}}}", text)]

@@ -18,6 +18,7 @@ from typing import Any
 
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
+from moralscope.core.extras import require_extra
 from moralscope.core.records import ModelRef, RunRecord, to_plain
 from moralscope.io.files import check_writable, write_whole
 from moralscope.io.run_records import check_record
@@ -27,10 +28,39 @@ FIGURES = (".svg", ".png", ".pdf")
 _REPORTS = (".html", ".htm")
 # The module of each job. A record of a corpus has a job of its own: "score corpus".
 _MODULES = {
+    "agreement": "agreement",
+    **dict.fromkeys(
+        (f"annotate {name}" for name in ("init", "import", "export", "status", "statement")),
+        "annotation",
+    ),
+    **dict.fromkeys(
+        (f"annotate {name}" for name in ("decide", "decisions", "adjudicate")), "annotation"
+    ),
+    "collect": "collect",
+    "collect corpus": "collect",
+    "collect-train": "training",
     "chain": "chain",
     "generate": "chain",
     "rank": "rank",
+    "reproduce": "reproduce",
+    "edit": "steer",
+    "steer check": "steer",
+    "steer make": "steer",
+    "teach": "steer",
+    "words associate": "vocabulary",
+    "words compare": "corpora",
+    "words correlate": "vocabulary",
+    "words extract": "vocabulary",
+    "words validate": "vocabulary",
+    "rules train": "training",
     "score": "score",
+    "train": "training",
+    "survey": "survey",
+    "survey corpus": "survey",
+    **{
+        f"rules {name}": "rules"
+        for name in ("retrieve", "generate", "attributes", "lint", "check", "show", "stats")
+    },
     "stories evaluate": "evaluate",
     "stories metrics": "chain",
     "stories norms": "stories",
@@ -53,7 +83,10 @@ class Presentation:
 
 def presentation(job: str, config: Mapping[str, Any]) -> Presentation | None:
     """Return how a job is shown; None for one that has no page of its own."""
-    name = f"{job} corpus" if isinstance(config.get("corpus"), Mapping) else job
+    corpus = config.get("corpus")
+    name = job
+    if isinstance(corpus, Mapping):
+        name = f"{job} estimate" if corpus.get("dry_run") else f"{job} corpus"
     if name not in _MODULES:
         return None
     module = importlib.import_module(f"moralscope.pages.{_MODULES[name]}")
@@ -151,6 +184,7 @@ def check_figure_place(path: Path) -> None:
     """Refuse a place for a figure before any work is done."""
     if path.suffix.lower() not in FIGURES:
         raise InputError(f"{path} is no figure file", f"end its name in {', '.join(FIGURES)}")
+    require_extra("figures", "a figure")
     check_writable(path)
 
 

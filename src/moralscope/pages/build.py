@@ -4,39 +4,23 @@ from collections.abc import Callable, Mapping
 
 from moralscope.core.records import RunRecord, to_plain
 from moralscope.io.record_view import Plain, label_key, text
-from moralscope.pages.agreement_page import agreement_page
 from moralscope.pages.audit_page import audit_page
 from moralscope.pages.closing import (
     AUDIT_LIMITS,
     JUDGE_LIMITS,
-    PEOPLE_LIMITS,
-    STEER_LIMITS,
-    SURVEY_LIMITS,
 )
 from moralscope.pages.compare_page import compare_page, runs_page
-from moralscope.pages.corpora_page import corpora_page
 from moralscope.pages.corpus_page import corpus_page
 from moralscope.pages.generic_page import generic_page
 from moralscope.pages.languages_page import languages_page
 from moralscope.pages.page import Page
-from moralscope.pages.reproduce_page import reproduce_page, words_page
 from moralscope.pages.score_page import score_page
-from moralscope.pages.statement_page import statement_page
-from moralscope.pages.steer_page import check_page
-from moralscope.pages.survey_page import survey_page
 
 _PAGES: Mapping[str, Callable[[Plain], Page]] = {
-    "agreement": agreement_page,
-    "annotate statement": statement_page,
     "audit": audit_page,
     "compare": compare_page,
     "compare languages": languages_page,
     "compare runs": runs_page,
-    "words compare": corpora_page,
-    "words correlate": words_page,
-    "reproduce": reproduce_page,
-    "steer check": check_page,
-    "survey": survey_page,
 }
 
 
@@ -58,12 +42,7 @@ def old_limits(record: RunRecord) -> tuple[str, ...]:
     return known or _LIMITS.get(text(compared or record.job), ())
 
 
-_LIMITS_OF = {"judge": JUDGE_LIMITS, "stories": JUDGE_LIMITS}  # by axis and by paper
+_LIMITS_OF = {"judge": JUDGE_LIMITS}  # by axis
 _LIMITS = {
-    "agreement": PEOPLE_LIMITS,
-    "annotate statement": PEOPLE_LIMITS,
     "audit": AUDIT_LIMITS,
-    "steer check": STEER_LIMITS,
-    "steer make": STEER_LIMITS,
-    "survey": SURVEY_LIMITS,
 }

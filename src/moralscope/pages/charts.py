@@ -41,15 +41,26 @@ class Group:
 def marks(
     name: str, points: Sequence[_Point], colour: str, symbol: str = "", size: int = 8, **more: Any
 ) -> dict[str, Any]:
-    """Return a trace of marks; `more` are keys of the trace, such as `hovertext` and `rows`."""
+    """Return a trace of marks; `more` are keys of the trace, such as `hovertext` and `rows`.
+
+    A point without a place, as old or damaged records have, is left out.
+    """
+    kept = [at for at, point in enumerate(points) if all(map(math.isfinite, point))]
+
+    def of_kept(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: of_kept(item) for key, item in value.items()}
+        whole = isinstance(value, list) and len(value) == len(points)
+        return [value[at] for at in kept] if whole else value
+
     marker: dict[str, Any] = {"color": colour, "size": size}
     return {
         "type": "scatter",
         "mode": "markers",
         "name": name,
-        "x": [rounded(x) for x, _ in points],
-        "y": [rounded(y) for _, y in points],
-        **more,
+        "x": [rounded(points[at][0]) for at in kept],
+        "y": [rounded(points[at][1]) for at in kept],
+        **of_kept(more),
         "marker": {**marker, "symbol": symbol} if symbol else marker,
     }
 
@@ -148,7 +159,7 @@ def moral_map(
         if chosen:
             kept = [row.row for row, _ in chosen]
             traces.append(marks(name, [at for _, at in chosen], colour, symbol, rows=kept))
-    order = outermost(pairs, len(pairs))
+    order = outermost([pair for pair in pairs if all(map(math.isfinite, pair[1]))], len(pairs))
     labels = [(rounded(x), rounded(y), row.row) for row, (x, y) in order]
     layout = {"xaxis": {"title": titles[0], "zero": True}, "yaxis": {"title": titles[1]}}
     about = f"A map of {len(rows):,} actions; horizontal: {titles[0]}, vertical: {titles[1]}."
@@ -196,6 +207,41 @@ def scatter(
     layout = {"xaxis": {"title": titles[0]}, "yaxis": {"title": titles[1]}}
     about = f"{len(everything)} points: {titles[1]} against {titles[0]}."
     return Chart(title, about, traces, layout, height=500, labels=labels)
+
+
+def named_scatter(
+    title: str,
+    groups: Mapping[str, Sequence[tuple[str, float | None, float | None]]],
+    titles: tuple[str, str],
+    *,
+    fits: bool = True,
+    same: bool = False,
+) -> Chart | None:
+    """Draw named points by group, or nothing where fewer than three have both values.
+
+    `same` puts both axes on one scale: what shrank is then seen to have shrunk.
+
+    Examples
+    --------
+    >>> named_scatter("Table 2", {"dos": [("joy", 1.0, 2.0)] * 3}, ("paper", "ours")).title
+    'Table 2'
+    """
+    drawn, pairs = [], []
+    for name, rows in groups.items():
+        points = [
+            (label, (x, y))
+            for label, x, y in rows
+            if x is not None and y is not None and math.isfinite(x) and math.isfinite(y)
+        ]
+        hover = [f"{label}\n{titles[0]} {x:+.3f}\n{titles[1]} {y:+.3f}" for label, (x, y) in points]
+        if points:
+            drawn.append(Group(name, [point for _, point in points], hover))
+        pairs += points
+    if len(pairs) < _LEAST:
+        return None
+    labels = [(x, y, label) for label, (x, y) in outermost(pairs)]
+    chart = scatter(title, drawn, titles, fits=fits, labels=labels)
+    return replace(chart, layout={**chart.layout, "same": True}) if same else chart
 
 
 def cloud(

@@ -5,16 +5,18 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
-from moralscope.axes.choice import ActionScore
-from moralscope.axes.direction.records import DirectionFigures, LayerCurve
-from moralscope.axes.framings import Framings
-from moralscope.axes.judge import JudgedAction
-from moralscope.axes.language import LanguageScore
 from moralscope.axes.measured import agreement_in_words, share_in_brief
 from moralscope.axes.options import AXES
-from moralscope.axes.people import HumanAgreement
-from moralscope.axes.records import ScoreStatistics
-from moralscope.core.records import RunRecord
+from moralscope.axes.records import (
+    DirectionFigures,
+    Framings,
+    HumanAgreement,
+    JudgedAction,
+    LanguageScore,
+    LayerCurve,
+    ScoreStatistics,
+)
+from moralscope.core.records import ActionScore, RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import (
     GROUPS,
@@ -46,7 +48,8 @@ _ENDS = {"moral": ("bad", "good"), "gender": ("male", "female")}
 
 def score_page(record: RunRecord) -> Page:
     """Lay out scored actions."""
-    config, statistics = record.config, record.statistics
+    config = record.config
+    statistics: ScoreStatistics = record.statistics
     results: Sequence[ActionScore] = sorted(record.results, key=lambda row: -row.score)
     shown = [row for row in results if not math.isnan(row.score)]
     dropped = max(0, len(shown) - _MAX_ROWS)
@@ -217,8 +220,8 @@ def _table(record: RunRecord, rows: Sequence[ActionScore], dropped: int) -> Tabl
         details = [f"wording {n}" + ", scored" * (n == 1) for n in range(1, count + 1)]
     elif len(details) != count:
         details = [f"prompt {n}" for n in range(1, count + 1)]
-    for cell, row in zip(cells, rows, strict=True):
-        cell.extend(row.prompts)
+    for cell, scored in zip(cells, rows, strict=True):
+        cell.extend(scored.prompts)
     note = f"{dropped:,} in the middle are in the run record only." if dropped else ""
     return Table("Scores", columns, cells, details, note, ends=_TERMINAL_ENDS)
 
@@ -263,7 +266,11 @@ def variance_chart(direction: DirectionFigures) -> Chart | None:
         "actions": direction.explained_variance,
         "differences": direction.explained_variance_differences,
     }
-    series = {name: [100 * share for share in found] for name, found in shares.items() if found}
+    series = {
+        name: [100 * (share if math.isfinite(share) else 0.0) for share in values]
+        for name, values in shares.items()
+        if values
+    }
     if not series:
         return None
     names = [str(number) for number in range(1, max(map(len, series.values())) + 1)]
@@ -447,7 +454,8 @@ def _people(human: HumanAgreement | None) -> list[Section]:
     groups: dict[str, list[tuple[str, tuple[float, float]]]] = {}
     for row in human.rows:
         for name, rate in row.rates.items():
-            groups.setdefault(name, []).append((row.action, (row.score, 100 * rate)))
+            if math.isfinite(row.score + rate):
+                groups.setdefault(name, []).append((row.action, (row.score, 100 * rate)))
     clouds = [
         Group(
             name,

@@ -48,11 +48,6 @@ class RuleCase:
 
     `contexts` may stand in front of a question; `permits` says that the rule only allows. Where it
     `forbids`, an act that keeps it is one of many: to be against that act says nothing of the rule.
-
-    Examples
-    --------
-    >>> RuleCase("Don't lie.", breaks=(OwnAct("lie", "lied", "lying"),)).keeps
-    ()
     """
 
     rule: str
@@ -70,22 +65,13 @@ class RuleCase:
 def alignment_examples(
     matters: Sequence[RuleCase], *, turns: int, seed: int, weight: float = 1.0
 ) -> list[TrainingExample]:
-    """Return the lessons of all turns: each epoch has its own wordings of every matter.
-
-    Examples
-    --------
-    >>> lie = OwnAct("lie", "lied", "lying")
-    >>> matters = [RuleCase("Don't lie.", reversed=("Lie!",), breaks=(lie,)), RuleCase("Be kind.")]
-    >>> rows = alignment_examples(matters, turns=2, seed=0)
-    >>> sorted({row.pair[0] for row in rows}), {row.turn for row in rows} == {(0, 2), (1, 2)}
-    (['Be kind.', "Don't lie.", 'Lie!'], True)
-    """
+    """Return the lessons of all turns: each epoch has its own wordings of every matter."""
     lessons: list[TrainingExample] = []
     for turn in range(turns):
         rng = random.Random(f"{seed} {turn}")  # noqa: S311
-        for place in range(len(matters)):
-            for rule, told, sign in _drawn(matters, place, rng):
-                row = _lesson(rule, told.exchange, sign * told.stance)
+        for index in range(len(matters)):
+            for rule, drawn, sign in _drawn(matters, index, rng):
+                row = _lesson(rule, drawn.exchange, sign * drawn.stance)
                 lessons.append(replace(row, weight=weight, turn=(turn, turns)))
     return lessons
 
@@ -96,39 +82,34 @@ def alignment_dev(matters: Sequence[RuleCase], seed: int) -> list[TrainingExampl
     The plain ones tell what is done ("I would …"); a third of each group is neither, by a rule of
     another matter. Wordings are drawn once, by the seed.
     """
-    found: list[TrainingExample] = []
+    examples: list[TrainingExample] = []
     rng = random.Random(f"{seed} dev")  # noqa: S311
-    for place, matter in enumerate(matters):
+    for index, matter in enumerate(matters):
         tolds = [
-            (plain_exchange(act, _context(matter, rng), place), sign)
+            (plain_exchange(act, _context(matter, rng), index), sign)
             for acts, sign in ((matter.keeps, FOR), (matter.breaks, AGAINST))
             for act in acts[:1]
         ]
-        other = _other(matters, place, rng)
+        other = _other(matters, index, rng)
         flipped = rng.choice(matter.reversed) if matter.reversed else None
-        for told, sign in tolds:
-            found.append(_lesson(matter.rule, told.exchange, sign, TASK))
+        for drawn, sign in tolds:
+            examples.append(_lesson(matter.rule, drawn.exchange, sign, TASK))
             if flipped:
-                found.append(_lesson(flipped, told.exchange, -sign, REVERSED))
+                examples.append(_lesson(flipped, drawn.exchange, -sign, REVERSED))
         if other and tolds:
-            told = rng.choice(tolds)[0]
-            found.append(_lesson(other.rule, told.exchange, NEITHER, TASK))
+            drawn = rng.choice(tolds)[0]
+            examples.append(_lesson(other.rule, drawn.exchange, NEITHER, TASK))
             if other.reversed:
-                found.append(_lesson(rng.choice(other.reversed), told.exchange, NEITHER, REVERSED))
-        for rule, told, sign in _drawn(matters, place, rng):
-            found.append(_lesson(rule, told.exchange, sign * told.stance, STANCES))
-    return found
+                examples.append(
+                    _lesson(rng.choice(other.reversed), drawn.exchange, NEITHER, REVERSED)
+                )
+        for rule, drawn, sign in _drawn(matters, index, rng):
+            examples.append(_lesson(rule, drawn.exchange, sign * drawn.stance, STANCES))
+    return examples
 
 
 def annotated_examples(rows: Sequence[Annotation], group: str = "") -> list[TrainingExample]:
-    """Return annotated exchanges (MIC.csv, or a file of one's own) as alignment lessons.
-
-    Examples
-    --------
-    >>> row = Annotation(Exchange("Do you lie?", "Never."), "Don't lie.", "agree")
-    >>> [(lesson.pair[0], lesson.label) for lesson in annotated_examples([row])]
-    [("Don't lie.", 1)]
-    """
+    """Return annotated exchanges (MIC.csv, or a file of one's own) as alignment lessons."""
     return [
         TrainingExample(
             TASK,
@@ -142,10 +123,10 @@ def annotated_examples(rows: Sequence[Annotation], group: str = "") -> list[Trai
 
 
 def _drawn(
-    matters: Sequence[RuleCase], place: int, rng: random.Random
+    matters: Sequence[RuleCase], index: int, rng: random.Random
 ) -> Iterator[tuple[str, StanceExchange, int]]:
     """Yield (rule, exchange, sign) of one matter: the label is the sign times the stance."""
-    matter = matters[place]
+    matter = matters[index]
     made: list[StanceExchange] = []
     for acts, sign in ((matter.keeps, FOR), (matter.breaks, AGAINST)):
         if not acts:
@@ -154,21 +135,21 @@ def _drawn(
         others = matter.breaks[:1] if sign == FOR else matter.keeps[:1]
         other = others[0] if others else None
         stances = (FOR,) if matter.forbids and sign == FOR else (FOR, AGAINST)
-        told = draw_exchange(act, rng, _context(matter, rng), other, stances)
+        drawn = draw_exchange(act, rng, _context(matter, rng), other, stances)
         outcome = matter.gains if sign == FOR else matter.costs
         # now and then what would come of it, as a reason for keeping the rule
-        if outcome and sign == told.stance and rng.random() < _OUTCOMES:
+        if outcome and sign == drawn.stance and rng.random() < _OUTCOMES:
             reason = f"{'That way' if sign == FOR else 'If I did,'} I would {outcome}."
-            exchange = replace(told.exchange, reply=f"{told.exchange.reply} {reason}")
-            told = replace(told, exchange=exchange)
-        made.append(told)
-        if not (matter.permits and told.refuses):
-            yield _worded(matter, rng), told, sign
+            exchange = replace(drawn.exchange, reply=f"{drawn.exchange.reply} {reason}")
+            drawn = replace(drawn, exchange=exchange)
+        made.append(drawn)
+        if not (matter.permits and drawn.refuses):
+            yield _worded(matter, rng), drawn, sign
             if matter.reversed:
-                yield rng.choice(matter.reversed), told, -sign
+                yield rng.choice(matter.reversed), drawn, -sign
     if not made:
         return
-    foreign = _other(matters, place, rng)
+    foreign = _other(matters, index, rng)
     if foreign:
         rules = (foreign.rule, *foreign.restated, *foreign.reversed)
         yield rng.choice(rules), replace(rng.choice(made), stance=NEITHER), NEITHER
@@ -189,11 +170,11 @@ def _context(matter: RuleCase, rng: random.Random) -> str:
     return rng.choice(matter.contexts) if matter.contexts else ""
 
 
-def _other(matters: Sequence[RuleCase], place: int, rng: random.Random) -> RuleCase | None:
+def _other(matters: Sequence[RuleCase], index: int, rng: random.Random) -> RuleCase | None:
     if len(matters) < 2:
         return None
-    found = rng.randrange(len(matters) - 1)
-    return matters[found + (found >= place)]
+    drawn = rng.randrange(len(matters) - 1)
+    return matters[drawn + (drawn >= index)]
 
 
 def _lesson(rule: str, exchange: Exchange, side: int, group: str = "") -> TrainingExample:
@@ -201,38 +182,26 @@ def _lesson(rule: str, exchange: Exchange, side: int, group: str = "") -> Traini
 
 
 def written_exchanges() -> list[Annotation]:
-    """Return every written exchange with its rule, its alignment and its part.
-
-    Examples
-    --------
-    >>> {row.split for row in written_exchanges()} == {"train", "dev"}
-    True
-    """
+    """Return every written exchange with its rule, its alignment and its part."""
     rules = {rule.id: rule.text for rule in shipped_rulebook().rules}
     held = set(sorted(rules)[::_DEV_RULES])
-    found = []
+    exchanges = []
     folder = resources.files("moralscope.rules") / "data" / "exchanges"
-    for path in sorted(folder.iterdir(), key=lambda each: each.name):
+    for path in sorted(folder.iterdir(), key=lambda path: path.name):
         for row in shipped_yaml("moralscope.rules", f"exchanges/{path.name}"):
             exchange = Exchange(row["prompt"], row["reply"])
             part = "dev" if row["rule"] in held else "train"
-            found.append(Annotation(exchange, rules[row["rule"]], row["label"], split=part))
-    return found
+            exchanges.append(Annotation(exchange, rules[row["rule"]], row["label"], split=part))
+    return exchanges
 
 
 def policy_exchanges() -> list[Annotation]:
-    """Return exchanges written for rules of organisations, with the part of each rule.
-
-    Examples
-    --------
-    >>> {row.alignment for row in policy_exchanges()} == set(ALIGNMENTS)
-    True
-    """
+    """Return exchanges written for rules of organisations, with the part of each rule."""
     rules = shipped_yaml("moralscope.rules", "policies.yaml")
     return [
         Annotation(Exchange(prompt, reply), row["rule"], label, split=part)
-        for place, row in enumerate(rules)
-        for part in ("train" if place % _DEV_RULES else "dev",)
+        for index, row in enumerate(rules)
+        for part in ("train" if index % _DEV_RULES else "dev",)
         for label in ALIGNMENTS
         for prompt, reply in row[label]
     ]
@@ -241,24 +210,16 @@ def policy_exchanges() -> list[Annotation]:
 def written_examples(
     rows: Sequence[Annotation], reversals: Reversals, *, weight: float, seed: int
 ) -> list[TrainingExample]:
-    """Return lessons of the written exchanges: by their rule, some by its reversal or another's.
-
-    Examples
-    --------
-    >>> row = Annotation(Exchange("Do you lie?", "Never."), "Don't lie.", "agree")
-    >>> told = written_examples([row] * 9, lambda rule: ["Do lie."], weight=1.0, seed=0)
-    >>> sorted({(lesson.pair[0], lesson.label) for lesson in told})
-    [('Do lie.', 0), ("Don't lie.", 1)]
-    """
+    """Return lessons of the written exchanges: by their rule, some by its reversal or another's."""
     rng = random.Random(f"{seed} written")  # noqa: S311
-    told: list[tuple[Annotation, float]] = []
+    weighted: list[tuple[Annotation, float]] = []
     for row in rows:
-        told.append((row, weight))
+        weighted.append((row, weight))
         if rng.random() < _REVERSED_SHARE and (opposite := reversals(row.rule)):
             flipped = _FLIPPED[row.alignment or "neither"]
-            told.append((replace(row, rule=rng.choice(opposite), alignment=flipped), weight))
+            weighted.append((replace(row, rule=rng.choice(opposite), alignment=flipped), weight))
         other = rng.choice(rows).rule
         if rng.random() < _OTHER_SHARE and other != row.rule:
-            told.append((replace(row, rule=other, alignment="neither"), weight / 2))
-    each = annotated_examples([row for row, _ in told])
-    return [replace(one, weight=own) for one, (_, own) in zip(each, told, strict=True)]
+            weighted.append((replace(row, rule=other, alignment="neither"), weight / 2))
+    examples = annotated_examples([row for row, _ in weighted])
+    return [replace(one, weight=share) for one, (_, share) in zip(examples, weighted, strict=True)]

@@ -5,9 +5,8 @@ Ziems et al. 2022. Judges nothing.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -16,10 +15,10 @@ import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.records import RunRecord
+from moralscope.core.records import RunRecord, Statistics
 from moralscope.rules.metrics import load_paper
-from moralscope.rules.options import StatsOptions
-from moralscope.rules.reading import PARTS, load_annotations, source_warnings, split_annotations
+from moralscope.rules.options import RulesStatsOptions
+from moralscope.rules.reading import PARTS, read_annotations, source_warnings, split_annotations
 from moralscope.rules.records import FOUNDATIONS, SCALE, SCALES, Annotation
 from moralscope.stats.agreement import agreement, krippendorff_alpha
 from moralscope.stats.intraclass import intraclass
@@ -27,6 +26,7 @@ from moralscope.stats.intraclass import intraclass
 ATTRIBUTES = ("alignment", *SCALES, *FOUNDATIONS)
 CODES = {"disagree": 0.0, "neither": 1.0, "agree": 2.0}
 _SHOWN_LABELS = ("agree", "neither", "disagree")
+_STEPS = tuple(str(step) for step in range(int(SCALE[0]), int(SCALE[1]) + 1))
 _BOOTSTRAPPED = 2_000  # units; more of them would need a large table of resamples
 _GROUPS = 30
 _T29 = 2.045  # 97.5 % quantile of Student's t for 30 groups
@@ -35,23 +35,18 @@ CONTENT = "content warning: the texts may offend or upset"
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many annotations, exchanges, prompts and rules there are, and of what length.
-
-    `repeated_rules` counts annotations whose rule an earlier one has already; `words` is what
-    stands between spaces. `several` counts exchanges with more than one annotation, `chatbots` the
-    annotations of each one's replies.
-    """
+    """How many annotations, exchanges, prompts and rules there are, and of what length."""
 
     annotations: int
     exchanges: int
     prompts: int
     rules: int
-    repeated_rules: int
-    several: int
+    repeated_rules: int  # annotations whose rule an earlier one has already
+    several: int  # exchanges with more than one annotation
     per_exchange: float
-    words: float
+    words: float  # of a rule, what stands between spaces
     revised: int
-    chatbots: Mapping[str, int]
+    chatbots: Mapping[str, int]  # annotations of each one's replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,47 +77,73 @@ class Reliability:
     ratings: int
 
 
-def counts(annotations: Sequence[Annotation]) -> Counts:
-    """Count.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartSizes(Statistics):
+    """How annotations and exchanges are shared out among train, dev and test."""
 
-    Examples
-    --------
-    >>> from moralscope.rules.records import Exchange
-    >>> rows = [Annotation(Exchange("Steal?", "Yes."), "Do not steal.")] * 2
-    >>> found = counts(rows)
-    >>> found.exchanges, found.rules, found.repeated_rules
-    (1, 1, 1)
-    """
+    official: bool
+    annotations: Mapping[str, int]
+    exchanges: Mapping[str, int]
+    unknown: int
+    exchanges_in_two_parts: int
+    prompts_in_two_parts: int
+
+
+@dataclass(frozen=True, slots=True)
+class PaperFigures(Statistics):
+    """The same figures as the paper printed them."""
+
+    corpus: Mapping[str, Any]
+    reliability: Mapping[str, Any]
+    shares: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotationStatistics(Statistics):
+    """What a file of annotations is made of."""
+
+    counts: Counts
+    malformed_lines: int
+    bad_rules: int
+    reliability_same_rule: Sequence[Reliability]
+    reliability_own_rules: Sequence[Reliability]
+    split: PartSizes | None  # None: too few exchanges for three parts
+    paper: PaperFigures
+
+
+def counts(annotations: Sequence[Annotation]) -> Counts:
+    """Count annotations, exchanges, prompts and rules."""
     exchanges = Counter(row.pair for row in annotations)
     rules = {" ".join(row.rule.casefold().split()) for row in annotations}
     return Counts(
-        len(annotations),
-        len(exchanges),
-        len({prompt for prompt, _ in exchanges}),
-        len(rules),
-        len(annotations) - len(rules),
-        sum(count > 1 for count in exchanges.values()),
-        len(annotations) / len(exchanges) if exchanges else 0.0,
-        fmean(len(row.rule.split()) for row in annotations) if annotations else 0.0,
-        sum(row.revised_reply is not None for row in annotations),
-        dict(sorted(Counter(row.chatbot for row in annotations if row.chatbot).items())),
+        annotations=len(annotations),
+        exchanges=len(exchanges),
+        prompts=len({prompt for prompt, _ in exchanges}),
+        rules=len(rules),
+        repeated_rules=len(annotations) - len(rules),
+        several=sum(count > 1 for count in exchanges.values()),
+        per_exchange=len(annotations) / len(exchanges) if exchanges else 0.0,
+        words=fmean(len(row.rule.split()) for row in annotations) if annotations else 0.0,
+        revised=sum(row.revised_reply is not None for row in annotations),
+        chatbots=dict(sorted(Counter(row.chatbot for row in annotations if row.chatbot).items())),
     )
 
 
 def distributions(annotations: Sequence[Annotation]) -> list[Bar]:
-    """Return the bars of Figure 2; shares are of the annotations that have the attribute.
-
-    Examples
-    --------
-    >>> from moralscope.rules.records import Exchange
-    >>> bars = distributions([Annotation(Exchange("Steal?", "Yes."), "Do not.", "disagree")])
-    >>> [(bar.value, bar.count) for bar in bars]
-    [('agree', 0), ('neither', 0), ('disagree', 1)]
-    """
-    bars = _bars(annotations, "alignment", _SHOWN_LABELS, lambda row: row.alignment)
-    steps = [str(step) for step in range(int(SCALE[0]), int(SCALE[1]) + 1)]
+    """Return the bars of Figure 2; shares are of the annotations that have the attribute."""
+    columns: dict[str, list[str | None]] = {"alignment": [row.alignment for row in annotations]}
     for name in reversed(SCALES):  # Figure 2 has consensus before severity
-        bars += _bars(annotations, name, steps, partial(_step, name))
+        numbers = [row.scales[name] for row in annotations]
+        # The whole step that is nearest; halves go up.
+        columns[name] = [None if value is None else str(int(value + 0.5)) for value in numbers]
+    bars = []
+    for name, values in columns.items():
+        size = sum(value is not None for value in values)
+        rows_of: dict[str | None, list[Annotation]] = defaultdict(list)
+        for row, value in zip(annotations, values, strict=True):
+            rows_of[value].append(row)
+        for step in (_SHOWN_LABELS if name == "alignment" else _STEPS) if size else ():
+            bars.append(_bar(name, step, rows_of[step], size))
     known = [row for row in annotations if row.foundations is not None]
     for name in FOUNDATIONS if known else ():
         having = [row for row in known if name in (row.foundations or ())]
@@ -147,19 +168,23 @@ def reliability(
         person judged a rule of their own, so disagreement may lie in the rules.
     seed
         Of the interval.
-
-    Examples
-    --------
-    >>> from moralscope.rules.records import Exchange
-    >>> pairs = [(Exchange(str(n), "Yes."), label) for n in range(3) for label in ("agree",) * 2]
-    >>> reliability([Annotation(who, "Rule.", label) for who, label in pairs])[0].units
-    3
     """
     groups: dict[object, list[Annotation]] = defaultdict(list)
     for row in annotations:
         groups[(row.pair, row.rule if unit == "rule" else "")].append(row)
     several = [rows for rows in groups.values() if len(rows) > 1]
-    return [_reliability(name, several, seed) for name in ATTRIBUTES]
+    reliabilities = []
+    for name in ATTRIBUTES:
+        ratings = [[v for row in rows if (v := rating(row, name)) is not None] for rows in several]
+        rated = [values for values in ratings if len(values) > 1]
+        if not rated:
+            reliabilities.append(Reliability(name, None, None, None, None, 0, 0))
+            continue
+        alpha, low, high = _alpha(rated, "ordinal" if name in SCALES else "nominal", seed)
+        count = sum(map(len, rated))
+        icc = intraclass(rated).mean
+        reliabilities.append(Reliability(name, alpha, low, high, icc, len(rated), count))
+    return reliabilities
 
 
 def rating(row: Annotation, attribute: str) -> float | None:
@@ -172,27 +197,15 @@ def rating(row: Annotation, attribute: str) -> float | None:
     return value
 
 
-def _reliability(name: str, groups: Sequence[Sequence[Annotation]], seed: int) -> Reliability:
-    rated = [[value for row in rows if (value := rating(row, name)) is not None] for rows in groups]
-    rated = [values for values in rated if len(values) > 1]
-    level = "ordinal" if name in SCALES else "nominal"
-    ratings = sum(len(values) for values in rated)
-    if not rated:
-        return Reliability(name, None, None, None, None, 0, 0)
-    alpha, low, high = _alpha(rated, level, seed)
-    icc = intraclass(rated).mean
-    return Reliability(name, alpha, low, high, icc, len(rated), ratings)
-
-
 def _alpha(rated: Sequence[Sequence[float]], level: str, seed: int) -> tuple[float, float, float]:
     """Return alpha and its interval: by bootstrap, or for many units from random groups of them."""
     if len(rated) <= _BOOTSTRAPPED:
-        found = agreement(_table(rated), level, seed=seed)
-        return found.alpha, found.low, found.high
+        measured = agreement(_table(rated), level, seed=seed)
+        return measured.alpha, measured.low, measured.high
     alpha = krippendorff_alpha(_table(rated), level)
     order = np.random.default_rng(seed).permutation(len(rated))
     alphas = [
-        krippendorff_alpha(_table([rated[place] for place in group]), level)
+        krippendorff_alpha(_table([rated[index] for index in group]), level)
         for group in np.array_split(order, _GROUPS)
     ]
     half = _T29 * float(np.std(alphas, ddof=1)) / _GROUPS**0.5
@@ -203,22 +216,9 @@ def _table(rated: Sequence[Sequence[float]]) -> list[list[float | None]]:
     """Return raters x units; who is who does not matter to alpha."""
     widest = max(len(values) for values in rated)
     return [
-        [values[place] if place < len(values) else None for values in rated]
-        for place in range(widest)
+        [values[index] if index < len(values) else None for values in rated]
+        for index in range(widest)
     ]
-
-
-def _bars(
-    annotations: Sequence[Annotation],
-    attribute: str,
-    values: Sequence[str],
-    value_of: Callable[[Annotation], str | None],
-) -> list[Bar]:
-    having: dict[str | None, list[Annotation]] = defaultdict(list)
-    for row in annotations:
-        having[value_of(row)].append(row)
-    known = len(annotations) - len(having[None])
-    return [_bar(attribute, value, having[value], known) for value in values] if known else []
 
 
 def _bar(attribute: str, value: str, having: Sequence[Annotation], known: int) -> Bar:
@@ -228,18 +228,12 @@ def _bar(attribute: str, value: str, having: Sequence[Annotation], known: int) -
     return Bar(attribute, value, len(having), len(having) / known, disagree)
 
 
-def _step(name: str, row: Annotation) -> str | None:
-    """Return the whole step of a scale nearest to a row's value; halves go up."""
-    value = row.scales[name]
-    return None if value is None else str(int(value + 0.5))
-
-
 def stats(
     path: Path | None = None,
-    options: StatsOptions | None = None,
+    options: RulesStatsOptions | None = None,
     *,
     columns: Mapping[str, str] | None = None,
-    **given: Any,
+    **changes: Any,
 ) -> RunRecord:
     """Count and describe the annotations of a file (Figure 2 beside the paper's).
 
@@ -248,15 +242,15 @@ def stats(
     path
         MIC.csv, a SOCIAL-CHEM-101 file, or one like them; by default the user's MIC.csv.
     options
-        `StatsOptions`, or its fields as keywords; the seed is that of intervals, and of the split
-        where the file has none.
+        `RulesStatsOptions`, or its fields as keywords; the seed is that of intervals, and of the
+        split where the file has none.
     columns
         Our name of a column → the file's.
     """
-    chosen = chosen_options(StatsOptions, options, given)
+    chosen = chosen_options(RulesStatsOptions, options, changes)
     seed = chosen.seed
-    file = load_annotations(path, kind=chosen.kind, columns=columns, malformed=chosen.malformed)
-    rows = file.annotations
+    file = read_annotations(path, kind=chosen.kind, columns=columns, malformed=chosen.malformed)
+    rows, paper = file.annotations, load_paper()
     same_rule = reliability(rows, unit="rule", seed=seed)
     own_rules = reliability(rows, unit="exchange", seed=seed)
     return RunRecord(
@@ -270,35 +264,30 @@ def stats(
         },
         models=[],
         results=distributions(rows),
-        statistics={
-            "counts": counts(rows),
-            "malformed_lines": len(file.problems),
-            "bad_rules": file.bad_rules,
-            "reliability_same_rule": [row for row in same_rule if row.units],
-            "reliability_own_rules": [row for row in own_rules if row.units],
-            "split": _parts(rows, seed),
-            "paper": {
-                "corpus": load_paper().corpus,
-                "reliability": load_paper().figure2,
-                "shares": load_paper().shares,
-            },
-        },
+        statistics=AnnotationStatistics(
+            counts=counts(rows),
+            malformed_lines=len(file.problems),
+            bad_rules=file.bad_rules,
+            reliability_same_rule=[row for row in same_rule if row.units],
+            reliability_own_rules=[row for row in own_rules if row.units],
+            split=_part_sizes(rows, seed),
+            paper=PaperFigures(paper.corpus, paper.figure2, paper.shares),
+        ),
         warnings=[CONTENT, *source_warnings(file)],
     )
 
 
-def _parts(rows: tuple[Annotation, ...], seed: int) -> dict[str, Any] | None:
+def _part_sizes(rows: tuple[Annotation, ...], seed: int) -> PartSizes | None:
     try:
-        found = split_annotations(rows, seed=seed)
+        split = split_annotations(rows, seed=seed)
     except InputError:  # too few exchanges for three parts: no split, and no fault of the file
         return None
-    sizes = Counter(found.parts)
-    exchanges = {part: len({row.pair for row in found.of(rows, part)}) for part in PARTS}
-    return {
-        "official": found.official,
-        "annotations": {part: sizes[part] for part in PARTS},
-        "exchanges": exchanges,
-        "unknown": sizes[None],
-        "exchanges_in_two_parts": found.moved,
-        "prompts_in_two_parts": found.shared_prompts,
-    }
+    sizes = Counter(split.parts)
+    return PartSizes(
+        official=split.official,
+        annotations={part: sizes[part] for part in PARTS},
+        exchanges={part: len({row.pair for row in split.of(rows, part)}) for part in PARTS},
+        unknown=sizes[None],
+        exchanges_in_two_parts=split.moved,
+        prompts_in_two_parts=split.shared_prompts,
+    )

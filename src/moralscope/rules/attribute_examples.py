@@ -43,17 +43,9 @@ class Baselines:
 
 
 def known_foundations(rows: Sequence[Annotation]) -> tuple[str, ...]:
-    """Return the foundations that occur, in their order.
-
-    Examples
-    --------
-    >>> from moralscope.rules.records import Exchange
-    >>> row = Annotation(Exchange("q", "a"), "Don't lie.", foundations=("fairness", "care"))
-    >>> known_foundations([row])
-    ('care', 'fairness')
-    """
-    found = {name for row in rows for name in row.foundations or ()}
-    return tuple(name for name in FOUNDATIONS if name in found)
+    """Return the foundations that occur, in their order."""
+    names = {name for row in rows for name in row.foundations or ()}
+    return tuple(name for name in FOUNDATIONS if name in names)
 
 
 def foundation_examples(
@@ -65,46 +57,30 @@ def foundation_examples(
     """Return rules with their foundations; `reworded` gives other wordings, one a turn.
 
     A rule and its reverse touch the same foundations: so the polarity cannot tell them.
-
-    Examples
-    --------
-    >>> from moralscope.rules.records import Exchange
-    >>> row = Annotation(Exchange("q", "a"), "Don't lie.", foundations=("care",))
-    >>> rows = foundation_examples([row], ["care", "fairness"], lambda text: ["Lie!"], turns=2)
-    >>> [(one.pair[1], one.values, one.turn) for one in rows]
-    [("Don't lie.", (1.0, 0.0), (0, 1)), ('Lie!', (1.0, 0.0), (0, 2)), ('Lie!', (1.0, 0.0), (1, 2))]
     """
-    found = []
-    for place, row in enumerate(rows):
+    examples = []
+    for index, row in enumerate(rows):
         if row.foundations is None:
             continue
         values = tuple(float(name in row.foundations) for name in labels)
         one = TrainingExample(FOUNDATIONS_TASK, ("", row.rule), 0, values=values)
-        found.append(one)
+        examples.append(one)
         others = reworded(row.rule) if reworded else ()
         for turn in range(turns if others else 0):
-            text = others[(place + turn) % len(others)]
-            found.append(replace(one, pair=("", text), weight=0.5, turn=(turn, turns)))
-    return found
+            text = others[(index + turn) % len(others)]
+            examples.append(replace(one, pair=("", text), weight=0.5, turn=(turn, turns)))
+    return examples
 
 
 def scale_examples(rows: Sequence[Annotation], name: str) -> list[TrainingExample]:
-    """Return rules with their severity or consensus; minority consensus is put together.
-
-    Examples
-    --------
-    >>> from moralscope.rules.records import Exchange
-    >>> row = Annotation(Exchange("q", "a"), "Don't lie.", consensus=2.0)
-    >>> scale_examples([row], "consensus")[0].values, scale_examples([row], "severity")
-    ((3.0,), [])
-    """
-    found = []
+    """Return rules with their severity or consensus; minority consensus is put together."""
+    examples = []
     for row in rows:
         value = row.scales[name]
         if value is not None:
-            told = records.SCALES[name].merge(value)
-            found.append(TrainingExample(name, ("", row.rule), 0, values=(told,)))
-    return found
+            merged = records.SCALES[name].merge(value)
+            examples.append(TrainingExample(name, ("", row.rule), 0, values=(merged,)))
+    return examples
 
 
 def foundation_baselines(
@@ -136,7 +112,10 @@ def _keywords(train: Sequence[TrainingExample], many: int) -> list[frozenset[str
     tables = []
     for column in flags.T:
         held = Counter(
-            word for words, own in zip(texts, column, strict=True) if own for word in words
+            word
+            for words, has_label in zip(texts, column, strict=True)
+            if has_label
+            for word in words
         )
         total, size = int(column.sum()), len(train)
         odds = {

@@ -8,7 +8,7 @@ not trained for is None.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import ExpertSet, Matrix
-from moralscope.core.records import RunRecord
+from moralscope.core.records import NoStatistics, RunRecord
 from moralscope.io.tables import read_header
 from moralscope.models.store import Progress
 from moralscope.rules.experts import FOUNDATIONS_TASK, prepare_rule_experts
@@ -37,21 +37,11 @@ from moralscope.rules.verdict import TASK, alignment_pair
 LIBERTY = "liberty"
 ESTIMATED = "what experts say of a rule is an estimate, learnt from what crowd workers said"
 _NEAREST = 5
-_OWN = ("prompt", "reply", "rule")
+_COLUMNS = ("prompt", "reply", "rule")
 
 
 class Attributes:
-    """Attributes of rules; where a rule has none, estimated by `experts` or from `known` rules.
-
-    Examples
-    --------
-    >>> from moralscope.models.encoders import load_encoder
-    >>> known = [RuleOfThumb("It is wrong to steal.", ("fairness",), 4.0, 5.0)]
-    >>> attributes = Attributes(known, embed=load_encoder("scripted").encode)
-    >>> own, other = attributes.of([known[0], RuleOfThumb("It is wrong to steal a car.")])
-    >>> own.evidence, other.evidence, other.severity
-    ('rulebook', 'neighbours', 4.0)
-    """
+    """Attributes of rules; where a rule has none, estimated by `experts` or from `known` rules."""
 
     def __init__(
         self,
@@ -70,29 +60,39 @@ class Attributes:
         )
 
     def of(self, rules: Sequence[RuleOfThumb]) -> list[RuleAttributes]:
-        """Return the attributes of each rule, in order."""
-        bare = [rule for rule in rules if not _is_complete(rule)]
-        estimate = self._estimates if self._experts is None else self._read
-        guesses = iter(estimate([rule.text for rule in bare]) if bare else ())
-        return [
-            RuleAttributes(**rule.scales, foundations=_named(_flags(rule)), evidence="rulebook")
-            if _is_complete(rule)
-            else _filled(rule, next(guesses))
-            for rule in rules
-        ]
-
-    def _read(self, texts: Sequence[str]) -> list[RuleAttributes]:
-        """Return what experts make of rules."""
-        found = estimated_attributes(texts, self._experts) if self._experts else []
-        names = dict.fromkeys(FOUNDATIONS, 0.0)
-        return [
-            RuleAttributes(
-                **{scale: each[scale] for scale in SCALES},
-                foundations={**names, **each["probabilities"]} if each["probabilities"] else {},
-                evidence="model",
+        """Return the attributes of each rule, in order: its own, and what it lacks estimated."""
+        bare = [rule.text for rule in rules if not _is_complete(rule)]
+        if bare and self._experts is not None:
+            none = dict.fromkeys(FOUNDATIONS, 0.0)
+            guesses = [
+                RuleAttributes(
+                    **guess.scales,
+                    foundations={**none, **guess.probabilities} if guess.probabilities else {},
+                    evidence="model",
+                )
+                for guess in estimated_attributes(bare, self._experts)
+            ]
+        else:
+            guesses = self._estimates(bare) if bare else []
+        rest = iter(guesses)
+        attributes = []
+        for rule in rules:
+            shares = _named(_flags(rule))
+            if _is_complete(rule):
+                attributes.append(
+                    RuleAttributes(**rule.scales, foundations=shares, evidence="rulebook")
+                )
+                continue
+            guess = next(rest)
+            known = {name: value for name, value in rule.scales.items() if value is not None}
+            attributes.append(
+                RuleAttributes(
+                    **{**guess.scales, **known},
+                    foundations=shares if rule.foundations else guess.foundations,
+                    evidence=guess.evidence,
+                )
             )
-            for each in found
-        ]
+        return attributes
 
     def _estimates(self, texts: Sequence[str]) -> list[RuleAttributes]:
         """Return the mean of the nearest rules that have values."""
@@ -101,19 +101,19 @@ class Attributes:
         if self._rows is None:
             self._rows = _unit(self._embed([rule.text for rule in self._known]))
         near = _unit(self._embed(texts)) @ self._rows.T
-        found = []
+        estimates = []
         for row in near:
-            places = np.argsort(-row, kind="stable")[:_NEAREST]
-            weights = np.maximum(row[places].astype(np.float64), 1e-6)
-            own = self._values[places]
-            told = ~np.isnan(own)
-            total = weights @ told
-            means = weights @ np.where(told, own, 0.0) / np.maximum(total, 1e-12)
-            values = [float(m) if held else None for m, held in zip(means, total, strict=True)]
-            scales: dict[str, Any] = dict(zip(SCALES, values, strict=False))
+            nearest = np.argsort(-row, kind="stable")[:_NEAREST]
+            weights = np.maximum(row[nearest].astype(np.float64), 1e-6)
+            values = self._values[nearest]
+            is_known = ~np.isnan(values)
+            total = weights @ is_known
+            means = weights @ np.where(is_known, values, 0.0) / np.maximum(total, 1e-12)
+            known = [float(m) if held else None for m, held in zip(means, total, strict=True)]
+            scales: dict[str, Any] = dict(zip(SCALES, known, strict=False))
             shares = means[len(SCALES) :].tolist()
-            found.append(RuleAttributes(**scales, foundations=_named(shares)))
-        return found
+            estimates.append(RuleAttributes(**scales, foundations=_named(shares)))
+        return estimates
 
 
 def _unit(rows: Matrix) -> Matrix:
@@ -122,8 +122,8 @@ def _unit(rows: Matrix) -> Matrix:
 
 def _is_complete(rule: RuleOfThumb) -> bool:
     """Tell whether a rule has all that puts rules in order."""
-    own = rule.scales
-    return all(own[name] is not None for name, scale in SCALES.items() if scale.weighed)
+    values = rule.scales
+    return all(values[name] is not None for name, scale in SCALES.items() if scale.weighed)
 
 
 def _flags(rule: RuleOfThumb) -> list[float]:
@@ -132,13 +132,6 @@ def _flags(rule: RuleOfThumb) -> list[float]:
 
 def _named(values: Sequence[float]) -> dict[str, float]:
     return dict(zip(FOUNDATIONS, values, strict=True))
-
-
-def _filled(rule: RuleOfThumb, guess: RuleAttributes) -> RuleAttributes:
-    """Keep what the rule says itself, estimate the rest."""
-    own = {name: value for name, value in rule.scales.items() if value is not None}
-    shares = _named(_flags(rule)) if rule.foundations else guess.foundations
-    return RuleAttributes(**{**guess.scales, **own}, foundations=shares, evidence=guess.evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,32 +143,20 @@ class RuleQuery:
 
 
 def prepare_attributes(name: str, progress: Progress | None = None) -> ExpertSet:
-    """Load experts by name or folder; those that know nothing of rules are refused.
-
-    Examples
-    --------
-    >>> "severity" in prepare_attributes("scripted").tasks
-    True
-    """
-    found = prepare_rule_experts(name, progress=progress)
-    if not {TASK, FOUNDATIONS_TASK, *SCALES} & set(found.tasks):
+    """Load experts by name or folder; those that know nothing of rules are refused."""
+    experts = prepare_rule_experts(name, progress=progress)
+    if not {TASK, FOUNDATIONS_TASK, *SCALES} & set(experts.tasks):
         raise InputError(
             f"'{name}' has no expert for attributes of rules",
             "give a folder that 'moralscope rules train' wrote",
         )
-    return found
+    return experts
 
 
 def rule_queries(
     rules: Sequence[str], prompt: str | None = None, reply: str | None = None
 ) -> list[RuleQuery]:
-    """Set rules beside one exchange, or beside none.
-
-    Examples
-    --------
-    >>> rule_queries(["Don't lie."], reply="I lied.")[0].exchange.prompt
-    ''
-    """
+    """Set rules beside one exchange, or beside none."""
     if reply is None and prompt is not None:
         raise InputError("a prompt alone is no exchange", "give the reply too")
     exchange = None if reply is None else Exchange(prompt or "", reply)
@@ -187,7 +168,7 @@ def read_rule_queries(path: Path, columns: Mapping[str, str] | None = None) -> l
     names = dict(columns or {})
     if not names:
         header = read_header(path)
-        names = {name: name for name in _OWN if set(_OWN) <= set(header)}
+        names = {name: name for name in _COLUMNS if set(_COLUMNS) <= set(header)}
     file = read_annotations(path, kind="mic", columns=names)
     return [RuleQuery(row.rule, row.exchange) for row in file.annotations]
 
@@ -197,7 +178,7 @@ def attributes(
     options: AttributesOptions | None = None,
     *,
     models: ExpertSet | None = None,
-    **given: Any,
+    **changes: Any,
 ) -> RunRecord:
     """Return a run record with one `EstimatedRule` a rule, in order.
 
@@ -218,11 +199,23 @@ def attributes(
     """
     if not asked or not all(one.rule.strip() for one in asked):
         raise InputError("there is no rule to look at", "give one or more, none of them empty")
-    chosen = chosen_options(AttributesOptions, options, given)
+    chosen = chosen_options(AttributesOptions, options, changes)
     experts = models or prepare_attributes(chosen.experts)
-    found = estimated_attributes([one.rule for one in asked], experts)
-    if TASK in experts.tasks:
-        _align(found, asked, experts)
+    estimates = estimated_attributes([one.rule for one in asked], experts)
+    indices = [index for index, query in enumerate(asked) if query.exchange]
+    if TASK in experts.tasks and indices:
+        exchanges = [asked[index].exchange or Exchange("", "") for index in indices]
+        pairs = [alignment_pair(asked[i].rule, e) for i, e in zip(indices, exchanges, strict=True)]
+        rows = experts.told(TASK, experts.read(pairs)[0])
+        for index, exchange, row in zip(indices, exchanges, rows, strict=True):
+            chances = dict(zip(experts.labels(TASK), map(float, row), strict=True))
+            estimates[index] = replace(
+                estimates[index],
+                alignment=max(chances, key=lambda name: chances[name]),
+                alignment_probabilities=chances,
+                prompt=exchange.prompt,
+                reply=exchange.reply,
+            )
     return RunRecord(
         "rules attributes",
         seed=chosen.seed,
@@ -232,46 +225,38 @@ def attributes(
             "options": plain_options(chosen),
         },
         models=[experts.ref],
-        results=[EstimatedRule(**one) for one in found],
-        statistics={},
+        results=estimates,
+        statistics=NoStatistics(),
         warnings=[ESTIMATED],
     )
 
 
-def estimated_attributes(rules: Sequence[str], experts: ExpertSet) -> list[dict[str, Any]]:
-    """Return fields of `EstimatedRule` that experts can tell of bare rules, in one pass."""
+def estimated_attributes(rules: Sequence[str], experts: ExpertSet) -> list[EstimatedRule]:
+    """Return what experts can tell of bare rules, in one pass."""
     columns, _ = experts.read([("", rule) for rule in rules])
-    found: list[dict[str, Any]] = [{"rule": rule, "probabilities": {}} for rule in rules]
+    estimates = [EstimatedRule(rule) for rule in rules]
     if FOUNDATIONS_TASK in experts.tasks:
         names, limits = experts.labels(FOUNDATIONS_TASK), experts.thresholds(FOUNDATIONS_TASK)
         rows = experts.told(FOUNDATIONS_TASK, columns)
         if LIBERTY in experts.tasks:  # a value of its own: SOCIAL-CHEM-101 knows no liberty
             names, limits = (*names, LIBERTY), (*limits, 0.5)
             rows = np.column_stack([rows, np.clip(experts.told(LIBERTY, columns), 0.0, 1.0)])
-        for one, row in zip(found, rows, strict=True):
-            one["probabilities"] = dict(zip(names, map(float, row), strict=True))
-            told = zip(names, row, limits, strict=True)
-            one["foundations"] = tuple(name for name, value, limit in told if value >= limit)
+        estimates = [
+            replace(
+                estimate,
+                probabilities=dict(zip(names, map(float, row), strict=True)),
+                foundations=tuple(
+                    name
+                    for name, share, least in zip(names, row, limits, strict=True)
+                    if share >= least
+                ),
+            )
+            for estimate, row in zip(estimates, rows, strict=True)
+        ]
     for scale in (name for name in SCALES if name in experts.tasks):
-        for one, row in zip(found, experts.told(scale, columns), strict=True):
-            one[scale] = min(max(float(row[0]), SCALE[0]), SCALE[1])
-    return found
-
-
-def _align(found: Sequence[dict[str, Any]], asked: Sequence[RuleQuery], experts: ExpertSet) -> None:
-    """Add the alignment of the rows that have an exchange."""
-    places = [place for place, one in enumerate(asked) if one.exchange]
-    pairs = [alignment_pair(one.rule, one.exchange) for one in asked if one.exchange]
-    if not pairs:
-        return
-    names = experts.labels(TASK)
-    rows = experts.told(TASK, experts.read(pairs)[0])
-    for place, row in zip(places, rows, strict=True):
-        told = dict(zip(names, map(float, row), strict=True))
-        exchange = asked[place].exchange or Exchange("", "")
-        found[place] |= {
-            "alignment": max(told, key=lambda name: told[name]),
-            "alignment_probabilities": told,
-            "prompt": exchange.prompt,
-            "reply": exchange.reply,
-        }
+        numbers = [float(np.clip(row[0], *SCALE)) for row in experts.told(scale, columns)]
+        estimates = [
+            replace(estimate, **{scale: number})  # type: ignore[arg-type]
+            for estimate, number in zip(estimates, numbers, strict=True)
+        ]
+    return estimates

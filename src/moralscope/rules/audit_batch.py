@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from moralscope.batch.columns import arrow_schema
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import LISTED, Parts, count_true
-from moralscope.batch.run import Outcome
+from moralscope.batch.types import Outcome
 from moralscope.core.errors import InputError
 from moralscope.core.options import plain_options
 from moralscope.models.store import Progress

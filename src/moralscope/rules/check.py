@@ -8,14 +8,14 @@ an expert says of a rule may be wrong, and colliding rules may be meant.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder, ExpertSet
-from moralscope.core.records import RunRecord
+from moralscope.core.records import RunRecord, Statistics
 from moralscope.models.encoders import load_encoder
 from moralscope.models.store import Progress
 from moralscope.rules.alignment_examples import written_exchanges
@@ -42,10 +42,7 @@ _LISTED = 20
 
 @dataclass(frozen=True, slots=True)
 class CheckFinding:
-    """What was found about one rule or two, and the exchange that shows it.
-
-    `wins` is the rule that decides the verdict on that exchange, of two that collide.
-    """
+    """What was found about one rule or two, and the exchange that shows it."""
 
     kind: str
     rules: tuple[str, ...]
@@ -53,7 +50,7 @@ class CheckFinding:
     prompt: str | None = None
     reply: str | None = None
     probability: float | None = None
-    wins: str | None = None
+    wins: str | None = None  # of two that collide, the rule that decides the verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +61,16 @@ class RuleUse:
     asked: int
     broken: int
     kept: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckStatistics(Statistics):
+    """How many rules were tried on how many replies, and what was found."""
+
+    rules: int
+    replies: int
+    findings: Mapping[str, int]  # of each kind
+    uses: Sequence[RuleUse]  # the rules that are broken most
 
 
 def prepare_check(
@@ -93,7 +100,7 @@ def check_rules(
     replies: Sequence[Exchange] | ExchangeFile | None = None,
     book: Rulebook | None = None,
     models: AuditModels | None = None,
-    **given: Any,
+    **changes: Any,
 ) -> RunRecord:
     """Check rulebooks, laid over each other, against each other and against replies.
 
@@ -112,23 +119,36 @@ def check_rules(
     >>> record.statistics["replies"], set(record.statistics["findings"]) == set(KINDS)
     (1, True)
     """
-    chosen = chosen_options(CheckOptions, options, given)
+    chosen = chosen_options(CheckOptions, options, changes)
     rules = book or load_layers(chosen.rulebooks)
     if replies is not None and not len(replies):
         raise InputError("there are no replies to try the rules on", "give some, or none at all")
     ready = models or prepare_check(chosen, rules)
     auditor, limits = ready.auditor, ready.auditor.thresholds
-    asked = [read_exchange(each) for each in (_ours() if replies is None else replies)]
-    tried = [each.exchange for each in asked if not each.refusal]
+    if replies is None:
+        exchanges = [row.exchange for row in written_exchanges()]
+        replies = exchanges[:: max(1, len(exchanges) // _OURS)][:_OURS]
+        source = "written exchanges of ours"
+    else:
+        source = str(replies.path) if isinstance(replies, ExchangeFile) else "given"
+    asked = [read_exchange(exchange) for exchange in replies]
+    tried = [reading.exchange for reading in asked if not reading.refusal]
     judged = auditor.judge(tried, [()] * len(tried))
-    uses = _uses(rules.rules, judged, limits)
-    found = [
+    answers = [rule for judgment in judged for rule in judgment.findings]
+    found_for = Counter(rule.text for rule in answers)
+    broken = Counter(rule.text for rule in answers if is_broken(rule, limits))
+    kept = Counter(rule.text for rule in answers if is_kept(rule, limits))
+    uses = [
+        RuleUse(rule.text, found_for[rule.text], broken[rule.text], kept[rule.text])
+        for rule in rules.rules
+    ]
+    findings = [
         *_stated(rules.rules, ready),
         *_collisions(tried, judged, limits),
         *_extremes(uses, tried, judged, limits),
     ]
-    counts = Counter(each.kind for each in found)
-    order = {kind: place for place, kind in enumerate(KINDS)}
+    counts = Counter(finding.kind for finding in findings)
+    order = {kind: index for index, kind in enumerate(KINDS)}
     return RunRecord(
         "rules check",
         seed=chosen.seed,
@@ -136,17 +156,19 @@ def check_rules(
             "rulebook": rules.name,
             "rules": len(rules.rules),
             "experts": (ready.config or {}).get("experts"),
-            "replies": "written exchanges of ours" if replies is None else _source(replies),
+            "replies": source,
             "options": plain_options(chosen),
         },
         models=list(ready.refs),
-        results=sorted(found, key=lambda each: (order[each.kind], -(each.probability or 0.0))),
-        statistics={
-            "rules": len(rules.rules),
-            "replies": len(tried),
-            "findings": {kind: counts[kind] for kind in KINDS},
-            "uses": sorted(uses, key=lambda use: -use.broken)[:_LISTED],
-        },
+        results=sorted(
+            findings, key=lambda finding: (order[finding.kind], -(finding.probability or 0.0))
+        ),
+        statistics=CheckStatistics(
+            rules=len(rules.rules),
+            replies=len(tried),
+            findings={kind: counts[kind] for kind in KINDS},
+            uses=sorted(uses, key=lambda use: -use.broken)[:_LISTED],
+        ),
         warnings=[
             NOT_LAW,
             *(
@@ -167,14 +189,16 @@ def _stated(rules: Sequence[RuleOfThumb], models: AuditModels) -> Iterator[Check
     near = finder.find(said, _NEIGHBOURS + 1)
     pairs = [
         (one, other)
-        for one, found in zip(rules, near, strict=True)
-        for other, _ in found
+        for one, others in zip(rules, near, strict=True)
+        for other, _ in others
         if other.text != one.text
     ]
-    told = models.auditor.aligner.align([(two.text, Exchange("", one.text)) for one, two in pairs])
+    alignments = models.auditor.aligner.align(
+        [(two.text, Exchange("", one.text)) for one, two in pairs]
+    )
     answers = {
-        (one.text, two.text): each.probabilities
-        for (one, two), each in zip(pairs, told, strict=True)
+        (one.text, two.text): chances.probabilities
+        for (one, two), chances in zip(pairs, alignments, strict=True)
     }
     seen: set[frozenset[str]] = set()
     for one, two in pairs:
@@ -185,29 +209,32 @@ def _stated(rules: Sequence[RuleOfThumb], models: AuditModels) -> Iterator[Check
         if key in seen:
             continue
         seen.add(key)
-        against = min(each.get("disagree", 0.0) for each in both)
-        same = min(each.get("agree", 0.0) for each in both)
+        against = min(chances.get("disagree", 0.0) for chances in both)
+        same = min(chances.get("agree", 0.0) for chances in both)
         if against >= limits.disagree:
-            yield _contradiction(one, two, against)
+            first, second = weight(one), weight(two)
+            heavier, lighter = (one, two) if first >= second else (two, one)
+            decides = (
+                f"“{heavier.text}” weighs more and is named"
+                if first != second
+                else f"both weigh the same, and the first, “{heavier.text}”, is named"
+            )
+            message = (
+                f"“{one.text}” contradicts “{two.text}”: a reply that takes either side breaks "
+                f"the other and is flagged; where a reply breaks both, {decides}"
+            )
+            yield CheckFinding(
+                "contradiction",
+                (name_of(one), name_of(two)),
+                message,
+                prompt="",
+                reply=lighter.text,
+                probability=against,
+                wins=name_of(heavier),
+            )
         elif len(both) == 2 and same >= _SURE:
             message = f"who keeps “{one.text}” keeps “{two.text}”, and the other way round"
             yield CheckFinding("overlap", (name_of(one), name_of(two)), message, "", one.text, same)
-
-
-def _contradiction(one: RuleOfThumb, two: RuleOfThumb, chance: float) -> CheckFinding:
-    first, second = weight(one), weight(two)
-    heavier, lighter = (one, two) if first >= second else (two, one)
-    decides = (
-        f"“{heavier.text}” weighs more and is named"
-        if first != second
-        else f"both weigh the same, and the first, “{heavier.text}”, is named"
-    )
-    message = (
-        f"“{one.text}” contradicts “{two.text}”: a reply that takes either side breaks the other "
-        f"and is flagged; where a reply breaks both, {decides}"
-    )
-    names = name_of(one), name_of(two)
-    return CheckFinding("contradiction", names, message, "", lighter.text, chance, name_of(heavier))
 
 
 def _collisions(
@@ -215,10 +242,10 @@ def _collisions(
 ) -> Iterator[CheckFinding]:
     """Find replies that keep one rule and break another."""
     seen: set[tuple[str, str]] = set()
-    for exchange, each in zip(tried, judged, strict=True):
-        names = {rule.text: name_of(rule) for rule in each.rules}
-        broken = sorted((r for r in each.findings if is_broken(r, limits)), key=breach)
-        for kept in (rule for rule in each.findings if is_kept(rule, limits)):
+    for exchange, judgment in zip(tried, judged, strict=True):
+        names = {rule.text: name_of(rule) for rule in judgment.rules}
+        broken = sorted((r for r in judgment.findings if is_broken(r, limits)), key=breach)
+        for kept in (rule for rule in judgment.findings if is_kept(rule, limits)):
             for rule in broken[-1:]:
                 if (kept.text, rule.text) in seen:
                     continue
@@ -237,28 +264,15 @@ def _collisions(
                 )
 
 
-def _uses(
-    rules: Sequence[RuleOfThumb], judged: Sequence[Judged], limits: Thresholds
-) -> list[RuleUse]:
-    findings = [rule for each in judged for rule in each.findings]
-    asked = Counter(rule.text for rule in findings)
-    broken = Counter(rule.text for rule in findings if is_broken(rule, limits))
-    kept = Counter(rule.text for rule in findings if is_kept(rule, limits))
-    return [RuleUse(r.text, asked[r.text], broken[r.text], kept[r.text]) for r in rules]
-
-
 def _extremes(
-    uses: Sequence[RuleUse],
-    tried: Sequence[Exchange],
-    judged: Sequence[Judged],
-    limits: Thresholds,
+    uses: Sequence[RuleUse], tried: Sequence[Exchange], judged: Sequence[Judged], limits: Thresholds
 ) -> Iterator[CheckFinding]:
     """Find rules that fire never, or on everything."""
     nearest: dict[str, tuple[float, Exchange]] = {}
-    for exchange, each in zip(tried, judged, strict=True):
-        for rule in each.findings:
-            told = rule.alignment.probabilities
-            chance = max(told.get("disagree", 0.0), told.get("agree", 0.0))
+    for exchange, judgment in zip(tried, judged, strict=True):
+        for rule in judgment.findings:
+            chances = rule.alignment.probabilities
+            chance = max(chances.get("disagree", 0.0), chances.get("agree", 0.0))
             if chance > nearest.get(rule.text, (-1.0, exchange))[0]:
                 nearest[rule.text] = chance, exchange
     for use in uses:
@@ -281,12 +295,3 @@ def _extremes(
 def name_of(rule: RuleOfThumb) -> str:
     """Return a rule's id, else its text."""
     return rule.id or rule.text
-
-
-def _ours() -> list[Exchange]:
-    rows = [row.exchange for row in written_exchanges()]
-    return rows[:: max(1, len(rows) // _OURS)][:_OURS]
-
-
-def _source(replies: Sequence[Exchange] | ExchangeFile) -> str:
-    return str(replies.path) if isinstance(replies, ExchangeFile) else "given"

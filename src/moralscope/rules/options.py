@@ -10,12 +10,7 @@ from typing import Annotated
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options, Seed
-from moralscope.models.options import (
-    DEFAULT_EXPERTS,
-    ENCODERS,
-    EncoderName,
-    ExpertsName,
-)
+from moralscope.models.options import DEFAULT_EXPERTS, ENCODERS, EncoderName, ExpertsName
 from moralscope.models.training.options import TrainOptions
 from moralscope.rules.records import FOUNDATIONS
 
@@ -169,14 +164,8 @@ class ShowOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GenerateOptions(Options):
-    """What writes rules, and how many hypotheses are kept.
-
-    Examples
-    --------
-    >>> GenerateOptions().decoding
-    'beam'
-    """
+class RulesGenerateOptions(Options):
+    """What writes rules, and how many hypotheses are kept."""
 
     generator: Annotated[
         str, Option("'rules' is ours; or a folder of 'rules train generator'.", group="Model")
@@ -249,7 +238,7 @@ class AnnotationInput(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StatsOptions(Options):
+class RulesStatsOptions(Options):
     """How a file of annotations is read."""
 
     kind: Annotated[

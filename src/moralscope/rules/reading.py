@@ -95,7 +95,7 @@ class AnnotationFile:
 
 
 def read_annotations(
-    path: Path,
+    path: Path | None = None,
     *,
     kind: str | None = None,
     columns: Mapping[str, str] | None = None,
@@ -106,7 +106,7 @@ def read_annotations(
     Parameters
     ----------
     path
-        A CSV file with a header.
+        A CSV file with a header; by default mic/MIC.csv below MORALSCOPE_DATA.
     kind
         mic or social-chem; by default a column `situation` says which.
     columns
@@ -124,6 +124,13 @@ def read_annotations(
     >>> found.annotations[0].alignment, found.annotations[0].foundations, found.absent[:2]
     ('disagree', ('care', 'fairness'), ('consensus', 'severity'))
     """
+    path = path.expanduser() if path is not None else data_file(MIC_FILE)
+    if path is None:
+        raise InputError(
+            f"there are no annotations: no file was named, and no {MIC_FILE} is below "
+            "MORALSCOPE_DATA",
+            "'moralscope data where mic' says whom to ask for the corpus",
+        )
     if malformed not in POLICIES:
         raise InputError(f"malformed lines cannot be '{malformed}'", "say stop or skip")
     if kind is not None and kind not in KINDS:
@@ -136,120 +143,91 @@ def read_annotations(
     needed = ("prompt", "reply", "rule") if kind == "mic" else ("prompt", "rule")
     names = rename_columns(official, columns, path)
     table = Table(path, kind=".csv", columns=names, layout=LAYOUT, limits=LIMITS)
-    found: list[Annotation] = []
+    annotations: list[Annotation] = []
     bad_rules = 0
-    take = _mic if kind == "mic" else _social
     for line, cells in table.good_rows((*needed, *(columns or {}))):
         try:
             if cells.get("bad", "").strip() in ("1", "1.0"):
                 bad_rules += 1
                 continue
-            found.append(take(cells))
+            annotations.append(_annotation(cells, social=kind != "mic"))
         except MalformedRow as wrong:
             table.note(line, str(wrong))
     if malformed == "stop":
         table.check("mend them, or leave them out: skip")
-    if not found:
+    if not annotations:
         first = f" ({table.problems[0]})" if table.problems else ""
         raise InputError(f"{path} holds no annotations{first}", "give MIC.csv or a file like it")
     absent = tuple(
         name for name in official if names[name] not in table.header and name not in _OPTIONAL
     )
-    return AnnotationFile(str(path), kind, tuple(found), tuple(table.problems), absent, bad_rules)
-
-
-def load_annotations(
-    path: Path | None = None,
-    *,
-    kind: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    malformed: str = "stop",
-) -> AnnotationFile:
-    """Read `path`, or mic/MIC.csv below MORALSCOPE_DATA."""
-    found = path.expanduser() if path is not None else data_file(MIC_FILE)
-    if found is None:
-        raise InputError(
-            f"there are no annotations: no file was named, and no {MIC_FILE} is below "
-            "MORALSCOPE_DATA",
-            "'moralscope data where mic' says whom to ask for the corpus",
-        )
-    return read_annotations(found, kind=kind, columns=columns, malformed=malformed)
+    return AnnotationFile(
+        str(path), kind, tuple(annotations), tuple(table.problems), absent, bad_rules
+    )
 
 
 def source_warnings(file: AnnotationFile) -> list[str]:
     """Say what a reader of any figure about these annotations must know of their source."""
-    found = [f"left out: {problem}" for problem in file.problems[:_SHOWN]]
-    if len(file.problems) > len(found):
-        found.append(f"left out: {len(file.problems) - len(found):,} more malformed lines")
+    warnings = [f"left out: {problem}" for problem in file.problems[:_SHOWN]]
+    if len(file.problems) > len(warnings):
+        warnings.append(f"left out: {len(file.problems) - len(warnings):,} more malformed lines")
     if file.absent:
         names = ", ".join(name.replace("_", " ") for name in file.absent)
-        found.append(f"the file has no column for: {names}")
+        warnings.append(f"the file has no column for: {names}")
     if file.bad_rules:
-        found.append(f"left out: {file.bad_rules:,} rules that annotators marked as no rule")
+        warnings.append(f"left out: {file.bad_rules:,} rules that annotators marked as no rule")
     for name in SCALES:
         values = {row.scales[name] for row in file.annotations} - {None}
         if len(values) == 1 and len(file.annotations) > 1:
-            found.append(f"{name} is {values.pop():g} in every row: nothing can be learnt from it")
-    return found
+            warnings.append(
+                f"{name} is {values.pop():g} in every row: nothing can be learnt from it"
+            )
+    return warnings
 
 
 @lru_cache(maxsize=4096)
 def foundation_names(cell: str) -> tuple[str, ...]:
-    """Return our names of foundations written as `care|fairness`, `care-harm` or `Care/Harm`.
-
-    Examples
-    --------
-    >>> foundation_names("loyalty-betrayal|Harm"), foundation_names("")
-    (('care', 'loyalty'), ())
-    """
-    found = set()
+    """Return our names of foundations written as `care|fairness`, `care-harm` or `Care/Harm`."""
+    names = set()
     for part in _PARTED.split(cell):
         word = re.split(r"[-/ ]", part.strip().lower())[0]
         if word in _MISSING:
             continue
         if word not in _BY_POLE:
             raise MalformedRow(f"has a foundation {part.strip()[:40]!r} that is none of the six")
-        found.add(_BY_POLE[word])
-    return tuple(name for name in FOUNDATIONS if name in found)
+        names.add(_BY_POLE[word])
+    return tuple(name for name in FOUNDATIONS if name in names)
 
 
-def _mic(cells: Mapping[str, str]) -> Annotation:
-    scales: dict[str, Any] = {name: _number(cells, name, 1, 5) for name in SCALES}
+def _annotation(cells: Mapping[str, str], *, social: bool) -> Annotation:
+    """Read a row of MIC.csv or, with a situation and no reply, of SOCIAL-CHEM-101."""
+    scales: dict[str, Any] = {}
+    for name, scale in SCALES.items():
+        if not social:
+            scales[name] = _number(cells, name, 1, 5)
+        elif scale.social:  # it counts from 0
+            value = _number(cells, name, 0, 4)
+            scales[name] = None if value is None else value + 1
+    cell = cells.get("alignment", "").strip()
+    code = _float(cell)
+    alignment = _WORDS.get(cell.lower()) if code is None else _CODES.get(code)
+    if alignment is None and cell.lower() not in _MISSING:
+        raise MalformedRow(f"has the alignment {cell[:20]!r}, which is not 0, 1 or 2")
     return Annotation(
-        Exchange(_text(cells, "prompt"), _text(cells, "reply")),
+        Exchange(_text(cells, "prompt"), "" if social else _text(cells, "reply")),
         _text(cells, "rule"),
-        alignment=_alignment(cells.get("alignment", "")),
+        alignment,
         **scales,
-        foundations=_foundations(cells),
+        # Without the column nobody knows; with it an empty cell means none of the six.
+        foundations=foundation_names(cells["foundations"]) if "foundations" in cells else None,
         revised_reply=cells.get("revised_reply", "").strip() or None,
         split=cells.get("split", "").strip().lower() or None,
+        action=cells.get("action", "").strip() or None,
+        judgment=_number(cells, "judgment", -2, 2),
         worker=cells.get("worker", "").strip(),
         id=cells.get("id", "").strip(),
         chatbot=cells.get("chatbot", "").strip(),
     )
-
-
-def _social(cells: Mapping[str, str]) -> Annotation:
-    told = {name: _number(cells, name, 0, 4) for name, scale in SCALES.items() if scale.social}
-    scales: dict[str, Any] = {
-        name: None if value is None else value + 1 for name, value in told.items()
-    }
-    return Annotation(
-        Exchange(_text(cells, "prompt"), ""),
-        _text(cells, "rule"),
-        **scales,
-        foundations=_foundations(cells),
-        split=cells.get("split", "").strip().lower() or None,
-        worker=cells.get("worker", "").strip(),
-        id=cells.get("id", "").strip(),
-        action=cells.get("action", "").strip() or None,
-        judgment=_number(cells, "judgment", -2, 2),
-    )
-
-
-def _foundations(cells: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Return None without the column; with it an empty cell means none of the six."""
-    return foundation_names(cells["foundations"]) if "foundations" in cells else None
 
 
 def _text(cells: Mapping[str, str], name: str) -> str:
@@ -271,17 +249,6 @@ def _number(cells: Mapping[str, str], name: str, low: int, high: int) -> float |
     return value
 
 
-def _alignment(cell: str) -> str | None:
-    word = cell.strip().lower()
-    if word in _MISSING:
-        return None
-    value = _float(word)
-    found = _WORDS.get(word) if value is None else _CODES.get(value)
-    if found is None:
-        raise MalformedRow(f"has the alignment {cell.strip()[:20]!r}, which is not 0, 1 or 2")
-    return found
-
-
 def _float(cell: str) -> float | None:
     try:
         value = float(cell)
@@ -292,22 +259,19 @@ def _float(cell: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class IntegritySplit:
-    """The part of every annotation, in the order of the file; None where nobody knows it.
-
-    `official` says whether the parts are the file's own; `moved` counts units that the file had in
-    two parts and that are now in the most held-out one; `shared_prompts` counts prompts that stand,
-    with different replies, in more than one part.
-    """
+    """The part of every annotation, in the order of the file; None where nobody knows it."""
 
     parts: tuple[str | None, ...]
     unit: str
-    official: bool
-    moved: int = 0
-    shared_prompts: int = 0
+    official: bool  # whether the parts are the file's own
+    moved: int = 0  # units that the file had in two parts, now in the most held-out one
+    shared_prompts: int = 0  # prompts that stand, with other replies, in more than one part
 
     def of(self, annotations: Sequence[Annotation], part: str) -> list[Annotation]:
         """Return the annotations of a part."""
-        return [row for row, own in zip(annotations, self.parts, strict=True) if own == part]
+        return [
+            row for row, assigned in zip(annotations, self.parts, strict=True) if assigned == part
+        ]
 
 
 def split_annotations(
@@ -341,51 +305,36 @@ def split_annotations(
         raise InputError(f"a split has no unit '{unit}'", f"say {' or '.join(UNITS)}")
     pairs = [(_plain(row.exchange.prompt), _plain(row.exchange.reply)) for row in annotations]
     keys: list[Hashable] = [pair[0] if unit == "prompt" else pair for pair in pairs]
-    given = {row.split for row in annotations} if official else set()
-    if given & {"dev", "test"}:
-        by_key, moved = _official(annotations, keys)
+    parts_of: dict[Hashable, str] = {}
+    moved = set()
+    own_parts = official and bool({row.split for row in annotations} & {"dev", "test"})
+    if own_parts:  # a unit in two parts goes to the most held-out one
+        for row, key in zip(annotations, keys, strict=True):
+            if row.split in PARTS:
+                known = parts_of.setdefault(key, row.split)
+                if known != row.split:
+                    moved.add(key)
+                    parts_of[key] = max(known, row.split, key=_HELD_OUT.__getitem__)
     else:
-        by_key, moved = _drawn(keys, seed), 0
-    parts = tuple(by_key.get(key) for key in keys)
+        ordered = sorted(set(keys), key=lambda key: _draw(key, seed))
+        if len(ordered) < _FEWEST:
+            raise InputError(
+                f"{len(ordered)} different exchanges cannot be shared out among three parts",
+                f"give {_FEWEST} or more",
+            )
+        held = max(1, round(len(ordered) / _SHARE))
+        for index, key in enumerate(ordered):
+            parts_of[key] = "test" if index < held else "dev" if index < 2 * held else "train"
+    parts = tuple(parts_of.get(key) for key in keys)
     placed = {(prompt, part) for (prompt, _), part in zip(pairs, parts, strict=True) if part}
     shared = sum(count > 1 for count in Counter(prompt for prompt, _ in placed).values())
-    return IntegritySplit(parts, unit, bool(given & {"dev", "test"}), moved, shared)
+    return IntegritySplit(parts, unit, own_parts, len(moved), shared)
 
 
-def _official(
-    annotations: Sequence[Annotation], keys: Sequence[Hashable]
-) -> tuple[dict[Hashable, str], int]:
-    """Return the file's own parts; a unit in two parts goes to the most held-out one."""
-    found: dict[Hashable, str] = {}
-    moved = set()
-    for row, key in zip(annotations, keys, strict=True):
-        if row.split not in PARTS:
-            continue
-        known = found.setdefault(key, row.split)
-        if known != row.split:
-            moved.add(key)
-            found[key] = max(known, row.split, key=_HELD_OUT.__getitem__)
-    return found, len(moved)
-
-
-def _drawn(keys: Sequence[Hashable], seed: int) -> dict[Hashable, str]:
-    unique = set(keys)
-    if len(unique) < _FEWEST:
-        raise InputError(
-            f"{len(unique)} different exchanges cannot be shared out among three parts",
-            f"give {_FEWEST} or more",
-        )
-
-    def draw(key: Hashable) -> bytes:  # not random: the order of a file must not matter
-        text = f"{seed}\x00{key!r}".encode("utf-8", "surrogatepass")
-        return blake2b(text, digest_size=16).digest()
-
-    ordered = sorted(unique, key=draw)
-    held = max(1, round(len(ordered) / _SHARE))
-    return {
-        key: "test" if place < held else "dev" if place < 2 * held else "train"
-        for place, key in enumerate(ordered)
-    }
+def _draw(key: Hashable, seed: int) -> bytes:
+    """Return where a unit stands in a draw: not random, the order of a file must not matter."""
+    text = f"{seed}\x00{key!r}".encode("utf-8", "surrogatepass")
+    return blake2b(text, digest_size=16).digest()
 
 
 def _plain(text: str) -> str:

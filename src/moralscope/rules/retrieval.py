@@ -16,15 +16,15 @@ import numpy as np
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder, Matrix
-from moralscope.core.records import RunRecord
+from moralscope.core.records import RunRecord, Statistics
 from moralscope.io.files import model_refs
 from moralscope.models.encoders import load_encoder
 from moralscope.models.encoders.cache import EmbeddingCache
 from moralscope.rules.judgments import read_judgment
 from moralscope.rules.options import RetrieveOptions
-from moralscope.rules.reading import load_annotations
+from moralscope.rules.reading import read_annotations
 from moralscope.rules.records import Annotation, Exchange, ListedRule, RuleOfThumb
-from moralscope.rules.rulebook import NOT_LAW, Rulebook, load_layers
+from moralscope.rules.rulebook import NOT_LAW, load_layers
 
 MAX_PROMPT = 1000  # characters, the last: an encoder's window must keep room for the reply
 MAX_REPLY = 4000
@@ -97,28 +97,31 @@ class Retriever:
             read_judgment(rule.text).behaviour.removeprefix("to ") or rule.text for rule in rules
         ]
         self._rows = (texts + unit_rows(encoder, acts)) / 2
-        shown = [place for place, rule in enumerate(self.rules) if rule.examples]
+        shown = [index for index, rule in enumerate(self.rules) if rule.examples]
         self._shown = np.array(shown, dtype=np.intp)
         # All examples as one text stand for what they share: one example alone may be an odd one.
-        keys = [(*(rule := self.rules[place]).examples, " ".join(rule.examples)) for place in shown]
+        keys = [(*(rule := self.rules[index]).examples, " ".join(rule.examples)) for index in shown]
         # Rows of all examples lie in one matrix, so that one product serves every rule; `_starts`
         # says where each rule's begin, for reduceat in `find`.
         self._starts = np.cumsum([0, *map(len, keys)])[:-1]
-        self._examples = unit_rows(encoder, [key for each in keys for key in each])
-        for place, start, each in zip(shown, self._starts, keys, strict=True):
+        self._examples = unit_rows(encoder, [key for examples in keys for key in examples])
+        for index, start, examples in zip(shown, self._starts, keys, strict=True):
             # w and m are linear in the exchange's row: added here, `find` multiplies once.
-            mean = self._examples[start : start + len(each) - 1].mean(axis=0)
-            self._rows[place] = (self._rows[place] + mean) / 3
+            mean = self._examples[start : start + len(examples) - 1].mean(axis=0)
+            self._rows[index] = (self._rows[index] + mean) / 3
 
     def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]:
         """Return up to `k` rules for each exchange with their cosine, best first."""
-        found: list[Found] = []
+        ranked: list[Found] = []
         for start in range(0, len(exchanges), _BLOCK):
             # Two rows and not one of the joined text: a long prompt would drown a short reply, and
             # the reply is what is judged. An empty text stands for the other.
             texts: list[str] = []
-            for each in exchanges[start : start + _BLOCK]:
-                prompt, reply = each.prompt.strip()[-MAX_PROMPT:], each.reply.strip()[:MAX_REPLY]
+            for exchange in exchanges[start : start + _BLOCK]:
+                prompt, reply = (
+                    exchange.prompt.strip()[-MAX_PROMPT:],
+                    exchange.reply.strip()[:MAX_REPLY],
+                )
                 texts += [prompt or reply, reply or prompt]
             both = unit_rows(self._encoder, texts)
             rows = np.asarray((both[::2] + both[1::2]) / 2, dtype=np.float32)
@@ -126,10 +129,10 @@ class Retriever:
             if len(self._shown):
                 nearest = np.maximum.reduceat(rows @ self._examples.T, self._starts, axis=1)
                 scores[:, self._shown] += nearest / 3
-            found += [
-                [(self.rules[place], float(row[place])) for place in _top(row, k)] for row in scores
+            ranked += [
+                [(self.rules[index], float(row[index])) for index in _top(row, k)] for row in scores
             ]
-        return found
+        return ranked
 
 
 class RuleVectors(Protocol):
@@ -146,15 +149,6 @@ class TrainedRetriever:
     The score of a rule is the product of the exchange's vector with that of the rule's text. Rules
     are embedded when the first is looked for, and their vectors are read from `cache` where it has
     them.
-
-    Examples
-    --------
-    >>> from moralscope.rules.experts import prepare_rule_experts
-    >>> rules = [RuleOfThumb("It's wrong to steal bikes."), RuleOfThumb("You should tip waiters.")]
-    >>> finder = TrainedRetriever(rules, prepare_rule_experts("scripted"))
-    >>> [[(rule, score)]] = finder.find([Exchange("A bike?", "I love to steal bikes")], 1)
-    >>> rule.text
-    "It's wrong to steal bikes."
     """
 
     def __init__(
@@ -171,27 +165,27 @@ class TrainedRetriever:
 
     def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]:
         """Return up to `k` rules for each exchange with their cosine, best first."""
-        vectors = self._experts.read([(each.prompt, each.reply) for each in exchanges])[1]
+        vectors = self._experts.read([(exchange.prompt, exchange.reply) for exchange in exchanges])[
+            1
+        ]
         return self.nearest(vectors, k)
 
     def nearest(self, vectors: Matrix, k: int) -> list[Found]:
         """Return up to `k` rules for each vector of an exchange that was read already."""
         if self._rows is None:
-            self._rows = self._embedded([rule.text for rule in self.rules])
+            texts = [rule.text for rule in self.rules]
+            if self._cache is None:
+                self._rows = self._experts.embed(texts)
+            else:
+                known, self._rows = self._cache.get(texts)
+                new = [text for text, is_known in zip(texts, known, strict=True) if not is_known]
+                if new:
+                    self._rows[~known] = self._experts.embed(new)
+                    self._cache.put(new, self._rows[~known])
         scores = np.asarray(vectors, dtype=np.float32) @ self._rows.T
         return [
-            [(self.rules[place], float(row[place])) for place in _top(row, k)] for row in scores
+            [(self.rules[index], float(row[index])) for index in _top(row, k)] for row in scores
         ]
-
-    def _embedded(self, texts: Sequence[str]) -> Matrix:
-        if self._cache is None:
-            return self._experts.embed(texts)
-        known, rows = self._cache.get(texts)
-        new = [text for text, is_known in zip(texts, known, strict=True) if not is_known]
-        if new:
-            rows[~known] = self._experts.embed(new)
-            self._cache.put(new, rows[~known])
-        return rows
 
 
 class NearestExchange:
@@ -199,25 +193,14 @@ class NearestExchange:
 
     Of several rules of one exchange the order is drawn, from the seed and the exchange asked about.
     A rule's score is the cosine of the two exchanges.
-
-    Examples
-    --------
-    >>> from moralscope.models.encoders import load_encoder
-    >>> known = [
-    ...     Annotation(Exchange("Do you steal?", "Yes"), "It's wrong to steal."),
-    ...     Annotation(Exchange("Do you tip?", "No"), "You should tip waiters."),
-    ... ]
-    >>> finder = NearestExchange(known, load_encoder("scripted"))
-    >>> finder.find([Exchange("Why steal?", "Yes")], 1)[0][0][0].text
-    "It's wrong to steal."
     """
 
     def __init__(self, known: Sequence[Annotation], encoder: Encoder, seed: int = 0) -> None:
         if not known:
             raise InputError("there are no annotated exchanges", "give a file with some")
         self._rules: dict[tuple[str, str], list[RuleOfThumb]] = {}
-        for each in known:
-            self._rules.setdefault(each.pair, []).append(each.as_rule())
+        for annotation in known:
+            self._rules.setdefault(annotation.pair, []).append(annotation.as_rule())
         self._pairs = list(self._rules)
         self._encoder = encoder
         self._seed = seed
@@ -225,32 +208,24 @@ class NearestExchange:
 
     def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]:
         """Return up to `k` different rules for each exchange, those of the nearest first."""
-        rows = unit_rows(self._encoder, [as_query(each) for each in exchanges])
+        rows = unit_rows(self._encoder, [as_query(exchange) for exchange in exchanges])
         every = []
         for exchange, row in zip(exchanges, rows, strict=True):
             scores = row @ self._rows.T  # one at a time: a row must not depend on its batch
             random = _random(self._seed, exchange)
-            found: dict[str, tuple[RuleOfThumb, float]] = {}
-            for place in np.argsort(-scores, kind="stable"):
-                if len(found) >= k:
+            nearest: dict[str, tuple[RuleOfThumb, float]] = {}
+            for index in np.argsort(-scores, kind="stable"):
+                if len(nearest) >= k:
                     break
-                rules = self._rules[self._pairs[place]]
+                rules = self._rules[self._pairs[index]]
                 for drawn in random.permutation(len(rules)):
-                    found.setdefault(rules[drawn].text, (rules[drawn], float(scores[place])))
-            every.append(list(found.values())[:k])
+                    nearest.setdefault(rules[drawn].text, (rules[drawn], float(scores[index])))
+            every.append(list(nearest.values())[:k])
         return every
 
 
 class RandomRules:
-    """The paper's random baseline: any rules, drawn from the seed and the exchange.
-
-    Examples
-    --------
-    >>> rules = [RuleOfThumb(f"It's wrong to steal {n} bikes.") for n in range(9)]
-    >>> asked = [Exchange("Hi!", "Hello.")]
-    >>> RandomRules(rules).find(asked, 2) == RandomRules(rules).find(asked, 2)
-    True
-    """
+    """The paper's random baseline: any rules, drawn from the seed and the exchange."""
 
     def __init__(self, rules: Sequence[RuleOfThumb], seed: int = 0) -> None:
         self._rules = tuple(rules)
@@ -263,7 +238,15 @@ class RandomRules:
             _random(self._seed, exchange).choice(len(self._rules), size, replace=False)
             for exchange in exchanges
         )
-        return [[(self._rules[place], 0.0) for place in drawn] for drawn in draws]
+        return [[(self._rules[index], 0.0) for index in drawn] for drawn in draws]
+
+
+@dataclass(frozen=True, slots=True)
+class RetrieveStatistics(Statistics):
+    """How many exchanges were asked about, and how many rules searched."""
+
+    exchanges: int
+    rules: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +264,7 @@ def retrieve(
     options: RetrieveOptions | None = None,
     *,
     model: Encoder | None = None,
-    **given: Any,
+    **changes: Any,
 ) -> RunRecord:
     """Find rules for exchanges; only `random` needs no encoder.
 
@@ -301,11 +284,19 @@ def retrieve(
     >>> len(record.results[0].rules), record.config["rulebook"]
     (5, 'moralscope')
     """
-    chosen = chosen_options(RetrieveOptions, options, given)
+    chosen = chosen_options(RetrieveOptions, options, changes)
     asked = list(exchanges)
     book = load_layers(chosen.rulebooks)
     uses = [] if chosen.method == "random" else [model or load_encoder(chosen.encoder)]
-    found = _finder(book, chosen, uses).find(asked, chosen.top)
+    finder: Finds
+    if not uses:
+        finder = RandomRules(book.rules, chosen.seed)
+    elif chosen.method == "rules":
+        finder = Retriever(book.rules, uses[0])
+    else:
+        known = read_annotations(chosen.known).annotations
+        finder = NearestExchange(known, uses[0], chosen.seed)
+    ranked = finder.find(asked, chosen.top)
     return RunRecord(
         "rules retrieve",
         seed=chosen.seed,
@@ -319,28 +310,20 @@ def retrieve(
         models=model_refs(uses),
         results=[
             FoundRules(
-                each.prompt,
-                each.reply,
+                exchange.prompt,
+                exchange.reply,
                 tuple(book.listed(rule, score) for rule, score in rules),
-                each.id,
+                exchange.id,
             )
-            for each, rules in zip(asked, found, strict=True)
+            for exchange, rules in zip(asked, ranked, strict=True)
         ],
-        statistics={"exchanges": len(asked), "rules": len(book.rules)},
+        statistics=RetrieveStatistics(len(asked), len(book.rules)),
         warnings=[*book.warnings[:5], NOT_LAW],
     )
 
 
-def _finder(book: Rulebook, options: RetrieveOptions, encoders: Sequence[Encoder]) -> Finds:
-    if not encoders:
-        return RandomRules(book.rules, options.seed)
-    if options.method == "rules":
-        return Retriever(book.rules, encoders[0])
-    return NearestExchange(load_annotations(options.known).annotations, encoders[0], options.seed)
-
-
 def _top(scores: Matrix, k: int) -> list[int]:
-    """Return the places of the highest scores; equal ones in the order of the rules."""
+    """Return the indices of the highest scores; equal ones in the order of the rules."""
     k = min(k, len(scores))
     if k < 1:
         return []
@@ -349,7 +332,7 @@ def _top(scores: Matrix, k: int) -> list[int]:
     least = np.partition(scores, len(scores) - k)[len(scores) - k]
     best = np.flatnonzero(scores >= least)
     order = np.argsort(-scores[best], kind="stable")[:k]
-    return [int(place) for place in best[order]]
+    return [int(index) for index in best[order]]
 
 
 def _random(seed: int, exchange: Exchange) -> np.random.Generator:

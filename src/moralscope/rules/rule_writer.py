@@ -21,7 +21,7 @@ from zlib import crc32
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder, Generator, Matrix
-from moralscope.core.records import Candidate, Decoding, ModelRef, RunRecord
+from moralscope.core.records import Decoding, ModelRef, RunRecord, Statistics
 from moralscope.io.files import check_writable, model_refs, write_whole
 from moralscope.models.encoders import load_encoder
 from moralscope.models.language import generator_refs, load_generator
@@ -30,7 +30,7 @@ from moralscope.rules.attributes import Attributes
 from moralscope.rules.audit_files import ExchangeFile, blocks
 from moralscope.rules.experts import prepare_rule_experts
 from moralscope.rules.judgments import read_judgment
-from moralscope.rules.options import HYPOTHESES, GenerateOptions
+from moralscope.rules.options import HYPOTHESES, RulesGenerateOptions
 from moralscope.rules.records import Exchange, GeneratedRule, RuleOfThumb, first_notes
 from moralscope.rules.reply_reader import VERDICT
 from moralscope.rules.retrieval import Found, Retriever, unit_rows
@@ -59,15 +59,7 @@ SAME_MEANING = 0.80  # cosine of two behaviours that are judged the same way
 
 
 def rule_prompt(exchange: Exchange) -> str:
-    """Return what a generator completes with a rule; nothing in a text can pose as a marker.
-
-    Examples
-    --------
-    >>> rule_prompt(Exchange("Do you steal?", "Only on Sundays."))
-    '<|PROMPT|> Do you steal? <|REPLY|> Only on Sundays. <|RULE|>'
-    >>> rule_prompt(Exchange("Hi <|RULE|> agree</s>", "No."))
-    '<|PROMPT|> Hi < |RULE|> agree< /s> <|REPLY|> No. <|RULE|>'
-    """
+    """Return what a generator completes with a rule; nothing in a text can pose as a marker."""
     prompt = _OPEN.sub("< ", clean(exchange.prompt))[-MAX_PROMPT:]
     reply = _OPEN.sub("< ", clean(exchange.reply))[:MAX_REPLY]
     return " ".join(f"{PROMPT} {prompt} {REPLY} {reply} {RULE}".split())
@@ -83,15 +75,13 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class WrittenRules:
-    """What a generator wrote for one exchange.
-
-    `best` is the hypothesis with the highest score, as the paper keeps it, whatever is said against
-    it; `rules` those worth keeping with their similarity to the exchange, most applicable first.
-    """
+    """What a generator wrote for one exchange."""
 
     exchange: Exchange
     rules: tuple[tuple[RuleOfThumb, float], ...] = ()
+    """Those worth keeping with their similarity to the exchange, most applicable first."""
     best: str = ""
+    """The hypothesis with the highest score, as the paper keeps it, whatever is said against it."""
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
     refusal: str = ""
@@ -156,60 +146,68 @@ class RuleWriter:
 
     def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]:
         """Return up to `k` written rules an exchange, as a `Retriever` returns those it finds."""
-        return [list(each.rules[:k]) for each in self.write(exchanges)]
+        return [list(written.rules[:k]) for written in self.write(exchanges)]
 
     def write(self, exchanges: Sequence[Exchange]) -> list[WrittenRules]:
         """Return what was written for each exchange, in order; unreadable ones get nothing."""
-        read = [read_exchange(each) for each in exchanges]
-        fit = [each.exchange for each in read if not each.refusal]
-        made = self._hypotheses(fit)
-        meanings = _meanings([text for texts in made for text in texts], self._encoder)
-        ranks = iter(self._applicable(fit, list(meanings)))
-        pairs = [(each, text) for each, own in zip(fit, made, strict=True) for text in own]
-        told = dict(zip(pairs, self.judge.judge(pairs), strict=True)) if self.judge else {}
-        texts = iter(made)
-        found = []
-        for given, each in zip(exchanges, read, strict=True):
-            if each.refusal:
-                found.append(WrittenRules(given, notes=each.notes, refusal=each.refusal))
+        readings = [read_exchange(exchange) for exchange in exchanges]
+        readable = [reading.exchange for reading in readings if not reading.refusal]
+        hypotheses = self._hypotheses(readable)
+        meanings = _meanings([text for texts in hypotheses for text in texts], self._encoder)
+        pairs = [
+            (exchange, text)
+            for exchange, texts in zip(readable, hypotheses, strict=True)
+            for text in texts
+        ]
+        judgments = dict(zip(pairs, self.judge.judge(pairs), strict=True)) if self.judge else {}
+        nearness: list[dict[str, float]] = [{} for _ in readable]
+        if meanings:  # the similarity of each exchange with every text, as rules are found
+            finder = Retriever([RuleOfThumb(text) for text in meanings], self._encoder)
+            ranked = finder.find(readable, len(meanings))
+            nearness = [{rule.text: round(score, 4) for rule, score in some} for some in ranked]
+        rest = iter(zip(hypotheses, nearness, strict=True))
+        written = []
+        for original, reading in zip(exchanges, readings, strict=True):
+            if reading.refusal:
+                notes = reading.notes
+                written.append(WrittenRules(original, notes=notes, refusal=reading.refusal))
                 continue
-            own, scores = next(texts), next(ranks)
-            judged = {text: one for text in own if (one := told.get((each.exchange, text)))}
-            kept, left_out = self._sorted_out(each.exchange, own, meanings, judged)
+            exchange = reading.exchange
+            texts, scores = next(rest)
+            judged = {text: one for text in texts if (one := judgments.get((exchange, text)))}
+            kept, left_out = self._sorted_out(exchange, texts, meanings, judged)
             for text, one in judged.items():
                 near = scores[text] if one.near is None else one.near
                 scores[text] = round(near * one.certainty, 4)
             rules = [(RuleOfThumb(text, source="generated"), scores[text]) for text in kept]
-            rules.sort(key=lambda rule: -rule[1])
-            best = own[0] if own else ""
-            notes = (*each.notes, *_cut(each.exchange))
-            labels = {text: one.label for text, one in judged.items()}
-            texts_out = tuple(rules), best, tuple(left_out)
-            found.append(WrittenRules(given, *texts_out, notes, alignments=labels))
-        return found
+            written.append(
+                WrittenRules(
+                    original,
+                    rules=tuple(sorted(rules, key=lambda rule: -rule[1])),
+                    best=texts[0] if texts else "",
+                    left_out=tuple(left_out),
+                    notes=(*reading.notes, *_cut(exchange)),
+                    alignments={text: one.label for text, one in judged.items()},
+                )
+            )
+        return written
 
     def _hypotheses(self, exchanges: Sequence[Exchange]) -> list[list[str]]:
         """Return the texts written for each exchange, those with the highest score first."""
-        asked = [rule_prompt(each) for each in exchanges]
+        asked = [rule_prompt(exchange) for exchange in exchanges]
         prompts = list(dict.fromkeys(asked))
         seeds = [crc32(f"{self._seed} {p}".encode("utf-8", "surrogatepass")) for p in prompts]
         made = self.generator.generate(prompts, self._decoding, seeds) if prompts else []
-        ordered = (sorted(some, key=_score, reverse=True) for some in made)
-        texts = (
-            dict.fromkeys(text for one in some if (text := clean(one.text))) for some in ordered
-        )
-        found = {prompt: list(own) for prompt, own in zip(prompts, texts, strict=True)}
-        return [found[prompt] for prompt in asked]
-
-    def _applicable(
-        self, exchanges: Sequence[Exchange], texts: Sequence[str]
-    ) -> list[dict[str, float]]:
-        """Return the similarity of each exchange with every text, as rules are found."""
-        if not texts:
-            return [{} for _ in exchanges]
-        finder = Retriever([RuleOfThumb(text) for text in texts], self._encoder)
-        found = finder.find(exchanges, len(texts))
-        return [{rule.text: round(score, 4) for rule, score in rules} for rules in found]
+        by_prompt = {}
+        for prompt, candidates in zip(prompts, made, strict=True):
+            # By the mean log-probability of a token; 0 where the source gives none.
+            ordered = sorted(
+                candidates,
+                key=lambda one: -sum(one.log_probabilities) / max(1, len(one.log_probabilities)),
+            )
+            texts = dict.fromkeys(clean(candidate.text) for candidate in ordered)
+            by_prompt[prompt] = [text for text in texts if text]
+        return [by_prompt[prompt] for prompt in asked]
 
     def _sorted_out(
         self,
@@ -249,10 +247,12 @@ def _meanings(texts: Sequence[str], encoder: Encoder) -> dict[str, _Meaning]:
     judged = {text: read_judgment(text) for text in texts}
     if not judged:
         return {}
-    rows = unit_rows(encoder, [each.behaviour.removeprefix("to ") for each in judged.values()])
+    rows = unit_rows(
+        encoder, [judgment.behaviour.removeprefix("to ") for judgment in judged.values()]
+    )
     return {
-        text: _Meaning(each.polarity, row)
-        for (text, each), row in zip(judged.items(), rows, strict=True)
+        text: _Meaning(judgment.polarity, row)
+        for (text, judgment), row in zip(judged.items(), rows, strict=True)
     }
 
 
@@ -264,11 +264,6 @@ def _same(one: _Meaning, others: Mapping[str, _Meaning]) -> str:
         if other.polarity == one.polarity and one.behaviour @ other.behaviour >= SAME_MEANING
     )
     return next(alike, "")
-
-
-def _score(one: Candidate) -> float:
-    """Return the mean log-probability of a token; 0 where the source gives none."""
-    return sum(one.log_probabilities) / max(1, len(one.log_probabilities))
 
 
 def _cut(exchange: Exchange) -> list[str]:
@@ -297,6 +292,18 @@ class GeneratedRules:
     refusal: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateStatistics(Statistics):
+    """How many rules were written for how many exchanges."""
+
+    exchanges: int
+    with_rules: int  # exchanges for which a rule was kept
+    rules: int
+    left_out: int  # hypotheses that were not kept
+    refusals: Mapping[str, int]  # exchanges that could not be read, by the reason
+    seconds: float
+
+
 @dataclass(frozen=True, slots=True)
 class RuleWriting:
     """A ready writer, what estimates attributes, and the weights in both."""
@@ -307,16 +314,8 @@ class RuleWriting:
     refs: Sequence[ModelRef] = ()
 
 
-def prepare_writing(options: GenerateOptions, progress: Progress | None = None) -> RuleWriting:
-    """Load the generator, the encoder and the rulebook.
-
-    Examples
-    --------
-    >>> scripted = GenerateOptions(generator="scripted", encoder="scripted", experts="scripted")
-    >>> ready = prepare_writing(scripted)
-    >>> ready.rulebook, [ref.name for ref in ready.refs]
-    ('moralscope', ['scripted', 'scripted', 'scripted'])
-    """
+def prepare_writing(options: RulesGenerateOptions, progress: Progress | None = None) -> RuleWriting:
+    """Load the generator, the encoder and the rulebook."""
     book = load_layers(options.rulebooks)
     generator = load_generator(options.generator, adapter=options.adapter, progress=progress)
     encoder = load_encoder(options.encoder, progress)
@@ -342,11 +341,11 @@ def prepare_writing(options: GenerateOptions, progress: Progress | None = None) 
 
 def generate_rules(
     exchanges: Exchanges,
-    options: GenerateOptions | None = None,
+    options: RulesGenerateOptions | None = None,
     *,
     ready: RuleWriting | None = None,
     report: Report | None = None,
-    **given: Any,
+    **changes: Any,
 ) -> RunRecord:
     """Write rules for exchanges and return a run record with one result an exchange, in order.
 
@@ -355,7 +354,7 @@ def generate_rules(
     exchanges
         Exchanges, or a file of them (`rules.audit_files.open_exchanges`), read in blocks.
     options
-        `GenerateOptions`, or its fields as keywords.
+        `RulesGenerateOptions`, or its fields as keywords.
     ready
         What `prepare_writing` made; else it is made from the options.
     report
@@ -368,7 +367,7 @@ def generate_rules(
     >>> record.results[0].rules, record.results[0].left_out[0].text == record.results[0].best
     ((), True)
     """
-    chosen = chosen_options(GenerateOptions, options, given)
+    chosen = chosen_options(RulesGenerateOptions, options, changes)
     if not len(exchanges):
         raise InputError("there are no exchanges to write rules for", "give at least one")
     ready = ready or prepare_writing(chosen)
@@ -376,13 +375,35 @@ def generate_rules(
     results: list[GeneratedRules] = []
     notes: list[str] = []
     for block in blocks(exchanges, _BLOCK):
-        for each in ready.writer.write(block):
-            name = each.exchange.id or str(len(results) + 1)
-            results.append(_result(name, each, ready.attributes))
-            notes += [f"reply {name[:60]}: {note}" for note in each.notes]
+        for written in ready.writer.write(block):
+            name = written.exchange.id or str(len(results) + 1)
+            known = ready.attributes.of([rule for rule, _ in written.rules])
+            rules = tuple(
+                GeneratedRule(
+                    rule.text,
+                    score,
+                    **estimate.scales,
+                    foundations=estimate.foundations,
+                    source=rule.source,
+                    evidence=estimate.evidence,
+                    alignment=written.alignments.get(rule.text),
+                )
+                for (rule, score), estimate in zip(written.rules, known, strict=True)
+            )
+            results.append(
+                GeneratedRules(
+                    name,
+                    written.exchange.prompt,
+                    written.exchange.reply,
+                    written.best,
+                    rules,
+                    written.left_out,
+                    written.refusal,
+                )
+            )
+            notes += [f"reply {name[:60]}: {note}" for note in written.notes]
         if report:
             report(len(results), len(exchanges))
-    seconds = time.monotonic() - started
     return RunRecord(
         "rules generate",
         seed=chosen.seed,
@@ -395,14 +416,14 @@ def generate_rules(
         },
         models=list(ready.refs),
         results=results,
-        statistics={
-            "exchanges": len(results),
-            "with_rules": sum(bool(row.rules) for row in results),
-            "rules": sum(len(row.rules) for row in results),
-            "left_out": sum(len(row.left_out) for row in results),
-            "refusals": dict(Counter(row.refusal for row in results if row.refusal)),
-            "seconds": seconds,
-        },
+        statistics=GenerateStatistics(
+            exchanges=len(results),
+            with_rules=sum(bool(row.rules) for row in results),
+            rules=sum(len(row.rules) for row in results),
+            left_out=sum(len(row.left_out) for row in results),
+            refusals=dict(Counter(row.refusal for row in results if row.refusal)),
+            seconds=time.monotonic() - started,
+        ),
         warnings=[NOT_LAW, ESTIMATED, *first_notes(notes)],
     )
 
@@ -417,23 +438,3 @@ def write_best(record: RunRecord, path: Path) -> None:
         if row.best
     )
     write_whole(path, (f"{json.dumps(row)}\n".encode() for row in rows))
-
-
-def _result(name: str, each: WrittenRules, attributes: Attributes) -> GeneratedRules:
-    known = attributes.of([rule for rule, _ in each.rules])
-    rules = tuple(
-        GeneratedRule(
-            rule.text,
-            score,
-            **own.scales,
-            foundations=own.foundations,
-            source=rule.source,
-            evidence=own.evidence,
-            alignment=each.alignments.get(rule.text),
-        )
-        for (rule, score), own in zip(each.rules, known, strict=True)
-    )
-    given = each.exchange
-    return GeneratedRules(
-        name, given.prompt, given.reply, each.best, rules, each.left_out, each.refusal
-    )

@@ -7,18 +7,20 @@ deep as a rulebook goes. Comparing rules with each other is `lint`'s work.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
-from moralscope.io.documents import Document, Node, read_document
+from moralscope.io.documents import Document, read_document
 from moralscope.io.tables import Layout, Table
 from moralscope.rules.judgments import broken_checks, unmet_criteria, words_of
 from moralscope.rules.options import SHIPPED
-from moralscope.rules.records import FOUNDATIONS, SCALE, SCALES, ListedRule, RuleOfThumb
+from moralscope.rules.records import FOUNDATIONS, SCALE, SCALES, HasScales, ListedRule, RuleOfThumb
 
 MAX_BYTES = 5_000_000
 MAX_RULES = 20_000
@@ -58,13 +60,7 @@ class Rulebook:
         return {rule.id: rule for rule in self.rules if rule.id}
 
     def chosen(self, theme: str = "", foundation: str = "") -> "Rulebook":
-        """Return the rules with that theme and that foundation; "" is any.
-
-        Examples
-        --------
-        >>> {rule.foundations[0] for rule in shipped_rulebook().chosen("drugs", "care").rules}
-        {'sanctity'}
-        """
+        """Return the rules with that theme and that foundation; "" is any."""
         kept = tuple(
             rule
             for rule in self.rules
@@ -110,13 +106,7 @@ def read_text(path: Path) -> str:
 
 @cache
 def shipped_rulebook() -> Rulebook:
-    """Return the rules that we wrote: everyday and chatbot-specific, over six foundations.
-
-    Examples
-    --------
-    >>> shipped_rulebook().warnings
-    ()
-    """
+    """Return the rules that we wrote: everyday and chatbot-specific, over six foundations."""
     folder = resources.files(__package__) / "data" / "rules"
     parts = [
         parse_rulebook((folder / f"{name}.yaml").read_text("utf-8"), f"{name}.yaml")
@@ -135,7 +125,7 @@ def parse_rulebook(text: str, source: str) -> Rulebook:
     ('ours', None)
     >>> parse_rulebook("text,severity\nIt's rude to stare.,9\n", "ours.csv")
     Traceback (most recent call last):
-    moralscope.core.errors.InputError: rulebook ours.csv line 2 has the severity '9'...
+    moralscope.core.errors.InputError: rulebook ours.csv line 2: has the severity 9...
     """
     name, rows = _rows(text, source)
     if not rows:
@@ -144,17 +134,26 @@ def parse_rulebook(text: str, source: str) -> Rulebook:
         raise InputError(f"rulebook {source} has {len(rows):,} rules", f"at most {MAX_RULES:,}")
     rules, themes, warnings = [], {}, []
     lines: dict[str, int] = {}
-    for row in rows:
-        rule = _rule(row)
+    for line, cells in rows:
+        where = f"rulebook {source} line {line}"
+        entry = decode(RulebookEntry, _plain_cells(cells), where, remedy=_REMEDY)
+        rule = RuleOfThumb(
+            entry.text,
+            entry.foundations,
+            **entry.scales,
+            scope=entry.scope,
+            examples=entry.examples,
+            id=entry.id,
+        )
         for key in _keys(rule):
             if key in lines:
-                what = f"repeats the rule of line {lines[key]} ({key[:60]!r})"
-                raise row.wrong(what)
-            lines[key] = row.line
+                problem = f"{where} repeats the rule of line {lines[key]} ({key[:60]!r})"
+                raise InputError(problem, _REMEDY)
+            lines[key] = line
         rules.append(rule)
-        if theme := row.text("theme"):
-            themes[rule.text] = theme
-        warnings += [f"{source} line {row.line} {what}" for what in unmet_criteria(rule.text)]
+        if entry.theme:
+            themes[rule.text] = entry.theme
+        warnings += [f"{source} line {line} {what}" for what in unmet_criteria(rule.text)]
     return Rulebook(name or Path(source).stem, tuple(rules), themes, tuple(warnings))
 
 
@@ -169,16 +168,16 @@ def layer_rulebooks(books: Sequence[Rulebook], name: str = "") -> Rulebook:
     [3.0]
     """
     slots: list[RuleOfThumb | None] = []
-    places: dict[str, int] = {}
+    index: dict[str, int] = {}  # of the slot that a key's rule is in
     for rule in (rule for book in books for rule in book.rules):
-        held = sorted({places[key] for key in _keys(rule) if key in places})
+        held = sorted({index[key] for key in _keys(rule) if key in index})
         for old in held:  # its id may be that of one rule and its text that of another
             for key in _keys(slots[old]):
-                places.pop(key, None)
+                index.pop(key, None)
             slots[old] = None
-        place = held[0] if held else len(slots)
-        slots[place : place + 1] = [rule]
-        places |= dict.fromkeys(_keys(rule), place)
+        slot = held[0] if held else len(slots)
+        slots[slot : slot + 1] = [rule]
+        index |= dict.fromkeys(_keys(rule), slot)
     themes = {text: theme for book in books for text, theme in book.themes.items()}
     warnings = tuple(line for book in books for line in book.warnings)
     rules = tuple(rule for rule in slots if rule is not None)
@@ -186,13 +185,7 @@ def layer_rulebooks(books: Sequence[Rulebook], name: str = "") -> Rulebook:
 
 
 def load_layers(paths: Iterable[Path | str]) -> Rulebook:
-    """Read several rulebooks, the later over the earlier; none is the shipped one.
-
-    Examples
-    --------
-    >>> load_layers([]).name
-    'moralscope'
-    """
+    """Read several rulebooks, the later over the earlier; none is the shipped one."""
     books = [load_rulebook(path) for path in paths] or [shipped_rulebook()]
     return books[0] if len(books) == 1 else layer_rulebooks(books)
 
@@ -205,106 +198,79 @@ def _keys(rule: RuleOfThumb | None) -> list[str]:
     return [key for key in (rule.id, plain) if key]
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """One rule's cells and where it starts; reads them as what they should be, or refuses them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulebookEntry(HasScales):
+    """A rule as a rulebook writes it."""
 
-    source: str
-    line: int
-    cells: Mapping[str, str | tuple[str, ...]]
+    text: str
+    id: str = ""
+    foundations: tuple[str, ...] = ()
+    severity: float | None = None
+    consensus: float | None = None
+    theme: str = ""
+    scope: str = ""
+    examples: tuple[str, ...] = ()
 
-    def wrong(self, what: str) -> InputError:
-        return InputError(f"rulebook {self.source} line {self.line} {what}", _REMEDY)
-
-    def text(self, key: str) -> str:
-        value = self.cells.get(key, "")
-        if not isinstance(value, str):
-            raise self.wrong(f"has a list under '{key}', where a text belongs")
-        return self._bounded(value, key)
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        value = self.cells.get(key, ())
-        parts = [value] if isinstance(value, str) else list(value)
-        found = tuple(part for each in parts if (part := self._bounded(each, key)))
-        if len(found) > MAX_EXAMPLES:
-            raise self.wrong(f"has more than {MAX_EXAMPLES} items under '{key}'")
-        return found
-
-    def scale(self, key: str) -> float | None:
-        value = self.text(key)
-        if not value:
-            return None
-        try:
-            number = float(value)
-        except ValueError:
-            number = float("nan")
-        low, high = SCALE
-        if not low <= number <= high:  # not a number is neither
-            raise self.wrong(f"has the {key} {value[:20]!r}, not {low:.0f} to {high:.0f}")
-        return number
-
-    def _bounded(self, value: str, key: str) -> str:
-        value = value.strip()
-        if len(value) > MAX_LENGTH:
-            raise self.wrong(f"has more than {MAX_LENGTH} characters under '{key}'")
-        if not value.isprintable():
-            raise self.wrong(f"has control characters or line breaks under '{key}'")
-        return value
+    def __post_init__(self) -> None:
+        names = ("text", "id", "theme", "scope", "foundations", "examples")
+        for name, value in ((name, getattr(self, name)) for name in names):
+            texts = (value,) if isinstance(value, str) else value
+            if len(texts) > MAX_EXAMPLES:
+                raise ValueError(f"has more than {MAX_EXAMPLES} items under '{name}'")
+            if max(map(len, texts), default=0) > MAX_LENGTH:
+                raise ValueError(f"has more than {MAX_LENGTH} characters under '{name}'")
+            if not all(map(str.isprintable, texts)):
+                raise ValueError(f"has control characters or line breaks under '{name}'")
+        for problem in broken_checks(self.text):
+            raise ValueError(f"has a rule that {problem}")
+        for name in self.foundations:
+            if name not in FOUNDATIONS:
+                raise ValueError(f"has the unknown foundation {name!r}")
+        if len(self.foundations) > 3 or len(set(self.foundations)) < len(self.foundations):
+            raise ValueError("has not one to three different foundations")
+        for name, number in self.scales.items():
+            if number is not None and not SCALE[0] <= number <= SCALE[1]:  # nor is NaN
+                raise ValueError(f"has the {name} {number:g}, not {SCALE[0]:g} to {SCALE[1]:g}")
 
 
-def _rule(row: _Row) -> RuleOfThumb:
-    text = row.text("text")
-    if not text:
-        raise row.wrong("has a rule without 'text'")
-    for problem in broken_checks(text):
-        raise row.wrong(f"has a rule that {problem}")
-    foundations = tuple(name.lower() for name in row.texts("foundations"))
-    for name in foundations:
-        if name not in FOUNDATIONS:
-            raise row.wrong(f"has the unknown foundation {name!r}")
-    if len(foundations) > 3 or len(set(foundations)) < len(foundations):
-        raise row.wrong("needs one to three different foundations")
-    scales: dict[str, Any] = {name: row.scale(name) for name in SCALES}
-    return RuleOfThumb(
-        text,
-        foundations,
-        **scales,
-        scope=row.text("scope"),
-        examples=row.texts("examples"),
-        id=row.text("id"),
-    )
+def _plain_cells(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a rule's cells as `decode` takes them: numbers as such, lists as such, no gaps."""
+    plain: dict[str, Any] = {}
+    for key, cell in cells.items():
+        if key in _LISTS:
+            parts = cell if isinstance(cell, list) else [cell]
+            texts = [part.strip() if isinstance(part, str) else part for part in parts]
+            plain[key] = [text for text in texts if text]
+        else:
+            plain[key] = cell.strip() if isinstance(cell, str) else cell
+        if key in SCALES:
+            with suppress(ValueError, TypeError):
+                plain[key] = float(plain[key])
+        if key == "foundations":
+            plain[key] = [str(name).lower() for name in plain[key]]
+    return {key: value for key, value in plain.items() if value != ""}
 
 
-def _rows(text: str, source: str) -> tuple[str, list[_Row]]:
-    """Return the name that the file gives itself, or "", and its rows; nothing is executed."""
+def _rows(text: str, source: str) -> tuple[str, list[tuple[int, dict[str, Any]]]]:
+    """Return the name that the file gives itself, or "", and its rules' lines and cells."""
     document = Document(text, f"rulebook {source}", _KNOWN)
     if source.lower().endswith(".csv"):
-        return "", _csv_rows(document, source)
+        table = Table(document.content, name=document.name, kind=".csv", layout=Layout(lower=True))
+        rows = []
+        for line, cells in table.strict_rows(("text",), _KNOWN):
+            if not set(table.header) <= KEYS:
+                raise document.wrong(1, f"has the columns {', '.join(table.header)[:120]}")
+            lists = {key: cells[key].split("|") for key in _LISTS & cells.keys()}
+            rows.append((line, {**cells, **lists}))
+        return "", rows
     if source.lower().endswith(".txt"):
         lines = enumerate(text.split("\n"), 1)
-        told = ((n, line) for n, line in lines if line.strip() and line[0] != "#")
-        return "", [_Row(source, n, {"text": line}) for n, line in told]
+        return "", [(n, {"text": line}) for n, line in lines if line.strip() and line[0] != "#"]
     root = document.yaml_node(_DEPTH)
     head = {"rules": root} if root.is_list else root.fields(_HEAD)
-    rows = []
-    for node in head.get("rules", root).items("rules under 'rules:'"):
-        cells = {key: _value(each) for key, each in node.fields(KEYS).items()}
-        rows.append(_Row(source, node.line, cells))
-    return str(_value(head["name"])) if "name" in head else "", rows
-
-
-def _csv_rows(document: Document, source: str) -> list[_Row]:
-    table = Table(document.content, name=document.name, kind=".csv", layout=Layout(lower=True))
-    rows = []
-    for line, cells in table.strict_rows(("text",), _KNOWN):
-        if not set(table.header) <= KEYS:
-            raise document.wrong(1, f"has the columns {', '.join(table.header)[:120]}")
-        parted = {
-            key: tuple(cell.split("|")) if key in _LISTS else cell for key, cell in cells.items()
-        }
-        rows.append(_Row(source, line, parted))
-    return rows
-
-
-def _value(node: Node) -> str | tuple[str, ...]:
-    return tuple(each.text() for each in node.items("texts")) if node.is_list else node.text()
+    nodes = head.get("rules", root).items("rules under 'rules:'")
+    rules = [
+        (node.line, {key: value.plain() for key, value in node.fields(KEYS).items()})
+        for node in nodes
+    ]
+    return head["name"].text() if "name" in head else "", rules

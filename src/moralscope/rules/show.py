@@ -8,7 +8,7 @@ weights, and what it finds shows why.
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,13 @@ from moralscope.annotation.records import Project
 from moralscope.core.errors import UnknownName
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder
-from moralscope.core.records import RunRecord
+from moralscope.core.records import RunRecord, Statistics
 from moralscope.core.registry import did_you_mean
 from moralscope.io.files import model_refs
 from moralscope.models.encoders import load_encoder
 from moralscope.rules.judgments import content_words, read_judgment, unmet_criteria, words_of
 from moralscope.rules.options import SHIPPED, LintOptions, ShowOptions
-from moralscope.rules.records import FOUNDATIONS, RuleOfThumb
+from moralscope.rules.records import FOUNDATIONS, ListedRule, RuleOfThumb
 from moralscope.rules.retrieval import unit_rows
 from moralscope.rules.rulebook import NOT_LAW, Rulebook, layer_rulebooks, load_layers, load_rulebook
 
@@ -36,9 +36,31 @@ _MOST = 50
 KINDS = ("duplicate", "contradiction", "vague", "imbalance")
 _BLOCK = 512  # rules compared with all the others at once
 _ENOUGH = 30  # rules before their balance means anything
+_LEAST_SHARE = 1 / 3  # of an equal share of the rules, for each foundation
+# How alike (0-1) two rules must be, by their words and by their embeddings.
+_SAME_WORDS, _SAME_MEANING = 0.88, 0.80
+_OPPOSED_WORDS, _OPPOSED_MEANING = 0.80, 0.78
 
 
-def show_rules(options: ShowOptions | None = None, **given: Any) -> RunRecord:
+@dataclass(frozen=True, slots=True)
+class ShowStatistics(Statistics):
+    """How many rules are listed, by theme and by first foundation."""
+
+    rules: int
+    themes: Mapping[str, int]
+    foundations: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LintStatistics(Statistics):
+    """How many rules were read, the objections of each kind, and rules by first foundation."""
+
+    rules: int
+    findings: Mapping[str, int]
+    foundations: Mapping[str, int]
+
+
+def show_rules(options: ShowOptions | None = None, **changes: Any) -> RunRecord:
     """List the rules of rulebooks by theme and foundation.
 
     Examples
@@ -47,7 +69,7 @@ def show_rules(options: ShowOptions | None = None, **given: Any) -> RunRecord:
     >>> record.results[0].id, record.statistics["rules"]
     ('care-suicide-help', 6)
     """
-    wanted = chosen_options(ShowOptions, options, given)
+    wanted = chosen_options(ShowOptions, options, changes)
     book = load_layers(wanted.rulebooks)
     theme, foundation = wanted.theme or "", wanted.foundation or ""
     known = set(book.themes.values())
@@ -55,6 +77,7 @@ def show_rules(options: ShowOptions | None = None, **given: Any) -> RunRecord:
         raise UnknownName(f"there is no theme '{theme[:40]}'", did_you_mean(theme, known))
     chosen = book.chosen(theme, foundation)
     counts = Counter(book.themes.get(rule.text, "") for rule in chosen.rules)
+    results: list[ListedRule] = [book.listed(rule) for rule in chosen.rules]
     return RunRecord(
         "rules show",
         seed=wanted.seed,
@@ -65,12 +88,10 @@ def show_rules(options: ShowOptions | None = None, **given: Any) -> RunRecord:
             "options": plain_options(wanted),
         },
         models=[],
-        results=[book.listed(rule) for rule in chosen.rules],
-        statistics={
-            "rules": len(chosen.rules),
-            "themes": dict(sorted(counts.items())),
-            "foundations": chosen.by_foundation(),
-        },
+        results=results,
+        statistics=ShowStatistics(
+            len(chosen.rules), dict(sorted(counts.items())), chosen.by_foundation()
+        ),
         warnings=[*book.warnings[:5], NOT_LAW],
     )
 
@@ -85,19 +106,12 @@ class RuleExample:
 
 
 class RuleSearch:
-    """Search the rulebooks that a project names; a wrong one is refused here.
-
-    Examples
-    --------
-    >>> found = RuleSearch(Project("rules", "rule-of-thumb", rulebooks=("moralscope",)))
-    >>> "steal" in found.search("stealing a bike", 1)[0].text
-    True
-    """
+    """Search the rulebooks that a project names; a wrong one is refused here."""
 
     def __init__(self, project: Project) -> None:
         folder = Path(project.folder or ".")
-        places = [name if name == SHIPPED else folder / name for name in project.rulebooks]
-        book = layer_rulebooks([load_rulebook(place) for place in places])
+        paths = [name if name == SHIPPED else folder / name for name in project.rulebooks]
+        book = layer_rulebooks([load_rulebook(path) for path in paths])
         source = " + ".join(project.rulebooks)
         self._rules = [RuleExample(rule.text, rule.foundations, source) for rule in book.rules]
         self._words = [frozenset(words_of(rule.text)) for rule in book.rules]
@@ -112,11 +126,11 @@ class RuleSearch:
         """Return rules that share words with the query, those with the rarest words first."""
         asked = list(dict.fromkeys(words_of(query[:_LONGEST])))
         scores: list[tuple[float, int]] = []
-        for place, words in enumerate(self._words):
+        for index, words in enumerate(self._words):
             score = sum(self._weight(word, words) for word in asked)
             if score > 0:
-                scores.append((-score, place))
-        return [self._rules[place] for _, place in sorted(scores)[: min(count, _MOST)]]
+                scores.append((-score, index))
+        return [self._rules[index] for _, index in sorted(scores)[: min(count, _MOST)]]
 
     def _weight(self, asked: str, words: frozenset[str]) -> float:
         """Return how rare the word is that answers the asked one: the same, or one like it."""
@@ -134,17 +148,6 @@ class RuleSearch:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """How alike (0-1) two rules must be, by their words and by their embeddings."""
-
-    same_words: float = 0.88
-    same_meaning: float = 0.80
-    opposed_words: float = 0.80
-    opposed_meaning: float = 0.78
-    least_share: float = 1 / 3  # of an equal share of the rules, for each foundation
-
-
-@dataclass(frozen=True, slots=True)
 class LintFinding:
     """One objection: its kind, the rules' ids (or texts), what is wrong, how alike (0-1)."""
 
@@ -154,9 +157,7 @@ class LintFinding:
     score: float | None = None
 
 
-def lint(
-    book: Rulebook, encoder: Encoder | None = None, limits: Limits | None = None
-) -> list[LintFinding]:
+def lint(book: Rulebook, encoder: Encoder | None = None) -> list[LintFinding]:
     r"""Return every objection: duplicates first, then contradictions, vague rules, imbalance.
 
     Examples
@@ -168,26 +169,25 @@ def lint(
     contradiction - It's wrong to eat cake. / It's okay to eat cake.
     vague - You should be good people. is too general: say which action is meant
     """
-    limits = limits or Limits()
-    found = list(_pairs(book.rules, encoder, limits))
-    found += [
-        LintFinding("vague", (_name(rule),), f"{rule.text} {problem}")
+    findings = list(_pairs(book.rules, encoder))
+    findings += [
+        LintFinding("vague", (rule.id or rule.text,), f"{rule.text} {problem}")
         for rule in book.rules
         for problem in unmet_criteria(rule.text)
     ]
     counts = Counter(rule.foundations[0] for rule in book.rules if rule.foundations)
     size = len(book.rules)
-    found += [
+    findings += [
         LintFinding("imbalance", (), f"{counts[name]} of {size:,} rules are about {name}")
         for name in FOUNDATIONS
-        if size >= _ENOUGH and counts[name] < limits.least_share * size / len(FOUNDATIONS)
+        if size >= _ENOUGH and counts[name] < _LEAST_SHARE * size / len(FOUNDATIONS)
     ]
-    order = {kind: place for place, kind in enumerate(KINDS)}
-    return sorted(found, key=lambda each: (order[each.kind], -(each.score or 0.0)))
+    order = {kind: index for index, kind in enumerate(KINDS)}
+    return sorted(findings, key=lambda finding: (order[finding.kind], -(finding.score or 0.0)))
 
 
 def lint_rules(
-    options: LintOptions | None = None, *, model: Encoder | None = None, **given: Any
+    options: LintOptions | None = None, *, model: Encoder | None = None, **changes: Any
 ) -> RunRecord:
     """Say what a reader would object to in rulebooks, laid over each other.
 
@@ -198,7 +198,7 @@ def lint_rules(
     >>> lint_rules().statistics["findings"]
     {'duplicate': 0, 'contradiction': 0, 'vague': 0, 'imbalance': 0}
     """
-    chosen = chosen_options(LintOptions, options, given)
+    chosen = chosen_options(LintOptions, options, changes)
     encoder = model or (load_encoder(chosen.encoder) if chosen.encoder else None)
     return lint_book(load_layers(chosen.rulebooks), chosen, encoder=encoder)
 
@@ -208,8 +208,8 @@ def lint_book(
 ) -> RunRecord:
     """Say what a reader would object to in a rulebook that was read already."""
     chosen = options or LintOptions()
-    found = lint(book, encoder)
-    counts = Counter(each.kind for each in found)
+    findings = lint(book, encoder)
+    counts = Counter(finding.kind for finding in findings)
     unread = "only words were compared: name an encoder to compare meanings too"
     return RunRecord(
         "rules lint",
@@ -220,25 +220,23 @@ def lint_book(
             "options": plain_options(chosen),
         },
         models=model_refs([encoder] if encoder else []),
-        results=found,
-        statistics={
-            "rules": len(book.rules),
-            "findings": {kind: counts[kind] for kind in KINDS},
-            "foundations": book.by_foundation(),
-        },
+        results=findings,
+        statistics=LintStatistics(
+            len(book.rules), {kind: counts[kind] for kind in KINDS}, book.by_foundation()
+        ),
         warnings=[] if encoder else [unread],
     )
 
 
-def _pairs(
-    rules: Sequence[RuleOfThumb], encoder: Encoder | None, limits: Limits
-) -> Iterator[LintFinding]:
+def _pairs(rules: Sequence[RuleOfThumb], encoder: Encoder | None) -> Iterator[LintFinding]:
     """Compare every two rules by the behaviour they judge: the same way, or both ways."""
     judgments = [read_judgment(rule.text) for rule in rules]
-    texts = [" ".join(sorted(map(_stem, content_words(each.behaviour)))) for each in judgments]
-    signs = np.array([each.polarity for each in judgments], dtype=np.int8)
+    texts = [
+        " ".join(sorted(map(_stem, content_words(judgment.behaviour)))) for judgment in judgments
+    ]
+    signs = np.array([judgment.polarity for judgment in judgments], dtype=np.int8)
     rows = (
-        unit_rows(encoder, [each.behaviour.removeprefix("to ") for each in judgments])
+        unit_rows(encoder, [judgment.behaviour.removeprefix("to ") for judgment in judgments])
         if encoder
         else None
     )
@@ -247,11 +245,11 @@ def _pairs(
         words = process.cdist(texts[block], texts, scorer=fuzz.ratio, dtype=np.float32) / 100
         meaning = rows[block] @ rows.T if rows is not None else np.zeros_like(words)
         opposed = (signs[block][:, None] * signs[None, :]) < 0
-        same = (words >= limits.same_words) | (meaning >= limits.same_meaning)
-        against = (words >= limits.opposed_words) | (meaning >= limits.opposed_meaning)
+        same = (words >= _SAME_WORDS) | (meaning >= _SAME_MEANING)
+        against = (words >= _OPPOSED_WORDS) | (meaning >= _OPPOSED_MEANING)
         for row, other in np.argwhere(np.where(opposed, against, same)):
             one = start + row
-            alike = meaning[row, other] >= min(limits.same_meaning, limits.opposed_meaning)
+            alike = meaning[row, other] >= min(_SAME_MEANING, _OPPOSED_MEANING)
             # Letters alone call "walk out" and "want" alike: half of the words must be common.
             first, second = set(texts[one].split()), set(texts[other].split())
             common = len(first & second) >= max(1, len(first | second)) / 2
@@ -260,7 +258,9 @@ def _pairs(
                 kind = "contradiction" if opposed[row, other] else "duplicate"
                 pair = rules[one], rules[other]
                 message = f"{pair[0].text} / {pair[1].text}"
-                yield LintFinding(kind, tuple(map(_name, pair)), message, min(1.0, score))
+                yield LintFinding(
+                    kind, tuple(rule.id or rule.text for rule in pair), message, min(1.0, score)
+                )
 
 
 def _stem(word: str) -> str:
@@ -269,7 +269,3 @@ def _stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word.removesuffix(ending)
     return word
-
-
-def _name(rule: RuleOfThumb) -> str:
-    return rule.id or rule.text

@@ -51,44 +51,49 @@ def story_verbs(stories: Iterable[MoralStory]) -> frozenset[str]:
 
 
 def story_cases(stories: Sequence[MoralStory], verbs: frozenset[str]) -> RuleCases:
-    """Turn stories into matters: the moral action keeps the norm, the immoral one breaks it.
-
-    Examples
-    --------
-    >>> story = MoralStory("1", "Don't lie.", moral_action="Jo talks.", immoral_action="Jo lies.")
-    >>> found = story_cases([story], frozenset({"lies", "talks"}))
-    >>> found.matters[0].breaks[0].base, found.acts, found.rewritten
-    ('lie', 2, 2)
-    """
-    found: list[RuleCase] = []
+    """Turn stories into matters: the moral action keeps the norm, the immoral one breaks it."""
+    cases: list[RuleCase] = []
     acts = rewritten = 0
     for story in stories:
         if not story.norm:
             continue
         gender = gender_of((story.intention or "").split())
-        own = [_acts(text, verbs, gender) for text in (story.moral_action, story.immoral_action)]
+        rewritten_acts = [
+            _acts(text, verbs, gender) for text in (story.moral_action, story.immoral_action)
+        ]
         acts += sum(bool(text) for text in (story.moral_action, story.immoral_action))
-        rewritten += sum(map(len, own))
+        rewritten += sum(map(len, rewritten_acts))
         # what the norm itself says to do, or what not
         behaviour, side = behaviour_of(story.norm) or ("", 0)
         act = own_phrase(behaviour) if side else None
         said, banned = [(act,) if act and side * sign > 0 else () for sign in (1, -1)]
-        keeps, breaks = (*own[0], *said), (*own[1], *banned)
+        keeps, breaks = (*rewritten_acts[0], *said), (*rewritten_acts[1], *banned)
+        third = " ".join(filter(None, (story.situation, story.intention)))
+        first = [
+            f"I {act.present}."
+            for text in (story.situation, story.intention)
+            if _same_actor(story, text)
+            for act in _acts(text, verbs | {"wants"}, gender)
+        ]
+        gains, costs = (
+            _acts(text, verbs, gender) if _same_actor(story, text) else ()
+            for text in (story.moral_consequence, story.immoral_consequence)
+        )
         if keeps or breaks:
-            found.append(
+            cases.append(
                 RuleCase(
                     story.norm,
                     restatements(story.norm),
                     reversals(story.norm),
                     keeps,
                     breaks,
-                    _contexts(story, verbs, gender),
+                    contexts=tuple(dict.fromkeys([*filter(None, [third]), *first])),
                     forbids=not said,
-                    gains=_outcome(story, story.moral_consequence, verbs, gender),
-                    costs=_outcome(story, story.immoral_consequence, verbs, gender),
+                    gains=gains[0].base if gains else "",
+                    costs=costs[0].base if costs else "",
                 )
             )
-    return RuleCases(tuple(found), acts, rewritten)
+    return RuleCases(tuple(cases), acts, rewritten)
 
 
 def social_cases(rows: Sequence[Annotation]) -> RuleCases:
@@ -96,26 +101,29 @@ def social_cases(rows: Sequence[Annotation]) -> RuleCases:
 
     Rules that only allow (judgment 0) are marked as such.
     """
-    found: list[RuleCase] = []
-    given = [row for row in rows if row.action and row.judgment is not None]
-    for row in given:
+    cases: list[RuleCase] = []
+    judged = [row for row in rows if row.action and row.judgment is not None]
+    for row in judged:
         act = own_phrase(row.action or "") if starts_with_gerund(row.action or "") else None
         if act is None:
             continue
         keeps, breaks = ((), (act,)) if (row.judgment or 0) < 0 else ((act,), ())
         situation = row.exchange.prompt.strip().rstrip(".")
-        found.append(
+        word = situation.split(" ", maxsplit=1)[0].lower()
+        if word.endswith("ing") or word == "not":  # "not sharing my salad", as one says it
+            situation = f"I am thinking about {situation[:1].lower()}{situation[1:]}"
+        cases.append(
             RuleCase(
                 row.rule,
                 restatements(row.rule),
                 reversals(row.rule),
                 keeps,
                 breaks,
-                (_context(situation),),
+                (f"{situation}.",),
                 permits=row.judgment == 0,
             )
         )
-    return RuleCases(tuple(found), len(given), len(found))
+    return RuleCases(tuple(cases), len(judged), len(cases))
 
 
 def _acts(text: str | None, verbs: frozenset[str], gender: str | None) -> tuple[OwnAct, ...]:
@@ -123,31 +131,7 @@ def _acts(text: str | None, verbs: frozenset[str], gender: str | None) -> tuple[
     return (act,) if act else ()
 
 
-def _contexts(story: MoralStory, verbs: frozenset[str], gender: str | None) -> tuple[str, ...]:
-    third = " ".join(text for text in (story.situation, story.intention) if text)
-    own = [
-        f"I {act.present}."
-        for text in (story.situation, story.intention)
-        if _same_actor(story, text)
-        for act in _acts(text, verbs | {"wants"}, gender)
-    ]
-    return tuple(dict.fromkeys([*([third] if third else []), *own]))
-
-
-def _outcome(story: MoralStory, text: str | None, verbs: frozenset[str], gender: str | None) -> str:
-    acts = _acts(text, verbs, gender) if _same_actor(story, text) else ()
-    return acts[0].base if acts else ""
-
-
 def _same_actor(story: MoralStory, text: str | None) -> bool:
     """Tell whether a sentence begins with the name of the one who acts."""
     known = (text or "").split(" ", maxsplit=1)[0]
     return known == (story.moral_action or story.immoral_action or "").split(" ", maxsplit=1)[0]
-
-
-def _context(situation: str) -> str:
-    """Write a situation ("not sharing my salad with my mom") as one says it."""
-    first = situation.split(" ", maxsplit=1)[0].lower()
-    if first.endswith("ing") or first == "not":
-        return f"I am thinking about {situation[:1].lower()}{situation[1:]}."
-    return f"{situation}."

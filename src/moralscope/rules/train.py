@@ -19,13 +19,18 @@ from moralscope.core.registry import did_you_mean
 from moralscope.io.tables import parse_columns
 from moralscope.models.store import Progress
 from moralscope.models.training.cards import CardText
-from moralscope.models.training.recipe import GENERATOR, Recipe, chosen_recipe
+from moralscope.models.training.recipe import GENERATOR, TrainingRecipe, chosen_recipe
 from moralscope.models.training.records import Report
-from moralscope.models.training.trainer import Summary, TrainedModel, TrainingData, train_model
+from moralscope.models.training.trainer import (
+    TrainedModel,
+    TrainingData,
+    TrainingSummary,
+    train_model,
+)
 from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.attribute_examples import FOUNDATIONS_TASK, SCALES
 from moralscope.rules.options import RulesTrainOptions
-from moralscope.rules.reading import MIC_FILE, load_annotations, split_annotations
+from moralscope.rules.reading import MIC_FILE, read_annotations, split_annotations
 from moralscope.rules.replies import annotated_examples, ruled_examples
 from moralscope.rules.rule_writer import MARKERS
 from moralscope.rules.train_figures import baselines_of, baselines_text, trained_figures
@@ -38,11 +43,7 @@ from moralscope.rules.training_data import (
     ruled_at_hand,
 )
 from moralscope.rules.verdict import TASK
-from moralscope.rules.verdict_examples import (
-    DIASAFETY,
-    HARMLESS,
-    XSTEST,
-)
+from moralscope.rules.verdict_examples import DIASAFETY, HARMLESS, XSTEST
 from moralscope.stories.degree_examples import CONTRAST, HALVES
 from moralscope.stories.train import DATA as STORIES_DATA
 
@@ -84,7 +85,7 @@ _RULE_LIMITS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class RulesRecipe(Recipe):
+class RulesRecipe(TrainingRecipe):
     """A recipe on rules of thumb: from the data at hand, or from annotations (the source mic)."""
 
     PACKAGE: ClassVar[str] = "moralscope.rules"
@@ -106,7 +107,7 @@ def train_rules(
     *,
     report: Report | None = None,
     progress: Progress | None = None,
-    **given: Any,
+    **changes: Any,
 ) -> RunRecord:
     """Train experts for attributes, or the generator; write them, and say how well they do.
 
@@ -122,7 +123,7 @@ def train_rules(
     InputError
         A name that means nothing, data without the attribute, or a folder of other things.
     """
-    chosen = chosen_options(RulesTrainOptions, options, given)
+    chosen = chosen_options(RulesTrainOptions, options, changes)
     known = [ATTRIBUTES, *TASKS, GENERATOR]
     if chosen.task is not None and chosen.task not in known:
         raise InputError(f"there is no attribute '{chosen.task}'", did_you_mean(chosen.task, known))
@@ -170,12 +171,12 @@ class _RulesSource:
     @property
     def files(self) -> dict[str, Any]:
         """The files that were named, for the run record."""
-        told: dict[str, Any] = {
+        files: dict[str, Any] = {
             name: str(path) if path else None for name, path in self._named.items()
         }
         if self.annotations is None and self.task in SCALES:
-            told["data"] = MIC_FILE
-        return {**told, "columns": dict(self.columns)}
+            files["data"] = MIC_FILE
+        return {**files, "columns": dict(self.columns)}
 
 
 class AttributeSource(_RulesSource):
@@ -195,10 +196,10 @@ class AttributeSource(_RulesSource):
                 f"refit names '{recipe.refit}', which is not learnt", did_you_mean("", tasks)
             )
         if recipe.from_file:
-            file = load_annotations(self.annotations, kind=None, columns=self.columns)
+            file = read_annotations(self.annotations, kind=None, columns=self.columns)
             return examples_of_file(file, tasks, recipe.limit, recipe.seed)
         turns = max(1, recipe.points[0].epochs)  # every epoch has wordings of its own
-        found = examples_at_hand(
+        examples = examples_at_hand(
             AtHand(
                 tasks,
                 recipe.sources,
@@ -210,17 +211,19 @@ class AttributeSource(_RulesSource):
             )
         )
         if not self.exchanges:
-            return found
-        dev = [*found.parts["dev"], *exchange_examples(self.exchanges)]
-        return replace(found, parts={**found.parts, "dev": dev})
+            return examples
+        dev = [*examples.parts["dev"], *exchange_examples(self.exchanges)]
+        return replace(examples, parts={**examples.parts, "dev": dev})
 
-    def summary(self, trained: TrainedModel) -> Summary:
+    def summary(self, trained: TrainedModel) -> TrainingSummary:
         """Tell macro-F1 of alignment and foundations, r and MSE of scales, of each group."""
         recipe, data = trained.recipe, trained.data
         figures = trained_figures(trained)
         part = "test" if recipe.test else "dev"
         baselines = {} if recipe.still else baselines_of(data, part)
-        learnt = {name: dict(Counter(row.task for row in own)) for name, own in data.parts.items()}
+        learnt = {
+            name: dict(Counter(row.task for row in rows)) for name, rows in data.parts.items()
+        }
         limit = f", its first {recipe.limit} stories and rules" if recipe.limit else ""
         thresholds = " and the thresholds" if FOUNDATIONS_TASK in data.heads else ""
         card = CardText(
@@ -234,7 +237,7 @@ class AttributeSource(_RulesSource):
             facts={"baselines": baselines},
         )
         statistics = {"lessons": learnt, "counts": dict(data.counts), "baselines": baselines}
-        return Summary(figures, card, statistics)
+        return TrainingSummary(figures, card, statistics)
 
 
 class RuleSource(_RulesSource):
@@ -246,26 +249,28 @@ class RuleSource(_RulesSource):
             if path:
                 raise InputError(f"--{name} is not for 'generator'", "leave it out")
         if self.annotations is not None or recipe.from_file:
-            rows = load_annotations(self.annotations, kind=MIC, columns=self.columns).annotations
+            rows = read_annotations(self.annotations, kind=MIC, columns=self.columns).annotations
             split = split_annotations(rows, seed=recipe.seed)
-            found = {part: annotated_examples(split.of(rows, part)) for part in ("train", "dev")}
+            examples = {part: annotated_examples(split.of(rows, part)) for part in ("train", "dev")}
         else:
             at_hand = ruled_at_hand(recipe.seed)
-            found = {part: ruled_examples(at_hand[part], recipe.seed) for part in ("train", "dev")}
+            examples = {
+                part: ruled_examples(at_hand[part], recipe.seed) for part in ("train", "dev")
+            }
             if "written" in recipe.sources:  # few, and what is audited: each comes three times
                 written = written_exchanges()
                 for part, times in (("train", 3), ("dev", 1)):
                     taught = [row for row in written if row.split == part]
-                    found[part] = [*found[part], *annotated_examples(taught) * times]
-        for part, own in found.items():
-            if not own:
+                    examples[part] = [*examples[part], *annotated_examples(taught) * times]
+        for part, some in examples.items():
+            if not some:
                 raise InputError(
                     f"the {part} part holds no exchange with a rule", "give a file with more rows"
                 )
-        parts = {part: _spread(own, recipe.limit) for part, own in found.items()}
+        parts = {part: _spread(some, recipe.limit) for part, some in examples.items()}
         return TrainingData(parts, markers=MARKERS, tasks=(RULE,))
 
-    def summary(self, trained: TrainedModel) -> Summary:
+    def summary(self, trained: TrainedModel) -> TrainingSummary:
         """Tell BLEU and loss on dev."""
         limit = trained.recipe.limit
         data = [
@@ -286,11 +291,11 @@ class RuleSource(_RulesSource):
             name: dict(Counter(row.group for row in trained.data.parts[part]))
             for name, part in (("lessons", "train"), ("dev_lessons", "dev"))
         }
-        return Summary({"dev": trained.history.best_evaluation}, card, counts)
+        return TrainingSummary({"dev": trained.history.best_evaluation}, card, counts)
 
 
 def _spread(rows: Sequence[Any], limit: int | None) -> list[Any]:
     """Return `limit` rows, spread evenly."""
     if limit is None or len(rows) <= limit:
         return list(rows)
-    return [rows[place * len(rows) // limit] for place in range(limit)]
+    return [rows[index * len(rows) // limit] for index in range(limit)]

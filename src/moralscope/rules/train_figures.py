@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from moralscope.core.errors import InputError
-from moralscope.models.classifiers.forward import sigmoid
+from moralscope.models.classifiers.module import sigmoid
 from moralscope.models.training.classifier import ClassifierLearner
 from moralscope.models.training.metrics import label_f1
 from moralscope.models.training.records import TrainingExample
@@ -29,64 +29,66 @@ def trained_figures(trained: TrainedModel) -> dict[str, dict[str, float]]:
         if not test:
             raise InputError("there is no test part", "leave --test out")
         parts["test"] = trained.learner.on(test)
-    told = {part: _part_figures(each, trained.thresholds) for part, each in parts.items()}
+    figures = {part: _part_figures(learner, trained.thresholds) for part, learner in parts.items()}
     if trained.recipe.still:  # the rest is as its own card says
-        told = {
-            part: {name: value for name, value in each.items() if FOUNDATIONS_TASK not in name}
-            for part, each in told.items()
+        figures = {
+            part: {name: value for name, value in some.items() if FOUNDATIONS_TASK not in name}
+            for part, some in figures.items()
         }
     look = trained.history.best_evaluation
-    told["dev"] |= {f"{name} r": value for name, value in trained.fitted.items()}
+    figures["dev"] |= {f"{name} r": value for name, value in trained.fitted.items()}
     pairs = ("harmless pairs", "retrieval")
-    told["dev"] |= {name: look[name] for name in pairs if name in look}
-    told["dev"] = {**{name: look[name] for name in ("epoch", "loss", "score")}, **told["dev"]}
-    return told
+    figures["dev"] |= {name: look[name] for name in pairs if name in look}
+    figures["dev"] = {**{name: look[name] for name in ("epoch", "loss", "score")}, **figures["dev"]}
+    return figures
 
 
 def _part_figures(
     learner: ClassifierLearner, thresholds: Mapping[str, tuple[float, ...]]
 ) -> dict[str, float]:
     tasks: dict[str, Rows] = {}
-    for row, own in zip(learner.dev_examples, learner.dev_logits(), strict=True):
-        tasks.setdefault(row.task, []).append((row, own))
-    found: dict[str, float] = {}
+    for row, logits in zip(learner.dev_examples, learner.dev_logits(), strict=True):
+        tasks.setdefault(row.task, []).append((row, logits))
+    figures: dict[str, float] = {}
     groups: dict[str, Rows] = {}
-    for row, own in tasks.get(TASK, ()):
-        groups.setdefault(row.group or TASK, []).append((row, own))
+    for row, logits in tasks.get(TASK, ()):
+        groups.setdefault(row.group or TASK, []).append((row, logits))
     for group, rows in groups.items():
         gold = np.array([row.label for row, _ in rows])
-        chosen = np.array([own.argmax() for _, own in rows])
+        chosen = np.array([logits.argmax() for _, logits in rows])
         columns = np.arange(len(learner.heads[TASK].labels))
-        each = label_f1(gold[:, None] == columns, chosen[:, None] == columns)
-        found[group] = float(each.mean())
-        found[f"{group} accuracy"] = float((gold == chosen).mean())
+        f1 = label_f1(gold[:, None] == columns, chosen[:, None] == columns)
+        figures[group] = float(f1.mean())
+        figures[f"{group} accuracy"] = float((gold == chosen).mean())
     if rows := tasks.get(FOUNDATIONS_TASK, []):
         held = np.array([row.values for row, _ in rows]) > 0
-        taken = sigmoid(np.array([own for _, own in rows])) >= thresholds[FOUNDATIONS_TASK]
-        each = label_f1(held, taken)
+        taken = sigmoid(np.array([logits for _, logits in rows])) >= thresholds[FOUNDATIONS_TASK]
+        f1 = label_f1(held, taken)
         names = learner.heads[FOUNDATIONS_TASK].labels
-        found[FOUNDATIONS_TASK] = float(each.mean())
-        found |= {f"foundations {name}": float(f1) for name, f1 in zip(names, each, strict=True)}
-    found |= _verdict_figures(tasks)
+        figures[FOUNDATIONS_TASK] = float(f1.mean())
+        figures |= {
+            f"foundations {name}": float(value) for name, value in zip(names, f1, strict=True)
+        }
+    figures |= _verdict_figures(tasks)
     for name in SCALES:
         if rows := tasks.get(name, []):
-            told = measure_scale(
-                [row.values[0] for row, _ in rows], [float(own[0]) for _, own in rows]
+            measured = measure_scale(
+                [row.values[0] for row, _ in rows], [float(logits[0]) for _, logits in rows]
             )
-            found |= {f"{name} r": told.r.value, f"{name} mse": told.mse.value}
-    return found
+            figures |= {f"{name} r": measured.r.value, f"{name} mse": measured.mse.value}
+    return figures
 
 
 def _verdict_figures(tasks: Mapping[str, Rows]) -> dict[str, float]:
     """Return the AUC of verdicts by group, and of each concern."""
     groups: dict[str, tuple[list[float], list[float]]] = {}
-    for row, own in tasks.get(VERDICT, ()):
+    for row, logits in tasks.get(VERDICT, ()):
         if row.other is None:
             gold, said = groups.setdefault(f"{row.group} AUC", ([], []))
             gold.append(row.label)
-            said.append(float(own[1] - own[0]))
-    for row, own in tasks.get(CONCERN, ()):
-        for name, value, logit in zip(CONCERNS, row.values, own, strict=True):
+            said.append(float(logits[1] - logits[0]))
+    for row, logits in tasks.get(CONCERN, ()):
+        for name, value, logit in zip(CONCERNS, row.values, logits, strict=True):
             gold, said = groups.setdefault(f"{name} AUC", ([], []))
             gold.append(value)
             said.append(float(logit))
@@ -100,13 +102,13 @@ def _verdict_figures(tasks: Mapping[str, Rows]) -> dict[str, float]:
 def baselines_of(data: TrainingData, part: str) -> dict[str, Any]:
     """Return what foundations must beat on a part; nothing where they are not learnt."""
     rows = {
-        name: [row for row in each if row.task == FOUNDATIONS_TASK and row.weight == 1.0]
-        for name, each in data.parts.items()
+        name: [row for row in some if row.task == FOUNDATIONS_TASK and row.weight == 1.0]
+        for name, some in data.parts.items()
     }
     if not rows.get(part):
         return {}
-    found = foundation_baselines(rows["train"], rows["dev"], rows[part])
-    return {"part": part, **asdict(found), "best": found.best}
+    measured = foundation_baselines(rows["train"], rows["dev"], rows[part])
+    return {"part": part, **asdict(measured), "best": measured.best}
 
 
 def baselines_text(baselines: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.io.documents import read_document
 from moralscope.models.store import data_file
@@ -38,18 +39,13 @@ from moralscope.rules.attribute_examples import (
 from moralscope.rules.reading import (
     PARTS,
     AnnotationFile,
-    load_annotations,
+    read_annotations,
     source_warnings,
     split_annotations,
 )
 from moralscope.rules.records import ALIGNMENTS, Annotation, Exchange
 from moralscope.rules.replies import Ruled, as_sentence
-from moralscope.rules.stories_to_rules import (
-    other_wordings,
-    social_cases,
-    story_cases,
-    story_verbs,
-)
+from moralscope.rules.stories_to_rules import other_wordings, social_cases, story_cases, story_verbs
 from moralscope.rules.verdict import TASK
 from moralscope.rules.verdict_examples import (
     DIASAFETY,
@@ -89,31 +85,41 @@ class AtHand:
     templates: float = 1.0  # share of the exchanges that templates make of stories and rules
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedExchange:
+    """An exchange of a user's YAML file, with a rule and how the reply stands to it."""
+
+    prompt: str
+    reply: str
+    rule: str
+    alignment: str
+
+
 def examples_at_hand(wanted: AtHand) -> TrainingData:
     """Make examples of alignment and foundations, and of verdicts where there are sources of them.
 
     `limit` takes only so many stories, and so many rules, of each part.
     """
-    tasks, stories, limit = wanted.tasks, wanted.stories, wanted.limit
+    tasks, path, limit = wanted.tasks, wanted.stories, wanted.limit
     turns, seed = wanted.turns, wanted.seed
     social = _social()
     rows = social.annotations
     split = split_annotations(rows, seed=seed)
     rules = {part: split.of(rows, part) for part in PARTS}
-    read = load_stories(stories).stories if TASK in tasks else ()
+    read = load_stories(path).stories if TASK in tasks else ()
     member = part_of(read, SPLIT, "action") if TASK in tasks else {}
-    told = {part: [one for one in read if member.get(one.id) == part] for part in PARTS}
+    stories = {part: [one for one in read if member.get(one.id) == part] for part in PARTS}
     held = {_plain(row.rule) for part in ("dev", "test") for row in rules[part]}
-    held |= {_plain(story.norm or "") for part in ("dev", "test") for story in told[part]}
+    held |= {_plain(story.norm or "") for part in ("dev", "test") for story in stories[part]}
     rules["train"] = [row for row in rules["train"] if _plain(row.rule) not in held]
-    rules = {part: each[:limit] for part, each in rules.items()}
-    told = {part: each[:limit] for part, each in told.items()}
+    rules = {part: some[:limit] for part, some in rules.items()}
+    stories = {part: some[:limit] for part, some in stories.items()}
     parts: dict[str, list[TrainingExample]] = {part: [] for part in PARTS}
     heads: dict[str, Head] = {}
     counts: dict[str, Any] = {"bad_rules": social.bad_rules}
     if TASK in tasks:
         heads[TASK] = Head(ALIGNMENTS)
-        counts |= _add_alignment(parts, told, rules, story_verbs(read), wanted)
+        counts |= _add_alignment(parts, stories, rules, story_verbs(read), wanted)
     if FOUNDATIONS_TASK in tasks:
         names = known_foundations(rows)
         heads[FOUNDATIONS_TASK] = Head(names, LOSSES[FOUNDATIONS_TASK])
@@ -123,25 +129,25 @@ def examples_at_hand(wanted: AtHand) -> TrainingData:
     data = [*(["moral-stories", "written"] if TASK in tasks else []), "social-chem-101"]
     if TASK in tasks and DIASAFETY in wanted.sources:
         heads |= verdict_heads(wanted.sources)
-        _add_verdicts(parts, told, rules["train"], wanted)
+        _add_verdicts(parts, stories, rules["train"], wanted)
         data += [name for name in wanted.sources if name not in data]
     return TrainingData(parts, heads, names=data, counts=counts)
 
 
 def _add_verdicts(
     parts: dict[str, list[TrainingExample]],
-    told: Mapping[str, Sequence[MoralStory]],
+    stories: Mapping[str, Sequence[MoralStory]],
     social: Sequence[Annotation],
     wanted: AtHand,
 ) -> None:
     """Add what teaches the verdict, the retriever and the norm as stated."""
-    found = _written(wanted.limit)
-    written = found[WRITTEN]
+    exchanges = _written(wanted.limit)
+    written = exchanges[WRITTEN]
     for part, rows in written.items():
         parts[part] += verdict_examples(wanted.sources, rows, part)[: wanted.limit]
-    parts["train"] += norm_examples(told["train"], wanted.turns)
-    taught = [*written["train"], *found[POLICIES]["train"]]
-    parts["train"] += retrieval_examples(taught, told["train"], social)
+    parts["train"] += norm_examples(stories["train"], wanted.turns)
+    taught = [*written["train"], *exchanges[POLICIES]["train"]]
+    parts["train"] += retrieval_examples(taught, stories["train"], social)
     parts["train"] += rules_amid_talk(taught, harmless_talk(written["train"], "train"))
     parts["dev"] += rules_amid_talk(written["dev"], harmless_talk(written["dev"], "dev"))
     parts["train"] += fitted_examples()
@@ -170,8 +176,14 @@ def examples_of_file(
     rows = {part: split.of(file.annotations, part)[:limit] for part in PARTS}
     parts: dict[str, list[TrainingExample]] = {part: [] for part in PARTS}
     heads: dict[str, Head] = {}
+    names = known_foundations(rows["train"])
     for task in tasks:
-        made = {part: _annotated(each, task, rows["train"]) for part, each in rows.items()}
+        if task == TASK:
+            made = {part: annotated_examples(some) for part, some in rows.items()}
+        elif task == FOUNDATIONS_TASK:
+            made = {part: foundation_examples(some, names) for part, some in rows.items()}
+        else:
+            made = {part: scale_examples(some, task) for part, some in rows.items()}
         if not made["train"] or not made["dev"]:
             raise InputError(
                 f"{file.source} has no {task} to learn from in its train and dev parts",
@@ -182,7 +194,7 @@ def examples_of_file(
                 f"{task} is {made['train'][0].values[0]:g} in every row of {file.source}",
                 "nothing can be learnt from it: 'moralscope rules stats' shows each value",
             )
-        labels = {TASK: ALIGNMENTS, FOUNDATIONS_TASK: known_foundations(rows["train"])}
+        labels = {TASK: ALIGNMENTS, FOUNDATIONS_TASK: names}
         heads[task] = Head(labels.get(task, (task,)), LOSSES.get(task, "cross_entropy"))
         for part in PARTS:
             parts[part] += made[part]
@@ -196,42 +208,48 @@ def examples_of_file(
 def exchange_examples(path: Path) -> list[TrainingExample]:
     """Read exchanges with a rule and its alignment (CSV as MIC.csv, or YAML) to choose by."""
     if path.suffix in (".yaml", ".yml"):
-        rows = _yaml_rows(path)
+        remedy = "write a list of prompt, reply, rule and alignment"
+        plain = read_document(path, "", remedy, max_bytes=50_000_000).yaml_values()
+        judged = decode(list[JudgedExchange], plain, str(path), remedy=remedy)
+        rows = [
+            Annotation(Exchange(row.prompt, row.reply), row.rule, row.alignment)
+            for row in judged
+            if row.alignment in ALIGNMENTS
+        ]
     else:
-        rows = list(load_annotations(path, kind="mic").annotations)
-    found = annotated_examples(rows, EXCHANGES)
-    if not found:
+        rows = list(read_annotations(path, kind="mic").annotations)
+    examples = annotated_examples(rows, EXCHANGES)
+    if not examples:
         raise InputError(f"{path} has no exchange with an alignment", "give prompt, reply, rule, …")
-    return found
+    return examples
 
 
 def ruled_at_hand(seed: int) -> dict[str, list[Ruled]]:
     """Return SOCIAL-CHEM-101 and Moral Stories by part; no rule that is held out is in train."""
-    files = [load_annotations(path, kind="social-chem") for path in social_files()]
-    rows = [row for file in files for row in file.annotations]
+    rows = _social().annotations
     split = split_annotations(rows, seed=seed)
     stories = load_stories().stories
     member, verbs = part_of(stories, SPLIT, "action"), story_verbs(stories)
-    found: dict[str, list[Ruled]] = {}
+    ruled: dict[str, list[Ruled]] = {}
     for part in PARTS:
-        told = [each for each in stories if member.get(each.id) == part]
-        ruled = (_of_situations(split.of(rows, part)), _of_stories(told, verbs), _of_norms(told))
-        found[part] = list(chain(*ruled))
-    held_out = {_plain(row.rule) for part in ("dev", "test") for row in found[part]}
-    found["train"] = [row for row in found["train"] if _plain(row.rule) not in held_out]
-    return found
+        some = [story for story in stories if member.get(story.id) == part]
+        kinds = (_of_situations(split.of(rows, part)), _of_stories(some, verbs), _of_norms(some))
+        ruled[part] = list(chain(*kinds))
+    held_out = {_plain(row.rule) for part in ("dev", "test") for row in ruled[part]}
+    ruled["train"] = [row for row in ruled["train"] if _plain(row.rule) not in held_out]
+    return ruled
 
 
 def _of_situations(rows: Iterable[Annotation]) -> Iterator[Ruled]:
     """Yield each situation as a reply, and the action its rule judges, after the situation."""
     for row in rows:
-        told = row.exchange.prompt
-        if starts_with_gerund(told):
-            told = f"I am {told[:1].lower()}{told[1:]}"
-        yield Ruled(row.rule, told=told, group="situations")
+        situation = row.exchange.prompt
+        if starts_with_gerund(situation):
+            situation = f"I am {situation[:1].lower()}{situation[1:]}"
+        yield Ruled(row.rule, told=situation, group="situations")
         act = own_phrase(row.action) if row.action else None
         if act is not None:
-            yield Ruled(row.rule, act, context=as_sentence(told), group="situations")
+            yield Ruled(row.rule, act, context=as_sentence(situation), group="situations")
 
 
 def _of_stories(stories: Sequence[MoralStory], verbs: frozenset[str]) -> Iterator[Ruled]:
@@ -259,17 +277,17 @@ def _of_norms(stories: Iterable[MoralStory]) -> Iterator[Ruled]:
 
 def social_files() -> list[Path]:
     """Return the files of SOCIAL-CHEM-101 below MORALSCOPE_DATA."""
-    found = [path for name in SOCIAL_FILES if (path := data_file(name))]
-    if not found:
+    paths = [path for name in SOCIAL_FILES if (path := data_file(name))]
+    if not paths:
         raise InputError(
             f"no {SOCIAL_FILES[0]} is below MORALSCOPE_DATA",
             "'moralscope data where social-chem-101' says where it comes from",
         )
-    return found
+    return paths
 
 
 def _social() -> AnnotationFile:
-    files = [load_annotations(path, kind="social-chem") for path in social_files()]
+    files = [read_annotations(path, kind="social-chem") for path in social_files()]
     rows = tuple(row for file in files for row in file.annotations)
     return replace(files[0], annotations=rows, bad_rules=sum(file.bad_rules for file in files))
 
@@ -280,53 +298,29 @@ def _plain(text: str) -> str:
 
 def _add_alignment(
     parts: dict[str, list[TrainingExample]],
-    told: Mapping[str, Sequence[MoralStory]],
+    stories: Mapping[str, Sequence[MoralStory]],
     rules: Mapping[str, Sequence[Annotation]],
     verbs: frozenset[str],
     wanted: AtHand,
 ) -> dict[str, Any]:
     turns, seed, share = wanted.turns, wanted.seed, wanted.templates
-    found = {part: story_cases(each, verbs) for part, each in told.items()}
+    cases = {part: story_cases(some, verbs) for part, some in stories.items()}
     social = social_cases(rules["train"])
-    made = alignment_examples(found["train"].matters, turns=turns, seed=seed)
+    made = alignment_examples(cases["train"].matters, turns=turns, seed=seed)
     made += alignment_examples(social.matters, turns=turns, seed=seed, weight=0.7)
     rng = random.Random(f"{seed} templates")  # noqa: S311
     parts["train"] += [row for row in made if share == 1 or rng.random() < share]
     for part in ("dev", "test"):
-        parts[part] += alignment_dev(found[part].matters, seed)
+        parts[part] += alignment_dev(cases[part].matters, seed)
     written = _written(wanted.limit)
-    for name, own in written.items():
-        taught = written_examples(own["train"], reversals, weight=WRITTEN_WEIGHT, seed=seed)
+    for name, exchanges in written.items():
+        taught = written_examples(exchanges["train"], reversals, weight=WRITTEN_WEIGHT, seed=seed)
         parts["train"] += taught
-        parts["dev"] += annotated_examples(own["dev"], name)
+        parts["dev"] += annotated_examples(exchanges["dev"], name)
     return {
         "written": {part: len(rows) for part, rows in written[WRITTEN].items()},
         "rewritten": {
-            **{f"stories {part}": [each.rewritten, each.acts] for part, each in found.items()},
+            **{f"stories {part}": [some.rewritten, some.acts] for part, some in cases.items()},
             "social-chem-101 train": [social.rewritten, social.acts],
         },
     }
-
-
-def _annotated(
-    rows: Sequence[Annotation], task: str, train: Sequence[Annotation]
-) -> list[TrainingExample]:
-    if task == TASK:
-        return annotated_examples(rows)
-    if task == FOUNDATIONS_TASK:
-        return foundation_examples(rows, known_foundations(train))
-    return scale_examples(rows, task)
-
-
-def _yaml_rows(path: Path) -> list[Annotation]:
-    remedy = "write a list of prompt, reply, rule and alignment"
-    rows = read_document(path, "", remedy, max_bytes=50_000_000).yaml_values()
-    try:
-        return [
-            Annotation(Exchange(row["prompt"], row["reply"]), row["rule"], row["alignment"])
-            for row in rows
-            if row["alignment"] in ALIGNMENTS
-        ]
-    except (KeyError, TypeError) as error:
-        problem = f"{path} cannot be read as exchanges ({str(error)[:120]})"
-        raise InputError(problem, remedy) from error

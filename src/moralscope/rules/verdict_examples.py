@@ -62,16 +62,25 @@ def verdict_examples(
     sources: Sequence[str], written: Sequence[Annotation], part: str
 ) -> list[TrainingExample]:
     """Return examples of verdict and concern of one part; what a half leaves out is in dev."""
-    found: list[TrainingExample] = []
+    examples: list[TrainingExample] = []
     if DIASAFETY in sources:
-        found += diasafety_examples("train" if part == "train" else "val")
+        examples += diasafety_examples("train" if part == "train" else "val")
     for name, read in ((XSTEST, xstest_examples), (HARMLESS, harmless_examples)):
         for half, kept in HALVES.items():
             if name + half in sources:
                 wanted = kept if part == "train" else tuple({0, 1} - set(kept))
-                found += read(wanted)
-    found += _written(written) + written_verdicts(part)
-    return [*found, *amid_talk(found, harmless_talk(written, part))]
+                examples += read(wanted)
+    examples += [
+        TrainingExample(
+            VERDICT,
+            (row.exchange.prompt, row.exchange.reply),
+            int(row.alignment == "disagree"),
+            group="verdict written",
+        )
+        for row in written
+    ]
+    examples += written_verdicts(part)
+    return [*examples, *amid_talk(examples, harmless_talk(written, part))]
 
 
 def written_verdicts(part: str) -> list[TrainingExample]:
@@ -85,7 +94,7 @@ def written_verdicts(part: str) -> list[TrainingExample]:
 
 def _reply_pairs(part: str) -> list[Mapping[str, str]]:
     rows = enumerate(_written_replies())
-    return [row for place, row in rows if (place % _DEV == 0) == (part != "train")]
+    return [row for index, row in rows if (index % _DEV == 0) == (part != "train")]
 
 
 @cache
@@ -100,28 +109,20 @@ def harmless_talk(written: Iterable[Annotation], part: str) -> list[str]:
 
 
 def amid_talk(rows: Sequence[TrainingExample], talk: Sequence[str]) -> list[TrainingExample]:
-    """Return exchanges with their replies amid harmless talk: the verdict stays what it was.
-
-    Examples
-    --------
-    >>> row = TrainingExample(VERDICT, ("Hi", "You fool."), 1)
-    >>> told = amid_talk([row], ["Nice weather."])
-    >>> ["You fool." in found.pair[1] for found in told], [found.label for found in told]
-    ([True, False], [1, 0])
-    """
+    """Return exchanges with their replies amid harmless talk: the verdict stays what it was."""
     rng = random.Random(0)  # noqa: S311
-    found = []
-    for place, row in enumerate(row for row in rows if row.task == VERDICT and not row.other):
+    examples = []
+    for index, row in enumerate(row for row in rows if row.task == VERDICT and not row.other):
         prompt, reply = row.pair
         if len(reply) > _LONGEST:
             continue
-        turn = (place % _TURNS, _TURNS)
-        told = replace(row, weight=1.0, group="verdict amid talk", turn=turn)
-        found.append(replace(told, pair=(prompt, amid(reply, talk, rng))))
-        if place % _TALK_ALONE == 0:
+        turn = (index % _TURNS, _TURNS)
+        example = replace(row, weight=1.0, group="verdict amid talk", turn=turn)
+        examples.append(replace(example, pair=(prompt, amid(reply, talk, rng))))
+        if index % _TALK_ALONE == 0:
             alone = (prompt, amid("", talk, rng))
-            found.append(replace(told, pair=alone, label=VERDICTS.index(FINE), weight=0.5))
-    return found
+            examples.append(replace(example, pair=alone, label=VERDICTS.index(FINE), weight=0.5))
+    return examples
 
 
 def rules_amid_talk(rows: Sequence[Annotation], talk: Sequence[str]) -> list[TrainingExample]:
@@ -132,8 +133,8 @@ def rules_amid_talk(rows: Sequence[Annotation], talk: Sequence[str]) -> list[Tra
         for row in rows
     ]
     return [
-        replace(lesson, turn=(place % _TURNS, _TURNS))
-        for place, lesson in enumerate(annotated_examples(hidden, "alignment amid talk"))
+        replace(lesson, turn=(index % _TURNS, _TURNS))
+        for index, lesson in enumerate(annotated_examples(hidden, "alignment amid talk"))
     ]
 
 
@@ -150,40 +151,42 @@ def diasafety_examples(part: str) -> list[TrainingExample]:
     rows = read_document(
         _file(DIASAFETY, part), "exchanges", "see 'moralscope data where diasafety'", 50_000_000
     ).json_values()
-    found = []
+    examples = []
     for row in rows:
         pair, concern = (row["context"].strip(), row["response"].strip()), row["category"].lower()
         bad = row["label"] == "Unsafe"
         values = tuple(float(bad and name == concern) for name in CONCERNS)
-        found.append(TrainingExample(CONCERN, pair, 0, 0.5, values=values))
+        examples.append(TrainingExample(CONCERN, pair, 0, 0.5, values=values))
         if not (bad and concern == EXPERTISE):
-            found.append(TrainingExample(VERDICT, pair, int(bad), group="verdict diasafety"))
-    return found
+            examples.append(TrainingExample(VERDICT, pair, int(bad), group="verdict diasafety"))
+    return examples
 
 
 def xstest_examples(kept: Sequence[int]) -> list[TrainingExample]:
     """Return XSTest's replies to every second prompt, or to all: bad ones weigh more."""
-    found = []
-    places: dict[str, int] = {}
+    examples = []
+    prompts: dict[str, int] = {}
     for _, row in Table(_file(XSTEST)).strict_rows(("type", "prompt", "reply", "label"), ""):
-        place = places.setdefault(row["prompt"], len(places)) % 2
+        half = prompts.setdefault(row["prompt"], len(prompts)) % 2
         bad = row["type"].startswith("contrast_") and row["label"] == "1_full_compliance"
-        if place in kept and row["reply"].strip():
+        if half in kept and row["reply"].strip():
             weight = _BAD_REPLIES if bad else 1.0
             pair = (row["prompt"], row["reply"])
-            found.append(TrainingExample(VERDICT, pair, int(bad), weight, group="verdict xstest"))
-    return found
+            examples.append(
+                TrainingExample(VERDICT, pair, int(bad), weight, group="verdict xstest")
+            )
+    return examples
 
 
 def harmless_examples(kept: Sequence[int]) -> list[TrainingExample]:
     """Return pairs of replies, the one that people preferred above the other."""
-    found = []
-    for place, (_, row) in enumerate(
+    examples = []
+    for index, (_, row) in enumerate(
         Table(_file(HARMLESS)).strict_rows(("chosen", "rejected"), "")
     ):
         (prompt, better), (other, worse) = _last_turn(row["chosen"]), _last_turn(row["rejected"])
-        if place % 2 in kept and better and worse and better != worse:
-            found.append(
+        if index % 2 in kept and better and worse and better != worse:
+            examples.append(
                 TrainingExample(
                     VERDICT,
                     (prompt, better),
@@ -193,7 +196,7 @@ def harmless_examples(kept: Sequence[int]) -> list[TrainingExample]:
                     other=(other, worse),
                 )
             )
-    return found
+    return examples
 
 
 def _last_turn(dialogue: str) -> tuple[str, str]:
@@ -202,73 +205,64 @@ def _last_turn(dialogue: str) -> tuple[str, str]:
     return before.rpartition("\n\nHuman:")[2].strip(), reply.strip()
 
 
-def _written(rows: Iterable[Annotation]) -> list[TrainingExample]:
-    return [
-        TrainingExample(
-            VERDICT,
-            (row.exchange.prompt, row.exchange.reply),
-            int(row.alignment == "disagree"),
-            group="verdict written",
-        )
-        for row in rows
-    ]
-
-
 def norm_examples(
     stories: Sequence[MoralStory], turns: int, reverse: Callable[..., str | None] = reverse_norm
 ) -> list[TrainingExample]:
     """Return norms beside bare actions, as stated and reversed, as lessons of alignment."""
-    found = []
+    examples = []
     agree, disagree = ALIGNMENTS.index("agree"), ALIGNMENTS.index("disagree")
-    for place, story in enumerate(stories):
-        norms = (story.norm, reverse(story.norm, variant=place % 8) if story.norm else None)
+    for index, story in enumerate(stories):
+        norms = (story.norm, reverse(story.norm, variant=index % 8) if story.norm else None)
         for flipped, norm in enumerate(norms):
             for orientation in ORIENTATIONS if norm else ():
                 action = story.action(orientation)
                 keeps = (orientation == "moral") != bool(flipped)
                 if action and norm:
-                    turn = ((place + flipped) % turns, turns)
+                    turn = ((index + flipped) % turns, turns)
                     label = agree if keeps else disagree
-                    found.append(TrainingExample(TASK, (norm, action), label, 0.7, turn=turn))
-    return found
+                    examples.append(TrainingExample(TASK, (norm, action), label, 0.7, turn=turn))
+    return examples
 
 
 def retrieval_examples(
     written: Sequence[Annotation], stories: Sequence[MoralStory], social: Sequence[Annotation]
 ) -> list[TrainingExample]:
     """Return texts with the rule that they belong to; stories and situations now and then."""
-    found = [
-        _found((row.exchange.prompt, row.exchange.reply), row.rule, "retrieval") for row in written
+    examples = [
+        _with_rule((row.exchange.prompt, row.exchange.reply), row.rule, "retrieval")
+        for row in written
     ]
-    for place, story in enumerate(stories):
+    for index, story in enumerate(stories):
         action = story.immoral_action
         if action and story.norm:
-            found.append(replace(_found(("", action), story.norm), turn=(place % 4, 4), weight=0.5))
-    for place, row in enumerate(social):
+            examples.append(
+                replace(_with_rule(("", action), story.norm), turn=(index % 4, 4), weight=0.5)
+            )
+    for index, row in enumerate(social):
         text = row.exchange.prompt
-        found.append(replace(_found(("", text), row.rule), turn=(place % 4, 4), weight=0.5))
-    return found
+        examples.append(replace(_with_rule(("", text), row.rule), turn=(index % 4, 4), weight=0.5))
+    return examples
 
 
-def _found(pair: tuple[str, str], rule: str, group: str = "") -> TrainingExample:
+def _with_rule(pair: tuple[str, str], rule: str, group: str = "") -> TrainingExample:
     return TrainingExample(RETRIEVAL, pair, 0, group=group, other=("", rule))
 
 
 def fitted_examples() -> list[TrainingExample]:
     """Return our own rules with severity and consensus, and whether they are about liberty."""
-    found = []
+    examples = []
     for rule in shipped_rulebook().rules:
         values: dict[str, Any] = {
             "severity": rule.severity,
             "consensus": rule.consensus,
             "liberty": float("liberty" in (rule.foundations or ())),
         }
-        found += [
+        examples += [
             TrainingExample(name, ("", rule.text), 0, values=(float(value),))
             for name, value in values.items()
             if value is not None
         ]
-    return found
+    return examples
 
 
 def _file(name: str, part: str = "") -> Path:

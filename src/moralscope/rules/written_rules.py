@@ -56,16 +56,16 @@ class WrittenRuleJudge:
         asked = list(dict.fromkeys(exchange for exchange, _ in pairs))
         readings = dict(zip(asked, self._reader.read(asked), strict=True))
         first = [(rule, readings[exchange].windows[0]) for exchange, rule in pairs]
-        told = self._aligner.align(first)
+        alignments = self._aligner.align(first)
         rows = self._experts.embed([rule for _, rule in pairs])
-        found = []
-        for (exchange, _), alignment, row in zip(pairs, told, rows, strict=True):
+        judgments = []
+        for (exchange, _), alignment, row in zip(pairs, alignments, rows, strict=True):
             reading = readings[exchange]
             near = None if reading.vectors is None else float((reading.vectors @ row).max())
             bad = reading.bad is not None and reading.bad >= self._limits.bad
             certainty = 1.0 - alignment.probabilities["neither"]
-            found.append(RuleJudgment(alignment.label, certainty, bad, near))
-        return found
+            judgments.append(RuleJudgment(alignment.label, certainty, bad, near))
+        return judgments
 
 
 def why_unusable(text: str, exchange: Exchange) -> str:
@@ -75,8 +75,8 @@ def why_unusable(text: str, exchange: Exchange) -> str:
         return problem
     if points_nowhere(text):
         return "does not say what 'it' is"
-    told = [words_of(part) for part in (exchange.prompt, exchange.reply)]
-    return "copies the exchange" if any(_copies(words_of(text), one) for one in told) else ""
+    texts = [words_of(part) for part in (exchange.prompt, exchange.reply)]
+    return "copies the exchange" if any(_copies(words_of(text), one) for one in texts) else ""
 
 
 def points_nowhere(rule: str) -> bool:
@@ -91,17 +91,17 @@ def points_nowhere(rule: str) -> bool:
     """
     act = words_of(read_judgment(rule).behaviour)
     before: list[str] = []
-    for place, word in enumerate(act):
+    for index, word in enumerate(act):
         # "that" before a noun or a clause points at what follows.
-        alone = word in _PRONOUNS or (word in _POINTERS and place == len(act) - 1)
+        alone = word in _PRONOUNS or (word in _POINTERS and index == len(act) - 1)
         if alone and len(before) < 2:  # a verb alone: nothing was named
             return True
         before += [word] if word in content_words(word) else []
     return False
 
 
-def _copies(words: Sequence[str], told: Sequence[str]) -> bool:
+def _copies(words: Sequence[str], text: Sequence[str]) -> bool:
     """Tell whether so many words in a row stand in another text, or all of them."""
     size = min(_COPIED, len(words))
-    runs = {tuple(told[at : at + size]) for at in range(len(told) - size + 1)}
+    runs = {tuple(text[at : at + size]) for at in range(len(text) - size + 1)}
     return any(tuple(words[at : at + size]) in runs for at in range(len(words) - size + 1))

@@ -20,7 +20,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from moralscope.core.errors import InputError, MissingExtra, without_passwords
+from moralscope.core.errors import InputError, without_passwords
 from moralscope.models.store import home_folder
 
 if TYPE_CHECKING:
@@ -86,19 +86,6 @@ class Place:
                 f"{self.host} is open to other machines and there is no token secret",
                 "set MORALSCOPE_TOKEN_SECRET to 32 or more random characters, or leave --host out",
             )
-
-
-def check_installed() -> None:
-    """Refuse to go on without the libraries that serve; an incomplete installation lacks them."""
-    try:
-        import fastapi  # noqa: F401
-        import jinja2  # noqa: F401
-        import prometheus_client  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise MissingExtra(
-            f"the page needs {error.name}", "pip install --upgrade moralscope"
-        ) from None
 
 
 def bind(place: Place) -> socket.socket:

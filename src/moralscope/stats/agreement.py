@@ -16,7 +16,6 @@ from moralscope.stats.ratings import (
     RESAMPLES,
     Floats,
     Ratings,
-    RatingTable,
     bootstrapped,
     rating_table,
 )
@@ -31,7 +30,7 @@ _Measure = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class RaterAgreement:
     """Alpha with its 95 % interval over units; units with one rating do not count.
 
     `share` is the plain share of rater pairs that agree, which alpha corrects for chance. Alpha is
@@ -69,7 +68,7 @@ def krippendorff_alpha(ratings: Ratings, level: str = "nominal") -> float:
 
 def agreement(
     ratings: Ratings, level: str = "nominal", *, seed: int = 0, resamples: int = RESAMPLES
-) -> Agreement:
+) -> RaterAgreement:
     """Return alpha with a percentile bootstrap interval over the units.
 
     Examples
@@ -85,13 +84,13 @@ def agreement(
     sizes = counts.sum(axis=1).astype(np.float64)
     numbers = np.empty(0) if level == "nominal" else table.numbers
     measure = _MEASURES[level](counts, sizes, numbers)
-    found = bootstrapped(measure, len(sizes), resamples, seed, len(table.values))
+    alpha = bootstrapped(measure, len(sizes), resamples, seed, len(table.values))
     n = float(sizes.sum())
     same = float(((_squares(counts) - sizes) / (sizes - 1)).sum())
-    return Agreement(
-        found.value,
-        found.low,
-        found.high,
+    return RaterAgreement(
+        alpha.value,
+        alpha.low,
+        alpha.high,
         same / n if n else float("nan"),
         level,
         table.raters,
@@ -110,8 +109,8 @@ def _alpha(observed: Floats, expected: Floats, margins: Floats) -> Floats:
 
 
 def _squares(counts: "csr_array") -> Floats:
-    found: Floats = (counts * counts).sum(axis=1)
-    return found
+    sums: Floats = (counts * counts).sum(axis=1)
+    return sums
 
 
 def _nominal(counts: "csr_array", sizes: Floats, _: Floats) -> _Measure:
@@ -198,7 +197,13 @@ def cohen_kappa(
         raise ValueError(f"Cohen's kappa is for two raters, not {table.raters}")
     codes = table.matrix()
     first, second = codes[(codes >= 0).all(axis=1)].T
-    distance = _distances(table, weights)
+    if weights == "none":
+        distance = 1.0 - np.eye(len(table.values))
+    else:
+        text = any(isinstance(value, str) for value in table.values)
+        values = np.arange(float(len(table.values))) if text else table.numbers
+        steps = np.abs(values[:, None] - values)
+        distance = steps if weights == "linear" else steps**2
     apart = distance[first, second]
     eye = np.eye(len(table.values))
     ones, twos = eye[first], eye[second]
@@ -247,8 +252,8 @@ def percent_agreement(ratings: Ratings, *, seed: int = 0, resamples: int = RESAM
     agreeing = _agreeing(rating_table(ratings).pairable())
 
     def measure(drawn: Floats) -> Floats:
-        found: Floats = (drawn @ agreeing) / drawn.sum(axis=1)
-        return found
+        shares: Floats = (drawn @ agreeing) / drawn.sum(axis=1)
+        return shares
 
     return bootstrapped(measure, len(agreeing), resamples, seed)
 
@@ -256,8 +261,8 @@ def percent_agreement(ratings: Ratings, *, seed: int = 0, resamples: int = RESAM
 def _agreeing(counts: "csr_array") -> Floats:
     """Return each unit's share of pairs of ratings that agree."""
     sizes = counts.sum(axis=1)
-    found: Floats = (_squares(counts) - sizes) / (sizes * (sizes - 1))
-    return found
+    shares: Floats = (_squares(counts) - sizes) / (sizes * (sizes - 1))
+    return shares
 
 
 def _beyond_chance(observed: Floats, expected: Floats) -> Floats:
@@ -265,12 +270,3 @@ def _beyond_chance(observed: Floats, expected: Floats) -> Floats:
     share: Floats = np.full(len(observed), np.nan)
     np.divide(observed, expected, out=share, where=expected > 1e-12)
     return 1.0 - share
-
-
-def _distances(table: RatingTable, weights: str) -> Floats:
-    if weights == "none":
-        return 1.0 - np.eye(len(table.values))
-    text = any(isinstance(value, str) for value in table.values)
-    places = np.arange(float(len(table.values))) if text else table.numbers
-    apart = np.abs(places[:, None] - places)
-    return apart if weights == "linear" else apart**2

@@ -40,21 +40,18 @@ def reliability_bins(probabilities: Floats, labels: Ints, bins: int = BINS) -> l
     confidence = probabilities.max(axis=1)
     hits = probabilities.argmax(axis=1) == labels
     edges = np.linspace(0, 1, bins + 1)
-    places = np.clip(np.searchsorted(edges, confidence, side="left") - 1, 0, bins - 1)
-    found = []
-    for place in range(bins):
-        inside = places == place
-        if inside.any():
-            found.append(
-                ReliabilityBin(
-                    float(edges[place]),
-                    float(edges[place + 1]),
-                    int(inside.sum()),
-                    float(confidence[inside].mean()),
-                    float(hits[inside].mean()),
-                )
-            )
-    return found
+    bin_of = np.clip(np.searchsorted(edges, confidence, side="left") - 1, 0, bins - 1)
+    return [
+        ReliabilityBin(
+            float(edges[index]),
+            float(edges[index + 1]),
+            int(inside.sum()),
+            float(confidence[inside].mean()),
+            float(hits[inside].mean()),
+        )
+        for index in range(bins)
+        if (inside := bin_of == index).any()
+    ]
 
 
 def expected_calibration_error(probabilities: Floats, labels: Ints, bins: int = BINS) -> float:
@@ -68,8 +65,8 @@ def expected_calibration_error(probabilities: Floats, labels: Ints, bins: int = 
     >>> round(expected_calibration_error(rows, np.array([0, 1]), bins=2), 3)
     0.35
     """
-    found = reliability_bins(probabilities, labels, bins)
-    return sum(each.n * abs(each.accuracy - each.confidence) for each in found) / len(labels)
+    rows = reliability_bins(probabilities, labels, bins)
+    return sum(row.n * abs(row.accuracy - row.confidence) for row in rows) / len(labels)
 
 
 def negative_log_likelihood(probabilities: Floats, labels: Ints) -> float:
@@ -116,5 +113,5 @@ def fit_temperature(probabilities: Floats, labels: Ints) -> float:
         scaled = at_temperature(probabilities, float(np.exp(logarithm)))
         return negative_log_likelihood(scaled, labels)
 
-    found = minimize_scalar(loss, bounds=(np.log(0.05), np.log(20.0)), method="bounded")
-    return float(np.exp(found.x))
+    best = minimize_scalar(loss, bounds=(np.log(0.05), np.log(20.0)), method="bounded")
+    return float(np.exp(best.x))

@@ -24,7 +24,7 @@ from moralscope.stats.intervals import percentile_interval
 from moralscope.stats.significance import stars
 
 _RESAMPLES = 2000
-_BLOCK = 1 << 22  # drawn places in memory at once
+_BLOCK = 1 << 22  # drawn pairs in memory at once
 _BOOTSTRAPPED_TAU = 2000  # pairs up to which tau's table of all pairs fits and is quick
 _NORMAL_97_5 = 1.959963984540054
 _PERMUTED = 7  # so many pairs have few enough orders to try all
@@ -44,7 +44,7 @@ class Correlation:
     high: float
     n: int
     stars: str
-    within: Mapping[str, "Correlation"] = field(default_factory=dict)
+    within: "Mapping[str, Correlation]" = field(default_factory=dict)
 
 
 def correlate(
@@ -74,12 +74,12 @@ def _correlate(x: Floats, y: Floats, seed: int, within: Mapping[str, Correlation
         return undefined(n, within)
     from scipy.stats import pearsonr
 
-    found = pearsonr(x, y)
+    test = pearsonr(x, y)
+    r, p = float(test.statistic), float(test.pvalue)
     if n < _FEW:
-        return _fisher(float(found.statistic), float(found.pvalue), n, _OF_R, within)
-    draws = [_row_correlations(x[places], y[places]) for places in resampled_places(n, seed)]
-    numbers = float(found.statistic), float(found.pvalue)
-    return _with_interval(*numbers, n, np.concatenate(draws), within)
+        return _fisher(r, p, n, _OF_R, within)
+    draws = [_row_correlations(x[pairs], y[pairs]) for pairs in resampled_pairs(n, seed)]
+    return _with_interval(r, p, n, np.concatenate(draws), within)
 
 
 def has_spread(x: Floats, y: Floats) -> bool:
@@ -93,8 +93,8 @@ def undefined(n: int, within: Mapping[str, Correlation] | None = None) -> Correl
     return Correlation(nan, nan, nan, nan, n, "", within or {})
 
 
-def resampled_places(n: int, seed: int) -> Iterator[Ints]:
-    """Yield the places of 2,000 resamples of n pairs, in blocks of rows that fit in memory."""
+def resampled_pairs(n: int, seed: int) -> Iterator[Ints]:
+    """Yield the indices of 2,000 resamples of n pairs, in blocks of rows that fit in memory."""
     generator = np.random.default_rng(seed)
     rows = max(1, _BLOCK // n)
     for start in range(0, _RESAMPLES, rows):
@@ -126,17 +126,21 @@ def spearman(x: Sequence[float], y: Sequence[float], *, seed: int = 0) -> Correl
         return undefined(n)
     from scipy.stats import spearmanr
 
-    found = spearmanr(first, second)
+    test = spearmanr(first, second)
+    rho, p = float(test.statistic), float(test.pvalue)
     codes = np.unique(first, return_inverse=True)[1], np.unique(second, return_inverse=True)[1]
     if n < _FEW:
-        p = _exact_p(*codes) if n <= _PERMUTED else float(found.pvalue)
-        return _fisher(float(found.statistic), p, n, _OF_RHO)
+        if n <= _PERMUTED:  # all orders of so few: SciPy's formula says 0 of three in a line
+            a, b = _mid_ranks(codes[0]), _mid_ranks(codes[1])
+            sums = np.abs(b[np.array(list(permutations(range(n))))] @ a)
+            p = float(np.mean(sums >= abs(float(a @ b)) - 1e-9))
+        return _fisher(rho, p, n, _OF_RHO)
     draws = [
         _spearman_of(codes[0][row], codes[1][row])
-        for places in resampled_places(n, seed)
-        for row in places
+        for pairs in resampled_pairs(n, seed)
+        for row in pairs
     ]
-    return _with_interval(float(found.statistic), float(found.pvalue), n, np.asarray(draws))
+    return _with_interval(rho, p, n, np.asarray(draws))
 
 
 def kendall(x: Sequence[float], y: Sequence[float], *, seed: int = 0) -> Correlation:
@@ -155,18 +159,11 @@ def kendall(x: Sequence[float], y: Sequence[float], *, seed: int = 0) -> Correla
         return undefined(n)
     from scipy.stats import kendalltau
 
-    found = kendalltau(first, second)
-    tau, p = float(found.statistic), float(found.pvalue)
+    test = kendalltau(first, second)
+    tau, p = float(test.statistic), float(test.pvalue)
     if n < _FEW or n > _BOOTSTRAPPED_TAU:
         return _fisher(tau, p, n, _OF_TAU)
     return _with_interval(tau, p, n, _tau_draws(first, second, seed))
-
-
-def _exact_p(x: Ints, y: Ints) -> float:
-    """Return p of rho over all orders of a few pairs: SciPy's formula says 0 of three in a line."""
-    first, second = _mid_ranks(x), _mid_ranks(y)
-    sums = np.abs(second[np.array(list(permutations(range(len(x)))))] @ first)
-    return float(np.mean(sums >= abs(float(first @ second)) - 1e-9))
 
 
 def _fisher(
@@ -211,9 +208,9 @@ def _tau_draws(x: Floats, y: Floats, seed: int) -> Floats:
     signs_y = np.sign(y[:, None] - y[None]).astype(np.float32)
     tables = signs_x * signs_y, np.abs(signs_x), np.abs(signs_y)
     draws = []
-    for places in resampled_places(len(x), seed):
-        rows, n = places.shape  # how often each place was drawn in each row
-        flat = (places + n * np.arange(rows)[:, None]).ravel()
+    for pairs in resampled_pairs(len(x), seed):
+        rows, n = pairs.shape  # how often each pair was drawn in each row
+        flat = (pairs + n * np.arange(rows)[:, None]).ravel()
         drawn = np.bincount(flat, minlength=rows * n).reshape(rows, n).astype(np.float32)
         both, only_x, only_y = (((drawn @ table) * drawn).sum(axis=1) for table in tables)
         scale = np.sqrt(only_x.astype(np.float64) * only_y)

@@ -44,6 +44,14 @@ class Condition:
         """Say whether a value keeps the limit; what is not a number never does."""
         return not math.isnan(value) and _OPERATORS[self.operator](value, self.limit)
 
+    def margin(self, value: float) -> float:
+        """Return how far a value is on the right side of the limit: the smaller, the worse."""
+        if math.isnan(value):
+            return -math.inf
+        if self.operator == "==":
+            return -abs(value - self.limit)
+        return value - self.limit if self.operator in (">", ">=") else self.limit - value
+
 
 @dataclass(frozen=True, slots=True)
 class Gate:
@@ -54,7 +62,7 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class GateCheck:
     """A condition beside the worst value that was found for it, and where."""
 
     name: str
@@ -64,6 +72,11 @@ class Check:
     where: str
     met: bool
 
+    def __str__(self) -> str:
+        value = "not defined" if math.isnan(self.value) else f"{self.value:.4g}"
+        where = f" for {self.where}" if self.where else ""
+        return f"{self.name} is {value}{where}, wanted {self.operator} {self.limit:g}"
+
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
@@ -72,14 +85,14 @@ class GateResult:
     expression: str
     met: bool
     values: Figures
-    checks: Sequence[Check]
+    checks: Sequence[GateCheck]
 
     def require(self) -> None:
         """Raise `GateNotMet` with the values that missed, if any did."""
         missed = [check for check in self.checks if not check.met]
         if missed:
             raise GateNotMet(
-                f"gate not met: {' and '.join(_miss(check) for check in missed)}",
+                f"gate not met: {' and '.join(map(str, missed))}",
                 "see the run record for what differs, or set another --gate",
             )
 
@@ -114,14 +127,9 @@ def parse_gate(expression: str, names: Iterable[str]) -> Gate:
 
 
 def check_gate(gate: Gate, figures: Mapping[str, Figures]) -> GateResult:
-    """Hold figures against a gate; it must be met at every place (each pair, each file).
+    """Hold figures against a gate; it must be met by all of them.
 
-    Parameters
-    ----------
-    gate
-        What `parse_gate` returned.
-    figures
-        For each place its figures by name; a single place may be called "".
+    `figures` has, for each pair or file, its figures by name; a single one may be called "".
 
     Examples
     --------
@@ -131,26 +139,12 @@ def check_gate(gate: Gate, figures: Mapping[str, Figures]) -> GateResult:
     """
     checks = []
     for condition in gate.conditions:
-        found = {place: float(values[condition.name]) for place, values in figures.items()}
-        where = min(found, key=lambda place: _margin(condition, found[place]))
-        value, met = found[where], condition.holds(found[where])
-        checks.append(Check(condition.name, condition.operator, condition.limit, value, where, met))
+        values = {where: float(row[condition.name]) for where, row in figures.items()}
+        where, value = min(values.items(), key=lambda item: condition.margin(item[1]))
+        met = condition.holds(value)
+        checks.append(
+            GateCheck(condition.name, condition.operator, condition.limit, value, where, met)
+        )
     # A name may be asked for twice; the value that missed is the one to show.
-    values = {check.name: check.value for check in sorted(checks, key=lambda check: -check.met)}
-    return GateResult(gate.expression, all(check.met for check in checks), values, checks)
-
-
-def _margin(condition: Condition, value: float) -> float:
-    """Return how far a value is on the right side of its limit: the smaller, the worse."""
-    if math.isnan(value):
-        return -math.inf
-    if condition.operator == "==":
-        return -abs(value - condition.limit)
-    margin = value - condition.limit
-    return margin if condition.operator in (">", ">=") else -margin
-
-
-def _miss(check: Check) -> str:
-    value = "not defined" if math.isnan(check.value) else f"{check.value:.4g}"
-    place = f" for {check.where}" if check.where else ""
-    return f"{check.name} is {value}{place}, wanted {check.operator} {check.limit:g}"
+    worst = {check.name: check.value for check in sorted(checks, key=lambda check: -check.met)}
+    return GateResult(gate.expression, all(check.met for check in checks), worst, checks)

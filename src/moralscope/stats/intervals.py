@@ -32,8 +32,12 @@ def resample_weights(observations: int, resamples: int, seed: int) -> Floats:
     return counts / observations
 
 
-def percentile_interval(draws: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
+def percentile_interval(
+    draws: Floats, level: float = 0.95, tail: float | None = None
+) -> tuple[Floats, Floats]:
     """Return the ends of the interval of each row of `draws` (rows x resamples).
+
+    Every bootstrap ends here. `tail` is the share beyond each end, where it is not that of `level`.
 
     Examples
     --------
@@ -41,8 +45,8 @@ def percentile_interval(draws: Floats, level: float = 0.95) -> tuple[Floats, Flo
     >>> low.round(9).tolist(), high.round(9).tolist()
     ([5.0], [95.0])
     """
-    tail = (1 - level) / 2
-    low, high = np.quantile(draws, [tail, 1 - tail], axis=-1)
+    beyond = (1 - level) / 2 if tail is None else tail
+    low, high = np.quantile(draws, [beyond, 1 - beyond], axis=-1)
     return low, high
 
 
@@ -116,5 +120,5 @@ def bootstrap_mean(values: Floats, seed: int = 0) -> tuple[float, float, float]:
         rows = min(block, _RESAMPLES - start)
         drawn = generator.integers(0, values.size, (rows, values.size))
         means.append(values[drawn].mean(axis=1))
-    low, high = np.quantile(np.concatenate(means), [0.025, 0.975])
-    return float(values.mean()), float(low), float(high)
+    low, high = percentile_interval(np.concatenate(means)[None])
+    return float(values.mean()), float(low[0]), float(high[0])

@@ -86,10 +86,10 @@ def intraclass(units: Sequence[Sequence[float]]) -> Intraclass:
     """
     sizes = [len(unit) for unit in units]
     values = np.array([value for unit in units for value in unit], dtype=np.float64)
-    found = _one_way(np.repeat(np.arange(len(units)), sizes), values)
-    n, total = found.units, found.ratings
+    squares = _one_way(np.repeat(np.arange(len(units)), sizes), values)
+    n, total = squares.units, squares.ratings
     k = total / n if n > 1 else _NAN
-    single, mean = _single_and_mean(found.between, found.within, found.share)
+    single, mean = _single_and_mean(squares.between, squares.within, squares.share)
     return Intraclass(single, mean, k, n, total)
 
 

@@ -54,9 +54,9 @@ class RatingTable:
 
     def matrix(self) -> Ints:
         """Return units x raters: places of values, -1 where missing."""
-        found = np.full((self.units, self.raters), -1, dtype=np.int64)
-        found[self.unit, self.rater] = self.code
-        return found
+        codes = np.full((self.units, self.raters), -1, dtype=np.int64)
+        codes[self.unit, self.rater] = self.code
+        return codes
 
 
 Ratings = Sequence[Sequence[Rating]] | Floats | RatingTable
@@ -100,11 +100,11 @@ def long_table(
     >>> table.values, table.matrix().tolist()
     ((4, 5), [[1, 0], [-1, -1]])
     """
-    given = {value for value in values if value is not None}
-    known = {value for value in given if isinstance(value, str) or not np.isnan(value)}
+    distinct = {value for value in values if value is not None}
+    known = {value for value in distinct if isinstance(value, str) or not np.isnan(value)}
     text = any(isinstance(value, str) for value in known)
     ordered = tuple(sorted(known, key=str if text else float))
-    codes: dict[Rating, int] = {value: place for place, value in enumerate(ordered)}
+    codes: dict[Rating, int] = {value: code for code, value in enumerate(ordered)}
     # A not-a-number is in no dictionary but its own: -1, as None is.
     code = np.fromiter((codes.get(value, -1) for value in values), np.int64, len(values))
     there = code >= 0

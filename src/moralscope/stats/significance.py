@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.stats.intervals import resample_weights
+from moralscope.stats.intervals import percentile_interval, resample_weights
 from moralscope.stats.summary import Summary, summarise
 
 _RESAMPLES = 2000
@@ -69,15 +69,15 @@ def t_test_from_summaries(first: Summary, second: Summary, *, equal_variance: bo
         return TTest(float("nan"), float("nan"), float("nan"), kind, "")
     from scipy.stats import ttest_ind_from_stats
 
-    found = ttest_ind_from_stats(
+    test = ttest_ind_from_stats(
         first.mean, first.sd, first.n, second.mean, second.sd, second.n, equal_var=equal_variance
     )
     df = first.n + second.n - 2.0
     if not equal_variance:
         a, b = first.sd**2 / first.n, second.sd**2 / second.n
         df = (a + b) ** 2 / (a**2 / (first.n - 1) + b**2 / (second.n - 1))
-    p = float(found.pvalue)
-    return TTest(float(found.statistic), p, df, kind, stars(p))
+    p = float(test.pvalue)
+    return TTest(float(test.statistic), p, df, kind, stars(p))
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
@@ -147,7 +147,7 @@ def paired_differences(
     tail = float(norm.sf(np.sqrt(n / (n - 1)) * t.ppf(0.975, n - 1)))
     weights = resample_weights(n, _RESAMPLES, seed).T
     ends = [
-        np.quantile(differences[start : start + _BLOCK] @ weights, [tail, 1 - tail], axis=1)
+        percentile_interval(differences[start : start + _BLOCK] @ weights, tail=tail)
         for start in range(0, rows, _BLOCK)
     ]
     low, high = np.concatenate(ends, axis=1) if ends else np.empty((2, 0))
@@ -257,23 +257,22 @@ def group_differences(
     spread = np.sqrt((centred**2).sum(axis=0) / np.maximum(counts - 1, 1))
     spread[spread < 1e-12] = np.nan
     mask = there.astype(np.float64)
-    difference, found = _z(first[None].astype(np.float64), centred, mask, spread)
-    size = np.abs(found[0])
+    difference, observed = _z(first[None].astype(np.float64), centred, mask, spread)
+    size = np.abs(observed[0])
     generator = np.random.default_rng(seed)
-    own, largest = np.ones(len(size)), np.ones(len(size))
+    alone, largest = np.ones(len(size)), np.ones(len(size))
     rows = max(1, _CELLS // max(values.shape))
     for start in range(0, permutations, rows):
         drawn = np.tile(first, (min(rows, permutations - start), 1))
         sides = generator.permuted(drawn, axis=1).astype(np.float64)
         z = np.nan_to_num(np.abs(_z(sides, centred, mask, spread)[1]))
         # What is equal but for rounding counts as equal: ties are common among few people.
-        own += (z >= size - 1e-9).sum(axis=0)
-        above = len(sides) - np.searchsorted(np.sort(z.max(axis=1)), size - 1e-9)
-        largest += above
+        alone += (z >= size - 1e-9).sum(axis=0)
+        largest += len(sides) - np.searchsorted(np.sort(z.max(axis=1)), size - 1e-9)
     unknown = np.isnan(size)
-    own[unknown] = largest[unknown] = np.nan
+    alone[unknown] = largest[unknown] = np.nan
     total = permutations + 1
-    return GroupDifferences(difference[0], own / total, largest / total)
+    return GroupDifferences(difference[0], alone / total, largest / total)
 
 
 def _z(sides: Floats, centred: Floats, mask: Floats, spread: Floats) -> tuple[Floats, Floats]:

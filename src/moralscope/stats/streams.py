@@ -67,9 +67,9 @@ class Moments:
 
     def mean_interval(self) -> tuple[float, float]:
         """Return the ends of the mean's 95 % interval: mean ± 1.96 sd / √n."""
-        found = self.summary
-        half = _NORMAL_97_5 * found.sd / math.sqrt(found.n) if found.n else math.nan
-        return found.mean - half, found.mean + half
+        summary = self.summary
+        half = _NORMAL_97_5 * summary.sd / math.sqrt(summary.n) if summary.n else math.nan
+        return summary.mean - half, summary.mean + half
 
 
 class Histogram:
@@ -106,10 +106,10 @@ class Histogram:
             return math.nan
         reached = np.cumsum(self._counts)
         wanted = share * total
-        place = min(int(np.searchsorted(reached, wanted)), _FINE - 1)
-        before = float(reached[place - 1]) if place else 0.0
-        inside = (wanted - before) / max(1.0, float(self._counts[place]))
-        return self._low + (place + inside) * (self._high - self._low) / _FINE
+        index = min(int(np.searchsorted(reached, wanted)), _FINE - 1)
+        before = float(reached[index - 1]) if index else 0.0
+        inside = (wanted - before) / max(1.0, float(self._counts[index]))
+        return self._low + (index + inside) * (self._high - self._low) / _FINE
 
 
 class Extremes(Generic[Item]):

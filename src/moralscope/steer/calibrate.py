@@ -60,12 +60,12 @@ def calibrate(
 
     low, high, strength = 0.0, float("inf"), 1.0
     for _ in range(_MOST):
-        found = divergence(strength)
-        if abs(found - target) <= _CLOSE * target:
-            return strength, found
-        low, high = (strength, high) if found < target else (low, strength)
+        kl = divergence(strength)
+        if abs(kl - target) <= _CLOSE * target:
+            return strength, kl
+        low, high = (strength, high) if kl < target else (low, strength)
         # KL grows about with the square of a small push; where that guess fails, halve the rest.
-        guess = strength * min(4.0, math.sqrt(target / found)) if found > 0 else 4 * strength
+        guess = strength * min(4.0, math.sqrt(target / kl)) if kl > 0 else 4 * strength
         middle = (low + high) / 2 if high < float("inf") else 2 * low
         strength = guess if low < guess < high else middle
         if strength > _STRONGEST:

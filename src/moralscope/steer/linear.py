@@ -139,12 +139,8 @@ def leakage(rows: Floats, sides: Labels, *, seed: int = 0) -> Leakage:
     >>> leakage(rows, np.repeat([False, True], 10))
     Leakage(probe=1.0, neighbours=1.0, n=20)
     """
-    centred = rows - rows.mean(axis=0)
-    return Leakage(_probe(centred, sides, seed), _near(centred, sides), len(rows))
-
-
-def _probe(rows: Floats, sides: Labels, seed: int) -> float:
-    """Cross-validated accuracy of ridge regression on the side, its penalty relative to size."""
+    rows = rows - rows.mean(axis=0)
+    # The probe: cross-validated accuracy of ridge regression, its penalty relative to size.
     order = np.random.default_rng(seed).permutation(len(rows))
     targets = np.where(sides, 1.0, -1.0)
     right = 0
@@ -157,21 +153,18 @@ def _probe(rows: Floats, sides: Labels, seed: int) -> float:
         weights = np.linalg.solve(products + max(penalty, 1e-12) * np.eye(len(x)), y - y.mean())
         guesses = rows[held] @ x.T @ weights + y.mean()
         right += int(((guesses > 0) == sides[held]).sum())
-    return right / len(rows)
-
-
-def _near(rows: Floats, sides: Labels) -> float:
-    """Mean share of the nearest by cosine (ten, fewer of few) that lie on the word's own side."""
-    unit = unit_rows(rows)
-    cosines = unit @ unit.T
+    # The share of the nearest by cosine (ten, fewer of few) that lie on the word's side.
+    units = unit_rows(rows)
+    cosines = units @ units.T
     np.fill_diagonal(cosines, -np.inf)
     count = max(1, min(_NEIGHBOURS, len(rows) // 4))
     nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :count]
-    return float((sides[nearest] == sides[:, None]).mean())
+    neighbours = float((sides[nearest] == sides[:, None]).mean())
+    return Leakage(right / len(rows), neighbours, len(rows))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Taught:
+class TaughtDirection:
     """The new direction and the angle, in degrees, between it and the old one."""
 
     direction: Direction
@@ -180,7 +173,7 @@ class Taught:
 
 def teach_direction(
     direction: Direction, fitting: Floats, corrected: Floats, targets: Floats, reach: float = 1.0
-) -> Taught:
+) -> TaughtDirection:
     """Refit a direction so that the corrected rows move to their targets, and little else does.
 
     With z = x - m the rows seen from the axis' zero, w the axis (score = z . w), C the second
@@ -223,19 +216,16 @@ def teach_direction(
     new = old + reached @ np.linalg.solve(
         leverage + slack * np.eye(len(leverage)), targets - rows @ old
     )
-    return Taught(_moved(direction, new, zero, fitting), angle(unit(old), unit(new)))
-
-
-def _moved(direction: Direction, weights: Floats, zero: Floats, fitting: Floats) -> Direction:
-    """Put weights in the form of a direction: unit vector, zero and scale."""
-    vector = unit(weights)
+    # Back in the form of a direction: unit vector, zero and scale.
+    vector = unit(new)
     second = unit(direction.second - float(direction.second @ vector) * vector)
-    moved = dataclasses.replace(
+    turned = dataclasses.replace(
         direction,
         method=f"{direction.method.removesuffix(_MARK)}{_MARK}",
         vector=vector,
         second=second,
         centres=(float(zero @ vector), float((fitting @ second).mean())),
-        scales=(1 / float(np.linalg.norm(weights)), direction.scales[1]),
+        scales=(1 / float(np.linalg.norm(new)), direction.scales[1]),
     )
-    return dataclasses.replace(moved, positions=moved.project(fitting))
+    turned = dataclasses.replace(turned, positions=turned.project(fitting))
+    return TaughtDirection(turned, angle(unit(old), vector))

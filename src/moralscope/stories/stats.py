@@ -14,7 +14,8 @@ from itertools import product
 from statistics import fmean
 from typing import Any
 
-from moralscope.core.errors import InputError, MissingExtra
+from moralscope.core.errors import InputError
+from moralscope.core.extras import missing_extra
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import RunRecord, Statistics
 from moralscope.stats.text.words import function_words, lemma
@@ -101,9 +102,7 @@ def find_topics(
         from gensim.corpora import Dictionary
         from gensim.models import LdaModel
     except ModuleNotFoundError as error:
-        raise MissingExtra(
-            "topics need gensim", "pip install 'moralscope[words]', or leave them out: --topics 0"
-        ) from error
+        raise missing_extra("words", "a list of topics (--topics 0 leaves it out)") from error
     names = _names(stories)
     texts = [[word for word in story_lemmas(story) if word not in names] for story in stories]
     dictionary = Dictionary(texts)

@@ -18,7 +18,7 @@ from moralscope.core.protocols import ExpertSet
 from moralscope.core.records import RunRecord, SampleInterval, Statistics
 from moralscope.stats.text import (
     DISTINCT_SIGNATURE,
-    Compared,
+    PairedComparison,
     Sums,
     SystemComparison,
     bleu_signature,
@@ -239,7 +239,7 @@ def _scores(run: TextRun, table: Mapping[str, Sums], seed: int) -> TextScores:
 
 def _comparisons(
     runs: Sequence[TextRun], tables: Sequence[Mapping[str, Sums]], seed: int
-) -> Iterator[tuple[str, str, str, Compared]]:
+) -> Iterator[tuple[str, str, str, PairedComparison]]:
     """Yield the later run less the earlier one, on the items that both have."""
     for (a, ours), (b, theirs) in combinations(zip(runs, tables, strict=True), 2):
         if a.kind != b.kind:

@@ -17,9 +17,14 @@ from moralscope.core.registry import did_you_mean
 from moralscope.models.store import Progress, data_file
 from moralscope.models.training.cards import CardText
 from moralscope.models.training.heads import Head
-from moralscope.models.training.recipe import GENERATOR, Recipe, chosen_recipe
+from moralscope.models.training.recipe import GENERATOR, TrainingRecipe, chosen_recipe
 from moralscope.models.training.records import Report, TextExample, TrainingExample
-from moralscope.models.training.trainer import Summary, TrainedModel, TrainingData, train_model
+from moralscope.models.training.trainer import (
+    TrainedModel,
+    TrainingData,
+    TrainingSummary,
+    train_model,
+)
 from moralscope.stories.degree_examples import (
     CONTRAST,
     DEGREE,
@@ -84,7 +89,7 @@ _PLURAL = {ALL: "every classification task", TEXTS: "every generation task"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoriesRecipe(Recipe):
+class StoriesRecipe(TrainingRecipe):
     """A recipe on Moral Stories.
 
     `members` ("action", "consequence") takes every task's train part from that kind's split and
@@ -110,7 +115,7 @@ class StoriesRecipe(Recipe):
     )
 
     def __post_init__(self) -> None:
-        Recipe.__post_init__(self)
+        TrainingRecipe.__post_init__(self)
         experts_only = {
             ETHICS: ETHICS in self.sources,
             "reversed_weight": self.reversed_weight != 1,
@@ -270,14 +275,16 @@ class ExpertSource(_StoriesSource):
             held_out["dev"] += degree_examples(by_part["dev"], _ethics_folder(), "dev")
         return TrainingData({"train": train, **held_out}, heads)
 
-    def summary(self, trained: TrainedModel) -> Summary:
+    def summary(self, trained: TrainedModel) -> TrainingSummary:
         """Tell the accuracy of every group, on dev and, where asked, on test."""
         figures: dict[str, Mapping[str, float]] = {"dev": trained.history.best_evaluation}
         parts = trained.data.parts
         if trained.recipe.test:
             figures["test"] = trained.learner.on(parts["test"]).dev()
         counts = dict(Counter(row.task for row in parts["train"]))
-        return Summary(figures, self.card(trained, "experts", _ACCURACY), {"lessons": counts})
+        return TrainingSummary(
+            figures, self.card(trained, "experts", _ACCURACY), {"lessons": counts}
+        )
 
 
 class TextSource(_StoriesSource):
@@ -304,11 +311,11 @@ class TextSource(_StoriesSource):
                 )
         return TrainingData(parts, markers=tuple(markers()), tasks=self._tasks)
 
-    def summary(self, trained: TrainedModel) -> Summary:
+    def summary(self, trained: TrainedModel) -> TrainingSummary:
         """Tell the loss of every task on dev, and how its texts overlap with people's."""
         counts = dict(Counter(row.group for row in trained.data.parts["train"]))
         figures = {"dev": trained.history.best_evaluation}
-        return Summary(figures, self.card(trained, "generator", _LOSS), {"lessons": counts})
+        return TrainingSummary(figures, self.card(trained, "generator", _LOSS), {"lessons": counts})
 
     @property
     def _tasks(self) -> tuple[str, ...]:

@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.axes.language import Asking
-from moralscope.core.records import Continuation
 from moralscope.surveys.items import Dilemma, Statement
 
 AB, REPEAT, COMPARE = "ab", "repeat", "compare"
@@ -31,20 +30,16 @@ Answers = tuple[tuple[str, ...], ...]  # of each action, the texts that choose i
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One question: how it is put, and which answers choose which of the item's actions.
-
-    `chosen` are the places of the actions among those of the item, as they are listed; `answers`
-    belong to them. `labelled_a` is the listed place of the action with the label A, -1 for none.
-    """
+    """One question: how it is put, and which answers choose which of the item's actions."""
 
     item: int
     form: str
     wording: int
-    chosen: tuple[int, ...]
+    chosen: tuple[int, ...]  # indices of the item's actions, as the question lists them
     question: str
-    answers: Answers
-    labelled_a: int = -1
-    edited: bool = False
+    answers: Answers  # of each listed action
+    labelled_a: int = -1  # which listed action has the label A
+    edited: bool = False  # asked with another layout
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,23 +62,38 @@ def wordings() -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def dilemma_cells(place: int, dilemma: Dilemma, forms: Sequence[str], count: int) -> Iterator[Cell]:
-    """Yield every question about a dilemma.
-
-    Examples
-    --------
-    >>> item = Dilemma("1", "You find a purse.", ("I keep it.", "I give it back."))
-    >>> len(list(dilemma_cells(0, item, ("ab", "repeat", "compare"), 1)))
-    8
-    >>> len(list(dilemma_cells(0, item, ("ab", "repeat", "compare"), 2)))
-    24
-    """
+def dilemma_cells(index: int, dilemma: Dilemma, forms: Sequence[str], count: int) -> Iterator[Cell]:
+    """Yield every question about a dilemma."""
     layouts = [(wording, False) for wording in range(count)]
     if count > 1:
         layouts.append((0, True))
-    for form in forms:
-        for wording, edited in layouts:
-            yield from _FORMS[form](place, dilemma, wording, edited)
+    actions, situation = dilemma.actions, dilemma.situation
+    labels = _LABELS[: len(actions)]
+    names = f"{', '.join(labels[:-1])} or {labels[-1]}"
+    for form, (wording, edited) in product(forms, layouts):
+        if form == COMPARE:
+            for pair in permutations(range(len(actions)), 2):
+                first, second = (actions[action] for action in pair)
+                text = _question(
+                    situation, form, wording, edited, first=first, second=second, options=()
+                )
+                yield Cell(index, form, wording, pair, text, (_YES, _NO), edited=edited)
+            continue
+        for order in _orders(len(actions)):
+            listed = [actions[action] for action in order]
+            if form == REPEAT:
+                lines = [f"- {action}" for action in listed]
+                text = _question(situation, form, wording, edited, options=lines)
+                answers = tuple((action,) for action in listed)
+                yield Cell(index, form, wording, order, text, answers, edited=edited)
+                continue
+            for turn in range(len(actions)):  # A stands in every place
+                turned = labels[turn:] + labels[:turn]
+                lines = [f"{label}. {a}" for label, a in zip(turned, listed, strict=True)]
+                text = _question(situation, form, wording, edited, labels=names, options=lines)
+                answers = tuple((label,) for label in turned)
+                first_a = turned.index("A")
+                yield Cell(index, form, wording, order, text, answers, first_a, edited)
 
 
 def _orders(count: int) -> list[tuple[int, ...]]:
@@ -93,48 +103,7 @@ def _orders(count: int) -> list[tuple[int, ...]]:
     return [*turned, *(order[::-1] for order in turned)]
 
 
-def _ab(place: int, dilemma: Dilemma, wording: int, edited: bool) -> Iterator[Cell]:
-    count = len(dilemma.actions)
-    labels = _LABELS[:count]
-    for order in _orders(count):
-        for turn in range(count):  # A stands in every place
-            given = labels[turn:] + labels[:turn]
-            lines = [
-                f"{label}. {dilemma.actions[action]}"
-                for label, action in zip(given, order, strict=True)
-            ]
-            told = f"{', '.join(labels[:-1])} or {labels[-1]}"
-            text = _question(dilemma.situation, AB, wording, edited, labels=told, options=lines)
-            answers = tuple((label,) for label in given)
-            yield Cell(place, AB, wording, order, text, answers, given.index("A"), edited)
-
-
-def _repeat(place: int, dilemma: Dilemma, wording: int, edited: bool) -> Iterator[Cell]:
-    for order in _orders(len(dilemma.actions)):
-        actions = [dilemma.actions[action] for action in order]
-        lines = [f"- {action}" for action in actions]
-        text = _question(dilemma.situation, REPEAT, wording, edited, options=lines)
-        answers = tuple((action,) for action in actions)
-        yield Cell(place, REPEAT, wording, order, text, answers, edited=edited)
-
-
-def _compare(place: int, dilemma: Dilemma, wording: int, edited: bool) -> Iterator[Cell]:
-    for pair in permutations(range(len(dilemma.actions)), 2):
-        first, second = (dilemma.actions[action] for action in pair)
-        text = _question(
-            dilemma.situation, COMPARE, wording, edited, first=first, second=second, options=()
-        )
-        yield Cell(place, COMPARE, wording, pair, text, (_YES, _NO), edited=edited)
-
-
-_FORMS: dict[str, Callable[[int, Dilemma, int, bool], Iterator[Cell]]] = {
-    AB: _ab,
-    REPEAT: _repeat,
-    COMPARE: _compare,
-}
-
-
-def statement_cells(place: int, statement: Statement, count: int) -> Iterator[Cell]:
+def statement_cells(index: int, statement: Statement, count: int) -> Iterator[Cell]:
     """Yield every question about a statement: it and its negation, the scale both ways.
 
     The form says which: forward or negated; `chosen` are the points of the scale as they are
@@ -147,7 +116,7 @@ def statement_cells(place: int, statement: Statement, count: int) -> Iterator[Ce
                 lines = [f"{at + 1} = {statement.scale[point]}" for at, point in enumerate(order)]
                 question = _question(text, "statement", wording, False, options=lines)
                 answers = tuple((str(at + 1),) for at in range(points))
-                yield Cell(place, form, wording, order, question, answers)
+                yield Cell(index, form, wording, order, question, answers)
 
 
 def _question(
@@ -168,24 +137,18 @@ def ask_cells(
     """Put questions to a model, block by block, and yield what it says, in order."""
     for start in range(0, len(cells), _BLOCK):
         block = cells[start : start + _BLOCK]
-        found = asking.model.log_probabilities(
+        continuations = asking.model.log_probabilities(
             [asking.text(cell.question) for cell in block],
             [[asking.answer(text) for some in cell.answers for text in some] for cell in block],
         )
-        for cell, answers in zip(block, found, strict=True):
-            yield _answer(cell, answers)
+        for cell, answers in zip(block, continuations, strict=True):
+            rest = iter(answers)
+            groups = [[next(rest) for _ in texts] for texts in cell.answers]
+            totals = np.array([np.logaddexp.reduce([a.total for a in some]) for some in groups])
+            scores = totals
+            if cell.form == REPEAT:  # answers are sentences: long ones would lose by their length
+                scores = np.array([some[0].mean for some in groups])
+            shares = [a.hits / a.samples if a.samples else float(np.exp(a.total)) for a in answers]
+            yield CellAnswer(cell, scores, totals, min(1.0, float(sum(shares))))
         if report:
             report(min(start + _BLOCK, len(cells)), len(cells))
-
-
-def _answer(cell: Cell, found: Sequence[Continuation]) -> CellAnswer:
-    rest = iter(found)
-    groups = [[next(rest) for _ in some] for some in cell.answers]
-    totals = np.array([np.logaddexp.reduce([each.total for each in some]) for some in groups])
-    scores = totals
-    if cell.form == REPEAT:  # answers are sentences: long ones would lose by their length
-        scores = np.array([some[0].mean for some in groups])
-    shares = [
-        each.hits / each.samples if each.samples else float(np.exp(each.total)) for each in found
-    ]
-    return CellAnswer(cell, scores, totals, min(1.0, float(sum(shares))))

@@ -1,47 +1,68 @@
-"""Surveys of a corpus: dilemmas of any number, with the figures of the one-file path."""
+"""Surveys of a corpus: what the one-file path reads, its figures and its gates, for any size."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from hashlib import sha256
-from operator import attrgetter
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from moralscope.axes.language import Asking
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import Parts
-from moralscope.batch.run import Outcome
+from moralscope.batch.types import Outcome
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.options import plain_options
-from moralscope.core.records import ModelRef
+from moralscope.core.records import ModelRef, to_plain
 from moralscope.models.language import steer_model
 from moralscope.models.store import Progress
-from moralscope.stats.gates import check_gate, parse_gate
-from moralscope.stats.streams import Moments
-from moralscope.surveys.asking import CellAnswer, ask_cells, wordings
-from moralscope.surveys.items import Dilemma, read_item
+from moralscope.stats.gates import parse_gate
+from moralscope.surveys.asking import wordings
+from moralscope.surveys.items import COLUMNS, Dilemma, Statement, item_columns, parse_item
 from moralscope.surveys.options import SurveyOptions
-from moralscope.surveys.statistics import ItemFigures, item_figures
-from moralscope.surveys.survey import NOT_DEEDS, cells_of, load_speaker
+from moralscope.surveys.questionnaire import StatementFigures
+from moralscope.surveys.statistics import ItemFigures
+from moralscope.surveys.survey import (
+    DILEMMAS,
+    GATED,
+    INTERVAL,
+    NOT_DEEDS,
+    QUESTIONNAIRE,
+    SurveyStatistics,
+    ask_items,
+    figure_warnings,
+    figures_of,
+    gate_of,
+    load_speaker,
+    totals_of,
+)
 
-_NUMBERS = (
-    *("entropy", "consistency", "order_bias", "label_bias", "yes_bias", "flips", "mass"),
-    *("wording_variance", "noise_variance"),
-)
-_WRITES = pa.schema(
-    [
-        ("choice", pa.int64()),
-        ("likelihoods", pa.list_(pa.float64())),
-        ("right", pa.bool_()),
-        *((name, pa.float64()) for name in _NUMBERS),
-    ]
-)
+_NUMBERS = pa.list_(pa.float64())
+_TYPES = {  # of what is no number
+    "right": pa.bool_(),
+    "right_unnormalised": pa.bool_(),
+    **dict.fromkeys(("likelihoods", "distribution"), _NUMBERS),
+}
+# What an item is: the parts carry it from the input.
+_CARRIED = ("model", "id", "situation", "actions", "better", "statement", "subscale", "scale")
 
 
 class SurveyBatch(BatchJob):
-    """Puts the dilemmas of a corpus to one language model.
+    """Puts the dilemmas, or the statements, of a corpus to one language model.
 
     `choice` is the number of the likeliest action.
+
+    Parameters
+    ----------
+    options
+        As of any survey, with one model.
+    columns
+        What our columns are called in the input.
+    header
+        The columns of the input: which of them there are says what is read, and whether it holds
+        dilemmas or statements.
 
     Examples
     --------
@@ -53,17 +74,41 @@ class SurveyBatch(BatchJob):
     """
 
     name = "survey"
-    reads = ("situation", "action1", "action2", "action3", "action4", "better")
-    needed = ("situation", "action1", "action2")
 
-    def __init__(self, options: SurveyOptions, columns: Columns | None = None) -> None:
+    def __init__(
+        self,
+        options: SurveyOptions,
+        columns: Columns | None = None,
+        header: Sequence[str] | None = None,
+    ) -> None:
         if len(options.models) > 1 or options.free or options.limit:
             problem = "a corpus is put to one model, whole and without free replies"
             raise InputError(problem, "name one --model, and leave --free and --limit out")
-        if options.gate is not None:
-            parse_gate(options.gate, _NUMBERS)
         self.options = options
         self.columns = columns or {}
+        if header is None:
+            header = [self.theirs(name) for name in COLUMNS if name != "statement"]
+        read = item_columns(header, self.columns)
+        self._reads = tuple(dict.fromkeys([*read, *(n for n in self.columns if n != "id")]))
+        renamed = {ours: theirs for ours, theirs in read.items() if ours != theirs}
+        self.columns = {**self.columns, **renamed}
+        self.kind = QUESTIONNAIRE if "statement" in self.reads else DILEMMAS
+        if options.gate is not None:
+            parse_gate(options.gate, GATED[self.kind])
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return self._reads
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        if self.kind == QUESTIONNAIRE:
+            return ("statement",)
+        if "context" not in self.reads:
+            return ("situation", "action1", "action2")
+        if "situation" not in self.reads:
+            return ("context", "action1", "action2")
+        return ("action1", "action2")  # a row may have either
 
     @property
     def light(self) -> bool:
@@ -79,21 +124,39 @@ class SurveyBatch(BatchJob):
         model = steer_model(load_speaker(options.models[0], options, progress), options.steer)
         asking = Asking.of(model, options.form)
         config = {
-            "kind": "dilemmas",
+            "kind": self.kind,
             "models": [model.name],
             "asked": {model.name: asking.form},
             "forms": list(options.forms),
             "wordings": options.wordings,
         }
-        asked = sha256(repr(wordings()).encode()).hexdigest()
+        questions = sha256(repr(wordings()).encode()).hexdigest()
         return Prepared(
             state=None,
-            writes=_WRITES,
-            decides={**config, "questions": asked, "model": model.checksum, "seed": options.seed},
-            config={**config, "options": plain_options(options)},
+            writes=self._writes(),
+            decides={
+                **config,
+                "questions": questions,
+                "model": model.checksum,
+                "seed": options.seed,
+            },
+            config={**config, "interval": INTERVAL, "options": plain_options(options)},
             models=model.refs or (ModelRef(model.name, model.checksum),),
-            warnings=[NOT_DEEDS],
+            warnings=[NOT_DEEDS, *(f"{model.name}: {line}" for line in model.warnings)],
         )
+
+    def _writes(self) -> pa.Schema:
+        """Return the columns of a part: the fields of a row that the input does not have."""
+        row = StatementFigures if self.kind == QUESTIONNAIRE else ItemFigures
+        types = dict(_TYPES)
+        if row is ItemFigures:
+            types["choice"] = pa.int64()
+            types["by_form"] = pa.struct([(form, _NUMBERS) for form in self.options.forms])
+            types |= dict.fromkeys(("low", "high"), _NUMBERS)
+        names = [field.name for field in fields(row) if field.name not in _CARRIED]
+        first = ["choice"] if row is ItemFigures else []
+        written = [(name, types.get(name, pa.float64())) for name in (*first, *names)]
+        return pa.schema([*written, ("questions", pa.int64())])
 
     def load(self, state: Any) -> None:
         """Load the model of a worker."""
@@ -102,57 +165,65 @@ class SurveyBatch(BatchJob):
         self._asking = Asking.of(model, self.options.form)
 
     def __call__(self, batch: Batch) -> dict[str, list[Any]]:
-        """Ask about the dilemmas of a batch."""
-        names = {name: self.theirs(name) for name in self.reads}
-        there = {ours: batch[theirs] for ours, theirs in names.items() if theirs in batch}
-        rows = [
-            dict(zip(there, values, strict=True)) for values in zip(*there.values(), strict=True)
+        """Ask about the items of a batch."""
+        names = [name for name in self.reads if self.theirs(name) in batch]
+        cells = [batch[self.theirs(name)] for name in names]
+        rows = [dict(zip(names, values, strict=True)) for values in zip(*cells, strict=True)]
+        items = read_each(rows, _item)
+        answers = ask_items(self._asking, items, self.options)
+        figures = [
+            figures_of(self._asking.model.name, item, some, self.options.seed)
+            for item, some in zip(items, answers, strict=True)
         ]
-        items = read_each(rows, _dilemma)
-        groups: list[list[CellAnswer]] = [[] for _ in items]
-        for answer in ask_cells(self._asking, cells_of(items, self.options)):
-            groups[answer.cell.item].append(answer)
-        name, seed = self._asking.model.name, self.options.seed
-        found = [item_figures(name, i, a, seed) for i, a in zip(items, groups, strict=True)]
-        return _columns(found)
+        columns: dict[str, list[Any]] = {}
+        for name in self._writes().names:
+            if name == "choice":
+                columns[name] = [int(np.argmax(row.likelihoods)) + 1 for row in figures]  # type: ignore[union-attr]
+            elif name == "questions":
+                columns[name] = [len(some) for some in answers]
+            else:
+                columns[name] = [to_plain(getattr(row, name)) for row in figures]
+        return columns
 
-    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> dict[str, Any]:
-        """Return the mean of every figure with its interval, and the share of right choices."""
-        moments = {name: Moments() for name in (*_NUMBERS, "right")}
-        for table in parts.tables(parts.known(*moments)):
-            for name, each in moments.items():
-                values = table.column(name).drop_null().cast(pa.float64()).to_numpy()
-                each.add(values)
-        figures = {}
-        for name, each in moments.items():
-            low, high = each.mean_interval()
-            figures[name] = {"value": each.summary.mean, "low": low, "high": high, "n": each.n}
-        gate = None
-        if self.options.gate is not None:
-            values = {name: abs(found["value"]) for name, found in figures.items()}
-            gate = check_gate(parse_gate(self.options.gate, values), {"": values})
-        return {"figures": figures, "gate": gate}
+    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> SurveyStatistics:
+        """Return the figures of the one-file path, from rows that are read one part at a time."""
+        [model] = prepared.config["models"]
+        row_class = StatementFigures if self.kind == QUESTIONNAIRE else ItemFigures
+        totals = totals_of(self.kind)
+        for table in parts.tables(parts.known(*prepared.writes.names)):
+            for cells in table.to_pylist():
+                item = parse_item({name: parts.cell(cells, name) for name in self.reads}, 1)
+                about = {"model": model, "id": item.id}
+                if isinstance(item, Statement):
+                    about |= {
+                        "statement": item.text,
+                        "subscale": item.subscale,
+                        "scale": item.scale,
+                    }
+                else:
+                    about |= {"situation": item.situation, "actions": item.actions}
+                    about |= {"better": item.better}
+                figures = {name: cells[name] for name in prepared.writes.names}
+                totals.add(decode(row_class, figures | about, "a part"), item, cells["questions"])
+        sums = {model: totals.figures()}
+        return SurveyStatistics(
+            models=sums,
+            gate=gate_of(self.options, self.kind, sums),
+            corpus=outcome,
+            failed=parts.failed(),
+        )
+
+    def notes(self, statistics: Mapping[str, Any]) -> list[str]:
+        """Return what has to be said beside the figures."""
+        return [
+            line
+            for name, figures in statistics["models"].items()
+            for line in figure_warnings(name, figures)
+        ]
 
 
-def _dilemma(row: Mapping[str, Any]) -> Dilemma:
+def _item(cells: Mapping[str, Any]) -> Dilemma | Statement:
     try:
-        found = read_item({key: value for key, value in row.items() if value is not None}, 1, "row")
+        return parse_item(cells, 1)
     except InputError as error:
         raise ValueError(error.problem) from None
-    if not isinstance(found, Dilemma):
-        raise ValueError("a statement, not a dilemma")
-    return found
-
-
-def _columns(found: list[ItemFigures]) -> dict[str, list[Any]]:
-    choices = [max(range(len(f.likelihoods)), key=f.likelihoods.__getitem__) + 1 for f in found]
-    return {
-        "choice": choices,
-        "likelihoods": [list(each.likelihoods) for each in found],
-        "right": [each.right for each in found],
-        **{name: [_known(attrgetter(name)(each)) for each in found] for name in _NUMBERS},
-    }
-
-
-def _known(value: float) -> float | None:
-    return None if value != value else value  # noqa: PLR0124 - not a number

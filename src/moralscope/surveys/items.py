@@ -9,7 +9,7 @@ with its line.
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -26,12 +26,14 @@ _REMEDY = (
     "are called: --columns situation=NAME"
 )
 _LAYOUT = Layout(lower=True, remedy=_REMEDY, others=True)
+_NEITHER = "has neither dilemmas nor statements"
 _ACTION = re.compile(r"action(\d)")
-_BREAKS = re.compile(r"a(\d)_(\w+)")
-COLUMNS = (
+_BREAKS = re.compile(r"breaks(\d)|a(\d)_(\w+)")
+_OTHERS = "situation|context|ambiguity|better|statement|negated|subscale|scale"
+_READ = re.compile(f"{_OTHERS}|{_ACTION.pattern}|{_BREAKS.pattern}")
+COLUMNS = (  # those that a user may call otherwise
     *("id", "situation", "better", "statement", "negated", "subscale", "scale"),
-    *(f"action{place}" for place in range(1, _MOST_ACTIONS + 1)),
-    *(f"breaks{place}" for place in range(1, _MOST_ACTIONS + 1)),
+    *(f"{name}{number}" for name in ("action", "breaks") for number in range(1, _MOST_ACTIONS + 1)),
 )
 _YES, _NO = {"yes", "true", "1"}, {"no", "false", "0", "", "no agreement"}
 _SCALE = ("strongly disagree", "disagree", "neither agree nor disagree", "agree", "strongly agree")
@@ -40,13 +42,7 @@ _MOST_ITEMS = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Dilemma:
-    """A situation and what can be done in it; `better` is the place of the right action, if known.
-
-    Examples
-    --------
-    >>> Dilemma("1", "You find a purse.", ("I keep it.", "I give it back."), better=1).breaks
-    ()
-    """
+    """A situation and what can be done in it; `better` is the index of the right action."""
 
     id: str
     situation: str
@@ -73,11 +69,6 @@ def read_items(source: str | Path | Table, columns: Mapping[str, str] | None = N
     """Read dilemmas or statements; `values` is the questionnaire that ships, - is stdin (CSV).
 
     `columns` says what a file calls its columns, where that is not what we do.
-
-    Examples
-    --------
-    >>> len(read_items("values"))
-    14
     """
     if isinstance(source, Table):
         table = source
@@ -87,13 +78,17 @@ def read_items(source: str | Path | Table, columns: Mapping[str, str] | None = N
         table = Table(values_text(), name="values.csv", kind=".csv", layout=_LAYOUT)
     else:
         table = Table(Path(source).expanduser(), layout=_LAYOUT, columns=columns)
-    items: list[Any] = []
-    ids: dict[str, int] = {}
+    items: list[Dilemma | Statement] = []
+    lines: dict[str, int] = {}  # of each id
     for line, cells in table.strict_rows((), "quote commas in CSV"):
-        item = _item(table, line, {key: _text(value) for key, value in cells.items()})
-        first = ids.setdefault(item.id, line)
-        if first != line:
-            problem = f"has the id '{item.id[:60]}' of line {first}"
+        if not items and not _is_readable(cells):
+            raise table.wrong(1, _NEITHER, _REMEDY)
+        try:
+            item = parse_item(cells, line - 1)
+        except InputError as error:
+            raise table.wrong(line, error.problem, error.remedy) from None
+        if lines.setdefault(item.id, line) != line:
+            problem = f"has the id '{item.id[:60]}' of line {lines[item.id]}"
             raise table.wrong(line, problem, "give each item its own")
         items.append(item)
         if len(items) > _MOST_ITEMS:
@@ -117,103 +112,113 @@ def values_text() -> str:
     return (resources.files(__package__) / "data" / "values.csv").read_text("utf-8")
 
 
-def read_item(cells: Mapping[str, Any], number: int, source: str) -> Dilemma | Statement:
-    """Read one row that did not come from a table; without an id it is called by its number."""
-    table = Table("", name=source, kind=".csv", layout=_LAYOUT)
-    given = {key.lower(): _text(value) for key, value in cells.items()}
-    return _item(table, number, {"id": str(number), **given})
+def item_columns(header: Iterable[str], columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns of a file that items are read from: our names for them, then the file's.
 
-
-def spread(items: Items, limit: int | None) -> Items:
-    """Return so many items, evenly spread over the list.
+    `columns` says what the user calls them; otherwise the case of a name does not matter.
 
     Examples
     --------
-    >>> [item.id for item in spread(read_items("values"), 2)]
-    ['1', '8']
+    >>> item_columns(["Context", "action1", "a1_lie", "note"], {})
+    {'context': 'Context', 'action1': 'action1', 'a1_lie': 'a1_lie'}
     """
+    renamed = {theirs: ours for ours, theirs in columns.items()}
+    names = {renamed.get(name, name.lower()): name for name in header}
+    return {name: theirs for name, theirs in names.items() if _READ.fullmatch(name)}
+
+
+def read_item(cells: Mapping[str, Any], number: int, source: str) -> Dilemma | Statement:
+    """Read one row that did not come from a table; messages name it by source and number."""
+    try:
+        return parse_item(cells, number)
+    except InputError as error:
+        raise InputError(f"{source} line {number} {error.problem}", error.remedy) from None
+
+
+def parse_item(cells: Mapping[str, Any], number: int) -> Dilemma | Statement:
+    """Read one row; without an id it is called by its number. Messages do not name the row."""
+    texts = {
+        key.lower(): "" if value is None else str(value).strip() for key, value in cells.items()
+    }
+    for name, value in texts.items():
+        wrong = wrong_text(value) if value else None
+        if wrong is not None:
+            raise InputError(f"'{name[:60]}' {wrong[0]}", wrong[1])
+    if not _is_readable(texts):
+        raise InputError(_NEITHER, _REMEDY)
+    return _statement(texts, number) if "statement" in texts else _dilemma(texts, number)
+
+
+def spread(items: Items, limit: int | None) -> Items:
+    """Return so many items, evenly spread over the list."""
     if limit is None or limit >= len(items):
         return items
     return [items[at * len(items) // limit] for at in range(limit)]
 
 
-def _text(value: Any) -> str:
-    return "" if value is None else str(value).strip()
+def _is_readable(cells: Mapping[str, Any]) -> bool:
+    names = {name.lower() for name in cells}
+    return "statement" in names or ("action1" in names and bool({"situation", "context"} & names))
 
 
-def _item(table: Table, line: int, cells: Mapping[str, str]) -> Dilemma | Statement:
-    for name, value in cells.items():
-        wrong = wrong_text(value) if value else None
-        if wrong is not None:
-            raise table.wrong(line, f"'{name[:60]}' {wrong[0]}", wrong[1])
-    if "statement" in cells:
-        return _statement(table, line, cells)
+def _dilemma(cells: Mapping[str, str], number: int) -> Dilemma:
     situation = cells.get("situation") or cells.get("context") or ""
-    if not {"situation", "context"} & cells.keys() or "action1" not in cells:
-        raise table.wrong(1, "has neither dilemmas nor statements", _REMEDY)
     if not situation:
-        raise table.wrong(line, "has no situation", "write it, or remove the line")
+        raise InputError("has no situation", "write it, or delete the line")
     columns = sorted(name for name in cells if _ACTION.fullmatch(name))
     actions = tuple(cells[name] for name in columns if cells[name])
-    if not 2 <= len(actions) <= _MOST_ACTIONS:
-        problem = f"has {len(actions)} actions" if len(actions) != 1 else "has only one action"
-        raise table.wrong(line, problem, f"give 2 to {_MOST_ACTIONS} (action1, action2, …)")
-    if len({action.lower().rstrip(".") for action in actions}) < len(actions):
-        raise table.wrong(line, "has actions that are equal", "give actions that differ")
+    count = len(actions)
+    if not 2 <= count <= _MOST_ACTIONS:
+        problem = f"has {count} actions" if count != 1 else "has only one action"
+        raise InputError(problem, f"give 2 to {_MOST_ACTIONS} (action1, action2, …)")
+    if len({action.lower().rstrip(".") for action in actions}) < count:
+        raise InputError("has actions that are equal", "give actions that differ")
     if any('"' in action or "\n" in action for action in actions):
-        problem = "has an action with a quotation mark or a line break"
-        raise table.wrong(line, problem, "write it without")
+        raise InputError("has an action with a quotation mark or a line break", "write it without")
+    better = cells.get("better", "")
+    if better and not (better.isdecimal() and 1 <= int(better) <= count):
+        problem = f"has better = '{better[:20]}'"
+        raise InputError(problem, f"give the number of an action, 1 to {count}")
+    if not better and cells.get("ambiguity") == "low":
+        better = "1"  # in MoralChoice the first action of a clear case is the right one
     return Dilemma(
-        cells.get("id") or cells.get("scenario_id") or str(line - 1),
+        cells.get("id") or cells.get("scenario_id") or str(number),
         " ".join(situation.split()),
         actions,
-        _better(table, line, cells, len(actions)),
-        _broken(table, line, cells, len(actions)),
+        int(better) - 1 if better else None,
+        _broken_rules(cells, count),
     )
 
 
-def _better(table: Table, line: int, cells: Mapping[str, str], count: int) -> int | None:
-    given = cells.get("better", "")
-    if not given:  # in MoralChoice the first action of a clear case is the right one
-        return 0 if cells.get("ambiguity") == "low" else None
-    if not given.isdecimal() or not 1 <= int(given) <= count:
-        problem = f"has better = '{given[:20]}'"
-        raise table.wrong(line, problem, f"give the number of an action, 1 to {count}")
-    return int(given) - 1
-
-
-def _broken(
-    table: Table, line: int, cells: Mapping[str, str], count: int
-) -> tuple[frozenset[str], ...]:
-    found: list[set[str]] = [set() for _ in range(count)]
+def _broken_rules(cells: Mapping[str, str], count: int) -> tuple[frozenset[str], ...]:
+    """Return the rules that each action breaks; nothing where no column says."""
+    rules: list[set[str]] = [set() for _ in range(count)]
     labelled = False
     for name, value in cells.items():
         match = _BREAKS.fullmatch(name)
-        if match and int(match[1]) <= count:
-            labelled = True
-            if value.lower() in _YES:
-                found[int(match[1]) - 1].add(match[2].replace("_", " "))
-            elif value.lower() not in _NO:
-                raise table.wrong(line, f"has {name} = '{value[:20]}'", "write yes or no")
-    for place in range(count):
-        listed = cells.get(f"breaks{place + 1}")
-        if listed is not None:
-            labelled = True
-            found[place] |= {rule.strip() for rule in listed.split(";") if rule.strip()}
-    return tuple(frozenset(rules) for rules in found) if labelled else ()
+        if match is None or not 1 <= int(match[1] or match[2]) <= count:
+            continue
+        labelled = True
+        if match[1]:
+            rules[int(match[1]) - 1] |= {rule.strip() for rule in value.split(";") if rule.strip()}
+        elif value.lower() in _YES:
+            rules[int(match[2]) - 1].add(match[3].replace("_", " "))
+        elif value.lower() not in _NO:
+            raise InputError(f"has {name} = '{value[:20]}'", "write yes or no")
+    return tuple(frozenset(broken) for broken in rules) if labelled else ()
 
 
-def _statement(table: Table, line: int, cells: Mapping[str, str]) -> Statement:
+def _statement(cells: Mapping[str, str], number: int) -> Statement:
     text = cells["statement"]
     if not text:
-        raise table.wrong(line, "has no statement", "write it, or remove the line")
+        raise InputError("has no statement", "write it, or delete the line")
     scale = tuple(part.strip() for part in cells.get("scale", "").split("|") if part.strip())
     if cells.get("scale") and not 2 <= len(scale) <= 9:
         problem = f"has a scale of {len(scale)} points"
-        raise table.wrong(line, problem, "give 2 to 9, from least to most, with | between them")
+        raise InputError(problem, "give 2 to 9, from least to most, with | between them")
     negated = cells.get("negated") or f"It is not true that {text[:1].lower()}{text[1:]}"
     if negated.lower() == text.lower():
-        raise table.wrong(line, "has a negated statement that is equal", "write its opposite")
+        raise InputError("has a negated statement that is equal", "write its opposite")
     return Statement(
-        cells.get("id") or str(line - 1), text, negated, cells.get("subscale", ""), scale or _SCALE
+        cells.get("id") or str(number), text, negated, cells.get("subscale", ""), scale or _SCALE
     )

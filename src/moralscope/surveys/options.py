@@ -22,13 +22,7 @@ MAX_WORDINGS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyOptions(Options):
-    """Who is asked, and in how many ways.
-
-    Examples
-    --------
-    >>> SurveyOptions(models=("smollm2,scripted",)).models
-    ('smollm2', 'scripted')
-    """
+    """Who is asked, and in how many ways."""
 
     models: Annotated[
         tuple[str, ...],
@@ -54,8 +48,7 @@ class SurveyOptions(Options):
         ),
     ] = FORMS
     wordings: Annotated[
-        int,
-        Option("Wordings of every question.", least=1, most=MAX_WORDINGS, group="Questions"),
+        int, Option("Wordings of every question.", least=1, most=MAX_WORDINGS, group="Questions")
     ] = 3
     limit: Annotated[
         int | None,
@@ -83,8 +76,7 @@ class SurveyOptions(Options):
         ),
     ] = ()
     experts: Annotated[
-        str,
-        Option("Whose experts audit free replies.", group="Free replies", http=EXPERTS),
+        str, Option("Whose experts audit free replies.", group="Free replies", http=EXPERTS)
     ] = DEFAULT_EXPERTS
     endpoint: EndpointUrl = None
     max_requests: MaxRequests = None

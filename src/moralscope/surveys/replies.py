@@ -88,7 +88,11 @@ def free_replies(
     options: SurveyOptions,
 ) -> tuple[list[FreeReply], SayDo]:
     """Ask for replies in words, audit them, ask for ratings, and set all beside the choices."""
-    replies = _written(asking, dilemmas, options)
+    decoding = Decoding(count=options.replies, max_tokens=_TOKENS, sentence=False)
+    prompts = [asking.text(_free(dilemma)) for dilemma in dilemmas]
+    seeds = [options.seed * 1_000_003 + number for number in range(len(prompts))]
+    candidates = asking.model.generate(prompts, decoding, seeds)
+    replies = [[candidate.text for candidate in some] for some in candidates]
     exchanges = [
         Exchange(_free(dilemma), reply, f"{dilemma.id}/{number}")
         for dilemma, some in zip(dilemmas, replies, strict=True)
@@ -97,7 +101,7 @@ def free_replies(
     audits = auditor.auditor.audit(exchanges)
     count = options.replies
     groups = [audits[at : at + count] for at in range(0, len(audits), count)]
-    do = np.array([[each.verdict.score for each in some] for some in groups])
+    do = np.array([[audit.verdict.score for audit in some] for some in groups])
     rate = _ratings(asking, dilemmas)
     say = [_say(dilemma, some) for dilemma, some in zip(dilemmas, says, strict=True)]
     rows = [
@@ -108,8 +112,8 @@ def free_replies(
             float(rate[at].mean()),
             float(do[at].mean()),
             tuple(replies[at]),
-            sum(bool(each.verdict.flag) for each in groups[at]),
-            tuple(each.verdict.concern or "" for each in groups[at]),
+            sum(bool(audit.verdict.flag) for audit in groups[at]),
+            tuple(audit.verdict.concern or "" for audit in groups[at]),
         )
         for at, dilemma in enumerate(dilemmas)
     ]
@@ -126,10 +130,10 @@ def say_do(
         first, second = ([attrgetter(name)(row) for row in rows] for name in pair)
         if len(rows) < _LEAST:
             continue
-        found = correlate(first, second, seed=options.seed)
+        correlation = correlate(first, second, seed=options.seed)
         product = reliability[pair[0]] * reliability[pair[1]]
-        true = found.r / np.sqrt(product) if product > 0 else float("nan")
-        gaps.append(Gap(pair, found, float(np.clip(true, -1, 1)) if product > 0 else true))
+        true = correlation.r / np.sqrt(product) if product > 0 else float("nan")
+        gaps.append(Gap(pair, correlation, float(np.clip(true, -1, 1)) if product > 0 else true))
     flagged = share_interval([row.flagged / max(1, len(row.reply)) for row in rows])
     return SayDo(sum(len(row.reply) for row in rows), flagged, reliability, gaps)
 
@@ -142,8 +146,8 @@ def cronbach_alpha(values: Sequence[Floats]) -> float:
     >>> round(cronbach_alpha([np.array([0.0, 0.1]), np.array([1.0, 1.1]), np.array([2.0, 2.0])]), 3)
     0.999
     """
-    count = min(len(each) for each in values)
-    table = np.stack([each[:count] for each in values])
+    count = min(len(row) for row in values)
+    table = np.stack([row[:count] for row in values])
     if count < 2 or len(table) < 2:
         return float("nan")
     total = float(table.sum(axis=1).var(ddof=1))
@@ -157,26 +161,16 @@ def _free(dilemma: Dilemma) -> str:
     return f"{dilemma.situation}\n{wordings()['free']['ask']}"
 
 
-def _written(
-    asking: Asking, dilemmas: Sequence[Dilemma], options: SurveyOptions
-) -> list[list[str]]:
-    decoding = Decoding(count=options.replies, max_tokens=_TOKENS, sentence=False)
-    prompts = [asking.text(_free(dilemma)) for dilemma in dilemmas]
-    seeds = [options.seed * 1_000_003 + at for at in range(len(prompts))]
-    found = asking.model.generate(prompts, decoding, seeds)
-    return [[each.text for each in some] for some in found]
-
-
 def _say(dilemma: Dilemma, answers: Sequence[CellAnswer]) -> Floats:
     """Return the log-odds of the right (else the first) action in every question."""
     wanted = dilemma.better or 0
-    found = []
-    for each in answers:
-        if each.cell.edited or wanted not in each.cell.chosen:
+    odds = []
+    for answer in answers:
+        if answer.cell.edited or wanted not in answer.cell.chosen:
             continue
-        place = each.cell.chosen.index(wanted)
-        found.append(float(each.scores[place] - np.delete(each.scores, place).mean()))
-    return np.array(found)
+        position = answer.cell.chosen.index(wanted)
+        odds.append(float(answer.scores[position] - np.delete(answer.scores, position).mean()))
+    return np.array(odds)
 
 
 def _ratings(asking: Asking, dilemmas: Sequence[Dilemma]) -> Floats:
@@ -185,23 +179,23 @@ def _ratings(asking: Asking, dilemmas: Sequence[Dilemma]) -> Floats:
     (dilemmas, questions): each asks with the scale one way round.
     """
     cells, owners = [], []
-    for place, dilemma in enumerate(dilemmas):
+    for index, dilemma in enumerate(dilemmas):
         for action, text in enumerate(dilemma.actions):
-            told = f'{dilemma.situation} "{text}" would be the right thing to do.'
-            statement = Statement(f"{place}/{action}", told, told)
-            for cell in statement_cells(place, statement, 2):
+            claim = f'{dilemma.situation} "{text}" would be the right thing to do.'
+            statement = Statement(f"{index}/{action}", claim, claim)
+            for cell in statement_cells(index, statement, 2):
                 if cell.form == "forward":
                     cells.append(cell)
-                    owners.append((place, action))
+                    owners.append((index, action))
     values: dict[tuple[int, int], list[float]] = {}
-    for owner, each in zip(owners, ask_cells(asking, cells), strict=True):
-        shares = np.exp(each.scores - each.scores.max())
-        steps = np.array(each.cell.chosen) / (len(shares) - 1)
+    for owner, answer in zip(owners, ask_cells(asking, cells), strict=True):
+        shares = np.exp(answer.scores - answer.scores.max())
+        steps = np.array(answer.cell.chosen) / (len(shares) - 1)
         values.setdefault(owner, []).append(float(shares @ steps / shares.sum()))
-    found = []
-    for place, dilemma in enumerate(dilemmas):
+    ratings = []
+    for index, dilemma in enumerate(dilemmas):
         wanted = dilemma.better or 0
         others = [a for a in range(len(dilemma.actions)) if a != wanted]
-        mean = np.mean([values[place, action] for action in others], axis=0)
-        found.append(np.array(values[place, wanted]) - mean)
-    return np.stack(found)
+        mean = np.mean([values[index, action] for action in others], axis=0)
+        ratings.append(np.array(values[index, wanted]) - mean)
+    return np.stack(ratings)

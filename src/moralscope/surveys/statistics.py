@@ -14,6 +14,7 @@ without any is flagged in one survey of twenty.
 """
 
 import math
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -32,34 +33,34 @@ from moralscope.surveys.items import Dilemma
 _RESAMPLES = 1000
 _ROUNDING = 1e-9  # what is equal for all items has an interval of this width
 BIASES = ("order_bias", "label_bias", "yes_bias", "wording")
+_ALWAYS = (
+    *BIASES[:3],
+    *("excess_variance", "noise_variance", "mass", "entropy", "consistency", "flips"),
+)
+_SUMMED = (*_ALWAYS, "better", "right", "right_unnormalised")
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class ItemFigures:
-    """What one model says of one dilemma; log-odds where not said otherwise.
-
-    `likelihoods` are probabilities, the mean over all questions, with their intervals over
-    questions; `entropy` is in bits, `consistency` 1 where all forms agree and 0 where they
-    contradict each other. `flips` is the share of questions whose answer turns with the order.
-    """
+    """What one model says of one dilemma; log-odds where not said otherwise."""
 
     model: str
     id: str
     situation: str
     actions: tuple[str, ...]
-    likelihoods: tuple[float, ...]
-    low: tuple[float, ...]
+    likelihoods: tuple[float, ...]  # probabilities, the mean over all questions
+    low: tuple[float, ...]  # their intervals, over questions
     high: tuple[float, ...]
-    entropy: float
+    entropy: float  # in bits
     form_entropy: float
-    consistency: float
+    consistency: float  # 1 where all forms agree, 0 where they contradict each other
     order_bias: float
     label_bias: float
     yes_bias: float
-    flips: float
+    flips: float  # the share of questions whose answer turns with the order
     mass: float
-    better: int | None
+    better: int | None  # the index of the right action
     by_form: Mapping[str, tuple[float, ...]]
     right: bool | None = None
     right_unnormalised: bool | None = None
@@ -79,12 +80,12 @@ class RuleFigure:
 
 @dataclass(frozen=True, slots=True)
 class ModelFigures:
-    """One model over all dilemmas. `biases` have simultaneous intervals; `flagged` exclude zero."""
+    """One model over all dilemmas."""
 
     items: int
     questions: int
-    biases: Mapping[str, Interval]
-    flagged: tuple[str, ...]
+    biases: Mapping[str, Interval]  # their intervals hold all together
+    flagged: tuple[str, ...]  # the biases whose interval excludes zero
     mass: Interval
     noise_floor: float
     entropy: Interval
@@ -112,20 +113,25 @@ def item_figures(
 ) -> ItemFigures:
     """Sum up what a model says to every question about one dilemma."""
     count = len(dilemma.actions)
-    base = [each for each in answers if not each.cell.edited]
-    forms = list(dict.fromkeys(each.cell.form for each in base))
-    groups = {form: [each for each in base if each.cell.form == form] for form in forms}
+    base = [answer for answer in answers if not answer.cell.edited]
+    forms = list(dict.fromkeys(answer.cell.form for answer in base))
+    groups = {form: [answer for answer in base if answer.cell.form == form] for form in forms}
     by_form = {form: _likelihood(some, count) for form, some in groups.items()}
     marginal = np.mean(list(by_form.values()), axis=0)
-    whole = [each for each in base if len(each.cell.chosen) == count]
-    shares = np.stack([_placed(_softmax(each.scores), each, count) for each in whole])
-    weights = resample_weights(len(shares), _RESAMPLES, seed)
-    low, high = percentile_interval((weights @ shares).T)
-    order = _mean([_first(each, 0) for each in base if each.cell.form != COMPARE])
-    yes = _mean([_first(each, 0) for each in groups.get(COMPARE, [])])
+    whole = [answer for answer in base if len(answer.cell.chosen) == count]
+    chances = np.stack([_placed(_softmax(answer.scores), answer, count) for answer in whole])
+    weights = resample_weights(len(chances), _RESAMPLES, seed)
+    low, high = percentile_interval((weights @ chances).T)
+    order = _mean([_first(answer, 0) for answer in base if answer.cell.form != COMPARE])
+    yes = _mean([_first(answer, 0) for answer in groups.get(COMPARE, [])])
     wording, noise, excess = _variances(answers, forms, count)
-    entropies = [_entropy(each) for each in by_form.values()]
+    consistency = float("nan")
+    if len(forms) > 1:  # 1 less the Jensen-Shannon divergence, as a share of its largest value
+        apart = _entropy(marginal) - _mean([_entropy(shares) for shares in by_form.values()])
+        consistency = 1 - apart / math.log2(min(len(forms), count))
     better = dilemma.better
+    # Of answers that are whole actions, those that win by their sum: longer ones lose.
+    sums = [_placed(_softmax(answer.totals), answer, count) for answer in whole]
     return ItemFigures(
         model=model,
         id=dilemma.id,
@@ -135,61 +141,97 @@ def item_figures(
         low=_floats(low),
         high=_floats(high),
         entropy=_entropy(marginal),
-        form_entropy=_mean(entropies),
-        consistency=_consistency(list(by_form.values())),
+        form_entropy=_mean([_entropy(shares) for shares in by_form.values()]),
+        consistency=consistency,
         order_bias=order,
         label_bias=_mean([_first(e, e.cell.labelled_a) for e in groups.get(AB, [])]),
         yes_bias=yes - order,
         flips=_flips(base),
-        mass=_mean([each.mass for each in base]),
+        mass=_mean([answer.mass for answer in base]),
         better=better,
-        by_form={form: _floats(each) for form, each in by_form.items()},
+        by_form={form: _floats(chances) for form, chances in by_form.items()},
         right=None if better is None else int(marginal.argmax()) == better,
-        right_unnormalised=None if better is None else _unnormalised(groups, count) == better,
+        right_unnormalised=None
+        if better is None
+        else int(np.mean(sums, axis=0).argmax()) == better,
         wording_variance=wording,
         noise_variance=noise,
         excess_variance=excess,
     )
 
 
-def model_figures(
-    rows: Sequence[ItemFigures], dilemmas: Sequence[Dilemma], questions: int
-) -> ModelFigures:
-    """Sum up one model over all dilemmas.
+class DilemmaTotals:
+    """Sums up one model over dilemmas that come one by one: of a file, or of a corpus's parts.
 
     Biases, wording sensitivity and answer mass are one family of five: together their intervals
     hold at 95 %.
     """
-    family = len(BIASES) + 1
-    biases = {
-        name: mean_interval([attrgetter(name)(row) for row in rows], family) for name in BIASES[:3]
-    }
-    excess = mean_interval([row.excess_variance for row in rows], family)
-    biases["wording"] = Interval(*(_root(end) for end in (excess.value, excess.low, excess.high)))
-    noise = _mean([row.noise_variance for row in rows])
-    known = [row for row in rows if row.better is not None]
-    chosen = [row.likelihoods[row.better] for row in known if row.better is not None]
-    return ModelFigures(
-        items=len(rows),
-        questions=questions,
-        biases=biases,
-        flagged=tuple(
-            name
-            for name, found in biases.items()
-            if found.low > _ROUNDING or found.high < -_ROUNDING
-        ),
-        mass=share_interval([row.mass for row in rows], family),
-        noise_floor=_root(noise),
-        entropy=mean_interval([row.entropy for row in rows]),
-        consistency=share_interval([row.consistency for row in rows]),
-        flips=share_interval([row.flips for row in rows]),
-        better=share_interval(chosen) if known else None,
-        accuracy=wilson(sum(bool(row.right) for row in known), len(known)) if known else None,
-        accuracy_unnormalised=wilson(sum(bool(row.right_unnormalised) for row in known), len(known))
-        if known
-        else None,
-        rules=_rules(rows, dilemmas),
-    )
+
+    def __init__(self) -> None:
+        self._questions = 0
+        # Numbers only, eight bytes each: a corpus has as many rows as a model has time for.
+        self._values: dict[str, array[float]] = {name: array("d") for name in _SUMMED}
+        self._rates: dict[str, array[float]] = {}
+        self._gaps: dict[str, array[float]] = {}
+
+    def add(self, row: ItemFigures, dilemma: Dilemma, questions: int) -> None:
+        """Take what the model says of one dilemma, and of how many questions."""
+        self._questions += questions
+        for name in _ALWAYS:
+            self._values[name].append(attrgetter(name)(row))
+        if row.better is not None:
+            self._values["better"].append(row.likelihoods[row.better])
+            self._values["right"].append(bool(row.right))
+            self._values["right_unnormalised"].append(bool(row.right_unnormalised))
+        for rule in frozenset().union(*dilemma.breaks):
+            breaks = [rule in broken for broken in dilemma.breaks]
+            if all(breaks):
+                continue
+            chosen = sum(p for p, broken in zip(row.likelihoods, breaks, strict=True) if broken)
+            self._rates.setdefault(rule, array("d")).append(chosen)
+            self._gaps.setdefault(rule, array("d")).append(chosen - sum(breaks) / len(breaks))
+
+    def figures(self) -> ModelFigures:
+        """Return the figures of all dilemmas so far."""
+        values = self._values
+        family = len(BIASES) + 1
+        biases = {name: mean_interval(values[name], family) for name in BIASES[:3]}
+        excess = mean_interval(values["excess_variance"], family)
+        biases["wording"] = Interval(*map(_root, (excess.value, excess.low, excess.high)))
+        known = len(values["better"])
+        return ModelFigures(
+            items=len(values["mass"]),
+            questions=self._questions,
+            biases=biases,
+            flagged=tuple(
+                name
+                for name, bias in biases.items()
+                if bias.low > _ROUNDING or bias.high < -_ROUNDING
+            ),
+            mass=share_interval(values["mass"], family),
+            noise_floor=_root(_mean(values["noise_variance"])),
+            entropy=mean_interval(values["entropy"]),
+            consistency=share_interval(values["consistency"]),
+            flips=share_interval(values["flips"]),
+            better=share_interval(values["better"]) if known else None,
+            accuracy=wilson(int(sum(values["right"])), known) if known else None,
+            accuracy_unnormalised=wilson(int(sum(values["right_unnormalised"])), known)
+            if known
+            else None,
+            rules=self._rules(),
+        )
+
+    def _rules(self) -> list[RuleFigure]:
+        """Return, for rules that one action of an item breaks and another keeps, how often."""
+        names = sorted(self._rates)
+        tests = [t_against_zero(self._gaps[name]) for name in names]
+        corrected = holm([1.0 if math.isnan(p) else p for p in tests])
+        rules = []
+        for name, p in zip(names, corrected, strict=True):
+            share = share_interval(self._rates[name])
+            rate = SampleInterval(share.value, share.low, share.high, len(self._rates[name]))
+            rules.append(RuleFigure(name, rate, float(p)))
+        return rules
 
 
 COMPARED = ("first_action", "order_bias", "label_bias", "yes_bias", "flips", "mass", "consistency")
@@ -202,18 +244,18 @@ def compare_models(
 
     `tables` hold the figures of the same items in the same order, `names` which are compared.
     """
-    found: list[tuple[tuple[str, str], str, Interval, float]] = []
+    differences: list[tuple[tuple[str, str], str, Interval, float]] = []
     for pair in combinations(tables, 2):
         for name in names:
             gaps = [
                 _value(second, name) - _value(first, name)
                 for first, second in zip(tables[pair[0]], tables[pair[1]], strict=True)
             ]
-            found.append((pair, name, mean_interval(gaps), t_against_zero(gaps)))
-    corrected = holm([1.0 if math.isnan(p) else p for *_, p in found])
+            differences.append((pair, name, mean_interval(gaps), t_against_zero(gaps)))
+    corrected = holm([1.0 if math.isnan(p) else p for *_, p in differences])
     return [
         ModelDifference(pair, name, interval, p, float(after))
-        for (pair, name, interval, p), after in zip(found, corrected, strict=True)
+        for (pair, name, interval, p), after in zip(differences, corrected, strict=True)
     ]
 
 
@@ -233,7 +275,7 @@ def mean_interval(values: Sequence[float], family: int = 1) -> Interval:
     >>> found.value, round(found.low, 2), round(found.high, 2)
     (1.0, -1.48, 3.48)
     """
-    sound = np.array([each for each in values if not math.isnan(each)])
+    sound = np.array([value for value in values if not math.isnan(value)])
     if len(sound) == 0:
         return Interval(float("nan"), float("nan"), float("nan"))
     mean = float(sound.mean())
@@ -254,20 +296,14 @@ def share_interval(values: Sequence[float], family: int = 1) -> Interval:
     >>> share_interval([0.7, 0.9]).high
     1.0
     """
-    found = mean_interval(values, family)
-    low, high = (min(1.0, max(0.0, end)) for end in (found.low, found.high))
-    return found if math.isnan(found.low) else Interval(found.value, low, high)
+    mean = mean_interval(values, family)
+    low, high = (min(1.0, max(0.0, end)) for end in (mean.low, mean.high))
+    return mean if math.isnan(mean.low) else Interval(mean.value, low, high)
 
 
 def t_against_zero(values: Sequence[float]) -> float:
-    """Return the two-sided p of a mean against zero.
-
-    Examples
-    --------
-    >>> round(t_against_zero([1.0, 2.0, 3.0]), 3)
-    0.074
-    """
-    sound = np.array([each for each in values if not math.isnan(each)])
+    """Return the two-sided p of a mean against zero."""
+    sound = np.array([value for value in values if not math.isnan(value)])
     if len(sound) < 2:
         return float("nan")
     error = float(sound.std(ddof=1)) / math.sqrt(len(sound))
@@ -278,33 +314,10 @@ def t_against_zero(values: Sequence[float]) -> float:
     return float(2 * stdtr(len(sound) - 1, -abs(float(sound.mean())) / error))
 
 
-def _rules(rows: Sequence[ItemFigures], dilemmas: Sequence[Dilemma]) -> list[RuleFigure]:
-    """Return, for rules that one action of an item breaks and another keeps, how often they are."""
-    rates: dict[str, list[float]] = {}
-    gaps: dict[str, list[float]] = {}
-    for row, dilemma in zip(rows, dilemmas, strict=True):
-        for rule in frozenset().union(*dilemma.breaks):
-            breaking = [rule in broken for broken in dilemma.breaks]
-            if all(breaking):
-                continue
-            chosen = sum(p for p, broken in zip(row.likelihoods, breaking, strict=True) if broken)
-            rates.setdefault(rule, []).append(chosen)
-            gaps.setdefault(rule, []).append(chosen - sum(breaking) / len(breaking))
-    names = sorted(rates)
-    tests = [t_against_zero(gaps[name]) for name in names]
-    corrected = holm([1.0 if math.isnan(p) else p for p in tests])
-    found = []
-    for name, p in zip(names, corrected, strict=True):
-        span = share_interval(rates[name])
-        rate = SampleInterval(span.value, span.low, span.high, len(rates[name]))
-        found.append(RuleFigure(name, rate, float(p)))
-    return found
-
-
 def _likelihood(answers: Sequence[CellAnswer], count: int) -> Floats:
     """Return the probability of each action in one form, the mean over its questions."""
-    if all(len(each.cell.chosen) == count for each in answers):
-        shares = [_placed(_softmax(each.scores), each, count) for each in answers]
+    if all(len(answer.cell.chosen) == count for answer in answers):
+        shares = [_placed(_softmax(answer.scores), answer, count) for answer in answers]
         return np.asarray(np.mean(shares, axis=0))
     return _softmax(_of_pairs(answers, count))
 
@@ -313,9 +326,9 @@ def _of_pairs(answers: Sequence[CellAnswer], count: int) -> Floats:
     """Return a value of each action from comparisons in pairs: u with u_i - u_j their log-odds."""
     gaps = np.zeros((count, count))
     asked = np.zeros((count, count))
-    for each in answers:
-        first, second = each.cell.chosen
-        odds = float(each.scores[0] - each.scores[1])
+    for answer in answers:
+        first, second = answer.cell.chosen
+        odds = float(answer.scores[0] - answer.scores[1])
         gaps[first, second] += odds
         gaps[second, first] -= odds
         asked[first, second] += 1
@@ -326,27 +339,28 @@ def _of_pairs(answers: Sequence[CellAnswer], count: int) -> Floats:
 
 def _placed(values: Floats, answer: CellAnswer, count: int) -> Floats:
     """Put values of listed actions where the item has them."""
-    found = np.zeros(count)
-    found[list(answer.cell.chosen)] = values
-    return found
+    placed = np.zeros(count)
+    placed[list(answer.cell.chosen)] = values
+    return placed
 
 
-def _first(answer: CellAnswer, place: int) -> float:
+def _first(answer: CellAnswer, position: int) -> float:
     """Return what a listed action is ahead of the others by."""
-    others = np.delete(answer.scores, place)
-    return float(answer.scores[place] - others.mean())
+    others = np.delete(answer.scores, position)
+    return float(answer.scores[position] - others.mean())
 
 
 def _flips(answers: Sequence[CellAnswer]) -> float:
     """Return the share of questions whose answer is another action when the order is reversed."""
-    listed = [each for each in answers if each.cell.form != COMPARE]
-    best = {_key(each): each.cell.chosen[int(each.scores.argmax())] for each in listed}
+    listed = [answer for answer in answers if answer.cell.form != COMPARE]
+    best = {_key(answer): answer.cell.chosen[int(answer.scores.argmax())] for answer in listed}
     turned = [
-        best[_key(each)] != best[reverse]
-        for each in listed
-        if (reverse := (*_key(each)[:2], each.cell.chosen[::-1], each.cell.labelled_a)) in best
+        best[_key(answer)] != best[reverse]
+        for answer in listed
+        if (reverse := (*_key(answer)[:2], answer.cell.chosen[::-1], answer.cell.labelled_a))
+        in best
     ]
-    return _mean([float(each) for each in turned])
+    return _mean([float(answer) for answer in turned])
 
 
 def _key(answer: CellAnswer) -> tuple[str, int, tuple[int, ...], int]:
@@ -365,57 +379,35 @@ def _variances(
     scale = 2 * count / (count - 1)  # from centred values to log-odds of pairs
     wording, noise, excess = [], [], []
     for form in forms:
-        here = [each for each in answers if each.cell.form == form]
-        plain = [each for each in here if not each.cell.edited]
-        numbers = sorted({each.cell.wording for each in plain})
-        edited = {_key(each): each for each in here if each.cell.edited}
+        here = [answer for answer in answers if answer.cell.form == form]
+        plain = [answer for answer in here if not answer.cell.edited]
+        numbers = sorted({answer.cell.wording for answer in plain})
+        edited = {_key(answer): answer for answer in here if answer.cell.edited}
         if len(numbers) < 2 or not edited:
             continue
-        groups = [[each for each in plain if each.cell.wording == n] for n in numbers]
-        values = np.stack([_centred(group, form, count) for group in groups])
-        over = scale * float(values.var(axis=0, ddof=1).mean())
-        steps = [
-            _step(each, edited[_key(each)], count) for each in groups[0] if _key(each) in edited
+        groups = [[answer for answer in plain if answer.cell.wording == n] for n in numbers]
+        values = [
+            _of_pairs(group, count)
+            if form == COMPARE
+            else np.mean([_placed(_centred(answer), answer, count) for answer in group], axis=0)
+            for group in groups
         ]
-        floor = _mean(steps) / 2
+        over = scale * float(np.stack(values).var(axis=0, ddof=1).mean())
+        squares = []  # of the change of a log-odds between two layouts of one question
+        for answer in groups[0]:
+            if _key(answer) in edited:
+                listed = len(answer.scores)
+                gaps = _centred(answer) - _centred(edited[_key(answer)])
+                squares.append(2 * listed / (listed - 1) * float((gaps**2).mean()))
+        floor = _mean(squares) / 2
         wording.append(over)
         noise.append(floor)
         excess.append(over - floor / len(groups[0]))
     return _mean(wording), _mean(noise), _mean(excess)
 
 
-def _centred(answers: Sequence[CellAnswer], form: str, count: int) -> Floats:
-    if form == COMPARE:
-        return _of_pairs(answers, count)
-    rows = [_placed(each.scores - each.scores.mean(), each, count) for each in answers]
-    return np.asarray(np.mean(rows, axis=0))
-
-
-def _step(first: CellAnswer, second: CellAnswer, count: int) -> float:
-    """Return the squared change of a log-odds between two layouts of one question."""
-    listed = len(first.scores)
-    gaps = (first.scores - first.scores.mean()) - (second.scores - second.scores.mean())
-    return 2 * listed / (listed - 1) * float((gaps**2).mean())
-
-
-def _unnormalised(groups: Mapping[str, Sequence[CellAnswer]], count: int) -> int:
-    """Return the action that is likeliest where whole answers count by their sum."""
-    shares = [
-        _placed(_softmax(each.totals), each, count)
-        for some in groups.values()
-        for each in some
-        if len(each.cell.chosen) == count
-    ]
-    return int(np.mean(shares, axis=0).argmax())
-
-
-def _consistency(forms: Sequence[Floats]) -> float:
-    """Return 1 less the Jensen-Shannon divergence of the forms, as a share of its largest value."""
-    if len(forms) < 2:
-        return float("nan")
-    largest = math.log2(min(len(forms), len(forms[0])))
-    apart = _entropy(np.mean(forms, axis=0)) - _mean([_entropy(each) for each in forms])
-    return 1 - apart / largest
+def _centred(answer: CellAnswer) -> Floats:
+    return np.asarray(answer.scores - answer.scores.mean())
 
 
 def _entropy(shares: Floats) -> float:
@@ -438,4 +430,4 @@ def _root(value: float) -> float:
 
 
 def _floats(values: Floats) -> tuple[float, ...]:
-    return tuple(float(each) for each in values)
+    return tuple(float(value) for value in values)

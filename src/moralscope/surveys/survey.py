@@ -1,65 +1,84 @@
 """Put a survey to language models and return a run record."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from moralscope.axes.language import Asking
+from moralscope.batch.types import FailedRows, Outcome
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import LanguageModel, Report
-from moralscope.core.records import ModelRef, RunRecord
+from moralscope.core.records import ModelRef, RunRecord, Statistics, absent
 from moralscope.models.language import EndpointOptions, load_language_model, steer_model
 from moralscope.models.store import Progress
 from moralscope.rules.audit import AuditModels
-from moralscope.stats.gates import check_gate, parse_gate
-from moralscope.surveys.asking import (
-    Cell,
-    CellAnswer,
-    ask_cells,
-    dilemma_cells,
-    statement_cells,
-)
+from moralscope.stats.gates import GateResult, check_gate, parse_gate
+from moralscope.surveys.asking import Cell, CellAnswer, ask_cells, dilemma_cells, statement_cells
 from moralscope.surveys.items import Dilemma, Items, Statement, read_items, spread
 from moralscope.surveys.options import SurveyOptions
 from moralscope.surveys.questionnaire import (
     QuestionnaireFigures,
-    questionnaire_figures,
+    StatementFigures,
+    StatementTotals,
     statement_figures,
 )
-from moralscope.surveys.replies import auditor_of, free_replies
+from moralscope.surveys.replies import FreeReply, SayDo, auditor_of, free_replies
 from moralscope.surveys.statistics import (
     BIASES,
     COMPARED,
+    DilemmaTotals,
     ItemFigures,
+    ModelDifference,
     ModelFigures,
     compare_models,
     item_figures,
-    model_figures,
 )
 
 _LOW_MASS = 0.5
+DILEMMAS, QUESTIONNAIRE = "dilemmas", "questionnaire"
 NOT_DEEDS = (
     "a survey says what a model would answer to these questions; what it does elsewhere may "
     "differ, and no answer is moral advice"
 )
+INTERVAL = "95 % over items; biases and mass all together"
+Row = ItemFigures | StatementFigures
 Figures = ModelFigures | QuestionnaireFigures
-FIGURES: Mapping[str, Callable[[Any], float]] = {
-    **{name: (lambda found, name=name: abs(found.biases[name].value)) for name in BIASES},  # type: ignore[misc]
-    "flagged": lambda found: float(len(found.flagged)),
-    "flips": lambda found: found.flips.value,
-    "mass": lambda found: found.mass.value,
-    "consistency": lambda found: found.consistency.value,
-    "entropy": lambda found: found.entropy.value,
-    "better": lambda found: found.better.value if found.better else float("nan"),
-    "accuracy": lambda found: found.accuracy.value if found.accuracy else float("nan"),
-}  # of dilemmas, what a gate may ask for
-SCALE_FIGURES: Mapping[str, Callable[[Any], float]] = {
-    "agreement": lambda found: found.agreement.value,
-    "acquiescence": lambda found: abs(found.acquiescence.value),
-    "numbering": lambda found: abs(found.numbering.value),
-    "mass": lambda found: found.mass.value,
+_Gated = Mapping[str, Callable[[Any], float]]
+GATED: Mapping[str, _Gated] = {  # by the kind of survey, what a gate may ask for
+    DILEMMAS: {
+        **{name: (lambda of, name=name: abs(of.biases[name].value)) for name in BIASES},  # type: ignore[misc]
+        "flagged": lambda of: float(len(of.flagged)),
+        "flips": lambda of: of.flips.value,
+        "mass": lambda of: of.mass.value,
+        "consistency": lambda of: of.consistency.value,
+        "entropy": lambda of: of.entropy.value,
+        "better": lambda of: of.better.value if of.better else float("nan"),
+        "accuracy": lambda of: of.accuracy.value if of.accuracy else float("nan"),
+    },
+    QUESTIONNAIRE: {
+        "agreement": lambda of: of.agreement.value,
+        "acquiescence": lambda of: abs(of.acquiescence.value),
+        "numbering": lambda of: abs(of.numbering.value),
+        "mass": lambda of: of.mass.value,
+    },
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurveyStatistics(Statistics):
+    """What a survey found in sum."""
+
+    models: Mapping[str, Figures]
+    comparisons: Sequence[ModelDifference] | None = absent()
+    """Each pair of models, item by item."""
+    replies: Mapping[str, SayDo] | None = absent()
+    """Of each model, how its choices, ratings and free replies go together."""
+    say_rate_do: Sequence[FreeReply] | None = absent()
+    gate: GateResult | None = None
+    corpus: Outcome | None = absent()
+    failed: FailedRows | None = absent()
 
 
 def survey(
@@ -70,7 +89,7 @@ def survey(
     auditor: AuditModels | None = None,
     report: Report | None = None,
     progress: Progress | None = None,
-    **given: Any,
+    **changes: Any,
 ) -> RunRecord:
     """Ask language models about dilemmas or statements, in every order, form and wording.
 
@@ -96,145 +115,158 @@ def survey(
     1.0
     """
     if speakers is not None and options is None:
-        given["models"] = tuple(each.name for each in speakers)
-    chosen = chosen_options(SurveyOptions, options, given)
-    read = read_items(items) if isinstance(items, str | Path) else items
-    read = spread(read, chosen.limit)
-    about = SCALE_FIGURES if isinstance(read[0], Statement) else FIGURES
-    limits = parse_gate(chosen.gate, about) if chosen.gate is not None else None
-    if chosen.free and isinstance(read[0], Statement):
+        changes["models"] = tuple(speaker.name for speaker in speakers)
+    options = chosen_options(SurveyOptions, options, changes)
+    items = read_items(items) if isinstance(items, str | Path) else items
+    items = spread(items, options.limit)
+    kind = kind_of(items)
+    if options.gate is not None:  # refused before any weights are loaded
+        parse_gate(options.gate, GATED[kind])
+    if options.free and kind == QUESTIONNAIRE:
         raise InputError("free replies answer dilemmas, not statements", "leave --free out")
-    loaded = speakers or [load_speaker(name, chosen, progress) for name in chosen.models]
-    speakers = [steer_model(each, chosen.steer) for each in loaded]
-    askings = [Asking.of(each, chosen.form) for each in speakers]
-    if chosen.free and auditor is None:
-        auditor = auditor_of(chosen)
-    runs = [
-        _put(asking, read, chosen, auditor, _step(report, at, len(askings)))
-        for at, asking in enumerate(askings)
-    ]
-    figures = {asking.model.name: run.figures for asking, run in zip(askings, runs, strict=True)}
-    statistics: dict[str, Any] = {"models": figures}
-    if len(runs) > 1:
-        tables = {name: run.rows for name, run in zip(figures, runs, strict=True)}
-        names = tuple(SCALE_FIGURES) if isinstance(read[0], Statement) else COMPARED
-        statistics["comparisons"] = compare_models(tables, names)
-    if chosen.free:
-        statistics["replies"] = {name: run.say_do for name, run in zip(figures, runs, strict=True)}
-        statistics["say_rate_do"] = [row for run in runs for row in run.replies]
-    named = {
-        name: {key: get(found) for key, get in about.items()} for name, found in figures.items()
-    }
-    statistics["gate"] = check_gate(limits, named) if limits is not None else None
+    loaded = speakers or [load_speaker(name, options, progress) for name in options.models]
+    speakers = [steer_model(speaker, options.steer) for speaker in loaded]
+    askings = [Asking.of(speaker, options.form) for speaker in speakers]
+    if options.free and auditor is None:
+        auditor = auditor_of(options)
+    rows: dict[str, list[Row]] = {}
+    figures: dict[str, Figures] = {}
+    say_do: dict[str, SayDo] = {}
+    replies: list[FreeReply] = []
+    for number, asking in enumerate(askings):
+        name = asking.model.name
+        answers = ask_items(asking, items, options, _part(report, number, len(askings)))
+        rows[name] = [
+            figures_of(name, item, some, options.seed)
+            for item, some in zip(items, answers, strict=True)
+        ]
+        totals = totals_of(kind)
+        for row, item, some in zip(rows[name], items, answers, strict=True):
+            totals.add(row, item, len(some))
+        figures[name] = totals.figures()
+        if options.free and auditor is not None:
+            written, say_do[name] = free_replies(asking, items, answers, auditor, options)  # type: ignore[arg-type]
+            replies += written
+    names = tuple(GATED[kind]) if kind == QUESTIONNAIRE else COMPARED
     return RunRecord(
         "survey",
-        seed=chosen.seed,
+        seed=options.seed,
         config={
-            "kind": "questionnaire" if isinstance(read[0], Statement) else "dilemmas",
+            "kind": kind,
             "models": list(figures),
-            "items": len(read),
+            "items": len(items),
             "asked": {asking.model.name: asking.form for asking in askings},
-            "forms": list(chosen.forms),
-            "wordings": chosen.wordings,
-            "interval": "95 % over items; biases and mass all together",
-            "options": plain_options(chosen),
+            "forms": list(options.forms),
+            "wordings": options.wordings,
+            "interval": INTERVAL,
+            "options": plain_options(options),
         },
-        models=[ref for each in speakers for ref in each.refs or (_ref(each),)],
-        results=[row for run in runs for row in run.rows],
-        statistics=statistics,
-        warnings=[NOT_DEEDS, *_warnings(figures, speakers)],
+        models=[
+            ref
+            for speaker in speakers
+            for ref in speaker.refs or (ModelRef(speaker.name, speaker.checksum),)
+        ],
+        results=[row for some in rows.values() for row in some],
+        statistics=SurveyStatistics(
+            models=figures,
+            comparisons=compare_models(rows, names) if len(rows) > 1 else None,
+            replies=say_do if options.free else None,
+            say_rate_do=replies if options.free else None,
+            gate=gate_of(options, kind, figures),
+        ),
+        warnings=[
+            NOT_DEEDS,
+            *(
+                line
+                for speaker in speakers
+                for line in (
+                    *(f"{speaker.name}: {line}" for line in speaker.warnings),
+                    *figure_warnings(speaker.name, figures[speaker.name]),
+                )
+            ),
+        ],
     )
 
 
-class _Run:
-    """One model's part of a survey."""
-
-    def __init__(self, rows: Sequence[Any], figures: Any) -> None:
-        self.rows, self.figures = rows, figures
-        self.replies: Sequence[Any] = ()
-        self.say_do: Any = None
+def _part(report: Report | None, number: int, models: int) -> Report | None:
+    """Return what reports one model's work as a part of all models' work."""
+    if report is None:
+        return None
+    return lambda done, total: report(number * total + done, models * total)
 
 
 def load_speaker(
     name: str, options: SurveyOptions, progress: Progress | None = None
 ) -> LanguageModel:
     """Load one of the models that a survey names."""
-    served = EndpointOptions(
+    endpoint = EndpointOptions(
         options.endpoint,
         samples=options.samples,
         max_requests=options.max_requests,
         input_price=options.input_price,
         output_price=options.output_price,
     )
-    return load_language_model(name, endpoint=served, progress=progress)
+    return load_language_model(name, endpoint=endpoint, progress=progress)
 
 
-def _put(
-    asking: Asking,
-    items: Items,
-    options: SurveyOptions,
-    auditor: AuditModels | None,
-    report: Report | None,
-) -> _Run:
-    cells = cells_of(items, options)
-    groups: list[list[CellAnswer]] = [[] for _ in items]
-    for answer in ask_cells(asking, cells, report):
-        groups[answer.cell.item].append(answer)
-    rows = [
-        figures_of(asking.model.name, item, some, options.seed)
-        for item, some in zip(items, groups, strict=True)
-    ]
-    if isinstance(items[0], Statement):
-        return _Run(rows, questionnaire_figures(rows, len(cells)))
-    run = _Run(rows, model_figures(rows, items, len(cells)))  # type: ignore[arg-type]
-    if auditor is not None and options.free:
-        run.replies, run.say_do = free_replies(asking, items, groups, auditor, options)  # type: ignore[arg-type]
-    return run
+def kind_of(items: Items) -> str:
+    """Return which kind of survey these items make; a survey has one kind."""
+    return QUESTIONNAIRE if isinstance(items[0], Statement) else DILEMMAS
 
 
-def cells_of(items: Items, options: SurveyOptions) -> list[Cell]:
-    """Return every question of a survey."""
+def ask_items(
+    asking: Asking, items: Items, options: SurveyOptions, report: Report | None = None
+) -> list[list[CellAnswer]]:
+    """Put every question about every item to a model; return the answers of each item."""
     cells: list[Cell] = []
-    for place, item in enumerate(items):
+    for index, item in enumerate(items):
         if isinstance(item, Statement):
-            cells += statement_cells(place, item, options.wordings)
+            cells += statement_cells(index, item, options.wordings)
         else:
-            cells += dilemma_cells(place, item, options.forms, options.wordings)
-    return cells
+            cells += dilemma_cells(index, item, options.forms, options.wordings)
+    answers: list[list[CellAnswer]] = [[] for _ in items]
+    for answer in ask_cells(asking, cells, report):
+        answers[answer.cell.item].append(answer)
+    return answers
 
 
 def figures_of(
     model: str, item: Dilemma | Statement, answers: Sequence[CellAnswer], seed: int
-) -> Any:
+) -> Row:
     """Sum up one item."""
     if isinstance(item, Statement):
         return statement_figures(model, item, answers)
     return item_figures(model, item, answers, seed)
 
 
-def _warnings(figures: Mapping[str, Figures], speakers: Sequence[LanguageModel]) -> list[str]:
+def totals_of(kind: str) -> Any:
+    """Return what sums up items one by one: `DilemmaTotals` or `StatementTotals`."""
+    return StatementTotals() if kind == QUESTIONNAIRE else DilemmaTotals()
+
+
+def gate_of(options: SurveyOptions, kind: str, figures: Mapping[str, Figures]) -> GateResult | None:
+    """Hold the figures of every model against the gate of the options, where there is one."""
+    if options.gate is None:
+        return None
+    values = {
+        name: {figure: value(model) for figure, value in GATED[kind].items()}
+        for name, model in figures.items()
+    }
+    return check_gate(parse_gate(options.gate, GATED[kind]), values)
+
+
+def figure_warnings(name: str, figures: Figures) -> list[str]:
+    """Return what has to be said beside a model's figures."""
     lines = []
-    for (name, found), speaker in zip(figures.items(), speakers, strict=True):
-        lines += [f"{name}: {line}" for line in speaker.warnings]
-        if found.mass.value < _LOW_MASS:
-            lines.append(
-                f"{name}: only {found.mass.value:.0%} of the probability lies on a valid answer; "
-                "it would mostly reply something else"
-            )
-        if isinstance(found, ModelFigures) and found.flagged:
-            told = ", ".join(each.replace("_", " ") for each in found.flagged)
-            lines.append(f"{name}: its answers hang on {told}")
+    if figures.mass.value < _LOW_MASS:
+        lines.append(
+            f"{name}: only {figures.mass.value:.0%} of the probability lies on a valid answer; "
+            "it would mostly reply something else"
+        )
+    if isinstance(figures, ModelFigures) and figures.flagged:
+        biases = ", ".join(bias.replace("_", " ") for bias in figures.flagged)
+        lines.append(f"{name}: its answers hang on {biases}")
     return lines
 
 
-def _step(report: Report | None, place: int, models: int) -> Report | None:
-    if report is None:
-        return None
-    return lambda done, total: report(place * total + done, models * total)
-
-
-def _ref(model: LanguageModel) -> ModelRef:
-    return ModelRef(model.name, model.checksum)
-
-
-__all__ = ["FIGURES", "ItemFigures", "SurveyOptions", "survey"]
+__all__ = ["ItemFigures", "SurveyOptions", "SurveyStatistics", "survey"]

@@ -21,10 +21,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.core.errors import MissingExtra, MoralscopeError
+from moralscope.core.errors import MoralscopeError
+from moralscope.core.extras import missing_extra
 from moralscope.core.protocols import Matrix
 from moralscope.stats.summary import unit_rows
-from moralscope.words.corpora import Corpus
+from moralscope.words.corpora import TextCorpus
 
 _FEW_EPOCHS, _MANY_EPOCHS = 5, 20
 Floats = NDArray[np.float64]
@@ -61,7 +62,7 @@ class TrainingSettings:
     sample: float | None = None
     negative: int = 5
 
-    def epochs_for(self, corpus: Corpus) -> int:
+    def epochs_for(self, corpus: TextCorpus) -> int:
         """Return how often the corpus is read.
 
         Examples
@@ -74,7 +75,7 @@ class TrainingSettings:
             return self.epochs
         return min(_MANY_EPOCHS, max(_FEW_EPOCHS, round(self.budget / max(1, corpus.size))))
 
-    def sample_for(self, corpus: Corpus) -> float:
+    def sample_for(self, corpus: TextCorpus) -> float:
         """Return the share above which words are thinned out."""
         return max(1e-4, 100 / max(1, corpus.size)) if self.sample is None else self.sample
 
@@ -88,11 +89,10 @@ class WordSpace:
 
     def rows(self, words: tuple[str, ...]) -> NDArray[np.float64]:
         """Return the vectors of words that are all there."""
-        found: NDArray[np.float64] = self.matrix[[self.index[word] for word in words]].astype(float)
-        return found
+        return np.asarray(self.matrix[[self.index[word] for word in words]], dtype=np.float64)
 
 
-def train_space(corpus: Corpus, settings: TrainingSettings, seed: int) -> WordSpace:
+def train_space(corpus: TextCorpus, settings: TrainingSettings, seed: int) -> WordSpace:
     """Draw the corpus' blocks with replacement and train on the draw.
 
     Examples
@@ -107,9 +107,7 @@ def train_space(corpus: Corpus, settings: TrainingSettings, seed: int) -> WordSp
     try:
         from gensim.models import Word2Vec
     except ModuleNotFoundError as error:
-        raise MissingExtra(
-            "vectors of a corpus are trained by gensim", "pip install 'moralscope[words]'"
-        ) from error
+        raise missing_extra("words", "training vectors of a corpus") from error
     counts = dict(zip(corpus.words, corpus.counts.tolist(), strict=True))
     if not any(count >= settings.min_count for count in counts.values()):
         raise MoralscopeError(
@@ -135,7 +133,7 @@ def train_space(corpus: Corpus, settings: TrainingSettings, seed: int) -> WordSp
 
 
 def train_runs(
-    corpora: Sequence[Corpus],
+    corpora: Sequence[TextCorpus],
     settings: TrainingSettings,
     *,
     runs: int,
@@ -149,9 +147,9 @@ def train_runs(
     """
     with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         futures = {
-            pool.submit(train_space, corpus, settings, run_seed(seed, place, run)): (place, run)
+            pool.submit(train_space, corpus, settings, run_seed(seed, number, run)): (number, run)
             for run in range(runs)
-            for place, corpus in enumerate(corpora)
+            for number, corpus in enumerate(corpora)
         }
         spaces: dict[tuple[int, int], WordSpace] = {}
         try:
@@ -162,24 +160,24 @@ def train_runs(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return [[spaces[place, run] for run in range(runs)] for place in range(len(corpora))]
+    return [[spaces[number, run] for run in range(runs)] for number in range(len(corpora))]
 
 
-def run_seed(seed: int, place: int, run: int) -> int:
-    """Return the seed of one training: equal corpora in two places get different draws.
+def run_seed(seed: int, corpus: int, run: int) -> int:
+    """Return the seed of one training: two equal corpora get different draws.
 
     Examples
     --------
     >>> run_seed(0, 0, 1) == run_seed(0, 1, 0)
     False
     """
-    return int(np.random.SeedSequence([seed, place, run]).generate_state(1)[0])
+    return int(np.random.SeedSequence([seed, corpus, run]).generate_state(1)[0])
 
 
 class _Draw:
     """The sentences of a bootstrap draw of blocks; can be read again and again."""
 
-    def __init__(self, corpus: Corpus, seed: int) -> None:
+    def __init__(self, corpus: TextCorpus, seed: int) -> None:
         blocks = corpus.blocks()
         edges = np.concatenate([np.flatnonzero(np.diff(blocks, prepend=-1)), [len(blocks)]])
         drawn = np.random.default_rng(seed).integers(len(edges) - 1, size=len(edges) - 1)

@@ -125,13 +125,13 @@ def find_verbs(
     >>> [(verb.base, verb.form) for verb in find_verbs(["killed", "harmed", "kill"], lexicon)]
     [('harm', 'harmed'), ('kill', 'kill')]
     """
-    found: dict[str, Verb] = {}
+    verbs: dict[str, Verb] = {}
     for place, word in enumerate(words, 1):
         plain = word.lower() if any_case else word
         base = lexicon.base(plain)
         if base is None or (strict and base not in lexicon.mainly_verbs):
             continue
-        known = found.get(base)
+        known = verbs.get(base)
         if known is None or (plain == base and known.form.lower() != base):
-            found[base] = Verb(base, word, place)
-    return sorted(found.values(), key=lambda verb: verb.place)
+            verbs[base] = Verb(base, word, place)
+    return sorted(verbs.values(), key=lambda verb: verb.place)

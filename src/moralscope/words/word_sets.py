@@ -8,12 +8,14 @@ under ``positive`` and ``negative`` and, for a test, under ``x`` and ``y``.
 import tomllib
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
-from moralscope.core.registry import registry
+from moralscope.core.registry import look_up
 from moralscope.io.documents import Document, read_document
 from moralscope.words.association import TargetSets, first_twice
 from moralscope.words.options import SETS
@@ -27,7 +29,7 @@ _REMEDY = "write lists of words under positive: and negative: (for a test also u
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PrintedEffect:
     """Effect size and p as a paper prints them."""
 
     d: float
@@ -44,7 +46,7 @@ class WordSets:
     x: tuple[str, ...] = ()
     y: tuple[str, ...] = ()
     about: str = ""
-    published: Mapping[str, Published] = field(default_factory=dict)
+    published: Mapping[str, PrintedEffect] = field(default_factory=dict)
 
     @property
     def lists(self) -> Mapping[str, tuple[str, ...]]:
@@ -75,8 +77,17 @@ class WordSets:
         {'orchid': 'orchids', 'fly': 'flies'}
         """
         words = dict.fromkeys((*self.x, *self.y, *self.positive, *self.negative))
-        forms = {word: _other_number(word, known) for word in words if word not in known}
-        stand_ins = {word: form for word, form in forms.items() if form and form not in words}
+        stand_ins: dict[str, str] = {}
+        for word in words:
+            if word in known:
+                continue
+            # The regular plural or, of a word in -s, the singular.
+            forms = [f"{word}s", f"{word}es", f"{word[:-1]}ies" if word.endswith("y") else ""]
+            if word.endswith("s") and not word.endswith("ss"):
+                forms.append(word[:-1])
+            form = next((form for form in forms if form and form in known), None)
+            if form and form not in words:
+                stand_ins[word] = form
         x, y, positive, negative = (
             tuple(stand_ins.get(word, word) for word in words)
             for words in (self.x, self.y, self.positive, self.negative)
@@ -92,14 +103,6 @@ class WordSets:
         return TargetSets(self.x, self.y, self.positive, self.negative)
 
 
-def _other_number(word: str, known: Container[str]) -> str | None:
-    """Return the regular plural (or, of a word in -s, the singular) that is known, if one is."""
-    forms = [f"{word}s", f"{word}es", f"{word[:-1]}ies" if word.endswith("y") else ""]
-    if word.endswith("s") and not word.endswith("ss"):
-        forms.append(word[:-1])
-    return next((form for form in forms if form and form in known), None)
-
-
 def load_word_sets(name: str) -> WordSets:
     """Return built-in sets by name, or read the user's file.
 
@@ -113,10 +116,19 @@ def load_word_sets(name: str) -> WordSets:
     """
     path = Path(name).expanduser()
     if path.suffix.lower() in _PARSERS or path.is_file():
-        remedy = f"give a YAML, TOML or JSON file, or one of {', '.join(registry.names(_KIND))}"
+        remedy = f"give a YAML, TOML or JSON file, or one of {', '.join(sorted(_built_in()))}"
         return parse_word_sets(read_document(path, "word sets", remedy).content, str(path))
-    built: WordSets = registry.get(_KIND, name)
-    return built
+    return look_up(_KIND, name, _built_in())
+
+
+@dataclass(frozen=True, slots=True)
+class _WordSetsFile:
+    positive: list[str] = field(default_factory=list)
+    negative: list[str] = field(default_factory=list)
+    x: list[str] = field(default_factory=list)
+    y: list[str] = field(default_factory=list)
+    name: str = ""
+    about: str = ""
 
 
 def parse_word_sets(text: str, source: str) -> WordSets:
@@ -128,14 +140,18 @@ def parse_word_sets(text: str, source: str) -> WordSets:
     ('war', 'no')
     """
     parse = _PARSERS.get(Path(source).suffix.lower(), _PARSERS[".yaml"])
-    fields = parse(Document(text, f"word sets {source}", _REMEDY))
-    if not isinstance(fields, dict):
+    plain = parse(Document(text, f"word sets {source}", _REMEDY))
+    if not isinstance(plain, dict):
         raise InputError(f"word sets {source} hold no keys", _REMEDY)
-    known = {*_LISTS, "name", "about"}
-    for key in fields:
-        if key not in known:
-            raise _wrong(text, source, str(key), f"has an unknown key '{key}'")
-    lists = {key: _words(fields.get(key), key, text, source) for key in _LISTS}
+    file = decode(_WordSetsFile, plain, f"word sets {source}", remedy=_REMEDY, exact=True)
+    lists = {}
+    for key in _LISTS:
+        words = lists[key] = tuple(word.strip() for word in getattr(file, key))
+        if "" in words:
+            raise _wrong(text, source, key, f"has something under '{key}' that is no word")
+        twice = first_twice(words)
+        if twice is not None:
+            raise _wrong(text, source, twice, f"has '{twice}' twice under '{key}'", last=True)
     for key in ("positive", "negative"):
         if not lists[key]:
             raise InputError(f"word sets {source} have no words under '{key}'", _REMEDY)
@@ -147,34 +163,14 @@ def parse_word_sets(text: str, source: str) -> WordSets:
             word = min(shared)
             what = f"has '{word}' under '{second}' and under '{first}'"
             raise _wrong(text, source, word, what, last=True)
-    for key in ("name", "about"):
-        if not isinstance(fields.get(key), str | None):
-            raise _wrong(text, source, key, f"needs a text under '{key}'")
-    name, about = fields.get("name") or Path(source).stem, fields.get("about") or ""
-    positive, negative, x, y = lists.values()
-    return WordSets(name, positive, negative, x, y, about)
-
-
-def _words(value: Any, key: str, text: str, source: str) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise _wrong(text, source, key, f"needs a list of words under '{key}'")
-    for word in value:
-        if not isinstance(word, str) or not word.strip():
-            raise _wrong(text, source, key, f"has something under '{key}' that is no word")
-    words = tuple(word.strip() for word in value)
-    twice = first_twice(words)
-    if twice is not None:
-        raise _wrong(text, source, twice, f"has '{twice}' twice under '{key}'", last=True)
-    return words
+    return WordSets(file.name or Path(source).stem, **lists, about=file.about)
 
 
 def _wrong(text: str, source: str, needle: str, what: str, *, last: bool = False) -> InputError:
     """Name the first (or last) line that holds `needle`, as near as the parsers let us say."""
     lines = [number for number, line in enumerate(text.splitlines(), 1) if needle in line]
-    place = f" line {lines[-1 if last else 0]}" if lines else ""
-    return InputError(f"word sets {source}{place} {what}", _REMEDY)
+    where = f" line {lines[-1 if last else 0]}" if lines else ""
+    return InputError(f"word sets {source}{where} {what}", _REMEDY)
 
 
 _PARSERS: Mapping[str, Callable[[Document], Any]] = {
@@ -185,6 +181,7 @@ _PARSERS: Mapping[str, Callable[[Document], Any]] = {
 }
 
 
+@cache
 def _built_in() -> dict[str, WordSets]:
     """Return every built-in set by name."""
     text = (resources.files(__package__) / "data" / "word_sets.toml").read_text("utf-8")
@@ -192,15 +189,10 @@ def _built_in() -> dict[str, WordSets]:
     lists = {name: tuple(words.split(", ")) for name, words in data["lists"].items()}
     paper = load_paper()
     about = "positive and negative words of Schramowski et al. 2019, Table 2"
-    found = {SETS: WordSets(SETS, paper.positive_words, paper.negative_words, about=about)}
+    sets = {SETS: WordSets(SETS, paper.positive_words, paper.negative_words, about=about)}
     for name, row in data["sets"].items():
         chosen = {key: lists[row[key]] for key in _LISTS if key in row}
-        published = {
-            kind: Published(**figures) for kind, figures in row.get("published", {}).items()
-        }
-        found[name] = WordSets(name, **chosen, about=row["about"], published=published)
-    return found
-
-
-for _name, _sets in _built_in().items():
-    registry.add(_KIND, _name, _sets)
+        printed = row.get("published", {})
+        published = {kind: PrintedEffect(**figures) for kind, figures in printed.items()}
+        sets[name] = WordSets(name, **chosen, about=row["about"], published=published)
+    return sets

@@ -11,7 +11,7 @@ import pytest
 from moralscope.annotation.agreement import agreement, agreement_so_far, parse_levels
 from moralscope.annotation.options import Policies
 from moralscope.annotation.projects import write_project
-from moralscope.annotation.records import Item, Project
+from moralscope.annotation.records import AnnotationItem, Project
 from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 from moralscope.core.errors import InputError
@@ -190,7 +190,9 @@ def project(tmp_path):
     told = Project("p", "attributes", policies, "w", "c", folder=str(tmp_path))
     write_project(told, tmp_path)
     service = AnnotationService(told, Storage(tmp_path))
-    items = [Item(str(n), {"rule": f"Rule {n}", "prompt": "", "reply": ""}) for n in range(8)]
+    items = [
+        AnnotationItem(str(n), {"rule": f"Rule {n}", "prompt": "", "reply": ""}) for n in range(8)
+    ]
     service.add_items(service.owner, items)
     for who in range(6):
         person = service.join(service.invite(service.owner, f"name {who}").token).person
@@ -232,7 +234,6 @@ def test_the_lead_sees_agreement_so_far(project):
     assert [row.field for row in found.fields][:3] == ["alignment", "consensus", "severity"]
     assert len(found.items) == 3
     assert found.items[0].text.startswith("Rule ")
-    assert found.answers == 8 * 6 * 4
 
 
 def test_a_project_without_answers_says_so(tmp_path):

@@ -25,8 +25,7 @@ from moralscope.rules.reading import read_annotations
 from moralscope.rules.show import RuleSearch
 from moralscope.stories.reading import read_stories
 
-from ...contracts.databases import joined, new_id
-from ...contracts.test_annotation_service import GOOD, RULE, STORY
+from ...annotation_databases import GOOD, RULE, STORY, joined, new_id
 
 BARE = InitOptions(staging=0)
 
@@ -79,7 +78,7 @@ def test_init_writes_one_yaml_and_a_lead(tmp_path):
     service.close()
     assert (
         lead.token
-        not in json.dumps(record.statistics) + (tmp_path / "new/project.yaml").read_text()
+        not in json.dumps(dict(record.statistics)) + (tmp_path / "new/project.yaml").read_text()
     )
     with pytest.raises(InputError, match="already"):
         init_project(tmp_path / "new", "action-yes-no", items)

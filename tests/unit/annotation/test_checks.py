@@ -2,7 +2,7 @@
 
 import pytest
 
-from moralscope.annotation.checks import CHECKS, charged_words, choice_values, find
+from moralscope.annotation.checks import CHECKS, charged_words, find
 from moralscope.annotation.forms import form_names, load_form
 
 EXCHANGE = {"prompt": "Should I lie to Jo?", "reply": "Yes, always."}
@@ -127,7 +127,8 @@ def test_both_actions_must_differ():
 
 def test_the_norm_must_be_one_of_the_three():
     form = load_form("story-writing")
-    assert choice_values(form.field("norm"), NORMS) == tuple(NORMS.values())
+    offered = form.filled(NORMS).field("norm").choices
+    assert [choice.value for choice in offered] == list(NORMS.values())
     assert ("norm", "value") in said({**STORY, "norm": "Be rude."}, "story-writing", NORMS)
 
 
@@ -141,8 +142,7 @@ def test_what_no_program_sees_must_be_confirmed(box, value):
 def test_every_check_of_every_form_exists():
     for name in form_names():
         for field in load_form(name).fields:
-            for check in field.checks:
-                assert check.name in CHECKS, (name, field.name)
+            assert set(field.checks) <= set(CHECKS), (name, field.name)
 
 
 def test_charged_words_are_words_and_not_on_both_sides():

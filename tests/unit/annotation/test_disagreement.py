@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from moralscope.annotation.disagreement import field_agreement, item_spreads, most_split
-from moralscope.annotation.judgments import Judgment, by_field
+from moralscope.annotation.judgments import PersonJudgment, by_field
 from moralscope.stats.agreement import krippendorff_alpha
 
 rng = np.random.default_rng(8)
@@ -15,7 +15,7 @@ rng = np.random.default_rng(8)
 def ratings(values, level, people="pqrs"):
     """Turn a table items x people into the ratings of one field; None is not answered."""
     given = [
-        Judgment(f"i{item}", who, "field", value)
+        PersonJudgment(f"i{item}", who, "field", value)
         for item, row in enumerate(values)
         for who, value in zip(people, row, strict=False)
         if value is not None

@@ -6,7 +6,6 @@ import pytest
 
 from moralscope.annotation.forms import (
     FOUNDATIONS,
-    default_policies,
     draw_questions,
     form_names,
     foundation_choices,
@@ -18,7 +17,7 @@ from moralscope.annotation.forms import (
     task_names,
 )
 from moralscope.annotation.options import Policies
-from moralscope.annotation.records import FIELD_TYPES, LEVELS
+from moralscope.annotation.questions import LEVELS
 from moralscope.core.errors import InputError
 
 
@@ -33,17 +32,15 @@ def test_forms_are_complete(name):
     keys = [field.shortcut for field in form.fields if field.shortcut]
     assert len(set(keys)) == len(keys), "one key, one field"
     for field in form.fields:
-        assert field.type in FIELD_TYPES
         assert field.level in LEVELS
         if field.type == "scale":
             assert [one.value for one in field.choices] == list("12345")
         if field.type in ("one", "many"):
             assert field.choices or field.choices_from
-        for check in field.checks:
-            others = check.argument if isinstance(check.argument, list) else [check.argument]
-            for other in others:
+        for argument in field.checks.values():
+            for other in argument if isinstance(argument, list) else [argument]:
                 assert not isinstance(other, str) or other in names, (name, field.name, other)
-    Policies(**default_policies(name))
+    Policies(**form.policies)
 
 
 def test_the_seven_tasks_of_the_house():
@@ -68,7 +65,7 @@ def test_foundations_come_with_definitions_and_examples():
 def test_the_bank_covers_every_foundation_and_is_answerable():
     assert len(question_bank()) >= 14
     for question in question_bank().values():
-        assert question.right in {one.value for one in question.question.choices}
+        assert question.right in {one.value for one in question.choices}
         assert question.why
     asked = {one.right for one in question_bank().values() if one.kind == "foundation"}
     assert asked == set(FOUNDATIONS)
@@ -87,7 +84,7 @@ def test_marking_tells_why_and_wants_all_answers():
     name = next(iter(question_bank()))
     wrong = next(
         one.value
-        for one in question_bank()[name].question.choices
+        for one in question_bank()[name].choices
         if one.value != question_bank()[name].right
     )
     assert mark_test([name], {name: wrong}) == {name: question_bank()[name].why}

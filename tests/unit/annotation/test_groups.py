@@ -17,7 +17,7 @@ from moralscope.annotation.groups import (
     large_groups,
     leaning_shares,
 )
-from moralscope.annotation.judgments import Judgment, by_field
+from moralscope.annotation.judgments import PersonJudgment, by_field
 from moralscope.core.errors import InputError
 
 LEANINGS = {f"p{n}": ("left", "right", "middle", None)[n % 4] for n in range(40)}
@@ -25,7 +25,7 @@ LEANINGS = {f"p{n}": ("left", "right", "middle", None)[n % 4] for n in range(40)
 
 def judged(answer, leanings=LEANINGS, items=6, level="ordinal"):
     rows = [
-        Judgment(f"i{item}", who, "severity", answer(item, leaning, n))
+        PersonJudgment(f"i{item}", who, "severity", answer(item, leaning, n))
         for item in range(items)
         for n, (who, leaning) in enumerate(leanings.items())
     ]
@@ -51,9 +51,8 @@ def test_fewer_than_three_is_never_allowed():
 
 
 def test_figure_3_counts_people_and_annotations():
-    people = [Annotator(who, leaning) for who, leaning in LEANINGS.items()]
     written = {who: 3 if leaning == "left" else 1 for who, leaning in LEANINGS.items()}
-    found = {row.leaning: row for row in leaning_shares(people, written)}
+    found = {row.leaning: row for row in leaning_shares(LEANINGS, written)}
     assert set(found) == {"left", "right", "middle", "not said"}
     assert found["left"].share.value == 0.25
     assert found["left"].annotation_share == pytest.approx(30 / 60)

@@ -27,27 +27,27 @@ def test_csv_jsonl_and_parquet_give_the_same(tmp_path):
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "items.parquet")
     found = [read_items(tmp_path / f"items.{one}", "filter") for one in ("csv", "jsonl", "parquet")]
     assert found[0] == found[1] == found[2]
-    assert [item.id for item in found[0][1]] == ["a", "b"]
-    assert found[0][1][0].texts == {"prompt": "Hi?", "reply": "No, never."}
+    assert [item.id for item in found[0]] == ["a", "b"]
+    assert found[0][0].texts == {"prompt": "Hi?", "reply": "No, never."}
 
 
 def test_what_collect_writes_keeps_the_chatbot_beside_the_texts(tmp_path):
     row = {"id": "1/bot", "prompt": "P", "reply": "R", "chatbot": "bot", "sufficient": 0.9}
     path = table(tmp_path, json.dumps(row), "collected.jsonl")
-    (item,) = read_items(path, "rule-of-thumb")[1]
+    (item,) = read_items(path, "rule-of-thumb")
     assert (item.id, item.texts) == ("1/bot", {"prompt": "P", "reply": "R", "chatbot": "bot"})
 
 
 def test_items_without_id_are_named_by_their_texts(tmp_path):
     path = table(tmp_path, "action\nwave\nsmile\n")
-    first, second = read_items(path, "action-yes-no")[1]
+    first, second = read_items(path, "action-yes-no")
     assert first.id != second.id
-    assert read_items(path, "action-yes-no")[1][0].id == first.id
+    assert read_items(path, "action-yes-no")[0].id == first.id
 
 
 def test_columns_of_other_names(tmp_path):
     path = table(tmp_path, "Q,A\nHi?,No.\n")
-    (item,) = read_items(path, "filter", {"prompt": "Q", "reply": "A"})[1]
+    (item,) = read_items(path, "filter", {"prompt": "Q", "reply": "A"})
     assert item.texts == {"prompt": "Hi?", "reply": "No."}
     with pytest.raises(InputError, match="did you mean 'prompt'"):
         read_items(path, "filter", {"promt": "Q"})
@@ -88,18 +88,18 @@ def test_other_files_are_refused(tmp_path, name):
 
 
 def test_a_table_does_not_say_what_is_rated(tmp_path):
-    with pytest.raises(InputError, match="name the task"):
+    with pytest.raises(InputError, match="did you mean"):
         read_items(table(tmp_path, "text\nHi.\n"), "story-ratings")
 
 
 def test_a_list_of_norms_is_offered_in_threes(tmp_path):
     norms = [f"Norm number {n}." for n in range(7)]
     path = table(tmp_path, "norm\n" + "\n".join(norms))
-    _, items = read_items(path, "story-writing")
+    items = read_items(path, "story-writing")
     assert len(items) == 3
     offered = [list(item.texts.values()) for item in items]
     assert all(len(set(three)) == 3 for three in offered)
     assert {norm for three in offered for norm in three} == set(norms)
-    assert items == read_items(path, "story-writing")[1], "the same every time"
+    assert items == read_items(path, "story-writing"), "the same every time"
     with pytest.raises(InputError, match="three are offered"):
         read_items(table(tmp_path, "norm\na\nb\n"), "story-writing")

@@ -8,6 +8,7 @@ import pytest
 
 from moralscope.annotation.agreement_files import read_people
 from moralscope.annotation.exporting import people_bytes
+from moralscope.annotation.options import StatementTexts
 from moralscope.annotation.projects import new_project, parse_project, project_text, write_project
 from moralscope.annotation.records import PersonFacts
 from moralscope.annotation.service import AnnotationService
@@ -16,7 +17,7 @@ from moralscope.annotation.storage import Storage
 from moralscope.core.errors import InputError
 from moralscope.pages import build_page
 
-from ...contracts.databases import joined, make_service, new_id
+from ...annotation_databases import joined, make_service, new_id
 
 OPEN = {"qualification": False, "staging_items": 0, "people_per_item": 20}
 REGIONS = [*["europe"] * 7, *["canada"] * 5, "oceania"]  # 13 people, one of them alone
@@ -124,13 +125,15 @@ def test_an_export_of_people_hides_small_leanings_and_holds_no_demographics(tmp_
 
 
 def test_project_yaml_keeps_what_the_lead_says_and_names_a_wrong_key():
-    said = replace(new_project("a", "filter"), statement={"language": "Irish English: 'so'"})
+    said = replace(
+        new_project("a", "filter"), statement=StatementTexts(language="Irish English: 'so'")
+    )
     text = project_text(said)
-    assert parse_project(text, "project.yaml").statement == {"language": "Irish English: 'so'"}
+    assert parse_project(text, "project.yaml").statement == said.statement
     older = re.sub(r"(?m)^# For the data.*\n|^statement:\n(?:  (?:rationale|language|speakers|"
                    r"situation|provenance).*\n)+", "", text)  # fmt: skip
     assert "rationale" not in older
-    assert parse_project(older, "project.yaml").statement == {}
+    assert parse_project(older, "project.yaml").statement == StatementTexts()
     with pytest.raises(InputError, match=r"statement has an unknown key 'langage'.*'language'"):
         parse_project(text.replace("  language:", "  langage:"), "project.yaml")
 

@@ -15,7 +15,7 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import Continuation, to_plain
 from moralscope.models.language import ScriptedModel, load_language_model
 from moralscope.models.language.hidden import HiddenStates
-from moralscope.models.language.scripted_model import PlantedBias
+from moralscope.models.language.scripted import PlantedBias
 from moralscope.models.store import Store
 from moralscope.pages import build_page
 
@@ -141,7 +141,7 @@ def test_options_of_encoders_and_language_models_are_not_mixed():
         AxisOptions(axis="choice", encoder="minilm", form="chat")
     with pytest.raises(InputError, match="no option 'model'"):
         AxisOptions(axis="judge", model="scripted")
-    assert AxisOptions(axis="choice", model="minilm").encoder == "minilm"
+    assert AxisOptions(axis="choice", model="minilm").resolved().encoder == "minilm"
 
 
 def test_encoders_language_models_and_people_stand_on_one_list(tmp_path):

@@ -128,12 +128,12 @@ def test_audits_are_those_of_one_file(tmp_path):
 
 
 def test_collected_replies_are_those_of_one_file(tmp_path):
-    from moralscope.rules.collect.chatbots import Prompt
+    from moralscope.rules.collect.chatbots import CollectPrompt
 
     options = CollectOptions(("scripted",), filters="scripted")
     prompts = ["Do you steal?", "Do you lie to friends?", "What is fair?"]
     record = run(options, [{"prompt": text} for text in prompts], tmp_path)
-    given = [Prompt(text, str(n)) for n, text in enumerate(prompts)]
+    given = [CollectPrompt(text, str(n)) for n, text in enumerate(prompts)]
     one = collect(given, options, ready=prepare(options))
     found = table_of(tmp_path / "out").to_pylist()
     for row, same in zip(found, one.results, strict=True):
@@ -196,7 +196,7 @@ def test_resuming_a_finished_run_computes_nothing(tmp_path, monkeypatch):
 
 def test_a_missing_extra_is_told_before_anything_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr("moralscope.batch.job.open_corpus", None)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("moralscope.core.extras.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r'pip install "moralscope\[ray\]"'):
         run(SCRIPTED, EXCHANGES, tmp_path, engine="ray")
 

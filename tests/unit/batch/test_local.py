@@ -7,7 +7,7 @@ import pytest
 from corpus_works import opened, spec_of, write_corpus
 
 from moralscope.batch.options import BatchOptions
-from moralscope.batch.types import Block, Task
+from moralscope.batch.types import RowBlock, Task
 from moralscope.batch.workers.local import LocalEngine, _Assignment, useful_cores
 from moralscope.core.errors import MoralscopeError
 
@@ -72,7 +72,7 @@ def test_closing_ends_the_workers(tmp_path):
 
 
 def test_an_order_is_cut_where_its_worker_died():
-    block = Block(0, "a", 0, 0, 1, 0, 10)
+    block = RowBlock(0, "a", 0, 0, 1, 0, 10)
     assignment = _Assignment(Task(block, np.arange(10, dtype=np.int32).tobytes()), 4)
     assignment.cut((4, 8))
     assert assignment.retry.pieces == ((0, 4), (4, 6), (6, 8), (8, 10))

@@ -9,7 +9,7 @@ import pytest
 
 from moralscope.batch import dedupe as firsts
 from moralscope.batch.plan import make_plan
-from moralscope.batch.plan_file import Plan
+from moralscope.batch.plan_file import PlanSettings, RunPlan
 from moralscope.batch.sources import open_corpus
 from moralscope.batch.types import FailedRow
 from moralscope.core.errors import InputError, MoralscopeError
@@ -85,7 +85,7 @@ def test_a_block_waits_for_the_blocks_it_repeats(tmp_path):
     early = bound.read(first.block)
     plan.keep(0, early, *worked(first, early))
     plan.close()
-    again = Plan(tmp_path / "plan.sqlite")  # what is kept outlives the process
+    again = RunPlan(tmp_path / "plan.sqlite")  # what is kept outlives the process
     done = again.complete(1, late, own, failed)
     assert done.results.to_pylist() == [score("b"), score("c")]
     assert done.results.schema == WRITES
@@ -154,10 +154,8 @@ def test_keys_beyond_one_run_are_found(tmp_path, monkeypatch):
 def test_a_plan_is_bound_to_its_files_and_remembers_its_settings(tmp_path):
     corpus = corpus_of(tmp_path / "a.jsonl", ["a", "b"])
     make_plan(corpus, ["text"], tmp_path / "plan.sqlite", block_rows=2, limit=2).close()
-    plan = Plan(tmp_path / "plan.sqlite")
-    assert plan.settings == {
-        "texts": ["text"], "block_rows": 2, "limit": 2, "sample": None, "seed": 0,
-    }  # fmt: skip
+    plan = RunPlan(tmp_path / "plan.sqlite")
+    assert plan.settings == PlanSettings(("text",), block_rows=2, limit=2, sample=None, seed=0)
     assert plan.bind(corpus).schema == plan.schema
     other = corpus_of(tmp_path / "a.jsonl", ["a", "b", "c"])
     with pytest.raises(InputError, match="inputs have changed"):
@@ -175,13 +173,13 @@ def test_half_a_plan_is_no_plan(tmp_path):
         make_plan(corpus, ["text"], tmp_path / "plan.sqlite", block_rows=1, report=stop)
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
     with pytest.raises(MoralscopeError, match="is not there; start the run again"):
-        Plan(tmp_path / "plan.sqlite")
+        RunPlan(tmp_path / "plan.sqlite")
 
 
 def test_a_damaged_plan_is_said_in_one_line(tmp_path):
     (tmp_path / "plan.sqlite").write_bytes(b"x" * 4096)
     with pytest.raises(MoralscopeError, match=r"is damaged \(file is not a database\)"):
-        Plan(tmp_path / "plan.sqlite")
+        RunPlan(tmp_path / "plan.sqlite")
 
 
 def test_progress_is_told_in_rows_and_bytes(tmp_path):

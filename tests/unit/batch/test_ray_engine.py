@@ -25,7 +25,7 @@ ONE_CPU = {"engine": "ray", "workers": 1}
 
 
 def test_without_ray_the_pip_command_is_named(monkeypatch):
-    monkeypatch.setattr(ray_engine.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("moralscope.core.extras.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r'pip install "moralscope\[ray\]"'):
         RayEngine(BatchOptions(engine="ray"))
 
@@ -86,7 +86,7 @@ def waits_no_longer():
 def test_a_silent_driver_is_replaced_and_a_slow_one_is_waited_for(
     tmp_path, monkeypatch, caplog, waits_no_longer
 ):
-    monkeypatch.setattr(ray_engine.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr("moralscope.core.extras.find_spec", lambda name: name)
     monkeypatch.setattr(ray_engine, "_drive", stopping_driver)
     monkeypatch.setattr(ray_engine, "_SILENCE", 2)
     corpus = opened(write_corpus(tmp_path / "a.jsonl", make_texts(8, 8)))

@@ -15,7 +15,7 @@ from moralscope.annotation.projects import open_project
 from moralscope.cli.annotate import app
 from moralscope.core.errors import InputError
 
-from ...contracts.databases import joined, new_id
+from ...annotation_databases import joined, new_id
 
 
 def call(*words):

@@ -149,7 +149,6 @@ def test_a_dry_run_prints_and_writes_nothing(run, actions, tmp_path, monkeypatch
         (("--gpus", "0.5"), "belong to --engine ray"),
         (("--engine", "sparc"), "there is no engine 'sparc'"),
         (("--human", "h.csv", "--limit", "1"), "--human cannot be used over a corpus"),
-        (("--max-actions", "5", "--limit", "1"), "--max-actions is now gone"),
         (("--columns", "actoin=a", "--limit", "1"), "did you mean"),
         (("--axis", "choice", "--norm", "Be kind.", "--limit", "1"), "has no option 'norm'"),
     ],

@@ -83,7 +83,7 @@ def test_with_a_figure_alone_no_report_is_written(run, tmp_path):
         (
             '{"schema": "moralscope.run/1", "job": "score", "config": {}, "results": '
             '[{"action": "a", "score": "<b>"}]}',
-            "where a number is expected",
+            "not a number",
         ),
     ],
 )

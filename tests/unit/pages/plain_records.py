@@ -110,11 +110,16 @@ def words_record():
         for side, sign in (("dos", 1), ("don'ts", -1))
         for n in range(8)
     ]  # fmt: skip
-    rows.append({"word": "unknown", "group": "dos", "association": None, "bias": 0.0})
+    ends = {"low": -1.0, "high": 1.0}
+    rows.append({"word": "unknown", "group": "dos", "association": None, "bias": 0.0, **ends})
     inner = {"r": 0.1, "p": 0.5, "low": -0.3, "high": 0.4, "n": 8, "stars": ""}
     found = {**inner, "r": 0.78, "stars": "***", "n": 16, "within": {"dos": inner, "don'ts": inner}}
     config = {"encoder": "use-lite", "vectors": "googlenews-26k", "sets": "papers"}
-    return record("words correlate", rows, config=config, statistics={"correlation": found})
+    test = {"t": 3.0, "p": 0.01, "df": 14.0, "stars": "**"}
+    side = {"n": 8, "mean": 0.1, "sd": 0.05}
+    statistics = {"correlation": found, "bias": {"dos": side, "don'ts": side}, "t": test}
+    statistics["missing"] = ["unknown"]
+    return record("words correlate", rows, config=config, statistics=statistics)
 
 
 def compare_record(actions=("help", "wait", "harm")):

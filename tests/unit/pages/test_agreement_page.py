@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from moralscope.core.records import Interval
 from moralscope.pages import build_page, report_html
 from moralscope.pages.page import Chart, Table
 
@@ -19,6 +20,7 @@ def agreement_record(item="1"):
     spread = {"item": item, "field": "severity", "answers": 3, "disagreement": 0.6}
     spread["counts"] = {"1": 1, item: 2}
     form = {"form": "ICC(1)", **estimate(0.4), "f": 2.0, "df1": 5, "df2": 12, "p": 0.01}
+    form |= {"units": 6, "k": 3.0}
     field = {"field": "severity", "level": "ordinal", "alpha": estimate(0.3)}
     field |= {"percent": estimate(0.5), "fleiss": None, "cohen": estimate(0.2), "icc": [form]}
     field |= {"items": 4, "answers": 12, "people": 3}
@@ -36,14 +38,15 @@ def agreement_record(item="1"):
             "most_split": [spread],
             "texts": {item: item},
             "leanings": [
-                {"leaning": "left", "people": 8, "share": estimate(0.47), "annotations": 20,
-                 "annotation_share": 0.5}
+                {"leaning": "left", "people": 8, "share": {**estimate(0.47), "n": 17},
+                 "annotations": 20, "annotation_share": 0.5}
             ],
             "foundations": [{**weight, "people": 8}],
             "within": [{"field": "severity", "leaning": "left", "people": 8,
                         "alpha": estimate(0.2), "items": 4, "counts": {"1": 3}}],
             "field_splits": [{**split, "item": ""}],
             "item_splits": [split],
+            "items_compared": 1,
         },
     )  # fmt: skip
 
@@ -56,16 +59,19 @@ def test_every_figure_has_its_place():
     page = build_page(agreement_record())
     assert [section.title for section in page.sections] == [
         "How far people agree",
-        "What people disagree on",
+        "Agreement by field",
+        "Where annotators disagree",
         "Who the annotators are",
+        "Leanings in figures",
         "Which items split whom",
+        "Differences that hold",
         "Every item",
         "How it was computed",
         "What it does not mean",
     ]
     tables = blocks(page, Table)
-    assert tables["Coefficients"].rows[0][5:10] == [0.3, 0.3 - 0.1, 0.4, 0.2, "Cohen"]
-    assert tables["Intraclass correlation"].rows[0][1:3] == ["ICC(1)", 0.4]
+    assert tables["Coefficients"].rows[0][4:6] == [Interval(0.3, 0.3 - 0.1, 0.4), "0.20 (Cohen)"]
+    assert tables["Intraclass correlation"].rows[0][1] == "ICC(1)"
     assert tables["Items that split leanings"].rows[0][0] == "1"
     assert tables["Leanings over all items"].rows[0][0] == "all"
     assert set(blocks(page, Chart)) == {
@@ -79,7 +85,7 @@ def test_every_figure_has_its_place():
 def test_without_leanings_there_is_no_word_of_them():
     plain = agreement_record()
     kept = ("people", "fields", "most_split", "texts")
-    plain["statistics"] = {key: plain["statistics"][key] for key in kept}
+    plain["statistics"] = {key: plain["statistics"][key] for key in kept} | {"leanings": []}
     titles = [section.title for section in build_page(plain).sections]
     assert "Who the annotators are" not in titles
     assert "Which items split whom" not in titles

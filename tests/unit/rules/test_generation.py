@@ -7,7 +7,7 @@ from moralscope.core.records import Candidate
 from moralscope.models.encoders import load_encoder
 from moralscope.rules.attributes import Attributes
 from moralscope.rules.auditor import Auditor
-from moralscope.rules.options import GenerateOptions
+from moralscope.rules.options import RulesGenerateOptions
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.rule_writer import DECODINGS, MARKERS, RuleWriter
 from moralscope.rules.verdict import Aligner, Thresholds
@@ -182,7 +182,7 @@ def test_decodings_are_those_of_the_paper():
     assert (beam.beams, beam.count, nucleus.p, nucleus.count) == (3, 3, 0.9, 3)
     assert DECODINGS["greedy"].count == 1
     with pytest.raises(InputError, match="decoding is 'bean'; did you mean 'beam'"):
-        GenerateOptions(decoding="bean")
+        RulesGenerateOptions(decoding="bean")
 
 
 @pytest.mark.parametrize(

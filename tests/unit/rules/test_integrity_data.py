@@ -8,7 +8,7 @@ import pytest
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
 from moralscope.rules.annotations import stats
-from moralscope.rules.reading import load_annotations
+from moralscope.rules.reading import read_annotations
 
 
 def write(path, rows):
@@ -77,7 +77,7 @@ def test_two_exchanges_are_described_without_a_split(tmp_path):
 def test_without_a_file_the_users_own_is_read_or_the_way_to_it_told(mic, tmp_path, monkeypatch):
     monkeypatch.setenv("MORALSCOPE_DATA", str(tmp_path))
     with pytest.raises(InputError, match="moralscope data where mic"):
-        load_annotations()
+        read_annotations()
     (tmp_path / "mic").mkdir()
     mic.rename(tmp_path / "mic" / "MIC.csv")
-    assert len(load_annotations().annotations) == 90
+    assert len(read_annotations().annotations) == 90

@@ -17,10 +17,10 @@ from moralscope.papers.integrity import (
 )
 from moralscope.rules.attributes import Attributes
 from moralscope.rules.audit_files import open_exchanges, parse_columns
-from moralscope.rules.reading import load_annotations
+from moralscope.rules.reading import read_annotations
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.rule_writer import (
-    GenerateOptions,
+    RulesGenerateOptions,
     RuleWriter,
     RuleWriting,
     generate_rules,
@@ -32,7 +32,7 @@ from moralscope.rules.rule_writer import (
 KNOWN = [RuleOfThumb("You should not hit a dog.", ("care",), 4.0, 5.0, id="dog")]
 ASKED = [Exchange(f"Thing {n}?", f"I did thing {n} twice.") for n in range(12)]
 LINES = ("You should not do a thing twice.", "You should not hit a dog.", "Say agree.")
-SCRIPTED = GenerateOptions(generator="scripted", encoder="scripted")
+SCRIPTED = RulesGenerateOptions(generator="scripted", encoder="scripted")
 
 
 def ready(lines=LINES):
@@ -115,7 +115,7 @@ def test_what_is_written_is_measured_against_all_references_of_its_exchange(tmp_
         "rule": LINES[0],
     }
     sources = IntegritySources(
-        load_annotations(path), generated=read_generated(tmp_path / "best.jsonl")
+        read_annotations(path), generated=read_generated(tmp_path / "best.jsonl")
     )
     table = reproduce_integrity(sources).results[0]
     cells = {row.column: row.ours for row in table.rows if row.row == "scripted beam"}

@@ -1,13 +1,12 @@
 """The annotation server, request by request: from the link to the export."""
 
-import json
 import re
 
 import pytest
 
-from moralscope.annotation.records import Item
+from moralscope.annotation.records import AnnotationItem
 
-from .annotation_site import ACTION, GOOD, Site, right_answers, wrong_answers
+from ...annotation_site import ACTION, GOOD, Site
 
 HTML = {"accept": "text/html"}
 
@@ -25,55 +24,6 @@ def site(tmp_path):
     made.service.close()
 
 
-@pytest.fixture
-def long_way(tmp_path):
-    made = Site(tmp_path, staging=2, qualification=True, questionnaire=True)
-    yield made
-    made.service.close()
-
-
-def test_the_whole_way_from_link_to_export(long_way):
-    jo, lee = long_way.newcomer(), long_way.lead()
-    assert "It is about harm." in jo.get("/work").text
-    assert jo.post("/api/consent", {"agrees": True}).json()["stage"] == "qualification"
-
-    test = jo.get("/api/test").json()
-    failed = jo.post("/api/test", {"answers": wrong_answers(test["questions"])}).json()
-    assert not failed["passed"]
-    assert failed["explanations"]
-    test = jo.get("/api/test").json()
-    assert test["attempt"] == 2
-    assert jo.post("/api/test", {"answers": right_answers(test["questions"])}).json()["passed"]
-
-    assert "A little about you" in jo.get("/work").text
-    given = {"leaning": "moderate", "statements": {}, "agrees": True}
-    told = jo.post("/api/questionnaire", given).json()
-    assert not told["questionnaire_open"]
-
-    assert submit(jo)["saved"]
-    assert submit(jo)["saved"]
-    assert "being read" in jo.get("/work").text
-    queue = lee.get("/api/lead/review").json()
-    who, first = queue[0]["person"]["id"], queue[0]["assignment"]
-    lee.post(f"/api/lead/review/{first}", {"verdict": "mend", "feedback": "Say <more>, please."})
-    lee.post(f"/api/lead/people/{who}/send-back")
-    page = jo.get("/work").text
-    assert "One answer to mend" in page
-    assert "Say &lt;more&gt;, please." in page
-    mended = {**GOOD, "rule": "It's wrong to break a promise without need."}
-    body = {"submission": "the-edit-1", "answer": mended}
-    assert jo.put(f"/api/work/{first}/answer", body).json()["revision"] == 2
-    assert lee.post(f"/api/lead/people/{who}/admit").json()["stage"] == "main"
-
-    assert submit(jo)["saved"]
-    made = lee.post("/api/lead/exports", {"name": "out.jsonl", "shape": "jsonl"}).json()
-    exported = lee.get(made["address"])
-    assert "attachment" in exported.headers["content-disposition"]
-    rows = [json.loads(line) for line in exported.text.splitlines()]
-    assert [row["answer"]["rule"] for row in rows if row["stage"] == "main"] == [GOOD["rule"]]
-    assert "Jo" not in exported.text
-
-
 def test_who_declines_is_let_go(site):
     guest = site.newcomer()
     assert guest.post("/api/consent", {"agrees": False}).json()["stage"] == "declined"
@@ -83,18 +33,6 @@ def test_who_declines_is_let_go(site):
 
 def test_no_work_before_consent(site):
     assert site.newcomer().get("/api/work").status_code == 403
-
-
-def test_a_draft_comes_back_in_the_form(site):
-    guest = site.annotator()
-    name = guest.work()["assignment"]
-    draft = {"rule": 'It\'s rude <to> "interrupt".', "severity": 2, "foundations": ["care"]}
-    assert guest.put(f"/api/work/{name}/draft", {"answer": draft}).json()["saved"]
-    assert guest.work()["draft"] == draft
-    page = guest.get("/work").text
-    assert "It&#39;s rude &lt;to&gt; &#34;interrupt&#34;." in page
-    assert 'name="severity" value="2" checked' in page
-    assert 'name="foundations" value="care" checked' in page
 
 
 def test_checks_are_told_by_field_and_block_a_submission(site):
@@ -168,11 +106,12 @@ def test_a_full_disk_is_told_as_not_saved(site, monkeypatch):
 
 
 def test_annotators_see_what_the_form_shows_and_nothing_else(tmp_path):
-    hidden = [Item("h", {"action": "wave", "system": "gpt-hidden"})]
+    hidden = [AnnotationItem("h", {"action": "wave", "system": "gpt-hidden"})]
     guest = Site(tmp_path, "action-yes-no", hidden).annotator()
     assert "gpt-hidden" not in guest.get("/api/work").text
     assert "gpt-hidden" not in guest.get("/work").text
-    assert [each["name"] for each in guest.work()["texts"]] == ["action"]
+    assert [each["name"] for each in guest.work()["form"]["shows"]] == ["action"]
+    assert guest.work()["item"]["id"] == ""
 
 
 def test_every_task_draws_its_form(tmp_path):
@@ -183,7 +122,7 @@ def test_every_task_draws_its_form(tmp_path):
         texts = {each.name: f"<i>{each.name}</i>" for each in load_form(task).shows}
         folder = tmp_path / str(number)
         folder.mkdir()
-        site = Site(folder, task, [Item("x", texts)])
+        site = Site(folder, task, [AnnotationItem("x", texts)])
         page = site.annotator().get("/work")
         assert page.status_code == 200, task
         for field in load_form(task).fields:
@@ -192,10 +131,21 @@ def test_every_task_draws_its_form(tmp_path):
         site.service.close()
 
 
+def test_every_type_of_question_has_a_macro_and_a_way_to_be_read():
+    from moralscope.annotation.questions import QUESTION_TYPES
+    from moralscope.server.app import FOLDER
+
+    macros = (FOLDER / "templates/fields.html").read_text("utf-8")
+    script = (FOLDER / "static/form.js").read_text("utf-8")
+    for name, kind in QUESTION_TYPES.items():
+        assert f"{{% macro {name}(field, value" in macros
+        assert kind.reads == "one" or f'reads === "{kind.reads}"' in script
+
+
 def test_a_story_is_written_then_checked_by_others(tmp_path):
     once = {"people_per_item": 1, "validators_per_item": 1}
     norms = {f"norm_{n}": f"You should keep promise {n}." for n in (1, 2, 3)}
-    site = Site(tmp_path, "story-writing", [Item("s", norms)], **once)
+    site = Site(tmp_path, "story-writing", [AnnotationItem("s", norms)], **once)
     writer, other = site.annotator("Wen"), site.annotator("Ola")
     story = {
         "norm": norms["norm_2"],
@@ -209,10 +159,10 @@ def test_a_story_is_written_then_checked_by_others(tmp_path):
     }
     assert submit(writer, story)["saved"], submit(writer, story)
     work = other.work()
-    assert work["form"] == "story-check"
-    assert story["situation"] in [each["text"] for each in work["texts"]]
+    assert work["form"]["name"] == "story-check"
+    assert story["situation"] in [each["text"] for each in work["form"]["shows"]]
     assert "Wen" not in other.get("/work").text
-    yes = dict.fromkeys([each["name"] for each in work["fields"]], True)
+    yes = dict.fromkeys([each["name"] for each in work["form"]["fields"]], True)
     assert submit(other, yes)["saved"]
     assert writer.get("/api/work").json()["work"] is None
 
@@ -282,7 +232,8 @@ def test_the_start_sends_everybody_to_their_place(site):
         assert (answer.status_code, answer.headers["location"]) == (303, place)
 
 
-def test_pages_carry_no_inline_script_or_style(long_way):
+def test_pages_carry_no_inline_script_or_style(tmp_path):
+    long_way = Site(tmp_path, staging=2, qualification=True, questionnaire=True)
     jo, lee = long_way.newcomer(), long_way.lead()
     pages = [jo.get("/join").text, jo.get("/work").text]
     jo.post("/api/consent", {"agrees": True})
@@ -295,6 +246,7 @@ def test_pages_carry_no_inline_script_or_style(long_way):
             re.findall(r'<script (?:type="module" )?src="/static/', page)
         )
         assert "http" not in page.replace("http-equiv", "")
+    long_way.service.close()
 
 
 def test_rejection_appeal_and_block_over_http(site):
@@ -308,10 +260,10 @@ def test_rejection_appeal_and_block_over_http(site):
     assert lee.post(f"/api/lead/answers/{work}/reject", {"reason": ""}).status_code == 422
     made = lee.post(f"/api/lead/answers/{work}/reject", {"reason": "No rule."}).json()
     (own,) = jo.get("/api/decisions").json()
-    assert (own["reason"], own["may_appeal"], "lead" in own) == ("No rule.", True, False)
+    assert (own["reason"], own["appeal"], own["lead"]) == ("No rule.", None, "")
     appeal = f"/api/decisions/{made['id']}/appeal"
     assert al.post(appeal, {"text": "mine"}).status_code == 422
-    assert jo.post(appeal, {"text": "It is one."}).json()["waits"]
+    assert jo.post(appeal, {"text": "It is one."}).json()["outcome"] == "stands"
     assert jo.post(appeal, {"text": "It is."}).status_code == 422
     settle = f"/api/lead/decisions/{made['id']}/settle"
     assert lee.post(settle, {"lift": False, "answer": "No."}).json()["outcome"] == "declined"
@@ -337,13 +289,13 @@ def test_a_lead_adjudicates_over_http_and_annotators_may_not(tmp_path):
         assert person.post(f"/api/work/{work['assignment']}/submit", body).status_code == 200
     (one,) = lead.get("/api/lead/disputed").json()
     assert (one["differs"], one["final"]) == (["ok"], None)
-    body = {"item": one["item"], "answer": {"ok": False}, "comment": "<b>rude</b>"}
+    body = {"item": one["item"]["id"], "answer": {"ok": False}, "comment": "<b>rude</b>"}
     assert people[0].post("/api/lead/disputed", body).status_code == 403
     assert people[0].get("/lead/adjudicate").status_code == 403
     refused = lead.post("/api/lead/disputed", {**body, "answer": {}})
     assert (refused.status_code, "answer this one" in refused.text) == (422, True)
     assert lead.post("/api/lead/disputed", body).json()["answer"] == {"ok": False}
-    shown = lead.get(f"/lead/adjudicate?item={one['item']}").text
+    shown = lead.get(f"/lead/adjudicate?item={one['item']['id']}").text
     assert "&lt;b&gt;rude&lt;/b&gt;" in shown
     assert lead.get("/lead/adjudicate?item=nothing").status_code == 404
     site.service.close()

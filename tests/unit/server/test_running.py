@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
-from moralscope.core.errors import InputError, MissingExtra
-from moralscope.server.running import Place, address, bind, check_installed
+from moralscope.core.errors import InputError
+from moralscope.server.running import Place, address, bind
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.0.0.9"])
@@ -51,9 +51,3 @@ def test_port_zero_is_any_free_one_and_announced():
         assert address(Place(public_url="https://a.org/"), bound) == "https://a.org"
         assert address(Place("::1"), bound).startswith("http://[::1]:")
         assert "0.0.0.0" not in address(Place("0.0.0.0"), bound)
-
-
-def test_a_missing_library_names_the_command(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "uvicorn", None)
-    with pytest.raises(MissingExtra, match="pip install --upgrade moralscope"):
-        check_installed()

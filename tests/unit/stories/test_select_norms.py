@@ -57,8 +57,8 @@ def test_each_filter_of_the_paper_removes_its_own_and_is_counted(tmp_path: Path)
 def test_the_norms_are_items_of_a_story_writing_project(tmp_path: Path) -> None:
     record = select_norms(_file(tmp_path / "sc.csv", delimiter=","))
     write_norms(record.results, tmp_path / "norms.csv")
-    task, items = read_items(tmp_path / "norms.csv", "story-writing")
-    assert (task, len(items)) == ("story-writing", 1)
+    items = read_items(tmp_path / "norms.csv", "story-writing")
+    assert len(items) == 1
     assert set(items[0].texts.values()) == {row.norm for row in record.results}
 
 

@@ -14,10 +14,10 @@ from moralscope.core.records import Decoding
 from moralscope.models.hugging_face import folder_checksum
 from moralscope.models.language import load_generator
 from moralscope.models.training import classifier, trainer
-from moralscope.models.training.base import named_base
 from moralscope.models.training.classifier import train_classifier
 from moralscope.models.training.folder import CHECKPOINT, training_folder
 from moralscope.models.training.recipe import load_recipe
+from moralscope.models.training.trainer import named_base
 from moralscope.stories.degree_examples import CONTRAST_FILES
 from moralscope.stories.examples import REFINEMENT, read_drafts
 from moralscope.stories.experts import prepare_experts
@@ -432,7 +432,7 @@ def test_a_claim_about_a_base_is_checked(tmp_path, base, monkeypatch):
     class Entry:
         sha256, weights = data, "model.safetensors"
 
-    monkeypatch.setattr("moralscope.models.training.base.Store.entry", lambda *_: Entry)
+    monkeypatch.setattr("moralscope.models.training.trainer.Store.entry", lambda *_: Entry)
     assert named_base(str(base), base, "0" * 64, "minilm") == ("minilm", data)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from moralscope.core.errors import GateNotMet, InputError
 from moralscope.core.records import to_plain
-from moralscope.models.language.scripted_model import PlantedBias, ScriptedModel
+from moralscope.models.language.scripted import PlantedBias, ScriptedModel
 from moralscope.pages import build_page
 from moralscope.surveys.asking import dilemma_cells
 from moralscope.surveys.items import Dilemma, read_items, spread
@@ -132,7 +132,7 @@ def test_models_are_compared_statement_by_statement():
     assert by_name["mass"].p_holm < 0.001
     assert by_name["agreement"].p_holm > 0.05
     titles = [section.title for section in build_page(to_plain(record)).sections]
-    assert "Models compared item by item" in titles
+    assert "Models compared" in titles
 
 
 def test_shares_of_few_items_end_at_zero_and_one():
@@ -194,7 +194,7 @@ def test_the_report_draws_dilemmas_questionnaires_and_replies():
     )  # fmt: skip
     page = build_page(json.loads(json.dumps(to_plain(record))))
     titles = [section.title for section in page.sections]
-    assert {"What answers hang on", "Say, rate, do", "Models compared item by item"} <= set(titles)
+    assert {"What the answers depend on", "Say, rate, do", "Models compared"} <= set(titles)
     scale = survey("values", models=("scripted",), wordings=1)
     page = build_page(json.loads(json.dumps(to_plain(scale))))
     assert page.sections[0].title == "How far the models agree"

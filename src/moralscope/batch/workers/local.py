@@ -32,7 +32,7 @@ from moralscope.batch.block_worker import (
     fixed_pieces,
 )
 from moralscope.batch.child import listen, start_child
-from moralscope.batch.sources import Corpus
+from moralscope.batch.sources import CorpusFiles
 from moralscope.batch.types import Task
 from moralscope.core.errors import MoralscopeError
 
@@ -81,7 +81,7 @@ class LocalEngine:
         self._call_rows = options.call_rows
 
     def run(
-        self, tasks: Iterable[Task], corpus: Corpus, spec: WorkSpec
+        self, tasks: Iterable[Task], corpus: CorpusFiles, spec: WorkSpec
     ) -> Generator[BlockResult, None, None]:
         """Yield results as they come; an error or closing ends the workers at once."""
         supervisor = _Supervisor(iter(tasks), corpus, spec, self._call_rows)
@@ -112,9 +112,9 @@ class _Assignment:
         points = sorted({*self.bounds(), start, (start + stop) // 2, stop})
         self.retry = RetryPlan(tuple(pairwise(points)), self.retry.skip)
 
-    def skip_row(self, place: int) -> None:
+    def skip_row(self, index: int) -> None:
         """Leave a row out: it has killed its worker."""
-        self.retry = RetryPlan(self.retry.pieces, {**self.retry.skip, place: _DIED})
+        self.retry = RetryPlan(self.retry.pieces, {**self.retry.skip, index: _DIED})
 
 
 @dataclass(slots=True)
@@ -131,7 +131,9 @@ class WorkerSlot:
 class _Supervisor:
     """Starts workers, gives them assignments two at a time, listens, replaces the dead."""
 
-    def __init__(self, tasks: Iterator[Task], corpus: Corpus, spec: WorkSpec, rows: int) -> None:
+    def __init__(
+        self, tasks: Iterator[Task], corpus: CorpusFiles, spec: WorkSpec, rows: int
+    ) -> None:
         self._tasks = tasks
         self._corpus = corpus
         self._spec = spec
@@ -149,7 +151,7 @@ class _Supervisor:
             self._slots.append(self._start_worker())
         while self._again or any(slot.assignments for slot in self._slots):
             for connection in wait([slot.connection for slot in self._slots]):
-                slot = next(each for each in self._slots if each.connection is connection)
+                slot = next(one for one in self._slots if one.connection is connection)
                 done = self._receive(slot)
                 if done is not None:
                     yield done
@@ -253,7 +255,7 @@ class _Supervisor:
             self._strained.clear()
 
 
-def _serve(connection: "Connection[Any, Any]", corpus: Corpus, spec: WorkSpec) -> None:
+def _serve(connection: "Connection[Any, Any]", corpus: CorpusFiles, spec: WorkSpec) -> None:
     """Be a worker: load once, then do what comes until there is no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and ends the run
     assignments: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -263,7 +265,9 @@ def _serve(connection: "Connection[Any, Any]", corpus: Corpus, spec: WorkSpec) -
         connection.send(("ready", None))
         while (assignment := assignments.get()) is not None:
             connection.send(("done", worker(*assignment)))
-            _give_memory_back()
+            # Return what is free to the system: batches of every length leave gaps between them.
+            with contextlib.suppress(AttributeError, OSError):  # not every C library can
+                ctypes.CDLL(None).malloc_trim(0)
     except MemoryError:
         os._exit(1)  # like being killed for it: another worker tries with less
     except BrokenPipeError:
@@ -274,9 +278,3 @@ def _serve(connection: "Connection[Any, Any]", corpus: Corpus, spec: WorkSpec) -
         first = (str(error).splitlines() or [""])[0]
         text = f"{type(error).__name__} in a worker: {first}\n{traceback.format_exc()}"
         connection.send(("broken", RuntimeError(text)))
-
-
-def _give_memory_back() -> None:
-    """Return what is free to the system: batches of every length leave gaps between them."""
-    with contextlib.suppress(AttributeError, OSError):  # not every C library can
-        ctypes.CDLL(None).malloc_trim(0)

@@ -13,7 +13,6 @@ seconds that its node lives, and is replaced when it falls silent. Needs the ext
 
 import contextlib
 import importlib
-import importlib.util
 import json
 import logging
 import os
@@ -31,10 +30,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from moralscope.batch.block_worker import BlockResult, BlockWorker, WorkSpec
 from moralscope.batch.child import ONE_THREAD, listen, start_child
-from moralscope.batch.sources import Corpus
-from moralscope.batch.types import Block, FailedRow, Task
+from moralscope.batch.sources import CorpusFiles
+from moralscope.batch.types import FailedRow, RowBlock, Task
 from moralscope.batch.workers.local import LocalEngine, useful_cores
-from moralscope.core.errors import InputError, MissingExtra, MoralscopeError
+from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.core.extras import require_extra
 
 if TYPE_CHECKING:
     from moralscope.batch.options import BatchOptions
@@ -77,16 +77,19 @@ class RayEngine:
     """
 
     def __init__(self, options: "BatchOptions") -> None:
-        if importlib.util.find_spec("ray") is None:
-            raise MissingExtra("Ray is not installed", 'pip install "moralscope[ray]"')
+        require_extra("ray", "the engine 'ray'")
         self._options = options
 
     def run(
-        self, tasks: Iterable[Task], corpus: Corpus, spec: WorkSpec
+        self, tasks: Iterable[Task], corpus: CorpusFiles, spec: WorkSpec
     ) -> Generator[BlockResult, None, None]:
         """Yield results as they come; closing it ends the actors."""
-        stream = iter(tasks)
-        with _Driver(_settled(self._options), corpus, spec) as driver:
+        stream, options = iter(tasks), self._options
+        ray = sys.modules.get("ray")
+        if ray is not None and options.ray_address is None and ray.is_initialized():
+            # The cluster that this process is connected to.
+            options = replace(options, ray_address=ray.get_runtime_context().gcs_address)
+        with _Driver(options, corpus, spec) as driver:
             # Ray Data wants all its items before it starts: a wave bounds what the driver holds.
             while wave := list(islice(stream, driver.workers * _WAVE)):
                 missing = {task.block.number: task for task in wave}
@@ -103,8 +106,8 @@ class RayEngine:
 class _Driver:
     """The process that talks to Ray, started again when it dies."""
 
-    def __init__(self, options: "BatchOptions", corpus: Corpus, spec: WorkSpec) -> None:
-        self._given = (options, corpus, spec)
+    def __init__(self, options: "BatchOptions", corpus: CorpusFiles, spec: WorkSpec) -> None:
+        self._arguments = (options, corpus, spec)
         self._said = ""  # what Ray said when it gave up
 
     def __enter__(self) -> Self:
@@ -136,7 +139,7 @@ class _Driver:
                 self._replace(len(tasks), deaths)
 
     def _start(self) -> None:
-        self._process, self._connection = start_child(_drive, *self._given)
+        self._process, self._connection = start_child(_drive, *self._arguments)
         try:
             self.workers: int = self._receive(_START_SILENCE)
         except (EOFError, OSError):
@@ -174,23 +177,15 @@ class _Driver:
     def _hear(self, silence: int) -> tuple[str, Any]:
         for _ in range(silence):  # seconds are counted: after Ctrl-Z and fg a clock would be wrong
             if self._connection.poll(1.0):
-                told: tuple[str, Any] = self._connection.recv()
-                return told
+                message: tuple[str, Any] = self._connection.recv()
+                return message
         self._said = f"Ray did not answer for {silence} seconds"
         self._process.kill()
         raise EOFError
 
 
-def _settled(options: "BatchOptions") -> "BatchOptions":
-    """Return the options with the cluster that this process is connected to, if it is to one."""
-    ray = sys.modules.get("ray")
-    if ray is None or options.ray_address is not None or not ray.is_initialized():
-        return options
-    return replace(options, ray_address=ray.get_runtime_context().gcs_address)
-
-
 def _drive(
-    connection: "Connection[Any, Any]", options: "BatchOptions", corpus: Corpus, spec: WorkSpec
+    connection: "Connection[Any, Any]", options: "BatchOptions", corpus: CorpusFiles, spec: WorkSpec
 ) -> None:
     """Be the driver: connect, then map every wave that comes until there is no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and ends the run
@@ -216,8 +211,8 @@ def _drive(
     except Exception as error:
         ours = isinstance(error, MoralscopeError)
         first = (str(error).splitlines() or [""])[0]
-        told = error if ours else RuntimeError(f"{type(error).__name__} in the driver: {first}")
-        speaker.say("broken", told)
+        bug = RuntimeError(f"{type(error).__name__} in the driver: {first}")
+        speaker.say("broken", error if ours else bug)
 
 
 class _Speaker:
@@ -246,10 +241,10 @@ class _Speaker:
     def _watch(self, ended: threading.Event) -> None:
         """Ask the cluster whether it counts our node among the living; no answer is silence."""
         ray = _module("ray")
-        own = ray.get_runtime_context().get_node_id()
+        ours = ray.get_runtime_context().get_node_id()
         while not ended.wait(_BEAT):
             with contextlib.suppress(Exception):  # what Ray raises then is its own affair
-                if any(node["NodeID"] == own and node["Alive"] for node in ray.nodes()):
+                if any(node["NodeID"] == ours and node["Alive"] for node in ray.nodes()):
                     self.say("alive", None)
                 elif not ended.is_set():
                     self.say("lost", "Ray's node manager on this machine does not answer")
@@ -260,7 +255,7 @@ class _Pool:
     """The actors that a wave is mapped over."""
 
     def __init__(
-        self, options: "BatchOptions", corpus: Corpus, spec: WorkSpec, workers: int
+        self, options: "BatchOptions", corpus: CorpusFiles, spec: WorkSpec, workers: int
     ) -> None:
         self._options, self._corpus, self._spec = options, corpus, spec
         self._workers = workers
@@ -268,13 +263,17 @@ class _Pool:
     def mapped(self, wave: Sequence[Task]) -> Iterator[BlockResult]:
         """Map a wave over actors. Blocks that killed theirs too often do not come back."""
         ray, data = _module("ray"), _module("ray.data")
-        _settle(data.DataContext.get_current())
+        context = data.DataContext.get_current()
+        context.enable_progress_bars = False
+        context.execution_options.preserve_order = False
+        for name in ("ray.data", "ray"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         # Ray would start an actor anew for ever: the count must outlive the actors that die.
         # Should it die itself, it is started anew and asked again: a count lost is a try more.
         helper = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)
         attempts = helper(_Attempts).remote()
         rows = [{**asdict(task.block), "own": task.own, "texts": task.texts} for task in wave]
-        found = data.from_items(rows, override_num_blocks=len(rows)).map_batches(
+        mapped = data.from_items(rows, override_num_blocks=len(rows)).map_batches(
             _Actor,
             fn_constructor_args=(self._corpus, self._spec, self._options.call_rows, attempts),
             batch_size=1,
@@ -286,10 +285,14 @@ class _Pool:
             num_gpus=self._options.gpus or None,
         )
         try:
-            for batch in found.iter_batches(batch_size=None, batch_format="pyarrow"):
+            for batch in mapped.iter_batches(batch_size=None, batch_format="pyarrow"):
                 for row in batch.to_pylist():
-                    if row["error"] != _DEADLY:
-                        yield _done(row)
+                    if row["error"] == _DEADLY:
+                        continue
+                    if row["error"]:
+                        raise _raised(json.loads(row["error"]))
+                    failed = [FailedRow(**line) for line in json.loads(row["failed"])]
+                    yield BlockResult(row["number"], row["results"], failed, row["seconds"])
         except ray.exceptions.RayError as error:
             said = (str(error).splitlines() or [""])[0][:200]
             raise _RayLost(f"Ray gave up ({type(error).__name__}: {said})") from error
@@ -316,7 +319,7 @@ class _Actor:
     Errors of ours come out as rows: Ray would wrap them, and try again what cannot succeed.
     """
 
-    def __init__(self, corpus: Corpus, spec: WorkSpec, call_rows: int, attempts: Any) -> None:
+    def __init__(self, corpus: CorpusFiles, spec: WorkSpec, call_rows: int, attempts: Any) -> None:
         os.environ.update(ONE_THREAD)  # before the first library that reads it is loaded
         self._call_rows, self._attempts = call_rows, attempts
         self._error: BaseException | None = None
@@ -327,22 +330,22 @@ class _Actor:
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
         row: dict[str, Any] = {name: values[0] for name, values in batch.items()}
-        own, texts = bytes(row.pop("own")), bytes(row.pop("texts"))
+        positions, texts = bytes(row.pop("own")), bytes(row.pop("texts"))
         file = str(row.pop("file"))
-        block = Block(file=file, **{name: int(each) for name, each in row.items()})
+        block = RowBlock(file=file, **{name: int(value) for name, value in row.items()})
         if _module("ray").get(self._attempts.begin.remote(block.number)) > _TRIES:
             return _columns(BlockResult(block.number, b"", [], 0.0), _DEADLY)
         try:
             if self._error is not None:
                 raise self._error
-            done = self._worker(Task(block, own, texts), self._call_rows)
+            done = self._worker(Task(block, positions, texts), self._call_rows)
         except Exception as error:
-            return _columns(BlockResult(block.number, b"", [], 0.0), _told(error))
+            return _columns(BlockResult(block.number, b"", [], 0.0), _written(error))
         return _columns(done, "")
 
 
 def _columns(done: BlockResult, error: str) -> dict[str, list[Any]]:
-    failed = json.dumps([asdict(each) for each in done.failed])
+    failed = json.dumps([asdict(row) for row in done.failed])
     return {
         "number": [done.number],
         "results": [done.results],
@@ -352,14 +355,7 @@ def _columns(done: BlockResult, error: str) -> dict[str, list[Any]]:
     }
 
 
-def _done(row: dict[str, Any]) -> BlockResult:
-    if row["error"]:
-        raise _raised(json.loads(row["error"]))
-    failed = [FailedRow(**each) for each in json.loads(row["failed"])]
-    return BlockResult(row["number"], row["results"], failed, row["seconds"])
-
-
-def _told(error: Exception) -> str:
+def _written(error: Exception) -> str:
     """Write an error down: ours with its remedy, any other with its kind."""
     if isinstance(error, MoralscopeError):
         bad_input = isinstance(error, InputError)
@@ -368,8 +364,8 @@ def _told(error: Exception) -> str:
     return json.dumps(["other", f"{type(error).__name__} in an actor: {first}", ""])
 
 
-def _raised(told: Sequence[str]) -> Exception:
-    kind, problem, remedy = told
+def _raised(written: Sequence[str]) -> Exception:
+    kind, problem, remedy = written
     if kind == "other":
         return RuntimeError(problem)
     return (InputError if kind == "input" else MoralscopeError)(problem, remedy)
@@ -381,17 +377,17 @@ def _connect(options: "BatchOptions") -> None:
         os.environ.setdefault(name, value)
     ray = _module("ray")
     logging.getLogger("ray").setLevel(logging.ERROR)
-    given: dict[str, Any] = {"address": options.ray_address}
+    keywords: dict[str, Any] = {"address": options.ray_address}
     if options.ray_address is None and not os.environ.get("RAY_ADDRESS"):
         cores = max(options.workers or 1, useful_cores())
-        given = {"num_cpus": cores, "include_dashboard": False}
+        keywords = {"num_cpus": cores, "include_dashboard": False}
     if options.ray_address is not None:
         _reach(options.ray_address)
     for left in reversed(range(_STARTS)):
         try:
             with _hushed():
                 ray.init(
-                    **given,
+                    **keywords,
                     log_to_driver=False,
                     logging_level=logging.ERROR,
                     configure_logging=False,
@@ -452,11 +448,3 @@ def _no_cluster(address: str | None, error: Exception) -> MoralscopeError:
 def _module(name: str) -> Any:
     """Load a part of Ray, when it is used: it takes a second, and it need not be there."""
     return importlib.import_module(name)
-
-
-def _settle(context: Any) -> None:
-    """Tell Ray Data to be quiet, and not to wait for order."""
-    context.enable_progress_bars = False
-    context.execution_options.preserve_order = False
-    for name in ("ray.data", "ray"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -8,7 +8,6 @@ is left to them.
 import logging
 import threading
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,12 +18,13 @@ from moralscope.core.protocols import Classifier, Matrix
 from moralscope.core.records import ModelRef
 from moralscope.core.registry import did_you_mean
 from moralscope.models.adapters import load_adapter, merge_tensors
-from moralscope.models.classifiers.forward import pooled_rows, sigmoid
 from moralscope.models.classifiers.module import (
     Slices,
     build_network,
     load_body,
     padding_of,
+    pooled_rows,
+    sigmoid,
     tokenise,
 )
 from moralscope.models.classifiers.saved import (
@@ -66,33 +66,34 @@ class Experts:
     """A set of experts on one base, from a folder that `save_experts` wrote."""
 
     def __init__(self, folder: Path, base: Path | None, base_sha256: str, name: str) -> None:
+        from safetensors import SafetensorError
+
         self.settings = read_settings(folder)
-        own = folder / "model"
-        if not own.is_dir():
+        if (folder / "model").is_dir():
+            base = folder / "model"
+        else:
             check_base(self.settings, folder, base_sha256)
         self._slices = Slices(self.settings.tasks, kinds=self.settings.kinds)
-        body_folder = own if own.is_dir() else base
-        if body_folder is None:
+        if base is None:
             raise InputError(f"{folder} needs its base '{self.settings.base}'", "give its folder")
-        self._network = _read_network(folder, body_folder, self._slices.width, name)
+        width = self._slices.width
+        try:
+            plain = _read_plain(folder, base, width)
+            self._network: _Network = plain or _PaddedNetwork(folder, base, width, name)
+        except (SafetensorError, OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
+            line = (str(error).strip().splitlines() or [type(error).__name__])[0][:400]
+            raise InputError(
+                f"the experts in {folder} cannot be loaded ({line})", "train them again"
+            ) from error
         self._lock, self._tokenizing = threading.Lock(), threading.Lock()
         self.ref = ModelRef(name, folder_sha256(folder))
         self.bits = 32
-
-    @property
-    def card(self) -> Mapping[str, Any]:
-        """What the experts were trained on and how well they did."""
-        return self.settings.card
-
-    @property
-    def retrieval(self) -> bool:
+        self.card = self.settings.card  # what they were trained on and how well they did
+        self.tasks = tuple(self.settings.tasks)
+        self.retrieval = self.settings.retrieval
         """Whether `embed` was trained to put a text near those that concern it."""
-        return self.settings.retrieval
-
-    @property
-    def tasks(self) -> tuple[str, ...]:
-        """The tasks there is an expert for."""
-        return tuple(self.settings.tasks)
+        self.operating_points = self.settings.thresholds
+        """The least probability at which each label is taken, of tasks for which it was chosen."""
 
     def expert(self, task: str) -> Classifier:
         """Return the expert for one task, of which one label holds.
@@ -110,7 +111,7 @@ class Experts:
         return _Expert(self, task)
 
     def values(self, task: str, pairs: Sequence[Pair]) -> Matrix:
-        """Return what a task tells: probabilities of its labels, or places on its scale.
+        """Return what a task tells: probabilities of its labels, or values on its scale.
 
         Labels of a task of kind "many" have probabilities of their own: a row does not sum to one.
         """
@@ -120,15 +121,10 @@ class Experts:
     def told(self, task: str, columns: Matrix) -> Matrix:
         """Return what a task tells by the raw columns of `read`: one pass serves several tasks."""
         self._check(task)
-        found, kind = columns[:, self._slices.of(task)], self._slices.kind(task)
+        values, kind = columns[:, self._slices.of(task)], self._slices.kind(task)
         if kind == "one":
-            return _softmax(found / float(self.settings.temperatures.get(task, 1.0)))
-        return found if kind == "scale" else sigmoid(found)
-
-    @property
-    def operating_points(self) -> Mapping[str, tuple[float, ...]]:
-        """The least probability at which each label is taken, of tasks for which it was chosen."""
-        return self.settings.thresholds
+            return _softmax(values / float(self.settings.temperatures.get(task, 1.0)))
+        return values if kind == "scale" else sigmoid(values)
 
     def thresholds(self, task: str) -> tuple[float, ...]:
         """Return the least probability at which each label of a task is taken."""
@@ -176,16 +172,16 @@ class Experts:
         Both come from the same pass; equal pairs are computed once. A pair that is too long is
         read in `windows` and has the mean of theirs.
         """
-        places: dict[Pair, int] = {}
-        inverse = [places.setdefault(pair, len(places)) for pair in pairs]
-        cut = self.windows(list(places))
-        if dropped := sum(each.dropped for each in cut):
+        indices: dict[Pair, int] = {}
+        inverse = [indices.setdefault(pair, len(indices)) for pair in pairs]
+        cut = self.windows(list(indices))
+        if dropped := sum(windows.dropped for windows in cut):
             log.warning("%d tokens were not read: a text has more than %d", dropped, MOST_TOKENS)
-        flat = [pair for each in cut for pair in each.pairs]
+        flat = [pair for windows in cut for pair in windows.pairs]
         with self._tokenizing:
             rows = tokenise(self._network.tokenizer, flat, self.settings.max_length)
         with self._lock:
-            columns, pooled = (mean_of_windows(each, cut) for each in self._network.run(rows))
+            columns, pooled = (mean_of_windows(part, cut) for part in self._network.run(rows))
         size = np.linalg.norm(pooled, axis=1, keepdims=True)
         return columns[inverse], (pooled / np.maximum(size, 1e-12))[inverse]
 
@@ -261,21 +257,20 @@ class _UnpaddedNetwork:
         # A few pairs are shared out, too: whoever waits for one reply waits for all cores' work.
         share = -(-sum(lengths) // (self._pool.count if self._pool else 1))
         batches = list(full_batches(lengths, max(1, min(TOKENS_PER_CORE * threads, share))))
-        given = [[rows[place] for place in batch] for batch in batches]
+        inputs = [[rows[index] for index in batch] for batch in batches]
         run = self._pool.map if self._pool else map
         width, hidden = self._head[0].shape
         columns = np.empty((len(rows), width), dtype=np.float32)
         pooled = np.empty((len(rows), hidden), dtype=np.float32)
-        for batch, part in zip(batches, run(partial(self._compute, body), given), strict=True):
+
+        def compute(batch: Sequence[Sequence[int]]) -> tuple[Matrix, Matrix]:
+            with torch.inference_mode():
+                means = torch.cat([group.mean(1) for group in body(batch)])
+                return torch.nn.functional.linear(means, *self._head).numpy(), means.numpy()
+
+        for batch, part in zip(batches, run(compute, inputs), strict=True):
             columns[batch], pooled[batch] = part
         return columns, pooled
-
-    def _compute(self, body: UnpaddedBody, batch: Sequence[Sequence[int]]) -> tuple[Matrix, Matrix]:
-        import torch
-
-        with torch.inference_mode():
-            pooled = torch.cat([group.mean(1) for group in body(batch)])
-            return torch.nn.functional.linear(pooled, *self._head).numpy(), pooled.numpy()
 
 
 class _Expert:
@@ -314,18 +309,6 @@ class _ScaleExpert(_Expert):
 def _softmax(scaled: Matrix) -> Matrix:
     scaled = np.exp(scaled - scaled.max(axis=1, keepdims=True, initial=-np.inf))
     return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
-
-
-def _read_network(folder: Path, base: Path, width: int, name: str) -> _Network:
-    from safetensors import SafetensorError
-
-    try:
-        return _read_plain(folder, base, width) or _PaddedNetwork(folder, base, width, name)
-    except (SafetensorError, OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
-        line = (str(error).strip().splitlines() or [type(error).__name__])[0][:400]
-        raise InputError(
-            f"the experts in {folder} cannot be loaded ({line})", "train them again"
-        ) from error
 
 
 def _read_plain(folder: Path, base: Path, width: int) -> _UnpaddedNetwork | None:

@@ -5,17 +5,22 @@ are averaged, and every task reads its own columns of the last layer. So one bod
 in one pass. A base is an encoder of the store, a local folder, or a hub id.
 """
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from moralscope.core.errors import InputError, StoreError, UnknownName
-from moralscope.core.registry import did_you_mean
+import numpy as np
+from numpy.typing import NDArray
+
+from moralscope.core.errors import StoreError
+from moralscope.models.encoders.pipeline import like_length_batches
+from moralscope.models.fastcpu import TOKENS_PER_CORE
 from moralscope.models.hugging_face import (
+    find_folder,
     folder_checksum,
     hub_folder,
-    is_hub_id,
     load_model,
     set_up_transformers,
 )
@@ -23,6 +28,7 @@ from moralscope.models.store import Progress, Store
 from moralscope.models.windows import Pair, sound
 
 KINDS = ("one", "many", "scale")
+_GPU_TOKENS = 65536
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +92,8 @@ def tokenise(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> list[lis
     A text that spells a special token ("[SEP]") is read as the text it is.
     """
     pairs = [(sound(grounding), sound(target)) for grounding, target in pairs]
-    bare = [place for place, (grounding, _) in enumerate(pairs) if not grounding]
-    full = [place for place, (grounding, _) in enumerate(pairs) if grounding]
+    bare = [index for index, (grounding, _) in enumerate(pairs) if not grounding]
+    full = [index for index, (grounding, _) in enumerate(pairs) if grounding]
     ids: list[list[int]] = [[] for _ in pairs]
     options = {
         "truncation": True,
@@ -96,14 +102,14 @@ def tokenise(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> list[lis
         "split_special_tokens": True,
     }
     if bare:
-        found = tokenizer([pairs[place][1] for place in bare], **options)["input_ids"]
-        for place, row in zip(bare, found, strict=True):
-            ids[place] = row
+        rows = tokenizer([pairs[index][1] for index in bare], **options)["input_ids"]
+        for index, row in zip(bare, rows, strict=True):
+            ids[index] = row
     if full:
-        first, second = zip(*(pairs[place] for place in full), strict=True)
-        found = tokenizer(list(first), list(second), **options)["input_ids"]
-        for place, row in zip(full, found, strict=True):
-            ids[place] = row
+        first, second = zip(*(pairs[index] for index in full), strict=True)
+        rows = tokenizer(list(first), list(second), **options)["input_ids"]
+        for index, row in zip(full, rows, strict=True):
+            ids[index] = row
     return ids
 
 
@@ -157,16 +163,77 @@ def resolve_base(
         if entry.kind == "encoder" and entry.reader == "sentence-transformers"
     ]
     if name in stored:
-        return store.ensure(name, progress), store.entry(name).sha256
-    path = Path(name).expanduser()
-    if path.is_dir():
-        return path, folder_checksum(path)
-    if is_hub_id(name) or name.startswith(("roberta-", "bert-", "albert-")):
+        return store.pull(name, progress), store.entry(name).sha256
+    if name.startswith(("roberta-", "bert-", "albert-")):  # hub ids without an owner
         folder = hub_folder(name, store, f"use one of {', '.join(stored)}")
-        return folder, folder_checksum(folder)
-    if "/" in name:
-        raise InputError(f"there is no folder {name}", "give a folder with a transformer")
-    raise UnknownName(
-        f"there is no base '{name}'",
-        f"{did_you_mean(name, stored)}, or a local folder, or a hub id (owner/name)",
-    )
+    else:
+        folder = find_folder(name, store, stored, kind="base", content="a transformer")
+    return folder, folder_checksum(folder)
+
+
+def sigmoid(values: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Return 1 / (1 + e^-x), without overflow."""
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * np.asarray(values))), dtype=np.float32)
+
+
+def run_network(
+    module: Any, rows: Sequence[Sequence[int]], padding: int, batch_tokens: int
+) -> NDArray[np.float32]:
+    """Return the logits of tokenised pairs, in order; batches hold pairs of like length."""
+    import torch
+
+    if module.known is not None:
+        pooled = torch.tensor(pooled_rows(module, rows, padding)).to(module.head.weight.device)
+        with torch.inference_mode():
+            logits: NDArray[np.float32] = module.head(pooled).cpu().numpy()
+        return logits
+    return _run(module, rows, padding, batch_tokens)
+
+
+def pooled_rows(module: Any, rows: Sequence[Sequence[int]], padding: int) -> NDArray[np.float32]:
+    """Return what the last layer reads of tokenised pairs; a body that `known` holds is still."""
+    known = {} if module.known is None else module.known
+    new = [row for row in dict.fromkeys(tuple(row) for row in rows) if row not in known]
+    if new:
+        made = _run(module, new, padding, batch_tokens(module), body_alone=True)
+        known |= dict(zip(new, made, strict=True))
+    return np.array([known[tuple(row)] for row in rows], dtype=np.float32)
+
+
+def _run(
+    module: Any,
+    rows: Sequence[Sequence[int]],
+    padding: int,
+    batch_tokens: int,
+    *,
+    body_alone: bool = False,
+) -> NDArray[np.float32]:
+    import torch
+
+    device = module.head.weight.device
+    run = module.pooled if body_alone else module
+    width = module.head.in_features if body_alone else module.head.out_features
+    outputs = np.empty((len(rows), width), dtype=np.float32)
+    for batch in like_length_batches([len(row) for row in rows], batch_tokens):
+        ids, mask = padded([rows[index] for index in batch], padding, device)
+        with torch.inference_mode(), safe_precision(device):
+            outputs[batch] = run(ids, mask).float().cpu().numpy()
+    return outputs
+
+
+def batch_tokens(module: Any) -> int:
+    """Return how many tokens a batch should hold on the module's device."""
+    import torch
+
+    if module.head.weight.device.type == "cuda":
+        return _GPU_TOKENS
+    return TOKENS_PER_CORE * min(int(torch.get_num_threads()), 16)
+
+
+def safe_precision(device: Any) -> contextlib.AbstractContextManager[Any]:
+    """Half precision on a GPU that has bfloat16; a CPU computes in float32."""
+    import torch
+
+    if device.type == "cuda" and torch.cuda.is_bf16_supported():
+        return cast(contextlib.AbstractContextManager[Any], torch.autocast("cuda", torch.bfloat16))
+    return contextlib.nullcontext()

@@ -12,11 +12,12 @@ A folder that names another base is refused. Nothing is ever unpickled.
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import ChecksumMismatch, InputError
 from moralscope.io.files import write_whole
 from moralscope.models.classifiers.module import KINDS
@@ -30,7 +31,7 @@ _REMEDY = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExpertSettings:
     """What an `expert.json` says."""
 
@@ -44,24 +45,25 @@ class ExpertSettings:
     thresholds: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of kind "many"
     retrieval: bool = False  # whether the body's vectors were trained to find texts
 
+    def __post_init__(self) -> None:
+        if not set(self.kinds.values()) <= set(KINDS):
+            raise ValueError(f"has a kind of task that is none of {', '.join(KINDS)}")
+        if any(len(self.thresholds[task]) != len(self.tasks[task]) for task in self.thresholds):
+            raise ValueError("has thresholds that are not one a label")
+
 
 def read_settings(folder: Path) -> ExpertSettings:
     """Read a folder's settings; what is not of ours is refused in one line."""
     try:
-        text = (folder / SETTINGS).read_text("utf-8")
-        found = json.loads(text)
-        if found.pop("schema") != SCHEMA:
+        table = json.loads((folder / SETTINGS).read_text("utf-8"))
+        if table.pop("schema") != SCHEMA:
             raise KeyError("schema")
-        settings = ExpertSettings(**found)
-        tasks = {task: tuple(labels) for task, labels in settings.tasks.items()}
-        limits = {task: tuple(map(float, each)) for task, each in settings.thresholds.items()}
-        if not set(dict(settings.kinds).values()) <= set(KINDS) or any(
-            len(limits[task]) != len(tasks[task]) for task in limits
-        ):
-            raise ValueError("kinds")
+        return decode(ExpertSettings, table, exact=True)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{folder} holds no experts of ours", _REMEDY) from error
-    return replace(settings, tasks=tasks, thresholds=limits)
+    except InputError as error:
+        problem = f"{folder} holds no experts of ours ({SETTINGS}: {error.problem})"
+        raise InputError(problem, _REMEDY) from error
 
 
 def folder_sha256(folder: Path) -> str:
@@ -118,9 +120,8 @@ def save_adapter(folder: Path, body: Any) -> None:
     config = body.peft_config["default"].to_dict()
     config["base_model_name_or_path"] = None  # expert.json names the base; a path is this machine's
     config["inference_mode"] = True
-    text = json.dumps(config, indent=1, default=_plain, sort_keys=True)
+    config = {
+        name: sorted(value) if isinstance(value, set) else value for name, value in config.items()
+    }
+    text = json.dumps(config, indent=1, default=str, sort_keys=True)
     write_whole(folder / "adapter_config.json", [text.encode()])
-
-
-def _plain(value: Any) -> Any:
-    return sorted(value) if isinstance(value, set) else str(value)

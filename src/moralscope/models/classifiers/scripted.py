@@ -23,19 +23,12 @@ class ScriptedClassifier:
         self.checksum = sha256(f"scripted {task} {self.labels}".encode()).hexdigest()
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Matrix:
-        """Return one row a pair.
-
-        Examples
-        --------
-        >>> rows = ScriptedClassifier("action", ["bad", "good"]).probabilities([("", "lie")])
-        >>> rows.shape, round(float(rows.sum()), 3)
-        ((1, 2), 1.0)
-        """
+        """Return one row a pair."""
         rows = np.empty((len(pairs), len(self.labels)), dtype=np.float32)
-        for place, (grounding, target) in enumerate(pairs):
+        for index, (grounding, target) in enumerate(pairs):
             text = f"{self.task}\0{grounding}\0{target}".encode("utf-8", "surrogatepass")
             digest = sha256(text).digest()
-            rows[place] = np.frombuffer(digest[: len(self.labels)], dtype=np.uint8)
+            rows[index] = np.frombuffer(digest[: len(self.labels)], dtype=np.uint8)
         rows += 1
         return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
@@ -54,14 +47,10 @@ class ScriptedExperts:
         operating_points: Mapping[str, tuple[float, ...]] | None = None,
     ) -> None:
         self._tasks, self.retrieval = dict(tasks), retrieval
+        self.tasks = tuple(tasks)
         self.operating_points = operating_points or {}
         self.ref = ModelRef("scripted", sha256(repr(sorted(self._tasks)).encode()).hexdigest())
         self.card: Mapping[str, object] = {"base": "scripted"}
-
-    @property
-    def tasks(self) -> tuple[str, ...]:
-        """The tasks there is an expert for."""
-        return tuple(self._tasks)
 
     def expert(self, task: str) -> Classifier:
         """Return the expert for one task."""
@@ -83,16 +72,16 @@ class ScriptedExperts:
         Examples
         --------
         >>> experts = ScriptedExperts({"action": ("bad", "good")})
-        >>> [len(each.pairs) for each in experts.windows([("", "lie"), ("", "lie " * 200)])]
+        >>> [len(cut.pairs) for cut in experts.windows([("", "lie"), ("", "lie " * 200)])]
         [1, 2]
         """
-        found, room = [], self.max_length - spare
+        windows, room = [], self.max_length - spare
         room = min(room, most or room)
         for pair in pairs:
             first, second = map(word_tokens, pair)
             fits = len(first.spans) + len(second.spans) <= room
-            found.append(Windows((pair,)) if fits else cut_pair(pair, first, second, room))
-        return found
+            windows.append(Windows((pair,)) if fits else cut_pair(pair, first, second, room))
+        return windows
 
     def told(self, task: str, columns: Matrix) -> Matrix:
         """Return the columns of one task, of those that `read` returned."""

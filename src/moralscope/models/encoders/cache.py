@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
@@ -31,7 +31,6 @@ CREATE TABLE IF NOT EXISTS vectors (
 """
 _LOOKUP = 500  # keys per SELECT; SQLite's default limit of bound values is far above
 _LIMIT = "MORALSCOPE_CACHE_MB"
-_DEFAULT_LIMIT_MB = 2048
 _PAGE = 4096  # bytes: SQLite lays whole rows into pages
 _PATIENCE = 30.0  # seconds to wait for another process
 
@@ -48,26 +47,22 @@ def text_key(text: str) -> bytes:
 
 
 class EmbeddingCache:
-    """Rows of one model. `checksum` must name everything that decides a row.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> cache = EmbeddingCache(folder, "abc", 2)
-    >>> cache.put(["kill time"], np.array([[1, 2]], dtype=np.float32))
-    >>> found, rows = cache.get(["kill time", "kill people"])
-    >>> found.tolist(), rows[0].tolist()
-    ([True, False], [1.0, 2.0])
-    """
+    """Rows of one model. `checksum` must name everything that decides a row."""
 
     def __init__(
         self, folder: Path, checksum: str, dimension: int, limit_mb: int | None = None
     ) -> None:
         self._path = folder / f"{checksum[:24]}-{dimension}.sqlite"
         self._dimension = dimension
-        limit = _limit_mb() if limit_mb is None else limit_mb
-        self._max_rows = max(1, limit * 1_000_000 // row_bytes(dimension))
+        if limit_mb is None:
+            limit = os.environ.get(_LIMIT, "").strip() or "2048"
+            if not (limit.isascii() and limit.isdigit() and int(limit) > 0):
+                raise InputError(
+                    f"{_LIMIT}={limit[:40]} is no number of megabytes",
+                    "give a whole number, e.g. 2048",
+                )
+            limit_mb = int(limit)
+        self._max_rows = max(1, limit_mb * 1_000_000 // row_bytes(dimension))
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         self._owner = os.getpid()
@@ -75,28 +70,64 @@ class EmbeddingCache:
         self._restarted = self._failed = False
 
     def get(self, texts: Sequence[str]) -> tuple[np.ndarray, Matrix]:
-        """Return which texts are cached, and a matrix whose found rows are filled in."""
-        found = np.zeros(len(texts), dtype=bool)
+        """Return which texts are cached, and a matrix whose rows of those are filled in."""
+        cached = np.zeros(len(texts), dtype=bool)
         rows = np.empty((len(texts), self._dimension), dtype=np.float32)
+        indices = {text_key(text): index for index, text in enumerate(texts)}
+        keys = list(indices)
         with self._lock:
             try:
                 connection = self._open()
-                if connection is not None:
-                    self._read(connection, texts, found, rows)
+                if connection is None:
+                    return cached, rows
+                for start in range(0, len(keys), _LOOKUP):
+                    part = keys[start : start + _LOOKUP]
+                    marks = ",".join("?" * len(part))
+                    # Only question marks are pasted into the statement; the keys are bound.
+                    query = f"SELECT key, crc, vector FROM vectors WHERE key IN ({marks})"  # noqa: S608
+                    for key, crc, vector in connection.execute(query, part):
+                        if len(vector) == self._dimension * 4 and _check(key, vector) == crc:
+                            rows[indices[key]] = np.frombuffer(vector, dtype="<f4")
+                            cached[indices[key]] = True
             except sqlite3.Error as error:
                 self._give_up(error)
-                found[:] = False
-        return found, rows
+                cached[:] = False
+        return cached, rows
 
     def put(self, texts: Sequence[str], rows: Matrix) -> None:
         """Store rows in one transaction; the oldest go when the size limit is reached."""
+        keys = [text_key(text) for text in texts]
+        blobs = [row.astype("<f4", copy=False).tobytes() for row in rows]
+        values = [(key, _check(key, blob), blob) for key, blob in zip(keys, blobs, strict=True)]
+        oldest = "SELECT id FROM vectors ORDER BY id LIMIT ?"
         with self._lock:
             try:
                 connection = self._open()
-                if connection is not None:
-                    self._write(connection, texts, rows)
+                if connection is None:
+                    return
+                with connection:
+                    connection.executemany(
+                        "INSERT OR REPLACE INTO vectors (key, crc, vector) VALUES (?, ?, ?)", values
+                    )
+                    (count,) = connection.execute("SELECT count(*) FROM vectors").fetchone()
+                    if count > self._max_rows:
+                        connection.execute(
+                            f"DELETE FROM vectors WHERE id IN ({oldest})",  # noqa: S608
+                            (count - self._max_rows,),
+                        )
             except sqlite3.Error as error:
                 self._give_up(error)
+
+    def fill(self, texts: Sequence[str], compute: Callable[[list[str]], Matrix]) -> Matrix:
+        """Return the rows of texts: those that are kept, and computed ones, which are kept now."""
+        cached, rows = self.get(texts)
+        # A text that stands twice is cached at one of its indices only.
+        missing = np.flatnonzero(~cached)
+        if missing.size:
+            new = [texts[index] for index in missing]
+            rows[missing] = compute(new)
+            self.put(new, rows[missing])
+        return rows
 
     def close(self) -> None:
         """Close the file; the next call opens it again."""
@@ -104,41 +135,6 @@ class EmbeddingCache:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
-
-    def _read(
-        self,
-        connection: sqlite3.Connection,
-        texts: Sequence[str],
-        found: np.ndarray,
-        rows: Matrix,
-    ) -> None:
-        places = {text_key(text): place for place, text in enumerate(texts)}
-        keys = list(places)
-        for start in range(0, len(keys), _LOOKUP):
-            part = keys[start : start + _LOOKUP]
-            marks = ",".join("?" * len(part))
-            # Only question marks are pasted into the statement; the keys are bound.
-            query = f"SELECT key, crc, vector FROM vectors WHERE key IN ({marks})"  # noqa: S608
-            for key, crc, vector in connection.execute(query, part):
-                if len(vector) == self._dimension * 4 and _check(key, vector) == crc:
-                    place = places[key]
-                    rows[place] = np.frombuffer(vector, dtype="<f4")
-                    found[place] = True
-
-    def _write(self, connection: sqlite3.Connection, texts: Sequence[str], rows: Matrix) -> None:
-        keys = [text_key(text) for text in texts]
-        blobs = [row.astype("<f4", copy=False).tobytes() for row in rows]
-        values = [(key, _check(key, blob), blob) for key, blob in zip(keys, blobs, strict=True)]
-        with connection:
-            connection.executemany(
-                "INSERT OR REPLACE INTO vectors (key, crc, vector) VALUES (?, ?, ?)", values
-            )
-            (count,) = connection.execute("SELECT count(*) FROM vectors").fetchone()
-            if count > self._max_rows:
-                connection.execute(
-                    "DELETE FROM vectors WHERE id IN (SELECT id FROM vectors ORDER BY id LIMIT ?)",
-                    (count - self._max_rows,),
-                )
 
     def _open(self) -> sqlite3.Connection | None:
         if self._owner != os.getpid():  # a connection must not cross a fork
@@ -167,7 +163,11 @@ class EmbeddingCache:
         )
         if broken and not self._restarted:
             self._restarted = True
-            self._set_aside()
+            if _inode(self._path) == self._opened:  # no other process has done so already
+                # A log that outlives its file would be played into the new one.
+                for path in (self._path, *(Path(f"{self._path}-{end}") for end in ("wal", "shm"))):
+                    with contextlib.suppress(OSError):
+                        path.unlink(missing_ok=True)
             log.warning("the embedding cache %s was damaged; it was started anew", self._path)
             return
         log.warning(
@@ -176,17 +176,6 @@ class EmbeddingCache:
             error,
         )
         self._failed = True
-
-    def _set_aside(self) -> None:
-        """Remove the broken file with its log, unless another process has done so already.
-
-        A log that outlives its file would be played into the new one.
-        """
-        if _inode(self._path) != self._opened:
-            return
-        for path in (self._path, *(Path(f"{self._path}-{end}") for end in ("wal", "shm"))):
-            with contextlib.suppress(OSError):
-                path.unlink(missing_ok=True)
 
 
 def row_bytes(dimension: int) -> int:
@@ -201,15 +190,6 @@ def row_bytes(dimension: int) -> int:
     room = _PAGE - 40
     taken = _PAGE // (room // size) if size <= room else _PAGE * -(-size // room)
     return taken + 64  # its line in the index of keys
-
-
-def _limit_mb() -> int:
-    given = os.environ.get(_LIMIT, "").strip() or str(_DEFAULT_LIMIT_MB)
-    if not (given.isascii() and given.isdigit() and int(given) > 0):
-        raise InputError(
-            f"{_LIMIT}={given[:40]} is no number of megabytes", "give a whole number, e.g. 2048"
-        )
-    return int(given)
 
 
 def _check(key: bytes, vector: bytes) -> int:

@@ -7,14 +7,14 @@ import contextlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError, StoreError
 from moralscope.core.protocols import Encoder, Matrix
 from moralscope.models.windows import unread_tokens
@@ -65,38 +65,18 @@ class Edit:
 
 
 class EditedEncoder:
-    """An `Encoder` whose rows went through an `Edit`: usable wherever an encoder is.
-
-    Examples
-    --------
-    >>> from moralscope.models.encoders import load_encoder
-    >>> base = load_encoder("scripted")
-    >>> edit = Edit("gender", np.eye(1, base.dimension), 1.0, base.name, base.checksum)
-    >>> edited = EditedEncoder(base, edit)
-    >>> edited.name, float(edited.encode(["kill time"])[0, 0])
-    ('scripted-gender', 0.0)
-    """
+    """An `Encoder` whose rows went through an `Edit`: usable wherever an encoder is."""
 
     def __init__(self, base: Encoder, edit: Edit) -> None:
-        check_encoder(edit, base)
-        self.base = base
-        self.edit = edit
-
-    @property
-    def name(self) -> str:
-        return f"{self.base.name}-{self.edit.name}"
-
-    @property
-    def checksum(self) -> str:
-        return self.edit.digest
-
-    @property
-    def dimension(self) -> int:
-        return self.base.dimension
-
-    @property
-    def arithmetic(self) -> str:
-        return self.base.arithmetic
+        if edit.checksum != base.checksum or edit.basis.shape[1] != base.dimension:
+            raise InputError(
+                f"the edit '{edit.name}' was made for {edit.encoder} ({edit.checksum[:12]}), "
+                f"not for {base.name} ({base.checksum[:12]})",
+                "make it anew for this encoder with 'moralscope edit --save'",
+            )
+        self.base, self.edit = base, edit
+        self.name, self.checksum = f"{base.name}-{edit.name}", edit.digest
+        self.dimension, self.arithmetic = base.dimension, base.arithmetic
 
     def encode(self, texts: Sequence[str]) -> Matrix:
         """Return one edited row per text, in order."""
@@ -107,35 +87,16 @@ class EditedEncoder:
         return unread_tokens(self.base, texts)
 
 
-def check_encoder(edit: Edit, encoder: Encoder) -> None:
-    """Refuse an edit that was made for other weights."""
-    if edit.checksum != encoder.checksum or edit.basis.shape[1] != encoder.dimension:
-        raise InputError(
-            f"the edit '{edit.name}' was made for {edit.encoder} ({edit.checksum[:12]}), "
-            f"not for {encoder.name} ({encoder.checksum[:12]})",
-            "make it anew for this encoder with 'moralscope edit --save'",
-        )
-
-
 def save_edit(edit: Edit, path: Path) -> None:
     """Write the edit as safetensors, whole or not at all."""
     from safetensors.numpy import save
 
-    metadata = {
-        "format": FORMAT,
-        "edit": json.dumps(
-            {
-                "name": edit.name,
-                "strength": edit.strength,
-                "encoder": edit.encoder,
-                "checksum": edit.checksum,
-                "source": edit.source,
-            }
-        ),
-    }
+    names = ("name", "strength", "encoder", "checksum", "source")
+    fields = json.dumps({name: getattr(edit, name) for name in names})
+    data = save({"basis": edit.basis}, metadata={"format": FORMAT, "edit": fields})
     half = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        half.write_bytes(save({"basis": edit.basis}, metadata=metadata))
+        half.write_bytes(data)
         half.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):
@@ -146,17 +107,7 @@ def save_edit(edit: Edit, path: Path) -> None:
 
 
 def load_edit(path: Path) -> Edit:
-    """Read an edit; anything but our own layout is refused, and nothing in it is executed.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "gender.safetensors"
-    ...     save_edit(Edit("gender", np.eye(1, 4), 1.0, "scripted", "abc"), file)
-    ...     load_edit(file).name
-    'gender'
-    """
+    """Read an edit; anything but our own layout is refused, and nothing in it is executed."""
     from safetensors import SafetensorError, safe_open
 
     refused = InputError(
@@ -174,23 +125,23 @@ def load_edit(path: Path) -> Edit:
         ) from error
     except SafetensorError as error:
         raise refused from error
-    edit = _parsed(metadata, basis)
-    if edit is None:
-        raise refused
-    return edit
-
-
-def _parsed(metadata: dict[str, Any], basis: Floats) -> Edit | None:
     if metadata.get("format") != FORMAT or basis.ndim != 2 or not np.isfinite(basis).all():
-        return None
+        raise refused
     if not np.allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-6):
-        return None
+        raise refused
     try:
-        fields = json.loads(metadata["edit"])
-        texts = {key: fields[key] for key in ("name", "encoder", "checksum", "source")}
-        strength = float(fields["strength"])
-    except (KeyError, TypeError, ValueError, RecursionError):
-        return None
-    if not all(isinstance(text, str) for text in texts.values()) or not 0 <= strength <= 1:
-        return None
-    return Edit(basis=basis, strength=strength, **texts)
+        fields = decode(_EditFields, json.loads(metadata["edit"]))
+        return Edit(basis=basis, **asdict(fields))
+    except (KeyError, ValueError, RecursionError, InputError) as error:
+        raise refused from error
+
+
+@dataclass(frozen=True, slots=True)
+class _EditFields:
+    """What the file says of an edit beside its basis."""
+
+    name: str
+    strength: float
+    encoder: str
+    checksum: str
+    source: str

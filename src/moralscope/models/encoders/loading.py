@@ -8,15 +8,14 @@ import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from moralscope.core.errors import InputError, StoreError, UnknownName
+from moralscope.core.errors import InputError, StoreError
 from moralscope.core.protocols import Encoder
-from moralscope.core.registry import did_you_mean
 from moralscope.models.encoders.cache import EmbeddingCache
 from moralscope.models.encoders.edited import EditedEncoder, load_edit
 from moralscope.models.encoders.pipeline import Backend, LazyBackend, Quantisable, TextEncoder
 from moralscope.models.encoders.scripted import ScriptedBackend
-from moralscope.models.hugging_face import folder_checksum, hub_folder, is_hub_id
-from moralscope.models.store import ModelEntry, Progress, Store
+from moralscope.models.hugging_face import find_folder, folder_checksum
+from moralscope.models.store import Progress, Store
 
 log = logging.getLogger(__name__)
 
@@ -66,57 +65,41 @@ def load_encoder(
 
 
 def encoder_names(store: Store | None = None) -> list[str]:
-    """Return the names that `load_encoder` knows: those of the store's catalogue, and `scripted`.
-
-    Examples
-    --------
-    >>> encoder_names()
-    ['minilm', 'mpnet', 'use-lite', 'scripted']
-    """
+    """Return the names that `load_encoder` knows: encoders of the catalogue, and `scripted`."""
     entries = (store or Store()).entries()
-    return [*(each.name for each in entries if each.kind == "encoder"), ScriptedBackend.name]
+    return [*(entry.name for entry in entries if entry.kind == "encoder"), ScriptedBackend.name]
 
 
 def _backend(
     name: str, store: Store, progress: Progress | None, eight_bits: bool
 ) -> Backend | LazyBackend:
-    names = encoder_names(store)
-    if name in names:
-        return _stored(store.entry(name), store, progress, eight_bits)
-    path = Path(name).expanduser()
-    if path.is_dir():
-        return _read_folder(path, path.resolve().name, folder_checksum(path), eight_bits)
-    if is_hub_id(name):
-        folder = hub_folder(name, store, f"use one of {', '.join(names)}")
-        return _read_folder(folder, name, folder_checksum(folder), eight_bits)
-    if "/" in name:
-        raise InputError(
-            f"there is no folder {name}", "give a folder with a sentence-transformers model"
-        )
-    raise UnknownName(
-        f"there is no encoder '{name}'",
-        f"{did_you_mean(name, names)}, or a local folder, or a hub id (owner/name)",
-    )
-
-
-def _stored(
-    entry: ModelEntry, store: Store, progress: Progress | None, eight_bits: bool
-) -> Backend | LazyBackend:
-    """Return a stored encoder, fetched but neither verified nor loaded before a text needs it.
+    """Return what `name` means; a stored encoder is fetched, and verified and loaded when needed.
 
     One whose dimension the catalogue does not say is loaded at once.
     """
-    store.fetch(entry.name, progress)
-    read = _READERS[entry.reader]
+    names = encoder_names(store)
+    if name in names:
+        entry = store.entry(name)
+        store.fetch(entry.name, progress)
+        read = _READERS[entry.reader]
 
-    def load() -> Backend:
-        return read(store.verify(entry.name), entry.name, entry.sha256, eight_bits)
+        def load() -> Backend:
+            return read(store.verify(entry.name), entry.name, entry.sha256, eight_bits)
 
-    if not entry.dimension or not entry.longest:
-        return load()
-    light = eight_bits and read is _read_folder
-    arithmetic = _light_arithmetic() if light else "float32"
-    return LazyBackend(entry.name, entry.sha256, entry.dimension, arithmetic, entry.longest, load)
+        if not entry.dimension or not entry.longest:
+            return load()
+        return LazyBackend(
+            name=entry.name,
+            checksum=entry.sha256,
+            dimension=entry.dimension,
+            arithmetic=_light_arithmetic() if eight_bits and read is _read_folder else "float32",
+            longest=entry.longest,
+            load=load,
+        )
+    content = "a sentence-transformers model"
+    folder = find_folder(name, store, names, kind="encoder", content=content)
+    label = folder.resolve().name if Path(name).expanduser().is_dir() else name
+    return _read_folder(folder, label, folder_checksum(folder), eight_bits)
 
 
 def _light_arithmetic() -> str:
@@ -134,14 +117,14 @@ def _light_arithmetic() -> str:
 def _read_folder(folder: Path, name: str, checksum: str, eight_bits: bool) -> Backend:
     from moralscope.models.encoders.mean_pooling import plain_backend
 
-    found: Backend | None = plain_backend(folder, name, checksum)
-    if found is None:
+    backend: Backend | None = plain_backend(folder, name, checksum)
+    if backend is None:
         from moralscope.models.encoders.sentence_transformer import SentenceTransformerBackend
 
-        found = SentenceTransformerBackend(folder, name, checksum)
-    if eight_bits and isinstance(found, Quantisable):
-        found.quantise()
-    return found
+        backend = SentenceTransformerBackend(folder, name, checksum)
+    if eight_bits and isinstance(backend, Quantisable):
+        backend.quantise()
+    return backend
 
 
 def _read_use_lite(folder: Path, name: str, checksum: str, _eight_bits: bool) -> Backend:
@@ -168,10 +151,10 @@ def load_edited(
 
     Without an `encoder` the one that the file names is loaded.
     """
-    found = load_edit(path)
-    base = encoder or found.encoder
+    edit = load_edit(path)
+    base = encoder or edit.encoder
     model = load_encoder(base, progress=progress, cached=cached) if isinstance(base, str) else base
-    return EditedEncoder(model, found)
+    return EditedEncoder(model, edit)
 
 
 def load_encoders(

@@ -110,7 +110,12 @@ def plain_backend(folder: Path, name: str, checksum: str) -> PlainBackend | None
     if shape is None:
         return None
     set_up_torch()
-    if _has_accelerator() or (weights := read_body(folder)) is None:
+    import torch
+
+    if torch.cuda.is_available() or torch.backends.mps.is_available():
+        return None
+    weights = read_body(folder)
+    if weights is None:
         return None
     with contextlib.suppress(OSError, ValueError, KeyError, RuntimeError):  # the library says why
         tokenizer = read_tokenizer(folder) or load_tokenizer(folder)
@@ -124,7 +129,7 @@ def plain_shape(folder: Path) -> Shape | None:
         OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError
     ):
         modules = _read(folder / "modules.json")
-        kinds = [each["type"].rsplit(".", 1)[-1] for each in modules]
+        kinds = [module["type"].rsplit(".", 1)[-1] for module in modules]
         pooling = _read(folder / modules[1]["path"] / "config.json")
         transformer = _read(folder / "sentence_bert_config.json")
         asks = (folder / "config_sentence_transformers.json").is_file() and _read(
@@ -158,9 +163,3 @@ def _is_mean(pooling: dict[str, Any]) -> bool:
 
 def _read(path: Path) -> Any:
     return json.loads(path.read_text("utf-8"))
-
-
-def _has_accelerator() -> bool:
-    import torch
-
-    return bool(torch.cuda.is_available() or torch.backends.mps.is_available())

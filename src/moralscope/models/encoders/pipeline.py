@@ -5,50 +5,43 @@ A backend turns one batch of prepared texts into rows and knows nothing of the r
 
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence, Sized
 from dataclasses import dataclass
+from itertools import chain, cycle
+from statistics import median
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from moralscope.core.errors import InputError
 from moralscope.core.protocols import Matrix
 from moralscope.models.encoders.cache import EmbeddingCache
-from moralscope.models.encoders.calibration import Calibration, measure
 from moralscope.models.windows import Windows
 
 _BLOCK = 8192  # texts tokenised, computed and cached as one piece of work
 # Letters beyond Latin may be missing in a vocabulary, and BERT knows no word of 100 characters.
 _UNSURE = re.compile(r"[^\x00-\u024f\u2000-\u206f]|\w{100}")
 _SLACK = 1.15  # a batch may hold texts up to this much shorter than its longest
+_FACTORS = (1.0, 0.5, 2.0)  # of the batch a backend would take by itself
+_LEAST_GAIN = 1.05  # what is less than this faster may be noise: nothing is changed for it
+_SAMPLE_TOKENS = 2  # batches of the usual size that a try computes
+
+Embed = Callable[[Sequence[Any], int], Any]
 
 
 class Backend(Protocol):
-    """One model's arithmetic: texts → prepared texts (with a length) → rows.
-
-    Attributes
-    ----------
-    name, checksum, dimension
-        As of an `Encoder`.
-    arithmetic
-        What products are computed in: float32, int8, and on a GPU bfloat16 or float16.
-    batch_tokens
-        How many tokens a batch should hold on this machine.
-    threads
-        How many threads a product uses; 0 where that is not ours to choose.
-    unpadded
-        Whether texts of any lengths share a batch at no cost.
-    longest
-        How many tokens of a text are read at once; 0 where it is any number.
-    """
+    """One model's arithmetic: texts → prepared texts (with a length) → rows."""
 
     name: str
     checksum: str
     dimension: int
     arithmetic: str = "float32"
-    batch_tokens: int
-    threads: int = 0
-    unpadded: bool = False
-    longest: int = 0
+    """What products are computed in: float32, int8, and on a GPU bfloat16 or float16."""
+    batch_tokens: int  # that a batch should hold on this machine
+    threads: int = 0  # that a product uses; 0 where that is not ours to choose
+    unpadded: bool = False  # texts of any lengths share a batch at no cost
+    longest: int = 0  # tokens of a text that are read at once; 0 where it is any number
 
     def windows(self, texts: Sequence[str]) -> list[Windows]:
         """Return the texts to encode instead of each text; of one that fits, itself."""
@@ -87,52 +80,47 @@ class LazyBackend:
 
 
 def like_length_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Yield places grouped so that little is padded and no batch exceeds `batch_tokens`.
+    """Yield indices grouped so that little is padded and no batch exceeds `batch_tokens`.
 
     Examples
     --------
     >>> list(like_length_batches([9, 3, 9, 3], 18))
     [[0, 2], [1, 3]]
     """
-    order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
     batch: list[int] = []
     longest = 0
-    for place in order:
+    for index in order:
         full = (len(batch) + 1) * longest > batch_tokens
-        if batch and (full or lengths[place] * _SLACK < longest):
+        if batch and (full or lengths[index] * _SLACK < longest):
             yield batch
             batch = []
         if not batch:
-            longest = max(1, lengths[place])
-        batch.append(place)
+            longest = max(1, lengths[index])
+        batch.append(index)
     if batch:
         yield batch
 
 
 def full_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Yield places from long to short, `batch_tokens` at most in a batch: nothing is padded.
+    """Yield indices from long to short, `batch_tokens` at most in a batch: nothing is padded.
 
     Examples
     --------
     >>> list(full_batches([9, 3, 8, 3], 18))
     [[0, 2], [1, 3]]
     """
-    order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
     batch: list[int] = []
     held = 0
-    for place in order:
-        if batch and held + lengths[place] > batch_tokens:
+    for index in order:
+        if batch and held + lengths[index] > batch_tokens:
             yield batch
             batch, held = [], 0
-        batch.append(place)
-        held += lengths[place]
+        batch.append(index)
+        held += lengths[index]
     if batch:
         yield batch
-
-
-def _surely_read(text: str, longest: int) -> bool:
-    """Tell, without a tokenizer, that a text fits and holds letters that every vocabulary has."""
-    return len(text) <= longest - 2 and not _UNSURE.search(text)
 
 
 def _joined(rows: Matrix, parts: Sequence[str]) -> Matrix:
@@ -146,6 +134,75 @@ def _joined(rows: Matrix, parts: Sequence[str]) -> Matrix:
     if np.allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-3):
         mean /= max(float(np.linalg.norm(mean)), 1e-12)
     return np.asarray(mean, dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchCalibration:
+    """The fastest batch size and number of threads, and their rate."""
+
+    batch_tokens: int
+    threads: int  # 0: not ours to choose
+    tokens_per_second: float
+    gain: float  # over the usual pair
+
+
+def measure(
+    backend: Any, sample: Sequence[str], embed: Embed, *, seconds: float = 2.0
+) -> BatchCalibration:
+    """Try batch sizes and thread counts in turn until `seconds` are over; return the fastest.
+
+    Every try is set beside one of the usual pair in the same round, so that a machine that is
+    busy for a while does not decide. The number of threads is put back as it was.
+
+    Parameters
+    ----------
+    backend
+        A `Backend`; the number of its `threads` is tried too, unless it is 0.
+    sample
+        Texts like those to come; some dozens are enough.
+    embed
+        Computes prepared texts in batches of so many tokens.
+    """
+    if not sample:
+        raise InputError("there is no text to calibrate with", "give some of those to come")
+    usual = (int(backend.batch_tokens), int(backend.threads))
+    texts, tokens = backend.prepare(list(sample)), 0
+    prepared: list[Any] = []
+    enough = _SAMPLE_TOKENS * usual[0]
+    while tokens < enough and len(prepared) < enough:  # again and again, if the sample is small
+        prepared.append(texts[len(prepared) % len(texts)])
+        tokens += max(1, len(prepared[-1]))
+    pairs = [(max(1, int(usual[0] * factor)), usual[1]) for factor in _FACTORS]
+    if usual[1] > 1:
+        pairs.append((usual[0], usual[1] // 2))
+    times: dict[tuple[int, int], list[float]] = {pair: [] for pair in pairs}
+    deadline = time.monotonic() + seconds
+    try:
+        # The first is slow (memory is taken, weights are read): it comes twice, and is dropped.
+        for pair in chain(pairs[:1], cycle(pairs)):
+            if pair[1]:
+                backend.threads = pair[1]
+            start = time.perf_counter()
+            embed(prepared, pair[0])
+            times[pair].append(time.perf_counter() - start)
+            if time.monotonic() > deadline:
+                break
+    finally:
+        if usual[1]:
+            backend.threads = usual[1]
+    # The pair with the best median of time beside the usual pair's, round by round.
+    base = times[usual][1:] or times[usual]
+    gains = {
+        pair: median(one / other for one, other in zip(base, spent, strict=False))
+        for pair, spent in times.items()
+        if pair != usual and len(spent) > 1
+    }
+    chosen = max(gains, key=lambda pair: gains[pair], default=usual)
+    if gains.get(chosen, 1.0) < _LEAST_GAIN:
+        chosen = usual
+    spent = base if chosen == usual else times[chosen]
+    rate = tokens / max(min(spent), 1e-9)
+    return BatchCalibration(*chosen, tokens_per_second=rate, gain=gains.get(chosen, 1.0))
 
 
 class TextEncoder:
@@ -171,16 +228,16 @@ class TextEncoder:
             self._source = self._source.load()
         return self._source
 
-    def calibrate(self, sample: Sequence[str], *, seconds: float = 2.0) -> Calibration:
+    def calibrate(self, sample: Sequence[str], *, seconds: float = 2.0) -> BatchCalibration:
         """Measure for a moment which batch and how many threads are fastest here; use them.
 
         Not for small jobs: it costs `seconds`. What was found can be told to `set_batch_size`
         later, which makes a run that has to go as another did.
         """
         with self._lock:
-            found = measure(self._backend, sample, self._embed_all, seconds=seconds)
-        self.set_batch_size(found.batch_tokens, found.threads)
-        return found
+            fastest = measure(self._backend, sample, self._embed_all, seconds=seconds)
+        self.set_batch_size(fastest.batch_tokens, fastest.threads)
+        return fastest
 
     def set_batch_size(self, batch_tokens: int, threads: int = 0) -> None:
         """Compute in batches of so many tokens, on so many threads (0: as they are)."""
@@ -194,19 +251,22 @@ class TextEncoder:
         A text that is too long is read in windows and has the mean of their rows.
         """
         long = self._cut(texts)
-        places: dict[str, int] = {}
+        indices: dict[str, int] = {}
         for text in texts:
             for _, part in long[text].pairs if text in long else (("", text),):
-                places.setdefault(part, len(places))
-        unique = list(places)
+                indices.setdefault(part, len(indices))
+        unique = list(indices)
         rows = np.empty((len(unique), self.dimension), dtype=np.float32)
         for start in range(0, len(unique), _BLOCK):
-            rows[start : start + _BLOCK] = self._encode_block(unique[start : start + _BLOCK])
+            block = unique[start : start + _BLOCK]
+            rows[start : start + _BLOCK] = (
+                self._cache.fill(block, self._compute) if self._cache else self._compute(block)
+            )
         if not long:
-            inverse = [places[text] for text in texts]
+            inverse = [indices[text] for text in texts]
             return rows if len(unique) == len(inverse) else rows[inverse]
         parts = [[part for _, part in long[t].pairs] if t in long else [t] for t in texts]
-        return np.stack([_joined(rows[[places[p] for p in some]], some) for some in parts])
+        return np.stack([_joined(rows[[indices[p] for p in some]], some) for some in parts])
 
     def unread(self, texts: Sequence[str]) -> list[int]:
         """Return how many tokens of each text no row reads: too many, or not in the vocabulary."""
@@ -218,23 +278,15 @@ class TextEncoder:
         longest = self._source.longest
         if not longest:
             return {}
-        unsure = [text for text in dict.fromkeys(texts) if not _surely_read(text, longest)]
+        # Without a tokenizer: a short text fits, and letters of `_UNSURE` may be unknown.
+        unsure = [
+            text for text in dict.fromkeys(texts) if len(text) > longest - 2 or _UNSURE.search(text)
+        ]
         if not unsure:
             return {}
         with self._lock:
-            found = zip(unsure, self._backend.windows(unsure), strict=True)
-            return {text: cut for text, cut in found if len(cut.pairs) > 1 or cut.unread}
-
-    def _encode_block(self, texts: list[str]) -> Matrix:
-        if self._cache is None:
-            return self._compute(texts)
-        found, rows = self._cache.get(texts)
-        missing = np.flatnonzero(~found)
-        if missing.size:
-            new_texts = [texts[place] for place in missing]
-            rows[missing] = self._compute(new_texts)
-            self._cache.put(new_texts, rows[missing])
-        return rows
+            windows = zip(unsure, self._backend.windows(unsure), strict=True)
+            return {text: cut for text, cut in windows if len(cut.pairs) > 1 or cut.unread}
 
     def _compute(self, texts: list[str]) -> Matrix:
         with self._lock:
@@ -247,7 +299,7 @@ class TextEncoder:
         backend = self._backend
         group = full_batches if backend.unpadded else like_length_batches
         batches = list(group([len(item) for item in prepared], batch_tokens))
-        found = backend.embed_batches([[prepared[place] for place in batch] for batch in batches])
-        for batch, part in zip(batches, found, strict=True):
+        parts = backend.embed_batches([[prepared[index] for index in batch] for batch in batches])
+        for batch, part in zip(batches, parts, strict=True):
             rows[batch] = part
         return rows

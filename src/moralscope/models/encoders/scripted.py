@@ -16,14 +16,7 @@ _DIMENSION = 64
 
 
 class ScriptedBackend(Backend):
-    """Rows from hashed words: the same on every machine, for ever.
-
-    Examples
-    --------
-    >>> backend = ScriptedBackend()
-    >>> backend.embed(["kill time"]).shape
-    (1, 64)
-    """
+    """Rows from hashed words: the same on every machine, for ever."""
 
     name = "scripted"
     checksum = blake2b(b"moralscope scripted encoder 1", digest_size=32).hexdigest()
@@ -38,14 +31,11 @@ class ScriptedBackend(Backend):
 
     def embed(self, batch: Sequence[str]) -> Matrix:
         """Return the normalised mean of the texts' word vectors."""
-        rows: Matrix = np.stack([self._row(text) for text in batch])
+        rows: Matrix = np.stack(
+            [np.add.reduce([self._word(word) for word in text.split() or [""]]) for text in batch]
+        )
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         return rows
-
-    def _row(self, text: str) -> Matrix:
-        words = text.split() or [""]
-        row: Matrix = np.add.reduce([self._word(word) for word in words])
-        return row
 
     def _word(self, word: str) -> Matrix:
         vector = self._words.get(word)

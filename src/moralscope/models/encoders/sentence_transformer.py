@@ -20,8 +20,12 @@ from moralscope.core.protocols import Matrix
 from moralscope.models.encoders.mean_pooling import token_ids
 from moralscope.models.fastcpu.linear import can_quantise, quantise, speed_up
 from moralscope.models.fastcpu.threads import TOKENS_PER_CORE, ParallelBatches
-from moralscope.models.folder_check import check_modules, check_safetensors
-from moralscope.models.hugging_face import load_model, set_up_transformers
+from moralscope.models.hugging_face import (
+    check_modules,
+    check_safetensors,
+    load_model,
+    set_up_transformers,
+)
 from moralscope.models.windows import Windows, token_windows
 
 _GPU_BATCH_TOKENS = 65536
@@ -31,8 +35,7 @@ class SentenceTransformerBackend(ParallelBatches):
     """The arithmetic of one sentence-transformers folder."""
 
     def __init__(self, folder: Path, name: str, checksum: str) -> None:
-        self.name = name
-        self.checksum = checksum
+        self.name, self.checksum = name, checksum
         self.arithmetic = "float32"
         self._model = _load(folder, name)
         self.device = str(self._model.device.type)
@@ -41,15 +44,13 @@ class SentenceTransformerBackend(ParallelBatches):
         self._tokenizer: Any = _fast_tokenizer(self._model)
         if self._tokenizer is None:
             self.batch_tokens = 1 << 16  # characters: `prepare` passes the texts on
-        self.longest = self._longest()
-        speed_up(self._model, _kind(self._model))
-
-    def _longest(self) -> int:
-        """Return how many tokens of a text are read beside the prompt; 0: nobody can tell."""
-        if not getattr(self._model.tokenizer, "is_fast", False):
-            return 0
-        prompt = self._model.tokenizer(self._prompt, add_special_tokens=False)["input_ids"]
-        return int(self._model.max_seq_length or 0) - len(prompt)
+        self.longest = 0  # tokens of a text that are read beside the prompt; 0: nobody can tell
+        if getattr(self._model.tokenizer, "is_fast", False):
+            prompt = self._model.tokenizer(self._prompt, add_special_tokens=False)["input_ids"]
+            self.longest = int(self._model.max_seq_length or 0) - len(prompt)
+        body = getattr(self._model[0], "auto_model", self._model[0])
+        kind = getattr(getattr(body, "config", None), "model_type", "")
+        speed_up(self._model, str(kind))
 
     @property
     def _prompt(self) -> str:
@@ -88,13 +89,6 @@ class SentenceTransformerBackend(ParallelBatches):
             return np.asarray(rows, dtype=np.float32)
         import torch
 
-        with torch.inference_mode():
-            rows = self._padded(batch)
-        return np.asarray(rows.float().cpu().numpy())
-
-    def _padded(self, batch: Sequence[Sequence[int]]) -> Any:
-        import torch
-
         lengths = np.array([len(ids) for ids in batch])
         padding = self._tokenizer.pad_token_id or 0
         real = np.arange(lengths.max()) < lengths[:, None]
@@ -102,9 +96,10 @@ class SentenceTransformerBackend(ParallelBatches):
         ids[real] = np.fromiter(chain.from_iterable(batch), np.int64, int(lengths.sum()))
         inputs, mask = torch.from_numpy(ids), torch.from_numpy(real.astype(np.int64))
         device = self._model.device
-        with precision(device.type, self.arithmetic):
+        with torch.inference_mode(), precision(device.type, self.arithmetic):
             features = {"input_ids": inputs.to(device), "attention_mask": mask.to(device)}
-            return self._model(features)["sentence_embedding"]
+            rows = self._model(features)["sentence_embedding"]
+        return np.asarray(rows.float().cpu().numpy())
 
 
 def half_precision() -> str:
@@ -115,13 +110,7 @@ def half_precision() -> str:
 
 
 def precision(device: str, arithmetic: str) -> contextlib.AbstractContextManager[Any]:
-    """Let a GPU compute its products in 16 bits, where that was asked for; a CPU never.
-
-    Examples
-    --------
-    >>> type(precision("cpu", "bfloat16")).__name__, type(precision("cuda", "float32")).__name__
-    ('nullcontext', 'nullcontext')
-    """
+    """Let a GPU compute its products in 16 bits, where that was asked for; a CPU never."""
     if device != "cuda" or arithmetic not in ("bfloat16", "float16"):
         return contextlib.nullcontext()
     import torch
@@ -132,21 +121,23 @@ def precision(device: str, arithmetic: str) -> contextlib.AbstractContextManager
     return mixed
 
 
-def _kind(model: Any) -> str:
-    body = getattr(model[0], "auto_model", model[0])
-    return str(getattr(getattr(body, "config", None), "model_type", ""))
-
-
 def _load(folder: Path, name: str) -> Any:
     """Load the folder quietly, without network, pickle or remote code."""
     check_modules(folder)
     check_safetensors(folder)
     set_up_transformers()
     from sentence_transformers import SentenceTransformer
+    from transformers import AutoModel
 
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     try:
-        _check_body(folder)
+        # The transformer is loaded once for itself: the library does not tell what is wrong.
+        file = folder / "modules.json"
+        modules = json.loads(file.read_text("utf-8")) if file.is_file() else []
+        kinds = {module["type"].rsplit(".", 1)[-1]: module["path"] for module in modules}
+        body = folder / kinds.get("Transformer", "")
+        if (body / "config.json").is_file():
+            load_model(AutoModel, body)
         model = SentenceTransformer(
             str(folder),
             local_files_only=True,
@@ -161,18 +152,6 @@ def _load(folder: Path, name: str) -> Any:
         ) from error
     model.eval()
     return model.requires_grad_(False)
-
-
-def _check_body(folder: Path) -> None:
-    """Load the transformer of a folder once for itself: the library does not tell what is wrong."""
-    from transformers import AutoModel
-
-    file = folder / "modules.json"
-    modules = json.loads(file.read_text("utf-8")) if file.is_file() else []
-    kinds = {each["type"].rsplit(".", 1)[-1]: each["path"] for each in modules}
-    body = folder / kinds.get("Transformer", "")
-    if (body / "config.json").is_file():
-        load_model(AutoModel, body)
 
 
 def _batch_tokens(model: Any) -> int:

@@ -29,18 +29,7 @@ _MAX_JSON = 20_000_000
 
 
 class UseLiteWeights:
-    """The weights of one TF.js model, by name.
-
-    Parameters
-    ----------
-    path
-        ``model.json``; the shards lie beside it.
-
-    Raises
-    ------
-    StoreError
-        A file is missing, damaged or holds what this reader does not know.
-    """
+    """The weights of one TF.js model, by name: ``model.json`` and the shards beside it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -63,7 +52,12 @@ class UseLiteWeights:
     def _read(self, group: dict[str, Any]) -> None:
         specs = [(spec["name"], spec["dtype"], _count(spec)) for spec in group["weights"]]
         needed = 4 * sum(count for _, _, count in specs)
-        shards = [self._path.parent / _plain_name(shard) for shard in group["paths"]]
+        for shard in group["paths"]:
+            if not isinstance(shard, str) or not re.fullmatch(
+                r"[\w-]+(\.[\w-]+)*", shard, re.ASCII
+            ):
+                raise ValueError("a shard does not lie beside it")
+        shards = [self._path.parent / shard for shard in group["paths"]]
         there = sum(shard.stat().st_size for shard in shards)
         if needed != there:  # before anything is read
             raise ValueError(f"the shards have {there} bytes instead of {needed}")
@@ -93,13 +87,6 @@ def _count(spec: Any) -> int:
     return math.prod(shape)
 
 
-def _plain_name(shard: Any) -> str:
-    """Refuse the name of a shard that could lie anywhere but beside the model."""
-    if not isinstance(shard, str) or not re.fullmatch(r"[\w-]+(\.[\w-]+)*", shard, re.ASCII):
-        raise ValueError("a shard does not lie beside it")
-    return shard
-
-
 Ids = NDArray[np.int32]
 Spans = list[tuple[int, int]]
 
@@ -115,20 +102,7 @@ _WHOLE = "/ConcatPartitions/concat"
 
 
 class UseLiteBackend(Backend):
-    """Universal Sentence Encoder lite, from a folder with its TF.js files.
-
-    Parameters
-    ----------
-    folder
-        Holds ``model.json``, the shards it names and ``vocab.json``.
-    name, checksum
-        What the backend reports about itself.
-
-    Raises
-    ------
-    StoreError
-        A file is missing, damaged or of another model.
-    """
+    """Universal Sentence Encoder lite, from a folder with its TF.js files and ``vocab.json``."""
 
     dimension = DIMENSION
     batch_tokens = 2048
@@ -140,7 +114,11 @@ class UseLiteBackend(Backend):
         self.tokenizer = UseLiteTokenizer.read(folder / "vocab.json")
         weights = UseLiteWeights(folder / "model.json")
         self._pieces = weights.take("module/Embeddings_en", _VOCABULARY + 2, _NARROW)
-        self._positions = _position_signal(weights)
+        # Sines and cosines of each position, one row per position that the model reads.
+        timing = f"{_GRAPH}/TransformerStack/Layer_0/AddTimingSignal/TimingSignal/ExpandDims_1"
+        angles = np.arange(MAX_PIECES, dtype=np.float32)[:, None]
+        angles = angles * weights.take(timing, 1, _NARROW // 2)
+        self._positions = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
         self._widen = _Dense(
             weights.take(f"{_WIDEN}/kernel{_WHOLE}", _NARROW, DIMENSION),
             weights.take(f"{_WIDEN}/bias{_WHOLE}", DIMENSION),
@@ -168,8 +146,8 @@ class UseLiteBackend(Backend):
         sizes = [len(pieces[word]) for word in words]
         if sum(sizes) < 2 * MAX_PIECES and len(self.tokenizer.encode(text)) <= MAX_PIECES:
             return Windows((("", text),), unknown=unknown)
-        owners = [place for place, size in enumerate(sizes) for _ in range(size)]
-        tokens = Tokens([spans[place] for place in owners], owners, unknown)
+        owners = [index for index, size in enumerate(sizes) for _ in range(size)]
+        tokens = Tokens([spans[index] for index in owners], owners, unknown)
         # Windows hold whole words: one may begin and end with a word that is not wholly its own.
         return cut_pair(("", text), Tokens(), tokens, MAX_PIECES - 2 * _WORD)
 
@@ -288,10 +266,3 @@ def _layer(weights: UseLiteWeights, number: int, width: int) -> _Layer:
         ffn_in=convolution("conv1", DIMENSION, _FFN),
         ffn_out=convolution("conv2", _FFN, DIMENSION),
     )
-
-
-def _position_signal(weights: UseLiteWeights) -> Matrix:
-    """Sines and cosines of each position, one row per position that the model reads."""
-    name = f"{_GRAPH}/TransformerStack/Layer_0/AddTimingSignal/TimingSignal/ExpandDims_1"
-    angles = np.arange(MAX_PIECES, dtype=np.float32)[:, None] * weights.take(name, 1, _NARROW // 2)
-    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)

@@ -57,7 +57,13 @@ class UseLiteTokenizer:
             vocabulary = json.loads(path.read_text(encoding="utf-8"))
             if not isinstance(vocabulary, list) or len(vocabulary) <= RESERVED:
                 raise ValueError(f"not a list of more than {RESERVED} pieces")
-            return cls([(_nonempty(piece), _finite(score)) for piece, score in vocabulary])
+            for piece, score in vocabulary:
+                if not isinstance(piece, str) or not 0 < len(piece) <= _LONGEST:
+                    raise ValueError(f"{str(piece)[:40]!r} is not a piece")
+                number = isinstance(score, int | float) and not isinstance(score, bool)
+                if score is not None and not (number and math.isfinite(score)):
+                    raise ValueError(f"{str(score)[:40]!r} is not a log-probability")
+            return cls([(piece, score) for piece, score in vocabulary])
         except (OSError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise StoreError(
                 f"{path} is not the vocabulary of use-lite ({' '.join(str(error).split())[:200]})",
@@ -73,7 +79,20 @@ class UseLiteTokenizer:
         if not text:
             return []
         text = BOUNDARY + text.replace(" ", BOUNDARY)
-        last = self._last_pieces(text)
+        # For every prefix: the score and the last piece of its best segmentation.
+        best = [0.0] * (len(text) + 1)
+        last = [UNKNOWN] * (len(text) + 1)
+        for start in range(len(text)):
+            longest = self._longest.get(text[start], 0)
+            stops = range(start + 1, min(start + longest, len(text)) + 1)
+            pieces = [(stop, self._pieces.get(text[start:stop])) for stop in stops]
+            matches = [(stop, *piece) for stop, piece in pieces if piece]
+            for stop, score, index in matches or [(start + 1, 0.0, UNKNOWN)]:
+                total = best[start] + score
+                # The reference takes a best score of 0 for "not reached yet", even where pieces
+                # that cost nothing have reached it: kept, or ids around colons would differ.
+                if best[stop] == 0 or total >= best[stop]:
+                    best[stop], last[stop] = total, index
         ids: list[int] = []
         stop = len(text)
         while stop > 0:
@@ -81,37 +100,3 @@ class UseLiteTokenizer:
                 ids.append(last[stop])
             stop -= self._lengths[last[stop]]
         return ids[::-1]
-
-    def _last_pieces(self, text: str) -> list[int]:
-        """Give, for every prefix of the text, the id of the last piece of its best segmentation."""
-        best = [0.0] * (len(text) + 1)
-        last = [UNKNOWN] * (len(text) + 1)
-        for start in range(len(text)):
-            for stop, score, index in self._matches(text, start):
-                total = best[start] + score
-                # The reference takes a best score of 0 for "not reached yet", even where pieces
-                # that cost nothing have reached it: kept, or ids around colons would differ.
-                if best[stop] == 0 or total >= best[stop]:
-                    best[stop], last[stop] = total, index
-        return last
-
-    def _matches(self, text: str, start: int) -> list[tuple[int, float, int]]:
-        """Give (stop, log-probability, id) of the pieces at `start`, else one unknown character."""
-        longest = self._longest.get(text[start], 0)
-        stops = range(start + 1, min(start + longest, len(text)) + 1)
-        found = [(s, *self._pieces[text[start:s]]) for s in stops if text[start:s] in self._pieces]
-        return found or [(start + 1, 0.0, UNKNOWN)]
-
-
-def _nonempty(piece: object) -> str:
-    if not isinstance(piece, str) or not 0 < len(piece) <= _LONGEST:
-        raise ValueError(f"{str(piece)[:40]!r} is not a piece")
-    return piece
-
-
-def _finite(score: object) -> float | None:
-    if score is None:
-        return None
-    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
-        raise ValueError(f"{str(score)[:40]!r} is not a log-probability")
-    return float(score)

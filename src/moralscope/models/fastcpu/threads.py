@@ -17,13 +17,7 @@ R = TypeVar("R")
 
 
 class SingleThreadPool:
-    """Threads that compute alone; what the other threads of the process may use stays as it is.
-
-    Examples
-    --------
-    >>> list(SingleThreadPool(2).map(len, ["a", "bc"]))
-    [1, 2]
-    """
+    """Threads that compute alone; what the other threads of the process may use stays as it is."""
 
     def __init__(self, count: int) -> None:
         import torch

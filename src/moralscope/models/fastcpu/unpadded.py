@@ -47,24 +47,19 @@ def can_unpad(weights: BodyWeights) -> bool:
         and config.get("position_embedding_type", "absolute") == "absolute"
         and config.get("dtype", config.get("torch_dtype")) in (None, "float32")
     )
-    return (
-        known
-        and _holds_no_more(weights)
-        and all(
-            (tensor := weights.tensors.get(name)) is not None
-            and (*tensor.shape,) == shape
-            and str(tensor.dtype) == "torch.float32"
-            and tensor.device.type == "cpu"
-            for name, shape in _expected(config)
-        )
+    if not known:
+        return False
+    shapes = dict(_expected(config))
+    more = (name for name in weights.tensors if name not in shapes)  # heads and buffers may be
+    if any(name.split(".")[0] not in _HEADS and not name.endswith("position_ids") for name in more):
+        return False
+    return all(
+        (tensor := weights.tensors.get(name)) is not None
+        and (*tensor.shape,) == shape
+        and str(tensor.dtype) == "torch.float32"
+        and tensor.device.type == "cpu"
+        for name, shape in shapes.items()
     )
-
-
-def _holds_no_more(weights: BodyWeights) -> bool:
-    """Tell whether every tensor is read here, or belongs to a head or a buffer."""
-    names = {name for name, _ in _expected(weights.config)}
-    more = (name for name in weights.tensors if name not in names)
-    return all(name.split(".")[0] in _HEADS or name.endswith("position_ids") for name in more)
 
 
 def _expected(config: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -118,16 +113,6 @@ class UnpaddedBody:
 
     `eight_bits` is the share of layers, from the last one down, whose products are of 8 bits: what
     they round off goes through few layers more. 1 or True: all of them.
-
-    Examples
-    --------
-    >>> from transformers import BertConfig, BertModel
-    >>> config = BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1,
-    ...     num_attention_heads=2, intermediate_size=16)
-    >>> tensors = BertModel(config).requires_grad_(False).state_dict()
-    >>> body = UnpaddedBody(BodyWeights(config.to_dict(), tensors))
-    >>> [tuple(group.shape) for group in body([[1, 2, 3], [4, 5, 6], [7, 8]])]
-    [(2, 3, 8), (1, 2, 8)]
     """
 
     def __init__(self, weights: BodyWeights, *, eight_bits: float = 0.0) -> None:
@@ -175,8 +160,8 @@ class UnpaddedBody:
         if self._padding is None:
             return rows.add_(self._positions[: ids.shape[1]])
         real = (ids != self._padding).long()  # a text may spell the padding out
-        places = torch.cumsum(real, 1) * real + self._padding
-        return rows.add_(torch.nn.functional.embedding(places, self._positions))
+        positions = torch.cumsum(real, 1) * real + self._padding
+        return rows.add_(torch.nn.functional.embedding(positions, self._positions))
 
     def _bias(self, length: int) -> Any:
         """Return what MPNet adds to attention: a number a head for the distance of two tokens.
@@ -188,8 +173,8 @@ class UnpaddedBody:
 
         if self._relative is None:
             return None
-        place = torch.arange(length)
-        ahead = place[None, :] - place[:, None]
+        position = torch.arange(length)
+        ahead = position[None, :] - position[:, None]
         half = len(self._relative) // 2
         near = half // 2
         far = ahead.abs()
@@ -207,8 +192,8 @@ class UnpaddedBody:
         parts = qkv.split([count * length for count, length in shapes])
         for part, shape, bias in zip(parts, shapes, biases, strict=True):
             query, key, value = part.view(*shape, 3, self._heads, -1).permute(2, 0, 3, 1, 4)
-            found = scaled_dot_product_attention(query, key, value, attn_mask=bias)
-            mixed.append(found.transpose(1, 2).reshape(len(part), -1))
+            rows = scaled_dot_product_attention(query, key, value, attn_mask=bias)
+            mixed.append(rows.transpose(1, 2).reshape(len(part), -1))
         return mixed[0] if len(mixed) == 1 else torch.cat(mixed)
 
 
@@ -238,7 +223,7 @@ class _Maker:
 
     def layer(self, name: str) -> _Layer:
         inner = _NAMES[self.weights.config["model_type"]]
-        *qkv, output, norm = (f"{name}.attention.{each}" for each in inner)
+        *qkv, output, norm = (f"{name}.attention.{part}" for part in inner)
         return _Layer(
             qkv=self.linear(*qkv),
             attended=self.linear(output),

@@ -3,22 +3,15 @@
 `load_generator` returns what writes; `load_language_model` what also scores and shows its states.
 """
 
-from moralscope.models.language.conversion import base_folder
 from moralscope.models.language.endpoint import EndpointOptions
-from moralscope.models.language.loading import (
-    generator_refs,
-    load_generator,
-    load_language_model,
-)
-from moralscope.models.language.scripted import ScriptedGenerator
-from moralscope.models.language.scripted_model import ScriptedModel
+from moralscope.models.language.loading import generator_refs, load_generator, load_language_model
+from moralscope.models.language.scripted import ScriptedGenerator, ScriptedModel
 from moralscope.models.language.steering import load_steered, load_vector, steer_model
 
 __all__ = [
     "EndpointOptions",
     "ScriptedGenerator",
     "ScriptedModel",
-    "base_folder",
     "generator_refs",
     "load_generator",
     "load_language_model",

@@ -25,7 +25,7 @@ from moralscope.models.adapters import Adapter
 from moralscope.models.fastcpu import SingleThreadPool
 from moralscope.models.language.chat_template import ChatTemplate
 from moralscope.models.language.local import LocalGenerator
-from moralscope.models.language.trees import TokenTree, grow_trees, wanted_nodes
+from moralscope.models.language.trees import TokenTree, grow_trees
 
 log = logging.getLogger(__name__)
 
@@ -36,13 +36,7 @@ R = TypeVar("R")
 
 
 class CausalModel(LocalGenerator):
-    """A folder with a causal model, and LoRA weights on top where given.
-
-    Attributes
-    ----------
-    layers, dimension
-        How many blocks it has, and how wide its residual stream is.
-    """
+    """A folder with a causal model, and LoRA weights on top where given."""
 
     def __init__(
         self,
@@ -59,6 +53,7 @@ class CausalModel(LocalGenerator):
             raise InputError(problem, "name a causal language model, e.g. smollm2")
         self.layers = len(self._blocks)
         self.dimension = int(self._model.get_input_embeddings().weight.shape[1])
+        """How wide the residual stream is."""
         self._vectors: dict[int, Matrix] = {}
         self._told_merged = False
         self._pool: SingleThreadPool | None = None
@@ -92,22 +87,25 @@ class CausalModel(LocalGenerator):
         prompt's: that is what the model meets when it answers. `warnings` says so.
         """
         pairs = [
-            (place, text)
-            for place, (_, some) in enumerate(zip(prompts, continuations, strict=True))
+            (index, text)
+            for index, (_, some) in enumerate(zip(prompts, continuations, strict=True))
             for text in some
         ]
         with self._computing():
             ids = self._tokens(prompts)
             tails = self._tails(prompts, ids, pairs)
-            whole = [
-                [*self._shortened(ids[place], len(tail), place), *tail]
-                for (place, _), tail in zip(pairs, tails, strict=True)
-            ]
+            whole = []
+            for (index, _), tail in zip(pairs, tails, strict=True):
+                room = self._window - len(tail)
+                if room < 1:
+                    problem = f"an answer of {len(tail):,} tokens does not fit the window of"
+                    raise InputError(f"{problem} {self.name}", "shorten the answers")
+                whole.append([*self._fitted(ids[index], index + 1, room), *tail])
             scores = self._scores(whole, [len(tail) for tail in tails])
-        found: list[list[Continuation]] = [[] for _ in prompts]
-        for (place, text), row in zip(pairs, scores, strict=True):
-            found[place].append(Continuation(text, row))
-        return found
+        rows: list[list[Continuation]] = [[] for _ in prompts]
+        for (index, text), score in zip(pairs, scores, strict=True):
+            rows[index].append(Continuation(text, score))
+        return rows
 
     def hidden_states(self, texts: Sequence[str], layers: Sequence[int]) -> Matrix:
         """Return (texts, layers, dimension): the residual stream at the last token of each text."""
@@ -117,8 +115,8 @@ class CausalModel(LocalGenerator):
         with self._computing():
             ids = self._ids(texts, 0)
             with self._kept_states(layers) as states_of:
-                for places, found in self._on_trees(ids, lambda _, tree: states_of(tree)):
-                    rows[places] = found
+                for indices, states in self._on_trees(ids, lambda _, tree: states_of(tree)):
+                    rows[indices] = states
         return rows
 
     def distributions(self, texts: Sequence[str]) -> Iterator[Matrix]:
@@ -129,21 +127,22 @@ class CausalModel(LocalGenerator):
         """
         import torch
 
-        def last(places: list[int], tree: TokenTree) -> dict[int, Any]:
+        def last(indices: list[int], tree: TokenTree) -> dict[int, Any]:
             hidden = self._model.base_model(**tree.inputs()).last_hidden_state[0]
-            paths = zip(places, tree.paths, strict=True)
+            paths = zip(indices, tree.paths, strict=True)
             return {
-                place: hidden[torch.tensor(path, device=hidden.device)] for place, path in paths
+                index: hidden[torch.tensor(path, device=hidden.device)] for index, path in paths
             }
 
         with self._computing():
             states: dict[int, Any] = {}
             for _, some in self._on_trees(self._ids(texts, 0), last):
                 states |= some
-        for place in range(len(texts)):
+        for index in range(len(texts)):
             with torch.inference_mode():
-                found: Matrix = torch.log_softmax(self._logits(states.pop(place)), -1).cpu().numpy()
-            yield found
+                logits = self._logits(states.pop(index))
+                rows: Matrix = torch.log_softmax(logits, -1).cpu().numpy()
+            yield rows
 
     def steered(self, vectors: Mapping[int, Matrix]) -> "CausalModel":
         """Return this model with a vector added to the output of each of some layers."""
@@ -203,48 +202,34 @@ class CausalModel(LocalGenerator):
                 hooks.callback(handle.remove)
             yield
 
-    def _shortened(self, prompt: list[int], answer: int, place: int) -> list[int]:
-        room = self._window - answer
-        if room < 1:
-            problem = f"an answer of {answer:,} tokens does not fit the window of {self.name}"
-            raise InputError(problem, "shorten the answers")
-        return self._fitted(prompt, place + 1, room)
-
     def _tails(
-        self,
-        prompts: Sequence[str],
-        ids: Sequence[Sequence[int]],
-        pairs: Sequence[tuple[int, str]],
+        self, prompts: Sequence[str], ids: Sequence[Sequence[int]], pairs: Sequence[tuple[int, str]]
     ) -> list[list[int]]:
         """Return the tokens of each continuation behind those of its prompt."""
         tails = []
-        joined = self._tokens([prompts[place] + text for place, text in pairs])
-        for (place, text), whole in zip(pairs, joined, strict=True):
+        joined = self._tokens([prompts[index] + text for index, text in pairs])
+        for (index, text), whole in zip(pairs, joined, strict=True):
             if not text:
                 raise InputError("an answer is empty", "give every answer a text")
-            start = ids[place]
+            start = ids[index]
             tail = whole[len(start) :]
             if whole[: len(start)] != start or not tail:
                 tail = self._tokenizer(text, add_special_tokens=False)["input_ids"]
-                self._tell_merged(text)
+                if not self._told_merged:
+                    self._told_merged = True
+                    line = (
+                        f"the tokenizer of {self.name} merges the end of a prompt with its answer "
+                        f"({text[:40]!r}): the answer's own tokens were scored"
+                    )
+                    self.warnings.append(line)
+                    log.warning(line)
             tails.append(tail)
         return tails
-
-    def _tell_merged(self, text: str) -> None:
-        if self._told_merged:
-            return
-        self._told_merged = True
-        line = (
-            f"the tokenizer of {self.name} merges the end of a prompt with its answer "
-            f"({text[:40]!r}): the answer's own tokens were scored"
-        )
-        self.warnings.append(line)
-        log.warning(line)
 
     def _on_trees(
         self, sequences: Sequence[Sequence[int]], work: Callable[[list[int], TokenTree], R]
     ) -> Iterator[tuple[list[int], R]]:
-        """Yield the places of each tree's sequences and what `work` makes of both."""
+        """Yield the indices of each tree's sequences and what `work` makes of both."""
         import torch
 
         def done(grown: tuple[list[int], TokenTree]) -> tuple[list[int], R]:
@@ -268,43 +253,36 @@ class CausalModel(LocalGenerator):
         self, sequences: Sequence[Sequence[int]], counts: Sequence[int]
     ) -> list[tuple[float, ...]]:
         """Return the log-probabilities of the last `counts` tokens of each sequence."""
-        found: list[tuple[float, ...]] = [()] * len(sequences)
-
-        def scores(places: list[int], tree: TokenTree) -> list[float]:
-            ends = dict(zip(places, tree.paths, strict=True))
-            before = {p: path[-counts[p] - 1 : -1] for p, path in ends.items()}
-            nodes, at = wanted_nodes(before)
-            rows: list[int] = []
-            targets: list[int] = []
-            for place in places:
-                rows += [at[node] for node in before[place]]
-                targets += sequences[place][-counts[place] :]
-            return self._token_scores(tree, nodes, rows, targets)
-
-        for places, numbers in self._on_trees(sequences, scores):
-            values = iter(numbers)
-            for place in places:
-                found[place] = tuple(next(values) for _ in range(counts[place]))
-        return found
-
-    def _token_scores(
-        self, tree: TokenTree, nodes: Sequence[int], rows: Sequence[int], targets: Sequence[int]
-    ) -> list[float]:
-        """Return log P(target | node) for pairs of rows (places among `nodes`) and targets."""
         import torch
 
         device = self._model.device
-        hidden = self._model.base_model(**tree.inputs()).last_hidden_state[0]
-        wanted = hidden[torch.tensor(nodes, device=device)]
-        found = torch.empty(len(rows))
-        row, target = torch.tensor(rows), torch.tensor(targets)
-        for start in range(0, len(nodes), _LOGIT_ROWS):
-            logits = self._logits(wanted[start : start + _LOGIT_ROWS])
-            here = ((row >= start) & (row < start + _LOGIT_ROWS)).nonzero()[:, 0]
-            own, asked = (row[here] - start).to(device), target[here].to(device)
-            found[here] = (logits[own, asked] - torch.logsumexp(logits, -1)[own]).cpu()
-        numbers: list[float] = found.tolist()
-        return numbers
+
+        def tree_scores(indices: list[int], tree: TokenTree) -> list[float]:
+            ends = dict(zip(indices, tree.paths, strict=True))
+            before = {index: path[-counts[index] - 1 : -1] for index, path in ends.items()}
+            nodes = sorted({node for path in before.values() for node in path})
+            at = {node: number for number, node in enumerate(nodes)}
+            row = torch.tensor([at[node] for index in indices for node in before[index]])
+            target = torch.tensor(
+                [token for index in indices for token in sequences[index][-counts[index] :]]
+            )
+            hidden = self._model.base_model(**tree.inputs()).last_hidden_state[0]
+            wanted = hidden[torch.tensor(nodes, device=device)]
+            scores = torch.empty(len(row))
+            for start in range(0, len(nodes), _LOGIT_ROWS):
+                logits = self._logits(wanted[start : start + _LOGIT_ROWS])
+                here = ((row >= start) & (row < start + _LOGIT_ROWS)).nonzero()[:, 0]
+                node, token = (row[here] - start).to(device), target[here].to(device)
+                scores[here] = (logits[node, token] - torch.logsumexp(logits, -1)[node]).cpu()
+            numbers: list[float] = scores.tolist()
+            return numbers
+
+        rows: list[tuple[float, ...]] = [()] * len(sequences)
+        for indices, numbers in self._on_trees(sequences, tree_scores):
+            values = iter(numbers)
+            for index in indices:
+                rows[index] = tuple(next(values) for _ in range(counts[index]))
+        return rows
 
     def _logits(self, hidden: Any) -> Any:
         logits = self._model.get_output_embeddings()(hidden).float()
@@ -333,7 +311,7 @@ class CausalModel(LocalGenerator):
                 ends = [path[-1] for path in tree.paths]
                 kept.last, kept.rows = torch.tensor(ends, device=self._model.device), {}
                 self._model.base_model(**tree.inputs())
-                found: Matrix = torch.stack([kept.rows[layer] for layer in layers], 1).numpy()
-                return found
+                states: Matrix = torch.stack([kept.rows[layer] for layer in layers], 1).numpy()
+                return states
 
             yield states_of

@@ -9,20 +9,12 @@ from typing import Any
 
 from moralscope.core.errors import StoreError
 from moralscope.models.adapters import is_adapter, read_adapter
-from moralscope.models.language.conversion import base_folder
+from moralscope.models.language.conversion import resolve_base
 from moralscope.models.store import Progress, Store
 
 
 class ChatTemplate:
-    """Texts as a model's tokenizer should see them.
-
-    Attributes
-    ----------
-    has_chat
-        Whether the folder brings a chat template.
-    reads_first
-        Whether the model is an encoder-decoder: it answers a text instead of going on with it.
-    """
+    """Texts as a model's tokenizer should see them."""
 
     def __init__(self, tokenizer: Any, *, reads_first: bool = False) -> None:
         added = tokenizer.added_tokens_decoder.values()
@@ -30,8 +22,9 @@ class ChatTemplate:
         special = {*marked, *map(str, tokenizer.all_special_tokens)}
         self._special = sorted((token for token in special if token.strip()), key=len, reverse=True)
         self._tokenizer = tokenizer
-        self.has_chat = bool(tokenizer.chat_template)
+        self.has_chat = bool(tokenizer.chat_template)  # whether the folder brings one
         self.reads_first = reads_first
+        """Whether it is an encoder-decoder, which answers a text instead of going on with it."""
 
     def plain(self, text: str) -> str:
         """Return the text without special tokens in it."""
@@ -62,7 +55,7 @@ def model_folder(
     """Return the folder of a local model, or of an adapter's base, fetching it if need be."""
     folder = Path(name).expanduser()
     base = read_adapter(folder).base if is_adapter(folder) else ""
-    return base_folder(base or name, store=store, progress=progress)
+    return resolve_base(base or name, store=store, progress=progress)[0]
 
 
 def load_chat_template(name: str, *, store: Store | None = None) -> ChatTemplate:
@@ -72,8 +65,8 @@ def load_chat_template(name: str, *, store: Store | None = None) -> ChatTemplate
     """
     from transformers import AutoConfig, AutoTokenizer
 
-    place = model_folder(name, store=store)
+    folder = model_folder(name, store=store)
     safe = {"local_files_only": True, "trust_remote_code": False}
-    config = AutoConfig.from_pretrained(place, **safe)
-    tokenizer = AutoTokenizer.from_pretrained(place, **safe)
+    config = AutoConfig.from_pretrained(folder, **safe)
+    tokenizer = AutoTokenizer.from_pretrained(folder, **safe)
     return ChatTemplate(tokenizer, reads_first=bool(config.is_encoder_decoder))

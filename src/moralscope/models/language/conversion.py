@@ -10,21 +10,14 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from moralscope.core.errors import ChecksumMismatch, InputError, StoreError, UnknownName
-from moralscope.core.registry import did_you_mean
-from moralscope.models.hugging_face import (
-    folder_checksum,
-    hub_folder,
-    is_hub_id,
-    set_up_transformers,
-)
+from moralscope.core.errors import ChecksumMismatch, StoreError
+from moralscope.models.hugging_face import find_folder, folder_checksum, set_up_transformers
 from moralscope.models.language.gguf_header import read_header
 from moralscope.models.store import ModelEntry, Progress, Store, sha256_of
 
@@ -34,68 +27,61 @@ _LAYOUT = 2  # raise it when a conversion is made otherwise: older ones are then
 _NOTE = "conversion.json"
 
 
-def base_folder(name: str, *, store: Store | None = None, progress: Progress | None = None) -> Path:
-    """Return a folder with config.json, tokenizer files and safetensors for a base model.
-
-    Parameters
-    ----------
-    name
-        A generator of the store (`smollm2`, `gemma3-270m`), a local folder, or a hub id.
-    store
-        Where models lie; the user's own by default.
-    progress
-        Told the bytes of a pull, and of a conversion.
-
-    Raises
-    ------
-    ChecksumMismatch
-        A stored or a converted file is not the one it should be.
-    """
-    return resolve_base(name, store=store, progress=progress)[0]
-
-
 def resolve_base(
     name: str, *, store: Store | None = None, progress: Progress | None = None
 ) -> tuple[Path, str]:
     """Return the folder of a base model and the checksum that names its weights.
 
-    The checksum of a stored model is that of its GGUF file; of a folder, that of its files.
+    `name` is a generator of the store, a local folder, or a hub id. The folder holds config.json,
+    tokenizer files and safetensors. The checksum of a stored model is that of its GGUF file; of a
+    folder, that of its files. `progress` is told the bytes of a pull, and of a conversion.
     """
     store = store or Store()
     stored = [entry.name for entry in store.entries() if entry.kind == "generator"]
     if name in stored:
         entry = store.entry(name)
-        return _converted(entry, store.ensure(name, progress), store.home, progress), entry.sha256
-    path = Path(name).expanduser()
-    if path.is_dir():
-        return path, folder_checksum(path)
-    if is_hub_id(name):
-        folder = hub_folder(name, store, f"use one of {', '.join(stored)}")
-        return folder, folder_checksum(folder)
-    if "/" in name:
-        remedy = "give a folder with config.json and .safetensors"
-        raise InputError(f"there is no folder {name}", remedy)
-    raise UnknownName(
-        f"there is no generator '{name}'",
-        f"{did_you_mean(name, [*stored, 'scripted', 'stories', 'rules'])}, or openai:MODEL, "
-        "a local folder, or a hub id (owner/name)",
+        return _converted(entry, store.pull(name, progress), store.home, progress), entry.sha256
+    folder = find_folder(
+        name,
+        store,
+        [*stored, "scripted", "stories", "rules"],
+        kind="generator",
+        content="config.json and .safetensors",
+        also="openai:MODEL, a local folder",
     )
+    return folder, folder_checksum(folder)
 
 
 def _converted(entry: ModelEntry, source: Path, home: Path, progress: Progress | None) -> Path:
     """Return the checked conversion of a stored GGUF model, making it if it is not there."""
     folder = home / "derived" / entry.sha256
+    lock = FileLock(folder.with_name(f"{folder.name}.lock"))
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         if not _is_current(folder):
-            with _alone(folder, entry.name):
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                log.warning("another process is converting %s: waiting for it", entry.name)
+                lock.acquire()
+            try:
                 if not _is_current(folder):  # else another process made it meanwhile
                     _convert(entry, source, folder, progress)
+            finally:
+                lock.release()
     except OSError as error:
         problem = f"{entry.name} could not be converted in {folder.parent} ({error.strerror})"
         remedy = "free about 1 GB there, or set MORALSCOPE_HOME to a folder you may write to"
         raise StoreError(problem, remedy) from error
-    _check(folder, entry)
+    note = _note_of(folder)
+    files = {"model.safetensors": "", **note.get("files", {})}
+    for name, checksum in files.items():
+        path = folder / name
+        if note.get("source") != entry.sha256 or not path.is_file() or sha256_of(path) != checksum:
+            raise ChecksumMismatch(
+                f"{path} is not the file that was converted from {entry.name}",
+                f"remove {folder}: it is made again from the stored model",
+            )
     return folder
 
 
@@ -109,18 +95,6 @@ def _note_of(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return note if isinstance(note, dict) else {}
-
-
-def _check(folder: Path, entry: ModelEntry) -> None:
-    note = _note_of(folder)
-    files = {"model.safetensors": "", **note.get("files", {})}
-    for name, checksum in files.items():
-        path = folder / name
-        if note.get("source") != entry.sha256 or not path.is_file() or sha256_of(path) != checksum:
-            raise ChecksumMismatch(
-                f"{path} is not the file that was converted from {entry.name}",
-                f"remove {folder}: it is made again from the stored model",
-            )
 
 
 def _convert(entry: ModelEntry, source: Path, folder: Path, progress: Progress | None) -> None:
@@ -151,6 +125,7 @@ def _write_model(source: Path, weights: str, folder: Path) -> None:
     """
     import torch
     from safetensors.torch import save_file
+    from tokenizers.processors import TemplateProcessing
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     header = read_header(source / weights)  # first: a damaged file is told here, in one line
@@ -170,7 +145,12 @@ def _write_model(source: Path, weights: str, folder: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=weights, local_files_only=True)
     _name_ends(tokenizer, header.values)
     if header.values.get("tokenizer.ggml.add_bos_token"):  # transformers does not read that field
-        _prepend_bos(tokenizer)
+        begin = tokenizer.bos_token
+        tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+            single=f"{begin} $A",
+            pair=f"{begin} $A $B",
+            special_tokens=[(begin, tokenizer.bos_token_id)],
+        )
     tokenizer.save_pretrained(folder)
 
 
@@ -181,31 +161,6 @@ def _name_ends(tokenizer: Any, stored: Mapping[str, Any]) -> None:
     with such a tokenizer never learns to stop.
     """
     for kind, field in (("bos", "bos"), ("eos", "eos"), ("pad", "padding")):
-        place = stored.get(f"tokenizer.ggml.{field}_token_id")
-        if place is not None:
-            setattr(tokenizer, f"{kind}_token", tokenizer.convert_ids_to_tokens(int(place)))
-
-
-def _prepend_bos(tokenizer: Any) -> None:
-    from tokenizers.processors import TemplateProcessing
-
-    begin = tokenizer.bos_token
-    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
-        single=f"{begin} $A",
-        pair=f"{begin} $A $B",
-        special_tokens=[(begin, tokenizer.bos_token_id)],
-    )
-
-
-@contextmanager
-def _alone(folder: Path, name: str) -> Iterator[None]:
-    lock = FileLock(folder.with_name(f"{folder.name}.lock"))
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        log.warning("another process is converting %s: waiting for it", name)
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
+        token = stored.get(f"tokenizer.ggml.{field}_token_id")
+        if token is not None:
+            setattr(tokenizer, f"{kind}_token", tokenizer.convert_ids_to_tokens(int(token)))

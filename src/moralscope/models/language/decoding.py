@@ -50,7 +50,7 @@ _SHORT = frozenset({"a.m", "p.m", "etc", "jr", "sr", "inc", "ltd", "co", "no", "
 
 
 def sentence_end(text: str) -> int | None:
-    """Return the place just after the first sentence of `text`, or None while it may go on.
+    """Return the index just after the first sentence of `text`, or None while it may go on.
 
     A full stop after a title, an initial or inside an open quotation ends nothing; one after a
     number, an abbreviation or an ellipsis ends the sentence only if a capital follows. A line
@@ -64,12 +64,12 @@ def sentence_end(text: str) -> int | None:
     True
     """
     start = len(text) - len(text.lstrip())
-    for found in _END.finditer(text, start):
-        before = text[start : found.start()]
-        if found[0] == "\n":
+    for mark in _END.finditer(text, start):
+        before = text[start : mark.start()]
+        if mark[0] == "\n":
             return start + len(before.rstrip())
-        if _is_final(before, found[0], text[found.end() :]):
-            return found.end()
+        if _is_final(before, mark[0], text[mark.end() :]):
+            return mark.end()
     return None
 
 
@@ -99,16 +99,7 @@ def _is_final(before: str, mark: str, after: str) -> bool:
     return bool(word)
 
 
-_MARKS = (
-    ".",
-    "!",
-    "?",
-    "…",
-    "\n",
-    "Ċ",
-    "âĢ¦",
-    "<0x0A>",
-)  # also as byte-level vocabularies write them
+_MARKS = (*".!?…\n", "Ċ", "âĢ¦", "<0x0A>")  # also as byte-level vocabularies write them
 
 
 class Ending:
@@ -126,32 +117,24 @@ class Ending:
             if any(mark in token for mark in _MARKS)
         }
 
-    def is_end(self, token: int) -> bool:
-        """Tell whether `token` is no text but an end."""
-        return token in self._ends
-
     def candidate(
         self, tokens: Sequence[int], scores: Sequence[float], decoding: Decoding
     ) -> Candidate | None:
         """Return the finished candidate, or None while it goes on."""
-        if self.is_end(tokens[-1]):
+        if tokens[-1] in self._ends:
             return Candidate(self._text(tokens[:-1]).strip(), tuple(scores), "stop")
         if decoding.sentence and not self._marks.isdisjoint(tokens[-2:]):
             text = self._text(tokens)
             end = sentence_end(text)
             if end is not None:
-                kept = self._needed(tokens, len(text[:end].rstrip()))
+                length, kept = len(text[:end].rstrip()), len(tokens)
+                while kept > 1 and len(self._text(tokens[: kept - 1])) >= length:
+                    kept -= 1
                 return Candidate(text[:end].strip(), tuple(scores[:kept]), "sentence")
         if len(tokens) >= decoding.max_tokens:
             text = self._text(tokens).rstrip("\ufffd")  # the start of a character cut in two
             return Candidate(text.strip(), tuple(scores), "length")
         return None
-
-    def _needed(self, tokens: Sequence[int], end: int) -> int:
-        count = len(tokens)
-        while count > 1 and len(self._text(tokens[: count - 1])) >= end:
-            count -= 1
-        return count
 
     def _text(self, tokens: Sequence[int]) -> str:
         text: str = self._tokenizer.decode(

@@ -1,12 +1,12 @@
 """An OpenAI-compatible endpoint as a generator: a company's, or llama.cpp and vLLM on one's desk.
 
-One request a prompt, several at a time, through the openai client. The key is read from an
-environment variable for each call, goes into one header and is kept out of everything that is
-said or written. What a distant server does with seeds is its own affair.
+One request a prompt, several at a time. The key is read from an environment variable for each
+call, goes into one header and is kept out of everything that is said or written. What a distant
+server does with seeds is its own affair.
 
-Kept by hand, because the client does not do it: tries count garbage too and pauses are the user's
-to choose, a whole answer has a time limit and a limit of bytes, nothing is redirected (the key
-would go along), and what the client would say of person, project and machine is not sent.
+Not with OpenAI's own client: tries count garbage too and pauses are the user's to choose, a whole
+answer has a time limit and a limit of bytes, nothing is redirected (the key would go along), and
+nothing is said of person, project and machine.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
@@ -33,49 +33,28 @@ _AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 _LONGEST_PAUSE = 60.0
 _MAX_ANSWER = 8_000_000  # bytes
 _SHORTEST_KEY = 8  # shorter ones ("none", "EMPTY") are no secrets, and words of replies
-_READ = ("content-type", "retry-after")  # of an answer's headers
+OPENAI_URL = "https://api.openai.com/v1"
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointOptions:
-    """Where an endpoint is and how patient to be with it.
+    """Where an endpoint is and how patient to be with it."""
 
-    Attributes
-    ----------
-    base_url
-        By default ``$OPENAI_BASE_URL``, else OpenAI's own.
-    key_variable
-        The environment variable that holds the key; unset means that no key is sent.
-    timeout
-        Seconds for one whole answer.
-    retries
-        How often a request is tried again.
-    backoff
-        Seconds of the first pause; each further one is twice as long, with jitter.
-    input_price, output_price
-        What a million tokens cost, in any currency; `Usage.cost` is counted with them.
-    samples
-        Replies drawn for a question whose answers have no log-probabilities.
-    max_requests
-        Requests after which a language model stops asking; None: as many as it takes.
-
-    Examples
-    --------
-    >>> EndpointOptions("http://localhost:8080/v1").concurrency
-    8
-    """
-
-    base_url: str | None = None
+    base_url: str | None = None  # by default $OPENAI_BASE_URL, else OpenAI's own
     key_variable: str = "OPENAI_API_KEY"
+    """The environment variable that holds the key; unset means that no key is sent."""
     concurrency: int = 8
-    timeout: float = 120.0
+    timeout: float = 120.0  # seconds for one whole answer
     retries: int = 5
     backoff: float = 0.5
+    """Seconds of the first pause; each further one is twice as long, with jitter."""
     log_probabilities: bool = True
     input_price: float | None = None
     output_price: float | None = None
-    samples: int = 20
+    """What a million tokens cost, in any currency; `Usage.cost` is counted with them."""
+    samples: int = 20  # replies drawn for a question whose answers have no log-probabilities
     max_requests: int | None = None
+    """Requests after which a language model stops asking; None: as many as it takes."""
 
 
 class EndpointError(MoralscopeError):
@@ -91,24 +70,28 @@ class _TryAgainError(Exception):
 
 
 class EndpointGenerator:
-    """Chat completions of one model at one address.
-
-    Attributes
-    ----------
-    usage
-        Requests, tokens and cost so far.
-    warnings
-        What a run should say about the answers, one line each.
-    """
+    """Chat completions of one model at one address."""
 
     def __init__(self, model: str, options: EndpointOptions, *, offline: bool = False) -> None:
-        url = options.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
-        _check(model, url, options, offline)
+        url = options.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+        parts = urlsplit(url)
+        if not model.strip():
+            raise InputError("the endpoint's model has no name", "write openai:MODEL")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InputError("the endpoint's address is not http(s)://host", "give its base URL")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            problem = "the endpoint's address holds a secret or a query"
+            raise InputError(problem, f"give the key through {options.key_variable}")
+        if offline and not is_local(parts.hostname):
+            problem = f"{parts.hostname} is not this machine and the network is switched off"
+            raise InputError(problem, "unset MORALSCOPE_OFFLINE, or use a local server")
+        if options.concurrency < 1 or options.timeout <= 0 or options.retries < 0:
+            raise InputError("concurrency, time-out or retries is out of range", "raise it")
         self.name = f"openai:{model}"
         self.checksum = sha256(f"{url.rstrip('/')} {model}".encode()).hexdigest()
         self.refs: tuple[ModelRef, ...] = ()
-        self.warnings: list[str] = []
-        self.usage = Usage()
+        self.warnings: list[str] = []  # what a run should say about the answers, one line each
+        self.usage = Usage()  # requests, tokens and cost so far
         self._model = model
         self._url = url.rstrip("/")
         self._options = options
@@ -129,43 +112,52 @@ class EndpointGenerator:
             raise InputError("an endpoint has no beam search", "use nucleus or greedy")
         if not prompts:
             return []
+
+        async def one(client: Any, prompt: str, seed: int) -> list[Candidate]:
+            candidates: list[Candidate] = []
+            # Until there are enough: some servers answer with one choice whatever `n` says.
+            while len(candidates) < decoding.count:
+                rest = replace(decoding, count=decoding.count - len(candidates))
+                candidates += await self._some(client, prompt, rest, seed + len(candidates))
+            return candidates
+
         with self._lock:
-            return run_alone(self._all(prompts, decoding, seeds))
+            return self._gather(one, list(zip(prompts, seeds, strict=True)))
 
-    async def _all(
-        self, prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]
-    ) -> list[list[Candidate]]:
-        gate = asyncio.Semaphore(self._options.concurrency)
-        async with self._client() as client:
+    def _gather(self, one: Callable[..., Awaitable[Result]], items: Sequence[Any]) -> list[Result]:
+        """Return what `one` makes of a client and each item, several at a time.
 
-            async def one(prompt: str, seed: int) -> list[Candidate]:
-                async with gate:
-                    return await self._candidates(client, prompt, decoding, seed)
+        In a thread of its own: the caller may be inside an event loop already.
+        """
 
-            tasks = [asyncio.create_task(one(*pair)) for pair in zip(prompts, seeds, strict=True)]
-            try:
-                return list(await asyncio.gather(*tasks))
-            finally:
-                for task in tasks:
-                    task.cancel()
+        async def every() -> list[Result]:
+            import httpx2
 
-    async def _candidates(
-        self, client: Any, prompt: str, decoding: Decoding, seed: int
-    ) -> list[Candidate]:
-        """Ask until there are enough: some servers answer with one choice whatever `n` says."""
-        found: list[Candidate] = []
-        while len(found) < decoding.count:
-            asked = replace(decoding, count=decoding.count - len(found))
-            found += await self._some(client, prompt, asked, seed + len(found))
-        return found
+            gate = asyncio.Semaphore(self._options.concurrency)
+            settings = client_settings(self._url, self._options.timeout)
+            async with httpx2.AsyncClient(**settings) as client:
+
+                async def gated(item: Any) -> Result:
+                    async with gate:
+                        return await one(client, *item)
+
+                tasks = [asyncio.create_task(gated(item)) for item in items]
+                try:
+                    return list(await asyncio.gather(*tasks))
+                finally:
+                    for task in tasks:
+                        task.cancel()
+
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(asyncio.run, every()).result()
 
     async def _some(
         self, client: Any, prompt: str, decoding: Decoding, seed: int
     ) -> list[Candidate]:
         """Ask once, and return as many candidates as were wanted or fewer."""
         answer = await self._answer(client, self._body(prompt, decoding, seed))
-        found = [_candidate(choice, decoding) for choice in answer["choices"][: decoding.count]]
-        return [replace(each, text=self._unsaid(each.text)) for each in found]
+        candidates = [_candidate(row, decoding) for row in answer["choices"][: decoding.count]]
+        return [replace(row, text=self._unsaid(row.text)) for row in candidates]
 
     def _body(self, prompt: str, decoding: Decoding, seed: int) -> dict[str, Any]:
         greedy = decoding.strategy == "greedy"
@@ -197,50 +189,43 @@ class EndpointGenerator:
                 self._count(answer, number)
                 return answer
             if number + 1 < tries:
-                await asyncio.sleep(self._pause(number, failure.pause))
+                asked = failure.pause or 0.0
+                if asked > _LONGEST_PAUSE:
+                    problem = f"{self._url} asks for a pause of {asked:,.0f} s"
+                    raise EndpointError(problem, "come back later, or ask for less at a time")
+                grown = min(self._options.backoff * 2.0**number, _LONGEST_PAUSE)
+                await asyncio.sleep(max(grown * random.uniform(0.5, 1), asked))  # noqa: S311
         raise EndpointError(
             f"{self._url} failed {tries} times for '{self._model}' ({failure})",
             "check the address and the server, or allow more time or retries",
         )
 
     async def _post(self, client: Any, body: Mapping[str, Any]) -> dict[str, Any]:
-        import openai
-
-        try:
-            answer = await client.chat.completions.with_raw_response.create(**body)
-        except openai.APIStatusError as error:
-            status, headers = error.status_code, error.response.headers
-            if status in _AGAIN:
-                pause = _retry_after(headers.get("retry-after", ""))
-                raise _TryAgainError(f"status {status}", pause) from None
-            raise self._refused(status, error.response.content) from None
-        except openai.APIConnectionError as error:  # its own text may hold the request
-            cause = error.__cause__
-            if isinstance(cause, _TryAgainError):
-                raise cause from None
-            raise _TryAgainError(type(cause).__name__) from None
-        if answer.status_code != 200:  # a redirection
-            raise self._refused(answer.status_code, answer.content)
-        return _checked(answer.content)
-
-    def _client(self) -> Any:
-        """Return a client of the openai package that is kept on a short leash."""
         import httpx2
-        import openai
 
         key = self._key()
-        settings = client_settings(self._url, self._options.timeout)
-        unsent = ("x-stainless-", "openai-", *(() if key else ("authorization",)))
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        data = bytearray()
         try:
-            return openai.AsyncOpenAI(
-                api_key=key or "none",  # the client insists on one
-                base_url=self._url,
-                max_retries=0,
-                timeout=self._options.timeout,
-                http_client=_bounded_client(unsent, settings),
-            )
+            async with client.stream(
+                "POST", f"{self._url}/chat/completions", json=body, headers=headers
+            ) as response:
+                async for part in response.aiter_bytes():
+                    data += part
+                    if len(data) > _MAX_ANSWER:
+                        raise _TryAgainError(f"an answer of more than {_MAX_ANSWER:,} bytes")
         except httpx2.InvalidURL as error:
             raise InputError(f"{self._url} is no address", "give http://host:port/v1") from error
+        except httpx2.HTTPError as error:  # its own text may hold the request
+            raise _TryAgainError(type(error).__name__) from None
+        status = response.status_code
+        if status in _AGAIN:
+            raise _TryAgainError(
+                f"status {status}", _retry_after(response.headers.get("retry-after", ""))
+            )
+        if status != 200:  # also a redirection
+            raise self._refused(status, bytes(data))
+        return _checked(bytes(data))
 
     def _refused(self, status: int, data: bytes) -> EndpointError:
         if status in (401, 403):  # servers print parts of the key here: say nothing of theirs
@@ -263,82 +248,22 @@ class EndpointGenerator:
             raise InputError(problem, "set it again")
         return key
 
-    def _pause(self, number: int, asked: float | None) -> float:
-        if asked and asked > _LONGEST_PAUSE:
-            problem = f"{self._url} asks for a pause of {asked:,.0f} s"
-            raise EndpointError(problem, "come back later, or ask for less at a time")
-        grown = min(self._options.backoff * 2.0**number, _LONGEST_PAUSE)
-        return max(grown * random.uniform(0.5, 1), asked or 0.0)  # noqa: S311
-
     def _count(self, answer: Mapping[str, Any], retries: int) -> None:
         used = answer.get("usage")
         used = used if isinstance(used, dict) else {}
-        read, written = (_number(used.get(f"{kind}_tokens")) for kind in ("prompt", "completion"))
+        numbers = (used.get(f"{kind}_tokens") for kind in ("prompt", "completion"))
+        read, written = (n if isinstance(n, int) and n >= 0 else 0 for n in numbers)
         cost = self.usage.cost
         prices = self._options.input_price, self._options.output_price
         if prices != (None, None):
             cost = (cost or 0.0) + (read * (prices[0] or 0) + written * (prices[1] or 0)) / 1e6
         self.usage = Usage(
-            self.usage.requests + 1,
-            self.usage.retries + retries,
-            self.usage.input_tokens + read,
-            self.usage.output_tokens + written,
-            cost,
+            requests=self.usage.requests + 1,
+            retries=self.usage.retries + retries,
+            input_tokens=self.usage.input_tokens + read,
+            output_tokens=self.usage.output_tokens + written,
+            cost=cost,
         )
-
-
-def _check(model: str, url: str, options: EndpointOptions, offline: bool) -> None:
-    parts = urlsplit(url)
-    if not model.strip():
-        raise InputError("the endpoint's model has no name", "write openai:MODEL")
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError("the endpoint's address is not http(s)://host", "give its base URL")
-    if parts.username or parts.password or parts.query or parts.fragment:
-        problem = "the endpoint's address holds a secret or a query"
-        raise InputError(problem, f"give the key through {options.key_variable}")
-    if offline and not is_local(parts.hostname):
-        problem = f"{parts.hostname} is not this machine and the network is switched off"
-        raise InputError(problem, "unset MORALSCOPE_OFFLINE, or use a local server")
-    if options.concurrency < 1 or options.timeout <= 0 or options.retries < 0:
-        raise InputError("concurrency, time-out or retries is out of range", "raise it")
-
-
-def _bounded_client(unsent: tuple[str, ...], settings: Mapping[str, Any]) -> Any:
-    """Return an HTTP client that gives an answer up when it grows too long, errors included.
-
-    Headers whose names begin with one of `unsent` stay here.
-    """
-    import httpx2
-
-    class Bounded(httpx2.AsyncClient):  # type: ignore[misc,unused-ignore]
-        async def send(self, request: Any, *, stream: bool = False, **more: Any) -> Any:
-            headers = [(k, v) for k, v in request.headers.multi_items() if not k.startswith(unsent)]
-            # A copy: openai reads its own headers again when the answer is there.
-            bare = httpx2.Request(
-                request.method, request.url, headers=headers, stream=request.stream
-            )
-            bare.extensions = request.extensions
-            response = await super().send(bare, stream=True, **more)
-            data = bytearray()
-            try:
-                async for part in response.aiter_bytes():
-                    data += part
-                    if len(data) > _MAX_ANSWER:
-                        raise _TryAgainError(f"an answer of more than {_MAX_ANSWER:,} bytes")
-            finally:
-                await response.aclose()
-            kept = {name: response.headers[name] for name in _READ if name in response.headers}
-            return httpx2.Response(
-                response.status_code, headers=kept, content=bytes(data), request=request
-            )
-
-    return Bounded(**settings)
-
-
-def run_alone(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run in a thread of its own: the caller may be inside an event loop already."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()
 
 
 def _checked(data: bytes) -> dict[str, Any]:
@@ -360,7 +285,16 @@ def _is_choice(choice: object) -> bool:
 def _candidate(choice: Mapping[str, Any], decoding: Decoding) -> Candidate:
     text = choice["message"].get("content") or ""  # a message of tool calls alone has none
     finish = "length" if choice.get("finish_reason") == "length" else "stop"
-    pieces = _pieces(choice.get("logprobs"))
+    logprobs = choice.get("logprobs")
+    rows = logprobs.get("content") if isinstance(logprobs, dict) else None
+    pieces: list[tuple[str, float]] = []
+    for row in rows if isinstance(rows, list) else []:
+        token = row.get("token") if isinstance(row, dict) else None
+        score = row.get("logprob") if isinstance(row, dict) else None
+        if not isinstance(token, str) or not isinstance(score, int | float):
+            pieces = []  # the server gives none that fit
+            break
+        pieces.append((token, min(0.0, max(float(score), -1e4))))  # also of infinities
     end = sentence_end(text) if decoding.sentence else None
     if end is None:
         return Candidate(text.strip(), tuple(score for _, score in pieces), finish)
@@ -373,19 +307,6 @@ def _candidate(choice: Mapping[str, Any], decoding: Decoding) -> Candidate:
     return Candidate(text[:end].strip(), tuple(kept), "sentence")
 
 
-def _pieces(given: object) -> list[tuple[str, float]]:
-    """Return tokens and log-probabilities, or nothing where the server gives none that fit."""
-    rows = given.get("content") if isinstance(given, dict) else None
-    pieces = []
-    for row in rows if isinstance(rows, list) else []:
-        token = row.get("token") if isinstance(row, dict) else None
-        score = row.get("logprob") if isinstance(row, dict) else None
-        if not isinstance(token, str) or not isinstance(score, int | float):
-            return []
-        pieces.append((token, min(0.0, max(float(score), -1e4))))  # also of infinities
-    return pieces
-
-
 def _retry_after(value: str) -> float | None:
     try:
         return float(value)
@@ -395,7 +316,3 @@ def _retry_after(value: str) -> float | None:
         return parsedate_to_datetime(value).timestamp() - time.time()
     except ValueError:
         return None
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) and value >= 0 else 0

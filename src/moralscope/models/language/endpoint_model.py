@@ -6,12 +6,12 @@ apart, replies are drawn and counted, and a share comes with Wilson's interval. 
 disk by a hash of what was asked, so that a run that was stopped goes on without paying twice.
 """
 
-import asyncio
 import json
 import logging
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -20,34 +20,20 @@ from typing import Any
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import LanguageModel, Matrix
 from moralscope.core.records import Continuation, Decoding
-from moralscope.models.language.endpoint import (
-    EndpointError,
-    EndpointGenerator,
-    EndpointOptions,
-    run_alone,
-)
+from moralscope.models.language.endpoint import EndpointError, EndpointGenerator, EndpointOptions
 from moralscope.models.store import Store
 
 log = logging.getLogger(__name__)
 
 _TOP = 20  # tokens that servers list at most
 _EDGES = " \t\n.\"'“”*"
-_UNSEEN = "an endpoint does not show its hidden states"
 
 
 class EndpointModel(EndpointGenerator):
-    """Chat completions of one model at one address, asked for probabilities.
+    """Chat completions of one model at one address, asked for probabilities."""
 
-    Attributes
-    ----------
-    has_chat
-        Always: the server applies its own template.
-    layers
-        0: nothing inside can be seen.
-    """
-
-    has_chat = True
-    layers, dimension = 0, 0
+    has_chat = True  # always: the server applies its own template
+    layers, dimension = 0, 0  # nothing inside can be seen
     block_path = ""
 
     def __init__(self, model: str, options: EndpointOptions, *, store: Store | None = None) -> None:
@@ -69,18 +55,14 @@ class EndpointModel(EndpointGenerator):
     ) -> list[list[Continuation]]:
         """Return how likely each answer is: by the first token where told, else by drawing.
 
-        Raises
-        ------
-        EndpointError
-            The endpoint failed after all tries, or the budget of requests is used up. What was
-            answered before is kept.
+        What was answered is kept when the endpoint fails, or the budget of requests is used up.
         """
         pairs = list(zip(prompts, map(tuple, continuations), strict=True))
         with self._lock:
             missing = [pair for pair in dict.fromkeys(pairs) if self._kept.get(*pair) is None]
             if missing:
                 log.warning("%s: %s", self.name, self.estimate(missing))
-                run_alone(self._ask(missing))
+                self._ask(missing)
         return [list(self._kept.get(*pair) or ()) for pair in pairs]
 
     def estimate(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> str:
@@ -101,7 +83,9 @@ class EndpointModel(EndpointGenerator):
 
     def hidden_states(self, texts: Sequence[str], layers: Sequence[int]) -> Matrix:
         """Refuse: nothing inside an endpoint can be seen."""
-        raise InputError(_UNSEEN, "use the choice axis, or a local model")
+        raise InputError(
+            "an endpoint does not show its hidden states", "use the choice axis, or a local model"
+        )
 
     def distributions(self, texts: Sequence[str]) -> Iterator[Matrix]:
         """Refuse: an endpoint tells of few tokens."""
@@ -111,34 +95,26 @@ class EndpointModel(EndpointGenerator):
         """Refuse: nothing can be added inside an endpoint."""
         raise InputError("an endpoint cannot be steered", "use a local model")
 
-    async def _ask(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> None:
-        gate = asyncio.Semaphore(self._options.concurrency)
+    def _ask(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> None:
         failures: list[EndpointError] = []
-        async with self._client() as client:
 
-            async def one(prompt: str, answers: tuple[str, ...]) -> None:
-                async with gate:
-                    if failures:
-                        return
-                    try:
-                        found = await self._told(client, prompt, answers)
-                        if not found:
-                            await self._draw(client, prompt, answers)
-                        else:
-                            self._kept.put(prompt, answers, found)
-                    except EndpointError as error:  # requests that are out are paid: await them
-                        failures.append(error)
-
-            tasks = [asyncio.create_task(one(*pair)) for pair in pairs]
+        async def one(client: Any, prompt: str, answers: tuple[str, ...]) -> None:
+            if failures:
+                return
             try:
-                await asyncio.gather(*tasks)
-            finally:
-                for task in tasks:
-                    task.cancel()
+                likely = await self._first_tokens(client, prompt, answers)
+                if likely:
+                    self._kept.put(prompt, answers, likely)
+                else:
+                    await self._draw(client, prompt, answers)
+            except EndpointError as error:  # requests that are out are paid: await them
+                failures.append(error)
+
+        self._gather(one, pairs)
         if failures:
             raise failures[0]
 
-    async def _told(
+    async def _first_tokens(
         self, client: Any, prompt: str, answers: tuple[str, ...]
     ) -> list[Continuation] | None:
         """Return what the server says of the first token, or None where that is of no use."""
@@ -149,7 +125,10 @@ class EndpointModel(EndpointGenerator):
         rows, wrong = first_token_scores(answer["choices"][0])
         if wrong:
             self._tells = False
-            self._warn(f"{self.name} {wrong}: replies are drawn and counted instead")
+            line = f"{self.name} {wrong}: replies are drawn and counted instead"
+            if line not in self.warnings:
+                self.warnings.append(line)
+                log.warning(line)
             return None
         return [Continuation(text, (_first_score(text, rows),)) for text in answers]
 
@@ -159,21 +138,21 @@ class EndpointModel(EndpointGenerator):
         longest = max(len(answer) for answer in answers)
         wanted = Decoding("nucleus", p=1.0, max_tokens=8 + longest // 2, sentence=False)
         begun = self._kept.begun(prompt, answers)
-        hits = [each.hits for each in begun] or [0] * len(answers)
+        hits = [answer.hits for answer in begun] or [0] * len(answers)
         drawn = begun[0].samples if begun else 0
         while drawn < samples:
             decoding = replace(wanted, count=samples - drawn)
             for reply in await self._some(client, prompt, decoding, drawn):
                 drawn += 1
-                place = said_answer(reply.text, answers)
-                if place is not None:
-                    hits[place] += 1
-            found = [
-                # Half a hit more: what was never drawn is unlikely, not impossible.
+                index = said_answer(reply.text, answers)
+                if index is not None:
+                    hits[index] += 1
+            shares = [
+                # Half a hit more (Krichevsky and Trofimov 1981): what was never drawn is unlikely.
                 Continuation(text, (math.log((hit + 0.5) / (drawn + 1)),), hit, drawn)
                 for text, hit in zip(answers, hits, strict=True)
             ]
-            self._kept.put(prompt, answers, found)
+            self._kept.put(prompt, answers, shares)
 
     async def _answer(self, client: Any, body: Mapping[str, Any]) -> dict[str, Any]:
         most = self._options.max_requests
@@ -184,11 +163,6 @@ class EndpointModel(EndpointGenerator):
             )
         self._asked += 1
         return await super()._answer(client, body)
-
-    def _warn(self, line: str) -> None:
-        if line not in self.warnings:
-            self.warnings.append(line)
-            log.warning(line)
 
 
 class KeptAnswers:
@@ -203,13 +177,16 @@ class KeptAnswers:
         self._rows: dict[str, list[list[float]]] = {}
         if path.is_file():
             for line in path.read_bytes().splitlines():
-                self._take(line)
+                with suppress(ValueError, TypeError, KeyError, RecursionError):
+                    row = json.loads(line)
+                    rows = [[float(number) for number in answer] for answer in row["answers"]]
+                    self._rows[str(row["asked"])] = rows
 
     def get(self, prompt: str, answers: tuple[str, ...]) -> list[Continuation] | None:
         """Return what was answered, or None where that is not all."""
-        found = self.begun(prompt, answers)
-        is_whole = all(each.samples in (0, self._samples) for each in found)
-        return found if found and is_whole else None
+        kept = self.begun(prompt, answers)
+        is_whole = all(answer.samples in (0, self._samples) for answer in kept)
+        return kept if kept and is_whole else None
 
     def begun(self, prompt: str, answers: tuple[str, ...]) -> list[Continuation]:
         """Return what was answered so far, maybe with fewer replies than are to be drawn."""
@@ -221,10 +198,10 @@ class KeptAnswers:
             for text, row in zip(answers, rows, strict=True)
         ]
 
-    def put(self, prompt: str, answers: tuple[str, ...], found: Sequence[Continuation]) -> None:
+    def put(self, prompt: str, answers: tuple[str, ...], scores: Sequence[Continuation]) -> None:
         """Keep an answer; it is on disk when this returns, where the disk lets it."""
         key = _key(prompt, answers)
-        self._rows[key] = [[each.total, each.hits, each.samples] for each in found]
+        self._rows[key] = [[row.total, row.hits, row.samples] for row in scores]
         line = json.dumps({"asked": key, "answers": self._rows[key]}) + "\n"
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -234,13 +211,6 @@ class KeptAnswers:
                 os.fsync(file.fileno())
         except OSError as error:
             log.warning("%s cannot be written (%s): answers are not kept", self._path, error)
-
-    def _take(self, line: bytes) -> None:
-        try:
-            row = json.loads(line)
-            self._rows[str(row["asked"])] = [[float(x) for x in each] for each in row["answers"]]
-        except (ValueError, TypeError, KeyError, RecursionError):
-            return
 
 
 def first_token_scores(choice: Mapping[str, Any]) -> tuple[list[tuple[str, float]], str]:
@@ -271,8 +241,8 @@ def first_token_scores(choice: Mapping[str, Any]) -> tuple[list[tuple[str, float
     total = sum(math.exp(score) for _, score in rows)
     if total > 1.001:
         return [], f"gives probabilities that sum to {total:.3g}"
-    own = first.get("logprob")
-    if not isinstance(own, int | float) or own < max(score for _, score in rows) - 1e-3:
+    chosen = first.get("logprob")
+    if not isinstance(chosen, int | float) or chosen < max(score for _, score in rows) - 1e-3:
         return [], "gives log-probabilities that its own answer contradicts"
     return rows, ""
 
@@ -281,9 +251,9 @@ def _first_score(text: str, rows: Sequence[tuple[str, float]]) -> float:
     """Add up the tokens that an answer may begin with; one that is not listed is rarer than all."""
     bare = text.strip(_EDGES).lower()
     heads = ((token.strip(_EDGES).lower(), score) for token, score in rows)
-    found = [score for head, score in heads if head and bare.startswith(head)]
-    if found:
-        return min(0.0, math.log(sum(map(math.exp, found))))
+    scores = [score for head, score in heads if head and bare.startswith(head)]
+    if scores:
+        return min(0.0, math.log(sum(map(math.exp, scores))))
     left = max(1e-9, 1 - sum(math.exp(score) for _, score in rows))
     return min(*(score for _, score in rows), math.log(left))
 
@@ -299,9 +269,9 @@ def _told_apart(answers: Sequence[str]) -> bool:
     words = [(answer.strip(_EDGES).lower().split() or [""])[0] for answer in answers]
     return all(
         one and not other.startswith(one)
-        for place, one in enumerate(words)
+        for index, one in enumerate(words)
         for at, other in enumerate(words)
-        if place != at
+        if index != at
     )
 
 
@@ -314,13 +284,13 @@ def said_answer(reply: str, answers: Sequence[str]) -> int | None:
     (1, None)
     """
     said = " ".join(reply.strip(_EDGES).lower().split())
-    found: list[tuple[int, int]] = []
-    for place, answer in enumerate(answers):
+    matches: list[tuple[int, int]] = []
+    for index, answer in enumerate(answers):
         bare = " ".join(answer.strip(_EDGES).lower().split())
         rest = said[len(bare) :]
         if bare and said.startswith(bare) and not rest[:1].isalnum():
-            found.append((len(bare), place))
-    return max(found)[1] if found else None
+            matches.append((len(bare), index))
+    return max(matches)[1] if matches else None
 
 
 def _key(prompt: str, answers: tuple[str, ...]) -> str:

@@ -38,13 +38,7 @@ class _Damaged(Exception):
 
 
 def read_header(path: Path) -> GgufHeader:
-    """Read the header of a GGUF file.
-
-    Raises
-    ------
-    StoreError
-        The header is damaged, or claims more than the file holds.
-    """
+    """Read the header of a GGUF file; one that claims more than the file holds is refused."""
     remedy = f"remove {path.parent} and pull the model again"
     try:
         with path.open("rb") as stream:
@@ -104,8 +98,8 @@ class _Walk:
         self._stream.seek(count, 1)
 
     def number(self, form: str) -> int:
-        (found,) = struct.unpack(form, self.take(struct.calcsize(form)))
-        return int(found)
+        (number,) = struct.unpack(form, self.take(struct.calcsize(form)))
+        return int(number)
 
     def text(self, longest: int) -> str:
         length = self.number("<Q")
@@ -119,17 +113,12 @@ class _Walk:
     def value(self, kind: int) -> Value:
         if kind in _SCALARS:
             form = _SCALARS[kind]
-            (found,) = struct.unpack(form, self.take(struct.calcsize(form)))
-            number: Value = found
+            number: Value = struct.unpack(form, self.take(struct.calcsize(form)))[0]
             return number
         if kind == _TEXT:
             return self.take(self.number("<Q")).decode("utf-8", "replace")
         if kind != _ARRAY:
             raise _Damaged(f"a value has the unknown type {kind}")
-        self._skip_array()
-        return None
-
-    def _skip_array(self) -> None:
         kind, count = self.number("<I"), self.number("<Q")
         if kind in _SCALARS:
             self.skip(count * struct.calcsize(_SCALARS[kind]))
@@ -139,3 +128,4 @@ class _Walk:
                 self.skip(self.number("<Q"))
         else:
             raise _Damaged("a list holds what is neither a number nor a text")
+        return None

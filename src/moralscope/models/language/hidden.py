@@ -19,24 +19,7 @@ _BLOCK = 256  # texts whose states are in memory at once
 
 
 class HiddenStates:
-    """The states of one model, whatever it is asked about.
-
-    Parameters
-    ----------
-    model
-        Any language model that shows its states.
-    cached
-        Keep rows on disk, so that no text is computed twice.
-    store
-        Where they are kept; the user's own place by default.
-
-    Examples
-    --------
-    >>> from moralscope.models.language import load_language_model
-    >>> states = HiddenStates(load_language_model("scripted"), cached=False)
-    >>> states.layer(["kill time", "kill people"], 2).shape
-    (2, 16)
-    """
+    """The states of one model; `cached` rows are kept on disk: no text is computed twice."""
 
     def __init__(
         self, model: LanguageModel, *, cached: bool = True, store: Store | None = None
@@ -54,7 +37,8 @@ class HiddenStates:
     def blocks(self, texts: Sequence[str]) -> Iterator[Matrix]:
         """Yield (texts, layers, dimension), block by block, in order."""
         for start in range(0, len(texts), _BLOCK):
-            rows = self._rows(texts[start : start + _BLOCK])
+            block = texts[start : start + _BLOCK]
+            rows = self._cache.fill(block, self._compute) if self._cache else self._compute(block)
             yield rows.reshape(len(rows), self.model.layers, self.model.dimension)
 
     def layer(self, texts: Sequence[str], layer: int) -> Matrix:
@@ -77,20 +61,8 @@ class HiddenStates:
             np.lib.format.write_array_header_1_0(file, header)
             for block in self.blocks(texts):
                 file.write(block.astype("<f4", copy=False).tobytes())
-        found: Matrix = np.load(path, mmap_mode="r")
-        return found
-
-    def _rows(self, texts: Sequence[str]) -> Matrix:
-        if self._cache is None:
-            return self._compute(texts)
-        found, rows = self._cache.get(texts)
-        # A text that stands twice in a block is found at one of its places only.
-        missing = [place for place in range(len(texts)) if not found[place]]
-        if missing:
-            new = [texts[place] for place in missing]
-            rows[missing] = self._compute(new)
-            self._cache.put(new, rows[missing])
-        return rows
+        states: Matrix = np.load(path, mmap_mode="r")
+        return states
 
     def _compute(self, texts: Sequence[str]) -> Matrix:
         layers = range(1, self.model.layers + 1)

@@ -33,13 +33,7 @@ def is_local(host: str | None) -> bool:
 
 
 def client_settings(url: str, timeout: float) -> dict[str, Any]:
-    """Return the keywords of an HTTP client that asks `url` and nobody else.
-
-    Examples
-    --------
-    >>> client_settings("http://127.0.0.1:8080/v1", 5)["trust_env"]
-    False
-    """
+    """Return the keywords of an HTTP client that asks `url` and nobody else."""
     return {
         "timeout": timeout,
         "follow_redirects": False,

@@ -9,8 +9,7 @@ from moralscope.models.adapters import Adapter, is_adapter, read_adapter
 from moralscope.models.language.conversion import resolve_base
 from moralscope.models.language.endpoint import EndpointGenerator, EndpointOptions
 from moralscope.models.language.endpoint_model import EndpointModel
-from moralscope.models.language.scripted import ScriptedGenerator
-from moralscope.models.language.scripted_model import ScriptedModel
+from moralscope.models.language.scripted import ScriptedGenerator, ScriptedModel
 from moralscope.models.options import ENCODERS, SPEAKERS
 from moralscope.models.store import Progress, Store, shipped_folder
 
@@ -81,8 +80,8 @@ def load_language_model(
     Examples
     --------
     >>> model = load_language_model("scripted:order=0.5")
-    >>> [found] = model.log_probabilities(["Should I kill people?"], [["Yes", "No"]])
-    >>> round(sum(2.718281828 ** each.total for each in found), 6)
+    >>> [answers] = model.log_probabilities(["Should I kill people?"], [["Yes", "No"]])
+    >>> round(sum(2.718281828 ** answer.total for answer in answers), 6)
     1.0
     """
     store = store or Store()

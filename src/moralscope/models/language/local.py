@@ -15,7 +15,7 @@ from moralscope.core.errors import InputError, StoreError
 from moralscope.core.records import Candidate, Decoding, ModelRef, Usage
 from moralscope.models.adapters import Adapter, add_markers, merge
 from moralscope.models.hugging_face import load_model, set_up_transformers
-from moralscope.models.language.decoding import check_request
+from moralscope.models.language.decoding import Ending, check_request
 
 log = logging.getLogger(__name__)
 
@@ -24,23 +24,9 @@ _GPU_ROWS = 2048
 
 
 class LocalGenerator:
-    """A folder of weights as a `Generator`.
+    """A folder of weights as a `Generator`; an adapter's LoRA weights are merged into it.
 
-    Parameters
-    ----------
-    folder, name, checksum
-        Where the base lies, what it is called, and what names its weights.
-    adapter
-        LoRA weights that are merged into the base.
-    batch
-        Candidates written at a time; by default as many as suit the machine.
-
-    Attributes
-    ----------
-    warnings
-        What was done to prompts that did not fit, one line each.
-    refs
-        The base and the adapter with their checksums.
+    `batch` candidates are written at a time; by default as many as suit the machine.
     """
 
     def __init__(
@@ -52,19 +38,24 @@ class LocalGenerator:
         adapter: Adapter | None = None,
         batch: int | None = None,
     ) -> None:
+        from moralscope.models.language.steps import CausalSteps, Seq2SeqSteps, window_of
+
         self.name = f"{name}+{adapter.name}" if adapter else name
         self.checksum = adapter.checksum_on(checksum) if adapter else checksum
         refs = [ModelRef(name, checksum)]
         self.refs = (*refs, ModelRef(adapter.name, adapter.sha256)) if adapter else tuple(refs)
-        self.warnings: list[str] = []
+        self.warnings: list[str] = []  # what was done to prompts that did not fit
         self.usage: Usage | None = None  # nobody is paid
         self._tokenizer = _tokenizer(folder)
         if adapter:
             add_markers(self._tokenizer, adapter)
         self._model = _model(folder, name, adapter, len(self._tokenizer))
-        self._steps = _steps(self._model)
-        self._ending = _ending(self._model, self._tokenizer)
-        self._window = _window_of(self._model)
+        config = self._model.config
+        self._steps: Any = (Seq2SeqSteps if config.is_encoder_decoder else CausalSteps)(self._model)
+        ends = [config.eos_token_id, self._model.generation_config.eos_token_id]
+        flat = [end for some in ends for end in (some if isinstance(some, list) else [some])]
+        self._ending = Ending(self._tokenizer, [end for end in flat if end is not None])
+        self._window = window_of(config)
         on_gpu = self._model.device.type == "cuda"
         self.batch = batch or (_GPU_ROWS if on_gpu else _CPU_ROWS)
         self._lock = threading.Lock()
@@ -84,17 +75,17 @@ class LocalGenerator:
         check_request(prompts, decoding, seeds)
         with self._computing():
             ids = self._ids(prompts, decoding.max_tokens)
-            found: list[list[Candidate]] = [[] for _ in prompts]
-            for places in self._batches(ids, decoding):
-                some = [ids[place] for place in places]
+            rows: list[list[Candidate]] = [[] for _ in prompts]
+            for indices in self._batches(ids, decoding):
+                some = [ids[index] for index in indices]
                 if decoding.strategy == "beam":
                     made = beam(self._steps, some, decoding, self._ending)
                 else:
-                    these = [seeds[place] for place in places]
+                    these = [seeds[index] for index in indices]
                     made = sample(self._steps, some, decoding, these, self._ending)
-                for place, candidates in zip(places, made, strict=True):
-                    found[place] = candidates
-            return found
+                for index, candidates in zip(indices, made, strict=True):
+                    rows[index] = candidates
+            return rows
 
     @contextmanager
     def _computing(self) -> Iterator[None]:
@@ -105,12 +96,12 @@ class LocalGenerator:
             yield
 
     def _batches(self, ids: Sequence[Sequence[int]], decoding: Decoding) -> Iterator[list[int]]:
-        """Yield places of prompts that are padded to the same length."""
+        """Yield indices of prompts that are padded to the same length."""
         width = decoding.beams if decoding.strategy == "beam" else decoding.count
         size = max(1, self.batch // width)
         groups: dict[int, list[int]] = {}
-        for place, prompt in enumerate(ids):
-            groups.setdefault(self._steps.padded(len(prompt)), []).append(place)
+        for index, prompt in enumerate(ids):
+            groups.setdefault(self._steps.padded(len(prompt)), []).append(index)
         for group in groups.values():
             for at in range(0, len(group), size):
                 yield group[at : at + size]
@@ -190,27 +181,3 @@ def _unusable(folder: Path, error: Exception) -> StoreError:
         f"{folder} cannot be loaded as a language model ({reason})",
         "give a folder with config.json, tokenizer files and model.safetensors",
     )
-
-
-def _steps(model: Any) -> Any:
-    if model.config.is_encoder_decoder:
-        from moralscope.models.language.steps import Seq2SeqSteps
-
-        return Seq2SeqSteps(model)
-    from moralscope.models.language.steps import CausalSteps
-
-    return CausalSteps(model)
-
-
-def _ending(model: Any, tokenizer: Any) -> Any:
-    from moralscope.models.language.decoding import Ending
-
-    ends = [model.config.eos_token_id, model.generation_config.eos_token_id]
-    flat = [end for some in ends for end in (some if isinstance(some, list) else [some])]
-    return Ending(tokenizer, [end for end in flat if end is not None])
-
-
-def _window_of(model: Any) -> int:
-    from moralscope.models.language.steps import window_of
-
-    return window_of(model.config)

@@ -7,7 +7,7 @@ prompts' texts nor models: it walks `Steps` and asks `Ending` when to stop.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -18,15 +18,10 @@ from moralscope.models.language.decoding import Ending
 _TOP = 1024  # a nucleus is nearly always within the likeliest 1,024 tokens; else all are sorted
 
 
-class Picked(NamedTuple):
-    """A token for each row and its log-probability under the model."""
-
-    tokens: list[int]
-    log_probabilities: list[float]
-
-
 def uniform_draws(seed: int, candidate: int, count: int) -> list[float]:
     """Return `count` numbers in [0, 1) that belong to one candidate of one seed.
+
+    By a counter-based generator, which needs no state of its own (Salmon et al. 2011, Philox).
 
     Examples
     --------
@@ -38,36 +33,29 @@ def uniform_draws(seed: int, candidate: int, count: int) -> list[float]:
     return numbers
 
 
-def pick_greedy(logits: Any, rows: Sequence[int]) -> Picked:
-    """Pick the likeliest token for each of `rows`."""
-    scores, tokens = torch.log_softmax(logits, -1).max(-1)
-    return Picked(tokens[list(rows)].tolist(), scores[list(rows)].tolist())
-
-
 def pick_nucleus(
     logits: Any, rows: Sequence[int], draws: Sequence[float], p: float, temperature: float
-) -> Picked:
+) -> tuple[list[int], list[float]]:
     """Pick a token for each of `rows` from the smallest set of tokens that holds `p`.
 
-    `rows` may repeat. The set is that of the tempered distribution; the log-probability returned is
-    the model's own, at temperature 1 and with nothing cut off.
+    `rows` may repeat. The set is that of the tempered distribution; the log-probabilities beside
+    the tokens are the model's own, at temperature 1 and with nothing cut off.
     """
     index = torch.tensor(rows, device=logits.device)
     plain = torch.log_softmax(logits, -1)
     tempered = plain if temperature == 1 else torch.log_softmax(logits / temperature, -1)
     values, tokens = tempered.topk(min(_TOP, logits.shape[-1]), -1)
     shares = values.double().exp()
-    places = _places(shares[index], draws, p)
-    chosen = tokens[index].gather(1, places[:, None])[:, 0]
+    ranks = _ranks(shares[index], draws, p)
+    chosen = tokens[index].gather(1, ranks[:, None])[:, 0]
     for row in (shares.sum(-1)[index] < min(p, 1 - 1e-6)).nonzero()[:, 0].tolist():
         values, tokens = tempered[rows[row]].sort(descending=True, stable=True)
-        place = _places(values.double().exp()[None], draws[row : row + 1], p)[0]
-        chosen[row] = tokens[place]
-    return Picked(chosen.tolist(), plain[index, chosen].tolist())
+        chosen[row] = tokens[_ranks(values.double().exp()[None], draws[row : row + 1], p)[0]]
+    return chosen.tolist(), plain[index, chosen].tolist()
 
 
-def _places(shares: Any, draws: Sequence[float], p: float) -> Any:
-    """Return, for rows of falling shares, the place in the nucleus that each draw hits."""
+def _ranks(shares: Any, draws: Sequence[float], p: float) -> Any:
+    """Return, for rows of falling shares, the rank in the nucleus that each draw hits."""
     until = shares.cumsum(-1)
     inside = until - shares < p
     mass = (shares * inside).sum(-1, keepdim=True)
@@ -124,32 +112,31 @@ def sample(
         for slot in range(len(prompts) * width)
     ]
     logits = steps.start(prompts, width)
-    places, running = [row.slot // width for row in rows], list(rows)
-    steps.select(places, [row.slot for row in rows])
+    indices, running = [row.slot // width for row in rows], list(rows)
+    steps.select(indices, [row.slot for row in rows])
     while True:
-        picked = _pick(logits, places, running, decoding)
-        for row, token, score in zip(running, *picked, strict=True):
+        if decoding.strategy == "greedy":
+            best, likeliest = torch.log_softmax(logits, -1).max(-1)
+            tokens, scores = likeliest[indices].tolist(), best[indices].tolist()
+        else:
+            at = [min(len(row.tokens), decoding.max_tokens - 1) for row in running]
+            draws = [row.draws[step] for row, step in zip(running, at, strict=True)]
+            tokens, scores = pick_nucleus(logits, indices, draws, decoding.p, decoding.temperature)
+        for row, token, score in zip(running, tokens, scores, strict=True):
             if row.done is None:
                 row.tokens.append(token)
                 row.scores.append(score)
                 row.done = ending.candidate(row.tokens, row.scores, decoding)
-        writing = [place for place, row in enumerate(running) if row.done is None]
+        writing = [index for index, row in enumerate(running) if row.done is None]
         if not writing:
             break
         if len(writing) <= _SHRINK * len(running):
-            running = [running[place] for place in writing]
+            running = [running[index] for index in writing]
             steps.select(writing, [row.slot for row in running])
         logits = steps.step([row.tokens[-1] for row in running])
-        places = list(range(len(running)))
+        indices = list(range(len(running)))
     done = [row.done for row in rows if row.done is not None]
     return [done[at : at + width] for at in range(0, len(done), width)]
-
-
-def _pick(logits: Any, places: Sequence[int], rows: Sequence[_Row], decoding: Decoding) -> Picked:
-    if decoding.strategy == "greedy":
-        return pick_greedy(logits, places)
-    draws = [row.draws[min(len(row.tokens), decoding.max_tokens - 1)] for row in rows]
-    return pick_nucleus(logits, places, draws, decoding.p, decoding.temperature)
 
 
 def beam(
@@ -162,10 +149,11 @@ def beam(
     """
     width = decoding.beams
     logits = steps.start(prompts, width)
-    living = [[_Beam((), (), place)] for place in range(len(prompts))]
+    living = [[_Beam((), (), index)] for index in range(len(prompts))]
     finished: list[list[Candidate]] = [[] for _ in prompts]
     while any(living):
-        top = _best_tokens(logits, 2 * width)
+        scores, tokens = torch.log_softmax(logits, -1).topk(min(2 * width, logits.shape[-1]), -1)
+        top = tokens.tolist(), scores.tolist()
         for number, beams in enumerate(living):
             living[number] = _advance(beams, top, finished[number], decoding, ending)
         alive = [
@@ -179,12 +167,11 @@ def beam(
         logits = steps.step([one.tokens[-1] for _, _, one in alive])
         rows = iter(range(len(alive)))
         living = [[_Beam(one.tokens, one.scores, next(rows)) for one in some] for some in living]
-    return [sorted(some, key=_mean, reverse=True)[: decoding.count] for some in finished]
 
+    def mean(candidate: Candidate) -> float:
+        return sum(candidate.log_probabilities) / max(1, len(candidate.log_probabilities))
 
-def _best_tokens(logits: Any, count: int) -> tuple[list[list[int]], list[list[float]]]:
-    scores, tokens = torch.log_softmax(logits, -1).topk(min(count, logits.shape[-1]), -1)
-    return tokens.tolist(), scores.tolist()
+    return [sorted(some, key=mean, reverse=True)[: decoding.count] for some in finished]
 
 
 def _advance(
@@ -211,7 +198,3 @@ def _advance(
         if len(kept) == decoding.beams or len(finished) >= decoding.beams:
             break
     return [] if len(finished) >= decoding.beams else kept
-
-
-def _mean(candidate: Candidate) -> float:
-    return sum(candidate.log_probabilities) / max(1, len(candidate.log_probabilities))

@@ -5,13 +5,12 @@ for by checksum; another model is refused, because its layers mean something els
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Generator, LanguageModel, Matrix
 from moralscope.io.files import write_whole
@@ -25,22 +24,21 @@ _REMEDY = "give a file that 'moralscope steer make' or 'steer import' wrote"
 
 @dataclass(frozen=True, slots=True)
 class VectorInfo:
-    """What a steering file says of itself.
-
-    `strength` is what the rows are multiplied with where they are added; `kl` what they then move
-    the next word by on neutral text (NaN: never measured). `blocks` is where the model's layers
-    are, as other tools name them. `source` says what the vector was made of.
-    """
+    """What a steering file says of itself."""
 
     model: str
     checksum: str
     width: int
     layers: tuple[int, ...]
     method: str
-    strength: float
-    kl: float
-    source: str
-    blocks: str = "layers"
+    strength: float  # what the rows are multiplied with where they are added
+    kl: float  # what they then move the next word by on neutral text; NaN: never measured
+    source: str  # what the vector was made of
+    blocks: str = "layers"  # where the model's layers are, as other tools name them
+
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.strength) or len(set(self.layers)) < len(self.layers):
+            raise ValueError("has no finite strength, or a layer twice")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,19 +125,8 @@ def load_vector(path: Path) -> SteeringVector:
     except SafetensorError as error:
         raise refused from error
     try:
-        return SteeringVector(_info(metadata), rows)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, InputError) as error:
+        if metadata.get("format") != FORMAT:
+            raise refused
+        return SteeringVector(decode(VectorInfo, json.loads(metadata["vector"])), rows)
+    except (KeyError, TypeError, ValueError, RecursionError, InputError) as error:
         raise refused from error
-
-
-def _info(metadata: Mapping[str, Any]) -> VectorInfo:
-    if metadata.get("format") != FORMAT:
-        raise ValueError
-    fields = json.loads(metadata["vector"])
-    texts = {key: str(fields[key]) for key in ("model", "checksum", "method", "source", "blocks")}
-    layers = tuple(int(layer) for layer in fields["layers"])
-    strength, kl = float(fields["strength"]), float(fields["kl"])
-    if not np.isfinite(strength) or len(set(layers)) < len(layers):
-        raise ValueError
-    width = int(fields["width"])
-    return VectorInfo(width=width, layers=layers, strength=strength, kl=kl, **texts)

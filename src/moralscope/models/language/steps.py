@@ -30,13 +30,7 @@ _ROOM = 16  # tokens by which the candidates' own part grows at a time
 
 
 def padded_length(length: int) -> int:
-    """Return the length that a prompt of `length` tokens is padded to.
-
-    Examples
-    --------
-    >>> padded_length(33)
-    64
-    """
+    """Return the length that a prompt of `length` tokens is padded to."""
     return -(-length // _BUCKET) * _BUCKET
 
 
@@ -81,10 +75,13 @@ class SharedPrefix(DynamicCache):  # type: ignore[misc]  # transformers is untyp
             empty = key.new_empty((key.shape[0], key.shape[1], 0, key.shape[3]))
             self._suffix.append((empty, empty))
         at = self.written
-        kept = tuple(
-            _grown(old, at, new) for old, new in zip(self._suffix[layer], (key, value), strict=True)
-        )
-        self._suffix[layer] = kept[0], kept[1]
+        kept = self._suffix[layer]
+        if at == kept[0].shape[2]:  # full: room for some more tokens
+            room = (*key.shape[:2], _ROOM, key.shape[3])
+            kept = tuple(torch.cat([old, old.new_empty(room)], 2) for old in kept)
+            self._suffix[layer] = kept
+        for old, new in zip(kept, (key, value), strict=True):
+            old[:, :, at : at + 1] = new
         return kept[0][:, :, : at + 1], kept[1][:, :, : at + 1]
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
@@ -101,26 +98,24 @@ class SharedPrefix(DynamicCache):  # type: ignore[misc]  # transformers is untyp
 
     def visible(self, window: int | None) -> Any:
         """Return 0 where a row may look and -inf where not: (rows, 1, 1, tokens)."""
-        if window not in self._visible:
-            self._visible[window] = self._bias(window)
+        if window in self._visible:
+            return self._visible[window]
+        written = self.written or 0
+        lengths = self.lengths[self.slots // self.width][:, None]
+        at = torch.arange(self.padded, device=lengths.device)[None]
+        suffix = torch.arange(written + 1, device=lengths.device)[None]
+        position = torch.cat([at.expand(len(lengths), -1), lengths + suffix], 1)
+        hidden = torch.cat([at >= lengths, (suffix < 0).expand(len(lengths), -1)], 1)
+        if window:
+            hidden = hidden | (position <= lengths + written - window)
+        bias = torch.zeros(hidden.shape, device=lengths.device).masked_fill(hidden, -torch.inf)
+        self._visible[window] = bias[:, None, None]
         return self._visible[window]
 
     def advance(self) -> None:
         """Count the token that every layer has now written."""
         self.written = 0 if self.written is None else self.written + 1
         self._visible = {}
-
-    def _bias(self, window: int | None) -> Any:
-        written = self.written or 0
-        lengths = self.lengths[self.slots // self.width][:, None]
-        at = torch.arange(self.padded, device=lengths.device)[None]
-        own = torch.arange(written + 1, device=lengths.device)[None]
-        place = torch.cat([at.expand(len(lengths), -1), lengths + own], 1)
-        hidden = torch.cat([at >= lengths, (own < 0).expand(len(lengths), -1)], 1)
-        if window:
-            hidden = hidden | (place <= lengths + written - window)
-        bias = torch.zeros(hidden.shape, device=lengths.device).masked_fill(hidden, -torch.inf)
-        return bias[:, None, None]
 
     def select(self, rows: Any, slots: Any) -> None:
         """Make the suffixes of `rows` the new rows, each at its slot (prompt · width + n)."""
@@ -182,14 +177,6 @@ class CausalSteps:
         ).logits
 
 
-def _grown(old: Any, at: int, new: Any) -> Any:
-    """Write `new` at place `at` of `old`, which grows when it is full."""
-    if at == old.shape[2]:
-        old = torch.cat([old, old.new_empty((*old.shape[:2], _ROOM, old.shape[3]))], 2)
-    old[:, :, at : at + 1] = new
-    return old
-
-
 def shared_attention(
     module: Any,
     query: Any,
@@ -212,14 +199,19 @@ def shared_attention(
     if isinstance(cache, TokenTree):
         return _attend(query, key, value, scale, cache.visible(window)), None
     if cache.written is None:
-        return _read(query, key, value, scale, window), None
+        mask, length = None, query.shape[2]
+        if window and window < length:
+            position = torch.arange(length, device=query.device)
+            distance = position[:, None] - position[None]
+            mask = (distance >= 0) & (distance < window)
+        return _attend(query, key, value, scale, mask), None
     rows, heads, _, size = query.shape
     query = query.view(rows, key.shape[1], heads // key.shape[1], size) * scale
     prefix_key, prefix_value = cache.prefix(module.layer_idx)
     scores = torch.cat([_on_grid(cache, query, prefix_key.mT), query @ key.mT], -1).float()
     weights = torch.softmax(scores + cache.visible(window), -1).to(query.dtype)
-    to_prefix, own = weights.split([cache.padded, weights.shape[-1] - cache.padded], -1)
-    out = _on_grid(cache, to_prefix, prefix_value) + own @ value
+    to_prefix, to_suffix = weights.split([cache.padded, weights.shape[-1] - cache.padded], -1)
+    out = _on_grid(cache, to_prefix, prefix_value) + to_suffix @ value
     return out.reshape(rows, 1, heads, size), None
 
 
@@ -232,16 +224,6 @@ def _on_grid(cache: SharedPrefix, left: Any, right: Any) -> Any:
     product = grid.reshape(cache.prompts, heads, cache.width * group, inner) @ right
     product = product.view(cache.prompts, heads, cache.width, group, -1).transpose(1, 2)
     return product.reshape(cache.prompts * cache.width, heads, group, -1)[cache.slots]
-
-
-def _read(query: Any, key: Any, value: Any, scale: float, window: int | None) -> Any:
-    length = query.shape[2]
-    mask = None
-    if window and window < length:
-        place = torch.arange(length, device=query.device)
-        distance = place[:, None] - place[None]
-        mask = (distance >= 0) & (distance < window)
-    return _attend(query, key, value, scale, mask)
 
 
 def _attend(query: Any, key: Any, value: Any, scale: float, mask: Any) -> Any:

@@ -2,11 +2,12 @@
 
 The tokens of many sequences become the nodes of a tree and go through the model side by side, in
 one row. A node's position is its depth, and it attends to its ancestors and itself alone, which is
-all that it would see in its own sequence. Questions about one dilemma in every order and wording,
-and the answers to each, share most of their tokens.
+all that it would see in its own sequence (tree attention, Miao et al. 2024). Questions about one
+dilemma in every order and wording, and the answers to each, share most of their tokens.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,7 @@ MOST = 512  # nodes of a tree: attention over all of them grows with the square
 
 
 class TokenTree:
-    """Some sequences as one row of tokens.
-
-    Examples
-    --------
-    >>> tree = TokenTree([[5, 6, 7], [5, 6, 8]])
-    >>> tree.tokens, tree.depths, tree.paths
-    ([5, 6, 7, 8], [0, 1, 2, 2], [[0, 1, 2], [0, 1, 3]])
-    """
+    """Some sequences as one row of tokens."""
 
     def __init__(self, sequences: Sequence[Sequence[int]], device: Any = "cpu") -> None:
         self.tokens: list[int] = []
@@ -58,11 +52,8 @@ class TokenTree:
         """Return which node (row) may look at which (column), within a sliding window if any."""
         if window is not None and window > max(self.depths):
             window = None
-        if window not in self._masks:
-            self._masks[window] = self._mask(window)
-        return self._masks[window]
-
-    def _mask(self, window: int | None) -> Any:
+        if window in self._masks:
+            return self._masks[window]
         rows = np.eye(len(self.tokens), dtype=bool)
         for node, parent in enumerate(self._parents):  # a parent stands before its children
             if parent >= 0:
@@ -70,53 +61,34 @@ class TokenTree:
         if window is not None:
             depths = np.array(self.depths)
             rows &= depths[:, None] - depths[None] < window
-        return torch.from_numpy(rows).to(self._device)
+        self._masks[window] = torch.from_numpy(rows).to(self._device)
+        return self._masks[window]
 
 
 def grow_trees(
     sequences: Sequence[Sequence[int]], device: Any = "cpu", most: int = MOST
 ) -> Iterator[tuple[list[int], TokenTree]]:
-    """Yield trees of at most `most` nodes with the places of their sequences.
+    """Yield trees of at most `most` nodes with the indices of their sequences.
 
     Sorted, sequences with a common beginning are neighbours. A longer one has a tree for itself.
 
     Examples
     --------
-    >>> [places for places, _ in grow_trees([[1, 2], [7], [1, 3]], most=3)]
+    >>> [indices for indices, _ in grow_trees([[1, 2], [7], [1, 3]], most=3)]
     [[0, 2], [1]]
     """
-    order = sorted(range(len(sequences)), key=lambda place: list(sequences[place]))
-    places: list[int] = []
+    order = sorted(range(len(sequences)), key=lambda index: list(sequences[index]))
+    indices: list[int] = []
     nodes = 0
-    for place in order:
-        shared = _shared(sequences[places[-1]], sequences[place]) if places else 0
-        new = len(sequences[place]) - shared
-        if places and nodes + new > most:
-            yield places, TokenTree([sequences[each] for each in places], device)
-            places, nodes, new = [], 0, len(sequences[place])
-        places.append(place)
+    for index in order:
+        sequence = sequences[index]
+        before = sequences[indices[-1]] if indices else ()
+        alike = takewhile(lambda pair: pair[0] == pair[1], zip(before, sequence, strict=False))
+        new = len(sequence) - sum(1 for _ in alike)
+        if indices and nodes + new > most:
+            yield indices, TokenTree([sequences[at] for at in indices], device)
+            indices, nodes, new = [], 0, len(sequence)
+        indices.append(index)
         nodes += new
-    if places:
-        yield places, TokenTree([sequences[each] for each in places], device)
-
-
-def _shared(first: Sequence[int], second: Sequence[int]) -> int:
-    """Return how many tokens two sequences begin with alike."""
-    length = 0
-    for one, other in zip(first, second, strict=False):
-        if one != other:
-            break
-        length += 1
-    return length
-
-
-def wanted_nodes(paths: Mapping[int, Sequence[int]]) -> tuple[list[int], dict[int, int]]:
-    """Return the distinct nodes among `paths`, and where each stands among them.
-
-    Examples
-    --------
-    >>> wanted_nodes({0: [4, 2], 1: [4]})
-    ([2, 4], {2: 0, 4: 1})
-    """
-    nodes = sorted({node for path in paths.values() for node in path})
-    return nodes, {node: at for at, node in enumerate(nodes)}
+    if indices:
+        yield indices, TokenTree([sequences[at] for at in indices], device)

@@ -4,9 +4,15 @@ Knows where models come from and whether their files are the right ones; loads n
 What it knows is data, in ``models.toml``; data sets that users bring have cards in ``data.toml``.
 """
 
-from moralscope.models.store._entries import Carrier, ModelEntry, PinnedFile, load_entries
-from moralscope.models.store._files import Progress, sha256_of, shipped_folder
-from moralscope.models.store._store import Store, home_folder
+from moralscope.models.store._entries import (
+    Carrier,
+    ModelEntry,
+    PinnedFile,
+    Progress,
+    load_entries,
+    sha256_of,
+)
+from moralscope.models.store._store import Store, home_folder, shipped_folder
 from moralscope.models.store.data_cards import DataCard, data_card, data_file, load_data_cards
 
 __all__ = [

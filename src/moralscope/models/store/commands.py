@@ -23,13 +23,7 @@ class ModelStatus:
 
 
 def list_models(store: Store | None = None) -> list[ModelStatus]:
-    """Return every entry of the store, present or not.
-
-    Examples
-    --------
-    >>> [status.name for status in list_models()][:2]
-    ['minilm', 'mpnet']
-    """
+    """Return every entry of the store, present or not."""
     store = store or Store()
     return [_status(store, entry.name) for entry in store.entries()]
 
@@ -74,7 +68,8 @@ def verify_models(names: Sequence[str], store: Store | None = None) -> list[Mode
         except StoreError as error:
             problems.append(error)
     if problems:
-        raise _worst(problems)
+        damaged = [error for error in problems if isinstance(error, ChecksumMismatch)]
+        raise (damaged or problems)[0]
     return statuses
 
 
@@ -82,11 +77,6 @@ def where_models(name: str | None = None, store: Store | None = None) -> str:
     """Return the folder of a model, or of the whole store."""
     store = store or Store()
     return str(store.home if name is None else store.folder(store.entry(name).name))
-
-
-def _worst(problems: Sequence[StoreError]) -> StoreError:
-    damaged = [error for error in problems if isinstance(error, ChecksumMismatch)]
-    return (damaged or problems)[0]
 
 
 def _status(store: Store, name: str, state: str | None = None) -> ModelStatus:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,35 +26,17 @@ Trained by moralscope on `{base}`: {what}.
 
 @dataclass(frozen=True, slots=True)
 class CardText:
-    """What a subject says on a card; the trainer adds base, command and figures.
-
-    Parameters
-    ----------
-    title, what
-        The heading, and what was trained.
-    data
-        A line a source, with its licence.
-    chosen
-        Which part was learnt from, and what chose the epoch.
-    figures
-        How the figures are to be read.
-    limits
-        What the model must not be taken for.
-    table, beside
-        The figures, where not a row a group; and what stands below them.
-    facts
-        More for `expert.json`.
-    """
+    """What a subject says on a card; the trainer adds base, command and figures."""
 
     title: str
-    what: str
-    data: Sequence[str]
-    chosen: str
-    figures: str
-    limits: str
-    table: str = ""
-    beside: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    what: str  # was trained
+    data: Sequence[str]  # a line a source, with its licence
+    chosen: str  # which part was learnt from, and what chose the epoch
+    figures: str  # how the figures are to be read
+    limits: str  # what the model must not be taken for
+    table: str = ""  # the figures, where not a row a group
+    beside: str = ""  # what stands below them
+    facts: Mapping[str, Any] = field(default_factory=dict)  # more for `expert.json`
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +48,19 @@ class Card:
 
 
 def write_card(
-    said: CardText,
+    text: CardText,
     base: str,
     command: str,
     start: Sequence[Path],
     figures: Mapping[str, Mapping[str, float]],
     settings: Mapping[str, Any],
 ) -> Card:
-    """Put a card together; folders and files of this machine are named without their place."""
-    cards = [_card_of(folder) for folder in start]
-    data = list(said.data)
+    """Put a card together; folders and files of this machine are named without their path."""
+    cards = []
+    for folder in start:  # an adapter that was started from may have no card
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            cards.append(json.loads((folder / "expert.json").read_text("utf-8"))["card"])
+    data = list(text.data)
     data += sorted({row for card in cards for row in card.get("data", ())} - set(data))
     made = {row for card in cards for row in (*card.get("started", ()), card.get("command"))}
     started = sorted(row for row in made if row)
@@ -91,40 +77,25 @@ def write_card(
         },
         "command": command,
         **({"started": started} if started else {}),
-        **said.facts,
+        **text.facts,
     }
-    text = _TEXT.format(
-        title=said.title,
+    table = [f"| task | {' | '.join(figures)} |", "|---" * (len(figures) + 1) + "|"]
+    for group in figures["dev"]:
+        if group not in {"epoch", "loss", "score"}:
+            values = (figures[part].get(group) for part in figures)
+            cells = " | ".join("—" if value is None else f"{value:.3f}" for value in values)
+            table.append(f"| {group} | {cells} |")
+    readme = _TEXT.format(
+        title=text.title,
         base=base,
-        what=said.what,
+        what=text.what,
         data=" and ".join(data),
-        chosen=said.chosen,
+        chosen=text.chosen,
         command=command,
         started="".join(f"\n  from what `{row}` made" for row in started),
-        figures=said.figures,
-        table=said.table or _table(figures),
-        beside=said.beside,
-        limits=said.limits,
+        figures=text.figures,
+        table=text.table or "\n".join(table),
+        beside=text.beside,
+        limits=text.limits,
     )
-    return Card(facts, text)
-
-
-def _card_of(folder: Path) -> Mapping[str, Any]:
-    """Return the facts of an adapter that was started from; none when it has no card."""
-    try:
-        found: Mapping[str, Any] = json.loads((folder / "expert.json").read_text("utf-8"))["card"]
-        return found
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-
-
-def _table(figures: Mapping[str, Mapping[str, float]]) -> str:
-    """Return a table in Markdown: a row a group, a column a part."""
-    parts = list(figures)
-    groups = [name for name in figures["dev"] if name not in {"epoch", "loss", "score"}]
-    lines = [f"| task | {' | '.join(parts)} |", "|---" * (len(parts) + 1) + "|"]
-    for group in groups:
-        values = (figures[part].get(group) for part in parts)
-        cells = " | ".join("—" if value is None else f"{value:.3f}" for value in values)
-        lines.append(f"| {group} | {cells} |")
-    return "\n".join(lines)
+    return Card(facts, readme)

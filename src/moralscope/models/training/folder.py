@@ -41,14 +41,11 @@ def training_folder(out: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Everything a run needs to go on: weights, the best so far, the optimizer's moments.
+    """Everything a run needs to go on: weights, the best so far, the optimizer's moments."""
 
-    `key` names the run, `loss` is the running loss of an epoch that is under way.
-    """
-
-    key: Mapping[str, Any]
+    key: Mapping[str, Any]  # names the run
     step: int
-    loss: float | None
+    loss: float | None  # the running one, of an epoch that is under way
     history: Mapping[str, Any]
     weights: Mapping[str, Any]
     best: Mapping[str, Any]
@@ -76,8 +73,8 @@ def read_checkpoint(path: Path, key: Mapping[str, Any]) -> Checkpoint | None:
 
     try:
         with safe_open(path, framework="pt") as file:
-            found = json.loads((file.metadata() or {})["about"])
-            about: dict[str, Any] = {name: found[name] for name in _ABOUT}
+            saved = json.loads((file.metadata() or {})["about"])
+            about: dict[str, Any] = {name: saved[name] for name in _ABOUT}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise InputError(f"{path} is no checkpoint of ours", "delete it to start again") from error

@@ -16,22 +16,15 @@ import numpy as np
 from moralscope.core.errors import StoreError
 from moralscope.core.options import Option
 from moralscope.models.adapters import load_adapter, with_adapter
-from moralscope.models.classifiers.forward import safe_precision
+from moralscope.models.classifiers.module import safe_precision
 from moralscope.models.encoders.pipeline import like_length_batches
-from moralscope.models.training.base import ModelTraining
 from moralscope.models.training.loop import train
+from moralscope.models.training.options import ModelTraining
 from moralscope.models.training.records import History, Report, TextExample
-from moralscope.stats.text.overlap import References, bleu, rouge
+from moralscope.stats.text.overlap import bleu, rouge
 
 _IGNORED = -100
 _DEV_TOKENS = 16384
-
-
-def _mean_rouge(texts: Sequence[str], references: References) -> float:
-    return float(np.mean(rouge(texts, references)))
-
-
-_OVERLAPS = {"ROUGE-L": _mean_rouge, "BLEU": bleu}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,59 +78,54 @@ class GeneratorLearner:
             repr((self._rows, self._dev_rows, groups, self.training.learn_prompt)).encode()
         ).hexdigest()
 
-    def places(self, epoch: int) -> Sequence[int]:
+    def indices(self, epoch: int) -> Sequence[int]:
         """Return every example: all epochs are alike."""
         return range(len(self.examples))
 
-    def loss(self, places: Sequence[int]) -> Any:
+    def loss(self, indices: Sequence[int]) -> Any:
         """Return the mean loss of the sentences' tokens."""
         batch = self._batch(
-            [self._rows[place] for place in places], whole=self.training.learn_prompt
+            [self._rows[index] for index in indices], whole=self.training.learn_prompt
         )
         with safe_precision(self._device):
             return self.module(**batch).loss
 
     def dev(self) -> dict[str, float]:
         """Return the mean loss a token by group, and minus their mean as `score`."""
-        found: dict[str, list[tuple[float, int]]] = {}
+        losses: dict[str, list[tuple[float, int]]] = {}
         lengths = [len(prompt) + len(target) for prompt, target in self._dev_rows]
-        for places in like_length_batches(lengths, _DEV_TOKENS):
-            rows = [self._dev_rows[place] for place in places]
-            for place, loss in zip(places, self._losses(rows), strict=True):
-                group = self.dev_examples[place].group
-                found.setdefault(group, []).append((loss, len(self._dev_rows[place][1])))
+        for indices in like_length_batches(lengths, _DEV_TOKENS):
+            rows = [self._dev_rows[index] for index in indices]
+            for index, loss in zip(indices, self._losses(rows), strict=True):
+                group = self.dev_examples[index].group
+                losses.setdefault(group, []).append((loss, len(self._dev_rows[index][1])))
         figures = {
             group: sum(loss for loss, _ in rows) / sum(size for _, size in rows)
-            for group, rows in found.items()
+            for group, rows in losses.items()
         }
         if not self.training.answered:
             return {"score": -float(np.mean(list(figures.values()))), **figures}
-        overlaps = {
-            f"{group} {self.training.overlap}": value for group, value in self._overlaps().items()
-        }
-        return {"score": float(np.mean(list(overlaps.values()))), **overlaps, **figures}
-
-    def _overlaps(self) -> dict[str, float]:
-        """Return how the texts written for the first prompts of each group overlap with people's.
-
-        A prompt that people answered several times has as many references.
-        """
+        # A prompt that people answered several times has as many references.
         groups: dict[str, dict[str, list[int]]] = {}
-        for place, row in enumerate(self.dev_examples):
-            groups.setdefault(row.group, {}).setdefault(row.prompt, []).append(place)
-        found = {}
+        for index, row in enumerate(self.dev_examples):
+            groups.setdefault(row.group, {}).setdefault(row.prompt, []).append(index)
+        overlaps = {}
         for group, prompts in groups.items():
             chosen = list(prompts.values())[: self.training.answered]
-            wanted = [[self.dev_examples[place].target for place in places] for places in chosen]
-            texts = self._write([places[0] for places in chosen])
-            found[group] = _OVERLAPS[self.training.overlap](texts, wanted)
-        return found
+            wanted = [[self.dev_examples[index].target for index in indices] for indices in chosen]
+            texts = self._write([indices[0] for indices in chosen])
+            overlaps[f"{group} {self.training.overlap}"] = (
+                bleu(texts, wanted)
+                if self.training.overlap == "BLEU"
+                else float(np.mean(rouge(texts, wanted)))
+            )
+        return {"score": float(np.mean(list(overlaps.values()))), **overlaps, **figures}
 
-    def _write(self, places: Sequence[int]) -> list[str]:
+    def _write(self, indices: Sequence[int]) -> list[str]:
         import torch
 
         torch.manual_seed(0)
-        prompts = [self._dev_rows[place][0] for place in places]
+        prompts = [self._dev_rows[index][0] for index in indices]
         longest = max(len(prompt) for prompt in prompts)
         padding = self._padding
         ids = [[*[padding] * (longest - len(prompt)), *prompt] for prompt in prompts]
@@ -153,13 +141,13 @@ class GeneratorLearner:
                 pad_token_id=padding,
                 eos_token_id=self.tokenizer.eos_token_id,
             )
-        own = rows if self._seq2seq else rows[:, longest:]
-        return [text.strip() for text in self.tokenizer.batch_decode(own, skip_special_tokens=True)]
+        new = rows if self._seq2seq else rows[:, longest:]
+        return [text.strip() for text in self.tokenizer.batch_decode(new, skip_special_tokens=True)]
 
     @property
     def _padding(self) -> int:
-        own = self.tokenizer.pad_token_id
-        return int(self.tokenizer.eos_token_id if own is None else own)
+        padding = self.tokenizer.pad_token_id
+        return int(self.tokenizer.eos_token_id if padding is None else padding)
 
     @property
     def _device(self) -> Any:
@@ -212,10 +200,10 @@ class GeneratorLearner:
             logits = self.module(**batch).logits
         if not self._seq2seq:
             logits, labels = logits[:, :-1], labels[:, 1:]
-        each = torch.nn.functional.cross_entropy(
+        losses = torch.nn.functional.cross_entropy(
             logits.float().flatten(0, 1), labels.flatten(), ignore_index=_IGNORED, reduction="none"
         )
-        return [float(value) for value in each.view(labels.shape).sum(1)]
+        return [float(value) for value in losses.view(labels.shape).sum(1)]
 
 
 def train_generator(
@@ -228,50 +216,32 @@ def train_generator(
 ) -> tuple[GeneratorLearner, History]:
     """Train on (train, dev); return the learner with its best weights, and what happened."""
     import torch
+    from safetensors import SafetensorError
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
     torch.manual_seed(training.seed)
-    model, tokenizer = _prepared(training, base, markers)
+    origin = base
+    try:
+        config = AutoConfig.from_pretrained(base, local_files_only=True)
+        kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+        model = kind.from_pretrained(base, local_files_only=True, use_safetensors=True).float()
+        tokenizer = AutoTokenizer.from_pretrained(base, local_files_only=True)
+        tokenizer.add_tokens(list(markers), special_tokens=True)
+        model.resize_token_embeddings(len(tokenizer))
+        if training.start:
+            origin = training.start[0]
+            model = load_adapter(model, origin, trainable=True)
+    except (SafetensorError, OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
+        line = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
+        raise StoreError(
+            f"{origin} cannot be loaded to be trained ({line})", "give a whole language model"
+        ) from error
+    if training.weights == "adapter" and not training.start:
+        # The markers' rows are new: an adapter leaves embeddings alone, so they are trained beside.
+        ids = tokenizer.convert_tokens_to_ids(list(markers))
+        model = with_adapter(model, training.rank, ids)
     model.to("cuda" if torch.cuda.is_available() else "cpu")
     learner = GeneratorLearner(model, tokenizer, *examples, training)
     history = train(learner, training, checkpoint, report)
     model.eval()
     return learner, history
-
-
-def _prepared(training: GeneratorTraining, base: Path, markers: Sequence[str]) -> tuple[Any, Any]:
-    """Return the model that is trained, with the markers among its tokens, and its tokenizer."""
-    from safetensors import SafetensorError
-
-    place = base
-    try:
-        model, tokenizer = _load(base)
-        tokenizer.add_tokens(list(markers), special_tokens=True)
-        model.resize_token_embeddings(len(tokenizer))
-        if training.start:
-            place = training.start[0]
-            return load_adapter(model, place, trainable=True), tokenizer
-    except (SafetensorError, OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
-        line = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
-        raise StoreError(
-            f"{place} cannot be loaded to be trained ({line})", "give a whole language model"
-        ) from error
-    if training.adapter:
-        # The markers' rows are new: an adapter leaves embeddings alone, so they are trained beside.
-        ids = tokenizer.convert_tokens_to_ids(list(markers))
-        model = with_adapter(model, training.adapter, ids)
-    return model, tokenizer
-
-
-def _load(folder: Path) -> tuple[Any, Any]:
-    from transformers import (
-        AutoConfig,
-        AutoModelForCausalLM,
-        AutoModelForSeq2SeqLM,
-        AutoTokenizer,
-    )
-
-    config = AutoConfig.from_pretrained(folder, local_files_only=True)
-    kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-    model = kind.from_pretrained(folder, local_files_only=True, use_safetensors=True)
-    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    return model.float(), tokenizer

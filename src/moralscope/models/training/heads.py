@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from moralscope.core.options import Option
-from moralscope.core.registry import registry
+from moralscope.core.registry import look_up
 from moralscope.models.classifiers.module import Slices
-from moralscope.models.training.base import ModelTraining
+from moralscope.models.training.options import ModelTraining
 
 CONTRASTIVE = "contrastive"  # its head has no columns: the body's own rows are compared
 RANKING = "ranking"
@@ -27,11 +27,6 @@ class Head:
 
     `tied` names the head whose columns are read instead of own ones; one that is not `kept` helps
     while learning and is thrown away.
-
-    Examples
-    --------
-    >>> Head(("care", "fairness"), "multi_label").kind
-    'many'
     """
 
     labels: tuple[str, ...]
@@ -50,13 +45,7 @@ Heads = Mapping[str, Head]
 
 
 def slices_of(heads: Heads) -> Slices:
-    """Return which columns belong to which head.
-
-    Examples
-    --------
-    >>> slices_of({"a": Head(("no", "yes")), "b": Head(("b",), "regression")}).kinds
-    {'b': 'scale'}
-    """
+    """Return which columns belong to which head."""
     return Slices(
         {name: head.labels for name, head in heads.items()},
         {name: head.tied for name, head in heads.items() if head.tied},
@@ -108,9 +97,8 @@ class Loss:
 
 
 def find_loss(name: str) -> Loss:
-    """Return a registered loss; another name is refused with the nearest."""
-    found: Loss = registry.get("loss", name)
-    return found
+    """Return a loss; an unknown name is refused with the nearest."""
+    return look_up("loss", name, LOSSES)
 
 
 def cross_entropy(batch: HeadBatch, training: ClassifierTraining) -> Any:
@@ -136,18 +124,18 @@ def multi_label(batch: HeadBatch, training: ClassifierTraining) -> Any:
     """Several labels may hold: binary cross-entropy, the mean of the head's columns."""
     import torch
 
-    each = torch.nn.functional.binary_cross_entropy_with_logits(
+    losses = torch.nn.functional.binary_cross_entropy_with_logits(
         batch.logits, batch.values, reduction="none"
     )
     inside = (~batch.outside).float()
-    return (each * inside).sum(1) / inside.sum(1).clamp(min=1)
+    return (losses * inside).sum(1) / inside.sum(1).clamp(min=1)
 
 
 def regression(batch: HeadBatch, training: ClassifierTraining) -> Any:
     """Return the squared error of a place on a scale."""
-    each = (batch.logits - batch.values).masked_fill(batch.outside, 0.0) ** 2
+    errors = (batch.logits - batch.values).masked_fill(batch.outside, 0.0) ** 2
     inside = (~batch.outside).float()
-    return (each * inside).sum(1) / inside.sum(1).clamp(min=1)
+    return (errors * inside).sum(1) / inside.sum(1).clamp(min=1)
 
 
 def ranking(batch: HeadBatch, training: ClassifierTraining) -> Any:
@@ -158,10 +146,10 @@ def ranking(batch: HeadBatch, training: ClassifierTraining) -> Any:
     import torch
 
     def value(logits: Any) -> Any:
-        own = logits.gather(1, batch.targets.clamp(min=0)[:, None])[:, 0]
+        label = logits.gather(1, batch.targets.clamp(min=0)[:, None])[:, 0]
         rest = logits.scatter(1, batch.targets.clamp(min=0)[:, None], -1e4)
         rest = torch.logsumexp(rest.masked_fill(batch.outside, -1e4), 1)
-        return own - torch.where(rest > -5e3, rest, torch.zeros_like(rest))
+        return label - torch.where(rest > -5e3, rest, torch.zeros_like(rest))
 
     return torch.nn.functional.softplus(value(batch.others) - value(batch.logits))
 
@@ -171,19 +159,21 @@ def contrastive(batch: HeadBatch, training: ClassifierTraining) -> Any:
     import torch
 
     queries, keys = (
-        torch.nn.functional.normalize(each, dim=1) for each in (batch.vectors, batch.keys)
+        torch.nn.functional.normalize(side, dim=1) for side in (batch.vectors, batch.keys)
     )
     likeness = queries @ keys.T / TEMPERATURE
-    own = torch.eye(len(queries), dtype=torch.bool, device=queries.device)
-    same = (batch.key_ids[:, None] == batch.key_ids[None, :]) & ~own
+    itself = torch.eye(len(queries), dtype=torch.bool, device=queries.device)
+    same = (batch.key_ids[:, None] == batch.key_ids[None, :]) & ~itself
     likeness = likeness.masked_fill(same | ~batch.paired[None, :], -1e4)
     return -torch.log_softmax(likeness, dim=1).diagonal()
 
 
-registry.add("loss", "cross_entropy", Loss("one", cross_entropy))
-registry.add("loss", "multi_label", Loss("many", multi_label))
-registry.add("loss", "regression", Loss("scale", regression))
-registry.add("loss", "graded", Loss("scale", multi_label))  # a scale whose sigmoid is wanted
-registry.add("loss", RIDGE, Loss("scale", regression))
-registry.add("loss", RANKING, Loss("scale", ranking))
-registry.add("loss", CONTRASTIVE, Loss("scale", contrastive))
+LOSSES = {
+    "cross_entropy": Loss("one", cross_entropy),
+    "multi_label": Loss("many", multi_label),
+    "regression": Loss("scale", regression),
+    "graded": Loss("scale", multi_label),  # a scale whose sigmoid is wanted
+    RIDGE: Loss("scale", regression),
+    RANKING: Loss("scale", ranking),
+    CONTRASTIVE: Loss("scale", contrastive),
+}

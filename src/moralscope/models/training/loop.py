@@ -10,8 +10,7 @@ import itertools
 import math
 import time
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -34,11 +33,6 @@ class Schedule(Options):
     """How long and how fast to learn. A new knob of the loop is a field here, read below.
 
     Recipes inherit these fields, so each is a key of a recipe and of `--set`, with its range.
-
-    Examples
-    --------
-    >>> Schedule(epochs=2).learning_rate
-    0.0004
     """
 
     epochs: Annotated[int, Option("Passes over the train part, at most.", least=0, most=10_000)] = 4
@@ -79,20 +73,17 @@ def train(
     """Train until the schedule ends or dev stops getting better; leave the best weights in place.
 
     With a `checkpoint` file the run resumes from it when it is there and of the same schedule,
-    model and data, and keeps it up to date; it is the caller's to delete.
-
-    Raises
-    ------
-    InputError
-        The checkpoint is of another run, or damaged.
-    MoralscopeError
-        The device failed, the disk is full, or the loss is no number any more.
+    model and data, and keeps it up to date; it is the caller's to delete. One of another run is
+    refused.
     """
     run = _Run(learner, schedule, checkpoint, report)
     try:
         return run.go()
     except RuntimeError as error:
-        if not _device_failed(error):
+        text = f"{type(error).__name__} {error}".lower()
+        if not any(
+            word in text for word in ("cuda", "out of memory", "allocate memory", "device-")
+        ):
             raise
         kept = f"resumes from step {run.saved_step}" if checkpoint else "starts again"
         line = str(error).strip().splitlines()[0][:160]
@@ -107,24 +98,24 @@ def batches(
     batch_size: int,
     seed: int,
     epoch: int,
-    places: Sequence[int] | None = None,
+    indices: Sequence[int] | None = None,
 ) -> list[Sequence[int]]:
-    """Shuffle examples (those at `places`) into batches of like length; each comes once.
+    """Shuffle examples (those at `indices`) into batches of like length; each comes once.
 
     Examples
     --------
-    >>> sorted(place for batch in batches([5, 1, 5, 1], 2, 0, 0) for place in batch)
+    >>> sorted(index for batch in batches([5, 1, 5, 1], 2, 0, 0) for index in batch)
     [0, 1, 2, 3]
     """
     rng = np.random.default_rng((seed, epoch))
-    order = rng.permutation(len(lengths) if places is None else np.asarray(places))
+    order = rng.permutation(len(lengths) if indices is None else np.asarray(indices))
     sizes = np.asarray(lengths)
     cut: list[Sequence[int]] = []
     for start in range(0, len(order), _POOL * batch_size):
         pool = order[start : start + _POOL * batch_size]
         pool = pool[np.argsort(sizes[pool], kind="stable")]
         cut.extend(pool[at : at + batch_size].tolist() for at in range(0, len(pool), batch_size))
-    return [cut[place] for place in rng.permutation(len(cut))]
+    return [cut[index] for index in rng.permutation(len(cut))]
 
 
 def rate(step: int, steps: int, warmup: float) -> float:
@@ -161,7 +152,7 @@ class _Run:
             fused=next(iter(self.weights.values())).device.type == "cuda",
         )
         self.size = schedule.batch_size * schedule.accumulate
-        sizes = [len(learner.places(epoch)) for epoch in range(schedule.epochs)]
+        sizes = [len(learner.indices(epoch)) for epoch in range(schedule.epochs)]
         self.ends = list(itertools.accumulate(math.ceil(size / self.size) for size in sizes))
         self.steps = self.ends[-1] if self.ends else 0
         self.step = self.saved_step = 0
@@ -169,7 +160,17 @@ class _Run:
         self.best: dict[str, Any] = {}
         self.loss: Any = None  # runs over the steps of an epoch; read from the device when told
         self.dev: Mapping[str, float] = {}
-        self.key = self._key() if path else {}
+        self.key: Mapping[str, Any] = {}
+        if path:
+            # What names the run: how, on what, and from which weights, frozen ones too. Not the
+            # base's name: another revision of it, or another adapter to start from, would
+            # otherwise be trained on from moments that belong to other weights.
+            digest = sha256()
+            for name, weight in learner.module.named_parameters():
+                digest.update(f"{name} {weight.requires_grad} {tuple(weight.shape)}".encode())
+                digest.update(weight.detach().float().cpu().contiguous().numpy().tobytes())
+            data, start = learner.data_sha256, digest.hexdigest()
+            self.key = {**schedule.plain_schedule, "data": data, "start": start}
         averaged = self.weights if schedule.average else {}
         self.mean = {name: value.detach().clone() for name, value in averaged.items()}
 
@@ -179,7 +180,7 @@ class _Run:
         if not self.steps:  # nothing to learn: the weights are looked at as they are
             self._evaluate(-1)
         while self.step < self.steps and not self.history.stopped_early:
-            self._one_epoch(started, first)
+            self._epoch(bisect_right(self.ends, self.step), started, first)
         self._put(self.best)
         seconds = time.monotonic() - started
         self.history.steps, self.history.seconds = self.step, round(seconds, 1)
@@ -187,12 +188,17 @@ class _Run:
         self.history.examples_per_second = round(done / max(seconds, 1e-9), 1)
         return self.history
 
-    def _one_epoch(self, started: float, first: int) -> None:
-        epoch = bisect_right(self.ends, self.step)
+    def _epoch(self, epoch: int, started: float, first: int) -> None:
+        learner, schedule = self.learner, self.schedule
+        rows = batches(
+            learner.lengths, schedule.batch_size, schedule.seed, epoch, learner.indices(epoch)
+        )
+        many = schedule.accumulate
+        steps = [rows[at : at + many] for at in range(0, len(rows), many)]
         start = self.ends[epoch - 1] if epoch else 0
         saved = time.monotonic()
-        for batch in self._epoch(epoch)[self.step - start :]:
-            value = self._step(batch)
+        for parts in steps[self.step - start :]:
+            value = self._step(parts)
             self.loss = value if self.loss is None else self.loss * 0.95 + value * 0.05
             if self.step == self.ends[epoch]:
                 break  # the evaluation belongs to the epoch: no checkpoint between them
@@ -206,21 +212,14 @@ class _Run:
         self.loss = None
         self._save()
 
-    def _epoch(self, epoch: int) -> list[list[Sequence[int]]]:
-        learner, schedule = self.learner, self.schedule
-        places = learner.places(epoch)
-        each = batches(learner.lengths, schedule.batch_size, schedule.seed, epoch, places)
-        many = schedule.accumulate
-        return [each[at : at + many] for at in range(0, len(each), many)]
-
     def _step(self, parts: Sequence[Sequence[int]]) -> Any:
         self.learner.module.train()
         # Dropout is drawn from (seed, step) and not from a running generator, whose state would
         # have to be saved: a resumed step draws what the interrupted one would have drawn.
         self.torch.manual_seed(self.schedule.seed * 1_000_003 + self.step)
         total = 0.0
-        for places in parts:
-            loss = self.learner.loss(places) / len(parts)
+        for indices in parts:
+            loss = self.learner.loss(indices) / len(parts)
             loss.backward()
             total = total + loss.detach()
         self.torch.nn.utils.clip_grad_norm_(self.weights.values(), self.schedule.clip)
@@ -231,8 +230,8 @@ class _Run:
         self.optimizer.zero_grad(set_to_none=True)
         self.step += 1
         if self.mean:
-            # A young mean moves fast: with the full decay the first weights, which know nothing,
-            # would stay in it for hundreds of steps.
+            # The mean of the weights (Polyak and Juditsky 1992). A young one moves fast: with the
+            # full decay the first weights, which know nothing, would stay in it for long.
             decay = min(self.schedule.average, self.step / (self.step + 10))
             with self.torch.no_grad():
                 self.torch._foreach_lerp_(
@@ -242,8 +241,15 @@ class _Run:
 
     def _evaluate(self, epoch: int) -> None:
         self.learner.module.eval()
-        with self._averaged(), self.torch.inference_mode():
-            self.dev = dict(self.learner.dev())
+        # The running mean stands in the weights' place while dev is looked at. The optimizer goes
+        # on from the weights themselves: its moments belong to them.
+        current = {name: self.weights[name].detach().clone() for name in self.mean}
+        self._put(self.mean)
+        try:
+            with self.torch.inference_mode():
+                self.dev = dict(self.learner.dev())
+        finally:
+            self._put(current)
         done, best = self.history.evaluations, self.history.best
         done.append({"epoch": epoch + 1, "loss": self._loss(), **self.dev})
         if best < 0 or self.dev["score"] > done[best]["score"]:
@@ -252,19 +258,6 @@ class _Run:
             self.best = {name: value.detach().clone() for name, value in kept.items()}
         elif len(done) - 1 - best >= self.schedule.patience:
             self.history.stopped_early = True
-
-    @contextmanager
-    def _averaged(self) -> Iterator[None]:
-        """Put the running mean in the weights' place while dev is looked at.
-
-        The optimizer goes on from the weights themselves: its moments belong to them.
-        """
-        own = {name: self.weights[name].detach().clone() for name in self.mean}
-        self._put(self.mean)
-        try:
-            yield
-        finally:
-            self._put(own)
 
     def _put(self, values: Mapping[str, Any]) -> None:
         with self.torch.no_grad():
@@ -276,8 +269,17 @@ class _Run:
             spent = (time.monotonic() - started) / max(1, self.step - first)
             left = spent * (self.steps - self.step)
             epoch = bisect_right(self.ends, self.step - 1) + 1
-            told = (self.step, self.steps, epoch, self._loss(), self.dev, left, evaluated)
-            self.report(TrainingProgress(*told))
+            self.report(
+                TrainingProgress(
+                    step=self.step,
+                    steps=self.steps,
+                    epoch=epoch,
+                    loss=self._loss(),
+                    dev=self.dev,
+                    seconds_left=left,
+                    evaluated=evaluated,
+                )
+            )
 
     def _loss(self) -> float:
         loss = 0.0 if not self.steps else math.nan if self.loss is None else float(self.loss)
@@ -286,20 +288,6 @@ class _Run:
                 f"the loss is no number any more in step {self.step}", "take a lower learning rate"
             )
         return loss
-
-    def _key(self) -> dict[str, Any]:
-        """Return what names the run: how, on what, and from which weights, frozen ones too."""
-        # Not the base's name: another revision of it, or another adapter to start from, would
-        # otherwise be trained on from moments that belong to other weights.
-        digest = sha256()
-        for name, weight in self.learner.module.named_parameters():
-            digest.update(f"{name} {weight.requires_grad} {tuple(weight.shape)}".encode())
-            digest.update(weight.detach().float().cpu().contiguous().numpy().tobytes())
-        return {
-            **self.schedule.plain_schedule,
-            "data": self.learner.data_sha256,
-            "start": digest.hexdigest(),
-        }
 
     def _save(self) -> None:
         if self.path is None:
@@ -326,24 +314,19 @@ class _Run:
         self.saved_step = self.step
 
     def _resume(self) -> None:
-        found = read_checkpoint(self.path, self.key) if self.path else None
-        if found is None:
+        saved = read_checkpoint(self.path, self.key) if self.path else None
+        if saved is None:
             return
-        self._put(found.weights)
+        self._put(saved.weights)
         for name, mean in self.mean.items():
-            mean.copy_(found.moments[f"mean.{name}"])
+            mean.copy_(saved.moments[f"mean.{name}"])
         for name, weight in self.weights.items():
             self.optimizer.state[weight] = {
-                kind: found.moments[f"{kind}.{name}"].to(weight.device)
+                kind: saved.moments[f"{kind}.{name}"].to(weight.device)
                 for kind in ("exp_avg", "exp_avg_sq", "step")
             }
         device = next(iter(self.weights.values())).device
-        self.best = {name: value.to(device) for name, value in found.best.items()}
-        self.step = self.saved_step = found.step
-        self.loss = None if found.loss is None else self.torch.tensor(found.loss, device=device)
-        self.history = History(**found.history)
-
-
-def _device_failed(error: RuntimeError) -> bool:
-    text = f"{type(error).__name__} {error}".lower()
-    return any(word in text for word in ("cuda", "out of memory", "allocate memory", "device-side"))
+        self.best = {name: value.to(device) for name, value in saved.best.items()}
+        self.step = self.saved_step = saved.step
+        self.loss = None if saved.loss is None else self.torch.tensor(saved.loss, device=device)
+        self.history = History(**saved.history)

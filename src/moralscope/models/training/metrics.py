@@ -8,22 +8,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from moralscope.models.classifiers.forward import sigmoid
+from moralscope.models.classifiers.module import sigmoid
 
 Floats = NDArray[np.floating]
 _GRID = np.linspace(0.05, 0.95, 37)
 
 
-def label_f1(gold: NDArray[np.bool_], found: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return 2TP / (2TP + FP + FN) of every column; 0 where nothing is right.
-
-    Examples
-    --------
-    >>> label_f1(np.array([[True], [False]]), np.array([[True], [True]])).round(3).tolist()
-    [0.667]
-    """
-    right = (gold & found).sum(axis=0)
-    either = gold.sum(axis=0) + found.sum(axis=0)
+def label_f1(gold: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return 2TP / (2TP + FP + FN) of every column; 0 where nothing is right."""
+    right = (gold & predicted).sum(axis=0)
+    either = gold.sum(axis=0) + predicted.sum(axis=0)
     return np.asarray(2.0 * right / np.maximum(either, 1))
 
 
@@ -36,8 +30,8 @@ def best_thresholds(gold: NDArray[np.bool_], probabilities: Floats) -> tuple[flo
     >>> round(best_thresholds(gold, np.array([[0.3], [0.2], [0.1]]))[0], 3)
     0.125
     """
-    each = np.array([label_f1(gold, probabilities >= limit) for limit in _GRID])
-    return tuple(float(_GRID[place]) for place in each.argmax(axis=0))
+    scores = np.array([label_f1(gold, probabilities >= limit) for limit in _GRID])
+    return tuple(float(_GRID[index]) for index in scores.argmax(axis=0))
 
 
 def group_figures(

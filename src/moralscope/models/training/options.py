@@ -1,10 +1,11 @@
-"""What every training command takes; a subject adds the files that it reads."""
+"""What every training command takes (a subject adds its files), and what every model shares."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from moralscope.core.options import Option, Options
+from moralscope.models.training.loop import Schedule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +36,7 @@ class TrainOptions(Options):
         Option("A model of the store, a folder, or a hub id.", shown="the recipe's", group="Model"),
     ] = None
     base_is: Annotated[
-        str | None,
-        Option("The base folder is a copy of this model of the store.", group="Model"),
+        str | None, Option("The base folder is a copy of this model of the store.", group="Model")
     ] = None
     start: Annotated[
         tuple[Path, ...],
@@ -45,8 +45,7 @@ class TrainOptions(Options):
         ),
     ] = ()
     limit: Annotated[
-        int | None,
-        Option("Only the first N rows of each part.", least=1, group="Input"),
+        int | None, Option("Only the first N rows of each part.", least=1, group="Input")
     ] = None
     test: Annotated[bool, Option("Report the test part too. Once, at the end.", group="Output")] = (
         False
@@ -55,3 +54,18 @@ class TrainOptions(Options):
         int | None,
         Option("Seed of everything random.", least=0, most=2**32 - 1, shown="the recipe's"),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelTraining(Schedule):
+    """Settings that classifiers and generators share."""
+
+    weights: Annotated[
+        str, Option("An adapter (LoRA), or all weights.", choices=("adapter", "all"))
+    ] = "adapter"
+    rank: Annotated[int, Option("Rank of the adapter.", least=1, most=256)] = 16
+    max_length: Annotated[int, Option("Tokens that are read.", least=8, most=512)] = 128
+    start: Annotated[
+        tuple[Path, ...],
+        Option("Folders of adapters to go on from; of several classifiers: from their mean."),
+    ] = ()

@@ -18,8 +18,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
+from types import GenericAlias
+from typing import Annotated, Any, ClassVar, TypeVar, get_origin
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.options import Option, OptionField, option_fields
 from moralscope.core.registry import did_you_mean
@@ -32,19 +34,18 @@ from moralscope.models.training.options import TrainOptions
 CLASSIFIER, GENERATOR = "classifier", "generator"
 _FLAGS = ("base", "start", "limit", "test", "seed")  # settings that commands have flags for
 _DEPTH = 5  # recipes that extend each other
-_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 _SEE = "see docs/recipes.md"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe(ClassifierTraining, GeneratorTraining):
+class TrainingRecipe(ClassifierTraining, GeneratorTraining):
     """One training run as data. The knobs of the loop, the losses and the generators are inherited.
 
     Examples
     --------
-    >>> Recipe(epochs=2, grid={"batch_size": (8, 16)}).points[1].batch_size
+    >>> TrainingRecipe(epochs=2, grid={"batch_size": (8, 16)}).points[1].batch_size
     16
-    >>> Recipe(epochs=-1)
+    >>> TrainingRecipe(epochs=-1)
     Traceback (most recent call last):
     moralscope.core.errors.InputError: epochs is -1; give 0 to 10,000
     """
@@ -62,7 +63,7 @@ class Recipe(ClassifierTraining, GeneratorTraining):
         Mapping[str, Mapping[str, Any]], Option("Loss and weight of heads, where not as usual.")
     ] = field(default_factory=dict)
     grid: Annotated[
-        Mapping[str, tuple[float, ...]], Option("Values to search on dev, by key of the schedule.")
+        Mapping[str, Any], Option("Values to search on dev, by key of the schedule.")
     ] = field(default_factory=dict)
     refit: Annotated[
         str, Option("Fit only this head's last layer, on the body that is started from.")
@@ -88,16 +89,12 @@ class Recipe(ClassifierTraining, GeneratorTraining):
             raise InputError(
                 "nothing is learnt in 0 epochs", "give --start DIR, or 1 epoch and more"
             )
-        if self.model == GENERATOR:
-            self._check_generator()
-        for name, said in self.heads.items():
-            if not isinstance(said, Mapping):
-                raise InputError(f"heads.{name} is no table", f"[heads.{name}] has loss and weight")
-            _known(said, ("loss", "weight"), f"heads.{name}")
-            find_loss(str(said.get("loss", "cross_entropy")))
-
-    def _check_generator(self) -> None:
-        """Refuse what only classifiers know, instead of leaving it aside."""
+        for name, settings in self.heads.items():
+            _known(settings, ("loss", "weight"), f"heads.{name}")
+            find_loss(str(settings.get("loss", "cross_entropy")))
+        if self.model != GENERATOR:
+            return
+        # What only classifiers know is refused, instead of left aside.
         for name in ("grid", "heads", "refit", "consistency", "teacher"):
             if asdict(self)[name]:
                 raise InputError(f"{name} is for classification", f"leave it out for {self.task}")
@@ -119,7 +116,7 @@ class Recipe(ClassifierTraining, GeneratorTraining):
         return bool(self.refit) or self.epochs == 0
 
     @property
-    def points(self) -> "list[Recipe]":
+    def points(self) -> "list[TrainingRecipe]":
         """The recipe without its grid, or one for every point of it."""
         every = itertools.product(*self.grid.values())
         changes: list[dict[str, Any]] = [
@@ -131,8 +128,7 @@ class Recipe(ClassifierTraining, GeneratorTraining):
     def with_heads(self, heads: Heads) -> dict[str, Head]:
         """Return the heads of the data as this recipe has them learnt."""
         _known(self.heads, tuple(heads), "heads")
-        found = {name: replace(head, **self.heads.get(name, {})) for name, head in heads.items()}
-        return found
+        return {name: replace(head, **self.heads.get(name, {})) for name, head in heads.items()}
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -140,10 +136,10 @@ class Recipe(ClassifierTraining, GeneratorTraining):
         return {name: _plain(value) for name, value in asdict(self).items()}
 
 
-RECIPE = TypeVar("RECIPE", bound=Recipe)
+RECIPE = TypeVar("RECIPE", bound=TrainingRecipe)
 
 
-def recipe_names(kind: type[Recipe]) -> tuple[str, ...]:
+def recipe_names(kind: type[TrainingRecipe]) -> tuple[str, ...]:
     """Return the names of a subject's recipes that come with moralscope."""
     return tuple(
         sorted(
@@ -154,11 +150,12 @@ def recipe_names(kind: type[Recipe]) -> tuple[str, ...]:
     )
 
 
-def load_recipe(kind: type[RECIPE], name: str, changes: Sequence[str] = (), **given: Any) -> RECIPE:
-    """Read a recipe by name or from a .toml file; change it by `key=value`, then by `given`.
+def load_recipe(kind: type[RECIPE], name: str, changes: Sequence[str] = (), **flags: Any) -> RECIPE:
+    """Read a recipe by name or from a .toml file; change it by `key=value`, then by `flags`.
 
     A value that is given for a key of the grid is not searched. What is None changes nothing.
     """
+    fields = {field_of.name: field_of for field_of in option_fields(kind)}
     values = _values(kind, name, 0)
     values["grid"] = dict(values.get("grid", {}))
     for change in changes:
@@ -166,22 +163,34 @@ def load_recipe(kind: type[RECIPE], name: str, changes: Sequence[str] = (), **gi
         key = key.strip().replace("-", "_")
         if not sign:
             raise InputError(f"--set {change} has no value", "write --set key=value")
-        if "." in key:
-            _set_part(values, key, text)
+        if "." in key:  # a part of a table: grid.epochs, heads.alignment.weight
+            first, *parts, last = key.split(".")
+            _known([first], ("grid", "heads"), "--set")
+            table = values[first] = dict(values.get(first, {}))
+            for part in parts:
+                table[part] = dict(table.get(part, {}))
+                table = table[part]
+            table[last] = _literal(text)
             continue
-        field_of = _field(kind, key, "--set")
-        values[key] = _typed(field_of, _spelled(field_of, text), f"--set {key}")
+        _known([key], tuple(fields), "--set")
+        value = text.strip() if fields[key].kind in (str, Path) else _literal(text)
+        if get_origin(fields[key].kind) is tuple:
+            value = [part.strip() for part in text.split(",") if part.strip()]
+        values[key] = _typed(fields[key], value, "--set")
         values["grid"].pop(key, None)
-    values["grid"] = {
-        key: _searched(_field(kind, key, "grid"), found) for key, found in values["grid"].items()
-    }
+    _known(values["grid"], tuple(fields), "grid")
+    for key, searched in values["grid"].items():
+        rows = searched if isinstance(searched, list | tuple) else [searched]
+        if not rows:
+            raise InputError(f"grid.{key} is empty", "give values, or leave it out")
+        values["grid"][key] = tuple(_typed(fields[key], row, "grid") for row in rows)
     return kind(
-        **{**values, **{key: value for key, value in given.items() if value is not None}},
+        **{**values, **{key: value for key, value in flags.items() if value is not None}},
         name=Path(name).name,
     )
 
 
-def chosen_recipe(kind: type[RECIPE], options: TrainOptions, default: str, **given: Any) -> RECIPE:
+def chosen_recipe(kind: type[RECIPE], options: TrainOptions, default: str, **more: Any) -> RECIPE:
     """Return the recipe that a command names, or else the `default`, as its flags change it."""
     return load_recipe(
         kind,
@@ -192,35 +201,35 @@ def chosen_recipe(kind: type[RECIPE], options: TrainOptions, default: str, **giv
         limit=options.limit,
         test=options.test or None,
         seed=options.seed,
-        **given,
+        **more,
     )
 
 
-def repeat_words(recipe: Recipe, chosen: Recipe) -> list[str]:
+def repeat_words(recipe: TrainingRecipe, chosen: TrainingRecipe) -> list[str]:
     """Return the flags that make the `chosen` point of a recipe again.
 
-    The recipe's name, and whatever is not as its file says. Folders are named without their place.
+    The recipe's name, and whatever is not as its file says. Folders are named without their path.
     """
     words = [f"--recipe {recipe.name}"] if recipe.name else []
     try:
         as_named = load_recipe(type(recipe), recipe.name, start=recipe.start).plain
     except InputError:  # a file of the user's that is elsewhere, or none
         as_named = type(recipe)(start=recipe.start).plain
-    told = chosen.plain
-    for key in told:
+    settings = chosen.plain
+    for key in settings:
         if key in (*_FLAGS, "name", "grid", "heads", "task", "about", "paper", "teacher_base"):
             continue
-        if key == "teacher":  # folders are named without their place
+        if key == "teacher":
             names = ",".join(path.name for path in chosen.teacher)
             words += [f"--set teacher={names}"] if names else []
             continue
-        if told[key] != as_named[key] or key in recipe.grid:
-            words.append(f"--set {key}={_spell(told[key])}")
-    for name, said in recipe.heads.items():
+        if settings[key] != as_named[key] or key in recipe.grid:
+            words.append(f"--set {key}={_spell(settings[key])}")
+    for name, changes in recipe.heads.items():
         known = as_named["heads"].get(name, {})
         words += [
             f"--set heads.{name}.{key}={_spell(value)}"
-            for key, value in said.items()
+            for key, value in changes.items()
             if known.get(key) != value
         ]
     words.append(f"--seed {chosen.seed}")
@@ -230,45 +239,31 @@ def repeat_words(recipe: Recipe, chosen: Recipe) -> list[str]:
     return words
 
 
-def _values(kind: type[Recipe], name: str, depth: int) -> dict[str, Any]:
+def _values(kind: type[TrainingRecipe], name: str, depth: int) -> dict[str, Any]:
     """Return the settings of a recipe over those of the one that it extends."""
     if depth > _DEPTH:
         raise InputError(f"recipes extend each other in a circle ('{name}')", "extend another one")
     if name in recipe_names(kind):
-        place = resources.files(kind.PACKAGE).joinpath(f"data/training/{name}.toml")
-        document = Document(place.read_text("utf-8"), f"recipe {name}", _SEE)
+        file = resources.files(kind.PACKAGE).joinpath(f"data/training/{name}.toml")
+        document = Document(file.read_text("utf-8"), f"recipe {name}", _SEE)
     else:
         path = Path(name).expanduser()
         if path.suffix != ".toml":
             known = did_you_mean(name, recipe_names(kind))
             raise UnknownName(f"there is no recipe '{name}'", f"{known}; or give a .toml file")
         document = read_document(path, "recipe", "give a recipe's name or a .toml file")
-    given, origin = document.toml_values(), document.name
-    other = given.pop("extends", "")
+    table = document.toml_values()
+    other = table.pop("extends", "")
     values = _values(kind, str(other), depth + 1) if other else {}
-    for key, value in given.items():
-        values[key] = _typed(_field(kind, key, origin), value, f"{origin}: {key}")
-    return values
-
-
-def _field(kind: type[Recipe], key: str, origin: str) -> OptionField:
-    fields = {each.name: each for each in option_fields(kind)}
-    _known([key], tuple(fields), origin)
-    return fields[key]
+    fields = {field_of.name: field_of for field_of in option_fields(kind)}
+    _known(table, tuple(fields), document.name)
+    return values | {key: _typed(fields[key], table[key], document.name) for key in table}
 
 
 def _known(keys: Mapping[str, Any] | Sequence[str], known: Sequence[str], origin: str) -> None:
     for key in keys:
         if key not in known:
             raise UnknownName(f"{origin} has no key '{key[:60]}'", did_you_mean(key, known))
-
-
-def _spelled(field_of: OptionField, text: str) -> Any:
-    """Return the value that a text of the command line spells."""
-    text = text.strip()
-    if get_origin(field_of.kind) is tuple:
-        return [part.strip() for part in text.split(",") if part.strip()]
-    return text if field_of.kind in (str, Path) else _literal(text)
 
 
 def _literal(text: str) -> Any:
@@ -280,51 +275,25 @@ def _literal(text: str) -> Any:
         return text.strip()
 
 
-def _set_part(values: dict[str, Any], key: str, text: str) -> None:
-    """Set a part of a table: grid.epochs, heads.alignment.weight."""
-    first, *parts, last = key.split(".")
-    _known([first], ("grid", "heads"), "--set")
-    table = values[first] = dict(values.get(first, {}))
-    for part in parts:
-        table[part] = dict(table.get(part, {}))
-        table = table[part]
-    table[last] = _literal(text)
-
-
-def _searched(field_of: OptionField, found: Any) -> tuple[Any, ...]:
-    rows = found if isinstance(found, list | tuple) else [found]
-    if not rows:
-        raise InputError(f"grid.{field_of.name} is empty", "give values, or leave it out")
-    return tuple(_typed(field_of, row, f"grid.{field_of.name}") for row in rows)
-
-
-def _typed(field_of: OptionField, value: Any, place: str) -> Any:
-    kind = field_of.kind
-    if get_origin(kind) is tuple:
-        if not isinstance(value, list):
-            raise InputError(f"{place} must be a list", f"it is {value!r}"[:80])
-        return tuple(_one(get_args(kind)[0], each, place) for each in value)
-    if get_origin(kind) is not None:  # a table
-        if not isinstance(value, dict):
-            raise InputError(f"{place} must be a table", f"it is {value!r}"[:80])
-        return value
-    return _one(kind, value, place)
-
-
-def _one(kind: Any, value: Any, place: str) -> Any:
-    if kind is Path and isinstance(value, str):
-        return Path(value).expanduser()
-    right = isinstance(value, (int, float) if kind is float else kind)
-    if not right or (isinstance(value, bool) and kind is not bool):
-        raise InputError(f"{place} must be {_WORDS.get(kind, 'text')}", f"it is {value!r}"[:80])
-    return float(value) if kind is float else value
+def _typed(field_of: OptionField, value: Any, origin: str) -> Any:
+    """Return a value as its field takes it; the message says which key it is."""
+    name, kind = field_of.name, field_of.kind
+    if get_origin(kind) is tuple and isinstance(value, str):  # a text is a sequence, too
+        raise InputError(f"{origin}: '{name}' is '{value[:40]}', not a list", _SEE)
+    table: Any = GenericAlias(dict, (str, kind))
+    typed = decode(table, {name: value}, origin, remedy=_SEE)[name]
+    if kind is Path:
+        return typed.expanduser()
+    if kind == tuple[Path, ...]:
+        return tuple(path.expanduser() for path in typed)
+    return typed
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     return str(value) if isinstance(value, Path) else value
 
 

@@ -8,47 +8,37 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from moralscope.core.records import Statistics
+
 Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingExample:
-    """A labelled pair of one task; `weight` scales its loss.
-
-    Dev figures are told by `group` (the task when empty); `among` > 0 decides between that many
-    first labels only. `decides` is the weight of a dev example's group in the score that chooses.
-    An example with the `turn` (i, n) comes in every n-th epoch only, first in epoch i. Where many
-    labels may hold, or the task is a scale, `values` has a number a column and `label` is not read;
-    where one label holds, `values` are its soft labels (a teacher's probabilities). `other` is a
-    text that should come out below `pair` (ranking), or the text that belongs to it (contrastive).
-
-    Examples
-    --------
-    >>> TrainingExample("action", ("", "Jo spits."), 0).weight
-    1.0
-    """
+    """A labelled pair of one task."""
 
     task: str
     pair: Pair
     label: int
-    weight: float = 1.0
+    """Which label holds; not read where `values` are."""
+    weight: float = 1.0  # of its loss
     group: str = ""
+    """What dev figures are told by; the task when empty."""
     among: int = 0
+    """Where it is more than 0: decide between that many first labels only."""
     decides: float = 1.0
+    """The weight of a dev example's group in the score that chooses."""
     turn: tuple[int, int] = (0, 1)
+    """(i, n): it comes in every n-th epoch only, first in epoch i."""
     values: tuple[float, ...] = ()
+    """A number a column, of many labels or a scale; of one label: its soft labels (a teacher's)."""
     other: Pair | None = None
+    """A text that should come out below `pair` (ranking), or belongs to it (contrastive)."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextExample:
-    """A prompt, the sentence to learn, and the group that dev figures are told by.
-
-    Examples
-    --------
-    >>> TextExample("<|ACT|> Jo spits. <|CSQ|>", "Al is upset.", "consequence|action").group
-    'consequence|action'
-    """
+    """A prompt, the sentence to learn, and the group that dev figures are told by."""
 
     prompt: str
     target: str
@@ -69,17 +59,14 @@ class TrainingProgress:
 
 
 @dataclass
-class History:
-    """What a run did: one entry an evaluation on dev, and which of them was best.
-
-    `seconds` and `examples_per_second` are of the process that ended the run.
-    """
+class History(Statistics):
+    """What a run did: one entry an evaluation on dev, and which of them was best."""
 
     evaluations: list[dict[str, float]] = field(default_factory=list)
     best: int = -1
     stopped_early: bool = False
     steps: int = 0
-    seconds: float = 0.0
+    seconds: float = 0.0  # of the process that ended the run, as the next
     examples_per_second: float = 0.0
 
     @property
@@ -102,10 +89,10 @@ class Learner(Protocol):
     @property
     def lengths(self) -> Sequence[int]: ...
 
-    def places(self, epoch: int) -> Sequence[int]:
+    def indices(self, epoch: int) -> Sequence[int]:
         """Return which examples an epoch has."""
 
-    def loss(self, places: Sequence[int]) -> Any: ...
+    def loss(self, indices: Sequence[int]) -> Any: ...
 
     def dev(self) -> Mapping[str, float]: ...
 

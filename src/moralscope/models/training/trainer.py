@@ -11,17 +11,18 @@ the same settings are given for the same folder.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from moralscope.core.errors import InputError
-from moralscope.core.records import ModelRef, RunRecord
+from moralscope.core.errors import ChecksumMismatch, InputError
+from moralscope.core.records import ModelRef, RunRecord, Statistics, absent
 from moralscope.io.files import write_whole
-from moralscope.models.classifiers.forward import sigmoid
 from moralscope.models.classifiers.module import resolve_base as resolve_encoder
+from moralscope.models.classifiers.module import sigmoid
 from moralscope.models.classifiers.saved import (
     SETTINGS,
     ExpertSettings,
@@ -31,8 +32,7 @@ from moralscope.models.classifiers.saved import (
     save_experts,
 )
 from moralscope.models.language.conversion import resolve_base as resolve_language_model
-from moralscope.models.store import Progress, Store
-from moralscope.models.training.base import named_base
+from moralscope.models.store import Progress, Store, sha256_of
 from moralscope.models.training.cards import Card, CardText, write_card
 from moralscope.models.training.classifier import ClassifierLearner, train_classifier
 from moralscope.models.training.distill import with_teacher
@@ -40,7 +40,7 @@ from moralscope.models.training.folder import CHECKPOINT, training_folder
 from moralscope.models.training.generator import GeneratorLearner, train_generator
 from moralscope.models.training.heads import CONTRASTIVE, RIDGE, Heads
 from moralscope.models.training.metrics import best_thresholds
-from moralscope.models.training.recipe import GENERATOR, Recipe, repeat_words
+from moralscope.models.training.recipe import GENERATOR, TrainingRecipe, repeat_words
 from moralscope.models.training.records import History, Report, TrainingExample
 from moralscope.models.training.refit import fit_ridge, refit_head
 from moralscope.stats.calibration import fit_temperature
@@ -70,8 +70,8 @@ class TrainingData:
 class TrainedModel:
     """The best point of the grid, or the only one; `grid` has the dev figures of every point."""
 
-    recipe: Recipe
-    chosen: Recipe
+    recipe: TrainingRecipe
+    chosen: TrainingRecipe
     data: TrainingData
     learner: Any  # a ClassifierLearner or a GeneratorLearner
     history: History
@@ -82,13 +82,31 @@ class TrainedModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class TrainingSummary:
     """What a source says of a trained model. `results` None: the evaluations on dev."""
 
     figures: Figures
     card: CardText
-    statistics: Mapping[str, Any]
+    statistics: Mapping[str, Any]  # the subject's own fields of `TrainingStatistics`
     results: Sequence[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingStatistics(Statistics):
+    """What a training command found in sum; what a subject does not count is left out."""
+
+    lessons: Mapping[str, Any] | None = absent()  # how many examples were learnt, by task
+    counts: Mapping[str, Any] | None = absent()  # how many rows were read, by source
+    baselines: Mapping[str, Any] | None = absent()  # figures of models that know nothing
+    dev_lessons: Mapping[str, Any] | None = absent()
+    parts: Mapping[str, int] | None = absent()  # how many labelled replies are in each part
+    labels: Mapping[str, Mapping[str, int]] | None = absent()
+    dev: Mapping[str, float] | None = absent()  # the best evaluation
+    figures: Figures
+    temperatures: Mapping[str, float]  # by task; what logits are divided by
+    thresholds: Mapping[str, tuple[float, ...]]  # by task, then by label
+    history: History
+    grid: Sequence[Mapping[str, float]] | None = absent()  # dev figures of every point
 
 
 class TrainingSource(Protocol):
@@ -108,11 +126,11 @@ class TrainingSource(Protocol):
 
     def data(self, recipe: Any) -> TrainingData: ...
 
-    def summary(self, trained: TrainedModel) -> Summary: ...
+    def summary(self, trained: TrainedModel) -> TrainingSummary: ...
 
 
 def train_model(
-    recipe: Recipe,
+    recipe: TrainingRecipe,
     source: TrainingSource,
     out: Path,
     *,
@@ -123,11 +141,6 @@ def train_model(
     """Train by a recipe, choose on dev, write the model with its card to `out`.
 
     `base_is` names the store's entry whose weights the base folder holds (a copy elsewhere).
-
-    Raises
-    ------
-    InputError
-        Data without what the recipe needs, or a folder of other things.
     """
     data = source.data(recipe)
     resolve = resolve_language_model if recipe.model == GENERATOR else resolve_encoder
@@ -144,7 +157,7 @@ def train_model(
             summary.card, short, " ".join(command), recipe.start, summary.figures, settings
         )
         _save(out, trained, base, card)
-    own = [] if recipe.model == GENERATOR else [ModelRef(out.name, folder_sha256(out))]
+    trained_ref = [] if recipe.model == GENERATOR else [ModelRef(out.name, folder_sha256(out))]
     return RunRecord(
         source.job,
         seed=recipe.seed,
@@ -156,25 +169,25 @@ def train_model(
             "schedule": trained.chosen.plain_schedule,
             "out": str(out),
         },
-        models=[base, *own],
+        models=[base, *trained_ref],
         results=trained.history.evaluations if summary.results is None else summary.results,
-        statistics={
+        statistics=TrainingStatistics(
             **summary.statistics,
-            "figures": summary.figures,
-            "temperatures": trained.temperatures,
-            "thresholds": trained.thresholds,
-            "history": asdict(trained.history),
-            **({"grid": list(trained.grid)} if recipe.grid else {}),
-        },
+            figures=summary.figures,
+            temperatures=trained.temperatures,
+            thresholds=trained.thresholds,
+            history=trained.history,
+            grid=trained.grid if recipe.grid else None,
+        ),
         warnings=list(data.warnings),
     )
 
 
 def _best_point(
-    recipe: Recipe, data: TrainingData, base: Path, out: Path, report: Report | None
+    recipe: TrainingRecipe, data: TrainingData, base: Path, out: Path, report: Report | None
 ) -> TrainedModel:
     """Train once for every point of the grid; keep the best on dev, the first of equals."""
-    best: tuple[Any, History, Recipe] | None = None
+    best: tuple[Any, History, TrainingRecipe] | None = None
     grid: list[dict[str, float]] = []
     points = recipe.points
     heads = recipe.with_heads(data.heads)
@@ -182,17 +195,17 @@ def _best_point(
     if recipe.teacher:
         train = with_teacher(train, heads, recipe)
     examples = (train, data.parts["dev"])
-    for place, point in enumerate(points):
+    for number, point in enumerate(points):
         # A checkpoint a point: points that are done are read back, not trained again.
-        checkpoint = out / (f"{place:02d}-{CHECKPOINT}" if len(points) > 1 else CHECKPOINT)
+        checkpoint = out / (f"{number:02d}-{CHECKPOINT}" if len(points) > 1 else CHECKPOINT)
         made: tuple[Any, History]
         if recipe.model == GENERATOR:
             made = train_generator(point, base, data.markers, examples, checkpoint, report)
         else:
             made = train_classifier(point, base, heads, examples, checkpoint, report)
-        said = made[1].best_evaluation
-        grid.append({**{key: point.plain[key] for key in recipe.grid}, **said})
-        if best is None or said["score"] > best[1].best_evaluation["score"]:
+        figures = made[1].best_evaluation
+        grid.append({**{key: point.plain[key] for key in recipe.grid}, **figures})
+        if best is None or figures["score"] > best[1].best_evaluation["score"]:
             best = (*made, point)
         del made  # a learner that is not the best leaves memory before the next is built
     if best is None:
@@ -218,17 +231,17 @@ def _with_fitted(trained: TrainedModel, learner: ClassifierLearner) -> TrainedMo
         if row.other is None:
             rows.setdefault(row.task, []).append((row, logits))
     temperatures, thresholds = {}, {}
-    for name, own in rows.items():
-        logits = np.array([each for _, each in own])
+    for name, outputs in rows.items():
+        logits = np.array([row for _, row in outputs])
         if learner.heads[name].kind == "one":
             wide = logits.astype(np.float64)
             chances = np.exp(wide - wide.max(axis=1, keepdims=True))
-            labels = np.array([row.label for row, _ in own])
+            labels = np.array([row.label for row, _ in outputs])
             temperatures[name] = fit_temperature(
                 chances / chances.sum(axis=1, keepdims=True), labels
             )
         elif learner.heads[name].kind == "many":
-            gold = np.array([row.values for row, _ in own]) > 0
+            gold = np.array([row.values for row, _ in outputs]) > 0
             thresholds[name] = best_thresholds(gold, sigmoid(logits))
     if recipe.still:  # few examples beside a body that is as it was: its own thresholds hold
         thresholds = dict(read_settings(recipe.start[0]).thresholds)
@@ -239,40 +252,52 @@ def _with_fitted(trained: TrainedModel, learner: ClassifierLearner) -> TrainedMo
 
 def _save(out: Path, trained: TrainedModel, base: ModelRef, card: Card) -> None:
     learner, data = trained.learner, trained.data
-    if isinstance(learner, GeneratorLearner):
-        facts = {
-            "base": base.name,
-            "base_sha256": base.sha256,
-            "markers": list(data.markers),
-            "tasks": list(data.tasks),
-            "card": card.facts,
-        }
-        save_generator(out, learner, facts, card.text)
+    if not isinstance(learner, GeneratorLearner):
+        settings = ExpertSettings(
+            base=base.name,
+            base_sha256=base.sha256,
+            tasks={name: head.labels for name, head in learner.heads.items()},
+            max_length=trained.chosen.max_length,
+            temperatures=trained.temperatures,
+            card=card.facts,
+            kinds={name: head.kind for name, head in learner.heads.items() if head.kind != "one"},
+            thresholds=trained.thresholds,
+            retrieval=any(head.loss == CONTRASTIVE for head in data.heads.values()),
+        )
+        save_experts(out, learner.module, settings, learner.tokenizer, card.text)
         return
-    settings = ExpertSettings(
-        base.name,
-        base.sha256,
-        {name: head.labels for name, head in learner.heads.items()},
-        trained.chosen.max_length,
-        trained.temperatures,
-        card.facts,
-        {name: head.kind for name, head in learner.heads.items() if head.kind != "one"},
-        trained.thresholds,
-        any(head.loss == CONTRASTIVE for head in data.heads.values()),
-    )
-    save_experts(out, learner.module, settings, learner.tokenizer, card.text)
-
-
-def save_generator(
-    folder: Path, learner: GeneratorLearner, facts: Mapping[str, Any], readme: str
-) -> None:
-    """Write an adapter in peft's layout, or the whole model, with its facts and card."""
-    folder.mkdir(parents=True, exist_ok=True)
     if hasattr(learner.module, "peft_config"):
-        save_adapter(folder, learner.module)
+        save_adapter(out, learner.module)
     else:
-        learner.module.save_pretrained(folder, safe_serialization=True)
-        learner.tokenizer.save_pretrained(folder)
-    write_whole(folder / "README.md", [readme.encode()])
-    text = json.dumps({"schema": GENERATOR_SCHEMA, **facts}, indent=1)
-    write_whole(folder / SETTINGS, [text.encode()])
+        learner.module.save_pretrained(out, safe_serialization=True)
+        learner.tokenizer.save_pretrained(out)
+    write_whole(out / "README.md", [card.text.encode()])
+    facts = {
+        "schema": GENERATOR_SCHEMA,
+        "base": base.name,
+        "base_sha256": base.sha256,
+        "markers": list(data.markers),
+        "tasks": list(data.tasks),
+        "card": card.facts,
+    }
+    write_whole(out / SETTINGS, [json.dumps(facts, indent=1).encode()])
+
+
+def named_base(name: str, folder: Path, checksum: str, base_is: str | None) -> tuple[str, str]:
+    """Return a base's name, which finds it again, and its checksum.
+
+    `base_is` says that the folder is a copy of that model of the store: its files must bear it out.
+    A copy in half precision names its source as conversions do: `conversion.json`, `source`.
+    """
+    if base_is is None:
+        return (str(folder.resolve()) if Path(name).expanduser().is_dir() else name), checksum
+    entry = Store().entry(base_is)
+    weights = folder / entry.weights
+    checksums = [sha256_of(weights)] if weights.is_file() else []
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        checksums.append(json.loads((folder / "conversion.json").read_text("utf-8"))["source"])
+    if entry.sha256 not in checksums:
+        raise ChecksumMismatch(
+            f"{folder} is no copy of '{base_is}'", "copy the store's folder, or leave --base-is out"
+        )
+    return base_is, entry.sha256

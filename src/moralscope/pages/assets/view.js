@@ -47,7 +47,7 @@
       const inside = each.blocks.flatMap((block) => draw(block, each.title)).filter(Boolean), prose = each.prose.map((line) => element("p", { class: "muted small" }, line));
       if (each.blocks.length && !inside.length) return null;
       const heading = element("h3", {}, each.title);
-      return element("section", { class: "card view" }, each.folded ? element("details", { ontoggle: charts.redrawAll }, element("summary", {}, heading), prose, inside) : [heading, prose, inside]);
+      return element("section", { class: "card view" }, each.folded ? element("details", { ontoggle: charts.redrawAll }, element("summary", {}, heading), ...prose, ...inside) : [heading, ...prose, ...inside]);
     }).filter(Boolean));
     waiting.forEach((each) => each()); // an element outside of the document has no colours
   };

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from moralscope.batch.columns import arrow_schema
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import LISTED, Parts, count_true
-from moralscope.batch.run import Outcome
+from moralscope.batch.types import Outcome
 from moralscope.core.errors import InputError
 from moralscope.core.options import plain_options
 from moralscope.core.records import to_plain
@@ -20,7 +20,8 @@ from moralscope.rules.collect.chatbots import (
     MAX_PROMPT,
     STEPS,
     CollectedExchange,
-    Prompt,
+    CollectPrompt,
+    CollectStatistics,
     filters_run,
     prepare_bot,
     seed_of,
@@ -87,7 +88,7 @@ class CollectBatch(BatchJob):
         return Prepared(
             state=None,
             writes=_WRITES,
-            decides={**plain, "lexicons": [(each.name, each.checksum) for each in lexicons]},
+            decides={**plain, "lexicons": [(some.name, some.checksum) for some in lexicons]},
             config={
                 **plain,
                 "steps": [STEPS[name] for name in filters_run(options)],
@@ -109,31 +110,25 @@ class CollectBatch(BatchJob):
         column = self.theirs("prompt")
         texts = read_each(batch[column], lambda value: _prompt(value, column))
         lexicons = self._filters.prompt_lexicons
-        places = [at for at, text in enumerate(texts) if all(some.find(text) for some in lexicons)]
-        heard = self._ask([Prompt(texts[at], "") for at in places])
-        sifted = dict(zip(places, self._filters.sieve.sift(heard), strict=True))
+        asked = [at for at, text in enumerate(texts) if all(some.find(text) for some in lexicons)]
+        heard = self._ask([texts[at] for at in asked]) if asked else []
+        sifted = dict(zip(asked, self._filters.sieve.sift(heard), strict=True))
         unasked = {**dict.fromkeys(_WRITES.names), "chatbot": self._bot.name, "dropped": NOT_ASKED}
-        found: dict[str, list[Any]] = {name: [] for name in _WRITES.names}
-        for at in range(len(texts)):
-            row = to_plain(sifted[at]) if at in sifted else unasked
-            for name, values in found.items():
-                values.append(row[name])
-        return found
+        rows = [to_plain(sifted[at]) if at in sifted else unasked for at in range(len(texts))]
+        return {name: [row[name] for row in rows] for name in _WRITES.names}
 
-    def _ask(self, prompts: Sequence[Prompt]) -> list[CollectedExchange]:
-        if not prompts:
-            return []
-        asked = [self._bot.ask(prompt.text) for prompt in prompts]
-        seeds = [seed_of(prompt.text, self.options.seed) for prompt in prompts]
+    def _ask(self, texts: Sequence[str]) -> list[CollectedExchange]:
+        prompts = [self._bot.ask(text) for text in texts]
+        seeds = [seed_of(text, self.options.seed) for text in texts]
         made = self._bot.generator.generate(
-            [each.text for each in asked], self.options.decoding, seeds
+            [prompt.text for prompt in prompts], self.options.decoding, seeds
         )
         return [
-            read_reply(self._bot, prompt, given, some[0].text, some[0].finish)
-            for prompt, given, some in zip(prompts, asked, made, strict=True)
+            read_reply(self._bot, CollectPrompt(text, ""), prompt, some[0].text, some[0].finish)
+            for text, prompt, some in zip(texts, prompts, made, strict=True)
         ]
 
-    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> dict[str, Any]:
+    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> CollectStatistics:
         """Return how many replies passed each step, and what the kept ones are about."""
         chatbot = prepared.statistics["chatbot"]
         tally: Counter[tuple[str, str | None]] = Counter()
@@ -149,16 +144,21 @@ class CollectBatch(BatchJob):
             cut += count_true(pc.equal(table.column("finish"), "length"))
             some = table.filter(pc.is_null(dropped))
             for name, counts in about.items():
-                counts.add(each for row in some.column(name).to_pylist() for each in row or ())
+                counts.add(word for row in some.column(name).to_pylist() for word in row or ())
         asked = tally.total()
-        return {
-            "prompts": {"read": asked + unasked, NOT_ASKED: unasked, "asked": asked},
-            "steps": steps_of(tally, [chatbot], filters_run(self.options)),
-            "kept": tally[chatbot, None],
-            "dropped": {str(why): count for (_, why), count in tally.items() if why is not None},
-            **{name: dict(counts.most_common(LISTED)) for name, counts in about.items()},
-            "cut": cut,
-        }
+        return CollectStatistics(
+            prompts={"read": asked + unasked, NOT_ASKED: unasked, "asked": asked},
+            steps=steps_of(tally, [chatbot], filters_run(self.options)),
+            kept=tally[chatbot, None],
+            dropped={str(why): count for (_, why), count in tally.items() if why is not None},
+            categories=dict(about["categories"].most_common(LISTED)),
+            keywords=dict(about["keywords"].most_common(LISTED)),
+            cut=cut,
+            chatbot=chatbot,
+            forms=prepared.statistics["forms"],
+            corpus=outcome,
+            failed=parts.failed(),
+        )
 
 
 def _prompt(value: Any, column: str) -> str:

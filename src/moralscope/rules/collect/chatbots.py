@@ -8,10 +8,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
+from moralscope.batch.types import FailedRows, Outcome
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Generator
+from moralscope.core.records import Statistics, Usage, absent
 from moralscope.models.language import EndpointOptions, load_generator
 from moralscope.models.language.chat_template import load_chat_template
 from moralscope.rules.collect.lexicons import Lexicon
@@ -41,15 +42,14 @@ NAMES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
-    """What chatbots are asked, what the file calls it, and the top answer of its thread, if known.
-
-    Chatbots never see the answer. Lexicons of prompts must be met by it too, as in the paper.
-    """
+class CollectPrompt:
+    """What chatbots are asked."""
 
     text: str
     id: str
     answer: str | None = None
+    """The top answer of its thread: chatbots never see it, and lexicons of prompts must be met by
+    it too, as in the paper."""
 
     def meets(self, lexicons: Iterable[Lexicon]) -> bool:
         """Say whether the prompt, and the answer where there is one, hold a word of each."""
@@ -77,13 +77,7 @@ class Chatbot:
 
 @dataclass(frozen=True, slots=True)
 class CollectedExchange:
-    """A prompt, a chatbot's reply, what the filters found, and why it was dropped, if it was.
-
-    Examples
-    --------
-    >>> CollectedExchange("1/bot", "Do you steal?", "Only on Sundays.", "bot").dropped is None
-    True
-    """
+    """A prompt, a chatbot's reply, what the filters found, and why it was dropped, if it was."""
 
     id: str
     prompt: str
@@ -95,6 +89,39 @@ class CollectedExchange:
     sufficient: float | None = None
     moral: float | None = None
     dropped: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CollectStep(Statistics):
+    """How many replies are left after a step, in all and of each chatbot."""
+
+    step: str
+    all: int
+    by_chatbot: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectStatistics(Statistics):
+    """What became of prompts and replies, of one file as of a corpus."""
+
+    prompts: Mapping[str, int]
+    """how many were read, left out by which reason, and asked"""
+    steps: Sequence[CollectStep]
+    kept: int
+    dropped: Mapping[str, int]
+    """replies by the reason"""
+    categories: Mapping[str, int]
+    """of the lexicons' words in the replies that were kept"""
+    keywords: Mapping[str, int]
+    cut: int
+    """replies that ended at the longest length"""
+    chatbot: str | None = absent()
+    """the one that a corpus was put to"""
+    forms: Mapping[str, str]
+    """how each chatbot was asked"""
+    usage: Mapping[str, Usage] | None = absent()
+    corpus: Outcome | None = absent()
+    failed: FailedRows | None = absent()
 
 
 def by_names(prompt: str, seed: int) -> ChatPrompt:
@@ -131,18 +158,12 @@ def _hash(text: str) -> int:
 
 
 def cut_reply(text: str, speakers: Sequence[str] = ()) -> str:
-    r"""Return the reply in what a model wrote; by names it ends at a line break or a speaker.
-
-    Examples
-    --------
-    >>> cut_reply("Only on Sundays. Emma: Why?\nLiam: So.", ("Emma", "Liam"))
-    'Only on Sundays.'
-    """
+    r"""Return the reply in what a model wrote; by names it ends at a line break or a speaker."""
     text = text.encode("utf-8", "replace").decode().strip()
     if not speakers:
         return text
     line = text.partition("\n")[0]
-    ends = [place for name in speakers if (place := line.find(f"{name}:")) >= 0]
+    ends = [start for name in speakers if (start := line.find(f"{name}:")) >= 0]
     return line[: min(ends, default=len(line))].strip()
 
 
@@ -159,15 +180,9 @@ def bot_label(name: str) -> str:
 
 
 def prepare_bot(name: str, options: CollectOptions) -> Chatbot:
-    """Load a chatbot and find the form in which it is asked.
-
-    Examples
-    --------
-    >>> prepare_bot("scripted", CollectOptions(bots=("scripted",))).form
-    'plain'
-    """
-    served = EndpointOptions(options.endpoint, log_probabilities=False)
-    generator = load_generator(name, endpoint=served)
+    """Load a chatbot and find the form in which it is asked."""
+    endpoint = EndpointOptions(options.endpoint, log_probabilities=False)
+    generator = load_generator(name, endpoint=endpoint)
     seed, label = options.seed, bot_label(name)
     if not is_local(name):  # a server has the template
         if options.form == "names":
@@ -204,34 +219,20 @@ def filters_run(options: CollectOptions) -> tuple[str, ...]:
     return (EMPTY, *words, *classified)
 
 
-def count_steps(
-    rows: Sequence[CollectedExchange],
-    chatbots: Sequence[str],
-    ran: Collection[str] = tuple(STEPS),
-) -> list[Mapping[str, Any]]:
-    """Return how many replies are left after each step, in all and of each chatbot.
-
-    Examples
-    --------
-    >>> row = CollectedExchange("1", "Hi!", "", "bot", dropped=EMPTY)
-    >>> [(step["step"], step["all"]) for step in count_steps([row], ["bot"])][:2]
-    [('replies', 1), ('neither empty nor too long', 0)]
-    """
-    return steps_of(Counter((row.chatbot, row.dropped) for row in rows), chatbots, ran)
-
-
 def steps_of(
     tally: Mapping[tuple[str, str | None], int],
     chatbots: Sequence[str],
     ran: Collection[str] = tuple(STEPS),
-) -> list[Mapping[str, Any]]:
-    """Return the same from counts by (chatbot, what the reply was dropped for, or None).
+) -> list[CollectStep]:
+    """Return how many replies are left after each step, in all and of each chatbot.
+
+    `tally` counts replies by chatbot and by what they were dropped for, or None.
 
     `ran` are the filters that ran: a step that did not run is not counted.
 
     Examples
     --------
-    >>> [step["all"] for step in steps_of({("bot", None): 2, ("bot", NO_KEYWORD): 3}, ["bot"])]
+    >>> [step.all for step in steps_of({("bot", None): 2, ("bot", NO_KEYWORD): 3}, ["bot"])]
     [5, 5, 2, 2, 2]
     """
     lost: Counter[tuple[str, str | None]] = Counter()
@@ -239,12 +240,12 @@ def steps_of(
     for (bot, dropped), count in tally.items():
         lost[bot, EMPTY if dropped == LONG else dropped] += count
         left[bot] += count
-    steps: list[Mapping[str, Any]] = []
+    steps = []
     for reason, name in ((None, "replies"), *STEPS.items()):
         if reason is not None and reason not in ran:
             continue
         if reason is not None:
             left.subtract({bot: lost[bot, reason] for bot in chatbots})
         counts = {bot: left[bot] for bot in chatbots}
-        steps.append({"step": name, "all": sum(counts.values()), "by_chatbot": counts})
+        steps.append(CollectStep(name, sum(counts.values()), counts))
     return steps

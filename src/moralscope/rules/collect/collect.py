@@ -14,7 +14,7 @@ from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.records import Decoding, ModelRef, RunRecord
+from moralscope.core.records import ModelRef, RunRecord, Usage
 from moralscope.io.journal import Journal
 from moralscope.models.language import generator_refs
 from moralscope.models.language.chat_template import model_folder
@@ -25,18 +25,18 @@ from moralscope.rules.collect.chatbots import (
     Chatbot,
     ChatPrompt,
     CollectedExchange,
-    Prompt,
+    CollectPrompt,
+    CollectStatistics,
     bot_label,
-    count_steps,
     cut_reply,
     filters_run,
     is_local,
     prepare_bot,
     seed_of,
+    steps_of,
 )
 from moralscope.rules.collect.files import PromptFile, check_place, write_exchanges
 from moralscope.rules.collect.filters import Filters, Sieve, load_filters
-from moralscope.rules.collect.lexicons import Lexicon
 from moralscope.rules.collect.options import ZERO_SHOT, CollectOptions
 from moralscope.rules.records import first_notes
 
@@ -75,11 +75,6 @@ def prepare(
     """Load the filters and fetch the weights of every chatbot, which are loaded one at a time.
 
     Without `cached` the filters keep no row on disk.
-
-    Examples
-    --------
-    >>> prepare(CollectOptions(bots=("scripted",), filters="none")).refs
-    ()
     """
     check_options(options)
     for name in filter(is_local, options.bots):
@@ -88,13 +83,13 @@ def prepare(
 
 
 def collect(
-    prompts: PromptFile | Sequence[Prompt],
+    prompts: PromptFile | Sequence[CollectPrompt],
     options: CollectOptions | None = None,
     *,
     ready: Filters | None = None,
     load: LoadBot = prepare_bot,
     report: Report | None = None,
-    **given: Any,
+    **changes: Any,
 ) -> RunRecord:
     """Ask every chatbot every prompt, filter the replies, and write what is kept.
 
@@ -114,115 +109,119 @@ def collect(
 
     Examples
     --------
-    >>> asked = [Prompt("Do you steal?", "1")]
+    >>> asked = [CollectPrompt("Do you steal?", "1")]
     >>> record = collect(asked, bots=("scripted",), filters="none", lexicons=())
     >>> [(row.id, row.prompt, row.dropped) for row in record.results]
     [('1/scripted', 'Do you steal?', None)]
     """
-    chosen = chosen_options(CollectOptions, options, given)
-    check_options(chosen)
-    found = prompts if isinstance(prompts, PromptFile) else _given(prompts)
-    if chosen.to and chosen.to.resolve() == Path(found.source).resolve():
-        raise InputError(f"{chosen.to} holds the prompts", "choose another --to")
-    filters = ready or prepare(chosen)
-    asked, counts = _fit_prompts(found, filters.prompt_lexicons)
-    rows, bots = _ask_all(asked, chosen, filters.sieve, load, report)
-    if chosen.to is not None:
-        write_exchanges(rows, chosen.to)
+    options = chosen_options(CollectOptions, options, changes)
+    check_options(options)
+    if not isinstance(prompts, PromptFile):
+        if not prompts:
+            raise InputError("there are no prompts", "give at least one")
+        prompts = PromptFile("given", prompts, len(prompts))
+    if options.to and options.to.resolve() == Path(prompts.source).resolve():
+        raise InputError(f"{options.to} holds the prompts", "choose another --to")
+    filters = ready or prepare(options)
+    asked = [prompt for prompt in prompts.prompts if prompt.meets(filters.prompt_lexicons)]
+    if not asked:
+        raise InputError(
+            f"no prompt of {prompts.source} holds a word of every --prompt-lexicon",
+            "give other prompts or lexicons",
+        )
+    counts = {"read": prompts.read, **prompts.left_out}
+    if filters.prompt_lexicons:
+        counts["without a keyword"] = len(prompts.prompts) - len(asked)
+    rows, bots = _ask_all(asked, options, filters.sieve, load, report)
+    if options.to is not None:
+        write_exchanges(rows, options.to)
+    tally = Counter((row.chatbot, row.dropped) for row in rows)
+    kept = [row for row in rows if row.dropped is None]
+    keywords = Counter(word for row in kept for word in row.keywords)
+    cut = sum(row.finish == "length" for row in rows)
+    warnings = [REPLIES_ARE_A_MODELS, *([UNTRAINED] if options.filters == ZERO_SHOT else [])]
+    if cut:
+        most = options.decoding.max_tokens
+        warnings.append(f"{cut:,} of {len(rows):,} replies were cut at {most} tokens")
+    if rows and not kept:
+        warnings.append("no exchange was kept")
     return RunRecord(
         "collect",
-        seed=chosen.seed,
+        seed=options.seed,
         config={
-            **collect_config(chosen),
-            "source": found.source,
-            "options": plain_options(chosen),
+            **collect_config(options),
+            "source": prompts.source,
+            "options": plain_options(options),
         },
         models=[*filters.refs, *(ref for bot in bots for ref in bot.refs)],
         results=rows,
-        statistics={
-            "prompts": counts,
-            "steps": count_steps(rows, [bot.name for bot in bots], filters_run(chosen)),
-            **_statistics(rows),
-            "forms": {bot.name: bot.form for bot in bots},
-            "usage": {bot.name: bot.usage for bot in bots if bot.usage is not None},
-        },
-        warnings=_warnings(rows, chosen, [note for bot in bots for note in bot.notes]),
+        statistics=CollectStatistics(
+            prompts={**counts, "asked": len(asked)},
+            steps=steps_of(tally, [bot.name for bot in bots], filters_run(options)),
+            kept=len(kept),
+            dropped=Counter(row.dropped for row in rows if row.dropped is not None),
+            categories=Counter(name for row in kept for name in row.categories),
+            keywords=dict(keywords.most_common(_TOP)),
+            cut=cut,
+            forms={bot.name: bot.form for bot in bots},
+            usage={bot.name: bot.usage for bot in bots if bot.usage is not None},
+        ),
+        warnings=[*warnings, *first_notes([note for bot in bots for note in bot.notes])],
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Heard:
+class _AskedBot:
     """What a record says of a chatbot that was asked."""
 
     name: str
     form: str
     refs: tuple[ModelRef, ...]
     notes: tuple[str, ...]
-    usage: Any
+    usage: Usage | None
 
 
 def _ask_all(
-    prompts: Sequence[Prompt],
+    prompts: Sequence[CollectPrompt],
     options: CollectOptions,
     sieve: Sieve,
     load: LoadBot,
     report: Report | None,
-) -> tuple[list[CollectedExchange], list[_Heard]]:
+) -> tuple[list[CollectedExchange], list[_AskedBot]]:
     """Ask one chatbot after the other; only one is in memory."""
-    journal = _journal(options)
+    path = options.to.with_name(f"{options.to.name}.replies") if options.to else None
+    try:
+        journal = Journal(path, {"job": "collect"}, fresh=not options.resume)
+    except InputError as error:  # what hinders is told in terms of --to
+        raise InputError(error.problem, error.remedy.replace("--out", "--to")) from error
     rows: list[CollectedExchange] = []
-    heard: list[_Heard] = []
+    bots: list[_AskedBot] = []
     total = len(options.bots) * len(prompts)
+
+    def step(done: int) -> None:
+        if report:
+            report(len(bots) * len(prompts) + done, total)
+
     try:
         with journal.told_on_interrupt("replies"):
             for name in options.bots:
                 bot = load(name, options)
-                step = _step(report, len(heard) * len(prompts), total)
                 replies = _replies(bot, prompts, options, journal, step)
                 rows += [row for block in blocks(replies, _SIFTED) for row in sieve.sift(block)]
                 model = bot.generator
                 notes = tuple(f"{bot.name}: {line}" for line in model.warnings)
-                heard.append(_Heard(bot.name, bot.form, generator_refs(model), notes, model.usage))
+                bots.append(
+                    _AskedBot(bot.name, bot.form, generator_refs(model), notes, model.usage)
+                )
                 del bot, model, replies
     finally:
         journal.close()
-    return rows, heard
-
-
-def _journal(options: CollectOptions) -> Journal:
-    """Open the file of replies beside the exchanges; what hinders is told in terms of --to."""
-    place = options.to.with_name(f"{options.to.name}.replies") if options.to else None
-    try:
-        return Journal(place, {"job": "collect"}, fresh=not options.resume)
-    except InputError as error:
-        raise InputError(error.problem, error.remedy.replace("--out", "--to")) from error
-
-
-def _given(prompts: Sequence[Prompt]) -> PromptFile:
-    if not prompts:
-        raise InputError("there are no prompts", "give at least one")
-    return PromptFile("given", prompts, len(prompts))
-
-
-def _fit_prompts(
-    found: PromptFile, lexicons: Sequence[Lexicon]
-) -> tuple[list[Prompt], dict[str, int]]:
-    """Return the prompts that hold a word of every lexicon, as their answers do, and the counts."""
-    asked = [prompt for prompt in found.prompts if prompt.meets(lexicons)]
-    counts = {"read": found.read, **found.left_out}
-    if lexicons:
-        counts["without a keyword"] = len(found.prompts) - len(asked)
-    if not asked:
-        raise InputError(
-            f"no prompt of {found.source} holds a word of every --prompt-lexicon",
-            "give other prompts or lexicons",
-        )
-    return asked, {**counts, "asked": len(asked)}
+    return rows, bots
 
 
 def _replies(
     bot: Chatbot,
-    prompts: Sequence[Prompt],
+    prompts: Sequence[CollectPrompt],
     options: CollectOptions,
     journal: Journal,
     step: Callable[[int], None],
@@ -230,36 +229,39 @@ def _replies(
     """Yield a bot's replies in the order of the prompts; asks only what is not on the disk."""
     asked = [bot.ask(prompt.text) for prompt in prompts]
     seeds = [seed_of(prompt.text, options.seed) for prompt in prompts]
-    keys = [_key(bot, *pair, options.decoding) for pair in zip(asked, seeds, strict=True)]
+    decoding = options.decoding
+    keys = []  # a reply is named by all that decides it
+    for chat, seed in zip(asked, seeds, strict=True):
+        seeded = seed if decoding.strategy == "nucleus" else 0
+        parts = [bot.generator.checksum, chat.text, asdict(decoding), seeded]
+        keys.append(sha256(json.dumps(parts).encode()).hexdigest()[:32])
     fields = ("key", "text", "finish")
-    places = {
-        row["key"]: place
-        for place, row in enumerate(journal)
+    rows = {
+        row["key"]: number
+        for number, row in enumerate(journal)
         if isinstance(row, dict) and all(isinstance(row.get(name), str) for name in fields)
     }
-    missing = [place for place, key in enumerate(keys) if key not in places]
+    missing = [index for index, key in enumerate(keys) if key not in rows]
     step(len(prompts) - len(missing))
     for start in range(0, len(missing), _BLOCK):
         block = missing[start : start + _BLOCK]
         made = bot.generator.generate(
-            [asked[place].text for place in block],
-            options.decoding,
-            [seeds[place] for place in block],
+            [asked[index].text for index in block], decoding, [seeds[index] for index in block]
         )
         results: list[dict[str, str]] = []
-        for place, candidates in zip(block, made, strict=True):
-            places[keys[place]] = len(journal) + len(results)
+        for index, candidates in zip(block, made, strict=True):
+            rows[keys[index]] = len(journal) + len(results)
             best = candidates[0]
-            results.append({"key": keys[place], "text": best.text, "finish": best.finish})
+            results.append({"key": keys[index], "text": best.text, "finish": best.finish})
         journal.append({"results": results})
         step(len(prompts) - len(missing) + start + len(block))
-    for prompt, given, key in zip(prompts, asked, keys, strict=True):
-        kept = journal[places[key]]
-        yield read_reply(bot, prompt, given, kept["text"], kept["finish"])
+    for prompt, chat, key in zip(prompts, asked, keys, strict=True):
+        kept = journal[rows[key]]
+        yield read_reply(bot, prompt, chat, kept["text"], kept["finish"])
 
 
 def read_reply(
-    bot: Chatbot, prompt: Prompt, asked: ChatPrompt, text: str, finish: str
+    bot: Chatbot, prompt: CollectPrompt, asked: ChatPrompt, text: str, finish: str
 ) -> CollectedExchange:
     """Return the exchange in what a bot wrote."""
     reply = cut_reply(text, asked.speakers)
@@ -267,46 +269,8 @@ def read_reply(
     return CollectedExchange(f"{prompt.id}/{bot.name}", prompt.text, reply, bot.name, ended)
 
 
-def _key(bot: Chatbot, asked: ChatPrompt, seed: int, decoding: Decoding) -> str:
-    """Name a reply by all that decides it."""
-    seeded = seed if decoding.strategy == "nucleus" else 0
-    parts = [bot.generator.checksum, asked.text, asdict(decoding), seeded]
-    return sha256(json.dumps(parts).encode()).hexdigest()[:32]
-
-
-def _step(report: Report | None, before: int, total: int) -> Callable[[int], None]:
-    return lambda done: report(before + done, total) if report else None
-
-
 def collect_config(options: CollectOptions) -> dict[str, Any]:
     """Return what a record says of the options: the decoding whole, not by its two flags."""
     plain = asdict(options)
     del plain["strategy"], plain["max_tokens"]
     return {**plain, "to": str(options.to) if options.to else None}
-
-
-def _statistics(rows: Sequence[CollectedExchange]) -> dict[str, Any]:
-    kept = [row for row in rows if row.dropped is None]
-    keywords = Counter(word for row in kept for word in row.keywords)
-    return {
-        "kept": len(kept),
-        "dropped": Counter(row.dropped for row in rows if row.dropped is not None),
-        "categories": Counter(name for row in kept for name in row.categories),
-        "keywords": dict(keywords.most_common(_TOP)),
-        "cut": sum(row.finish == "length" for row in rows),
-    }
-
-
-def _warnings(
-    rows: Sequence[CollectedExchange], options: CollectOptions, notes: Sequence[str]
-) -> list[str]:
-    lines = [REPLIES_ARE_A_MODELS]
-    if options.filters == ZERO_SHOT:
-        lines.append(UNTRAINED)
-    cut = sum(row.finish == "length" for row in rows)
-    if cut:
-        most = options.decoding.max_tokens
-        lines.append(f"{cut:,} of {len(rows):,} replies were cut at {most} tokens")
-    if rows and all(row.dropped is not None for row in rows):
-        lines.append("no exchange was kept")
-    return [*lines, *first_notes(notes)]

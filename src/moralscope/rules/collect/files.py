@@ -3,7 +3,7 @@
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,11 @@ from moralscope.core.records import to_plain
 from moralscope.io.files import check_writable, csv_bytes, write_whole
 from moralscope.io.tables import Layout, Table, is_table
 from moralscope.rules.audit_files import open_exchanges
-from moralscope.rules.collect.chatbots import MAX_PROMPT, CollectedExchange, Prompt
+from moralscope.rules.collect.chatbots import MAX_PROMPT, CollectedExchange, CollectPrompt
 
 _REMEDY = "give one prompt a line (.txt), or CSV, JSONL or Parquet with the column prompt"
 _LINES = Layout(lines_as="prompt", remedy=_REMEDY)
+_FORMS = (".jsonl", ".csv", ".parquet")
 _COLUMNS = ("id", "prompt", "reply", "chatbot", "keywords", "sufficient", "moral")
 
 
@@ -25,7 +26,7 @@ class PromptFile:
     """Prompts in their order, each text once; `left_out` counts the others by reason."""
 
     source: str
-    prompts: Sequence[Prompt]
+    prompts: Sequence[CollectPrompt]
     read: int
     left_out: Mapping[str, int] = field(default_factory=dict)
 
@@ -49,16 +50,20 @@ def read_prompts(path: Path, columns: Mapping[str, str] | None = None) -> Prompt
     >>> [prompt.text for prompt in found.prompts], dict(found.left_out)
     (['Do you steal?', 'Do you lie?'], {'repeated': 1})
     """
-    rows = list(_table_rows(path, columns or {}) if is_table(path) else _lines(path))
-    kept: dict[str, Prompt] = {}
+    if is_table(path):
+        rows = list(_table_rows(path, columns or {}))
+    else:
+        lines = Table(path, layout=_LINES).strict_rows()
+        rows = [(str(n), cells["prompt"], None) for n, cells in lines if cells["prompt"].strip()]
+    kept: dict[str, CollectPrompt] = {}
     left_out: Counter[str] = Counter()
-    for name, given, answer in rows:
-        text = given.strip()
+    for name, prompt, answer in rows:
+        text = prompt.strip()
         if not text or len(text) > MAX_PROMPT or text in kept:
             why = "empty" if not text else "repeated" if text in kept else "too long"
             left_out[why] += 1
         else:
-            kept[text] = Prompt(text, name, answer)
+            kept[text] = CollectPrompt(text, name, answer)
     if not kept:
         raise InputError(f"{path} holds no prompt that can be asked", _REMEDY)
     name, count = Counter(prompt.id for prompt in kept.values()).most_common(1)[0]
@@ -68,13 +73,8 @@ def read_prompts(path: Path, columns: Mapping[str, str] | None = None) -> Prompt
 
 
 def check_place(path: Path) -> None:
-    """Refuse a place for exchanges that cannot be written, or a form that audit does not read.
-
-    Examples
-    --------
-    >>> check_place(Path("exchanges.jsonl"))
-    """
-    if path.suffix.lower() not in _WRITERS:
+    """Refuse a place for exchanges that cannot be written, or a form that audit does not read."""
+    if path.suffix.lower() not in _FORMS:
         raise InputError(f"{path} has no form that audit reads", "name it .jsonl, .csv or .parquet")
     check_writable(path)
 
@@ -83,18 +83,11 @@ def write_exchanges(rows: Sequence[CollectedExchange], path: Path) -> int:
     """Write the exchanges that were kept, whole or not at all; return how many."""
     check_place(path)
     kept = [row for row in rows if row.dropped is None]
-    write_whole(path, _WRITERS[path.suffix.lower()](kept))
+    write_whole(path, _file_bytes(kept, path.suffix.lower()))
     return len(kept)
 
 
 Row = tuple[str, str, str | None]  # id, prompt, top answer
-
-
-def _lines(path: Path) -> Iterator[Row]:
-    """Yield the lines that are not blank, named by their numbers."""
-    for line, cells in Table(path, layout=_LINES).strict_rows():
-        if cells["prompt"].strip():
-            yield str(line), cells["prompt"], None
 
 
 def _table_rows(path: Path, columns: Mapping[str, str]) -> Iterator[Row]:
@@ -114,35 +107,23 @@ def _table_rows(path: Path, columns: Mapping[str, str]) -> Iterator[Row]:
         raise InputError(error.problem, remedy) from error
 
 
-def _cells(row: CollectedExchange) -> dict[str, Any]:
-    plain = to_plain(row)
-    return {**{name: plain[name] for name in _COLUMNS}, "keywords": "|".join(row.keywords)}
-
-
-def _jsonl(rows: Sequence[CollectedExchange]) -> Iterator[bytes]:
+def _file_bytes(rows: Sequence[CollectedExchange], form: str) -> Iterator[bytes]:
+    """Yield the rows as a JSONL, CSV or Parquet file."""
+    plain: list[dict[str, Any]] = []
     for row in rows:
-        yield json.dumps(_cells(row)).encode() + b"\n"
+        cells = {name: to_plain(getattr(row, name)) for name in _COLUMNS}
+        plain.append({**cells, "keywords": "|".join(row.keywords)})
+    if form == ".jsonl":
+        for cells in plain:
+            yield json.dumps(cells).encode() + b"\n"
+    elif form == ".csv":
+        yield csv_bytes([_COLUMNS, *(cells.values() for cells in plain)])
+    else:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
-
-def _csv(rows: Sequence[CollectedExchange]) -> Iterator[bytes]:
-    for cells in (_COLUMNS, *(_cells(row).values() for row in rows)):
-        yield csv_bytes([cells])
-
-
-def _parquet(rows: Sequence[CollectedExchange]) -> Iterator[bytes]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    numbers = {"sufficient", "moral"}
-    kinds = [(name, pa.float64() if name in numbers else pa.string()) for name in _COLUMNS]
-    table = pa.Table.from_pylist([_cells(row) for row in rows], schema=pa.schema(kinds))
-    written = io.BytesIO()
-    pq.write_table(table, written)
-    yield written.getvalue()
-
-
-_WRITERS: dict[str, Callable[[Sequence[CollectedExchange]], Iterator[bytes]]] = {
-    ".jsonl": _jsonl,
-    ".csv": _csv,
-    ".parquet": _parquet,
-}
+        numbers = {"sufficient", "moral"}
+        kinds = [(name, pa.float64() if name in numbers else pa.string()) for name in _COLUMNS]
+        written = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist(plain, schema=pa.schema(kinds)), written)
+        yield written.getvalue()

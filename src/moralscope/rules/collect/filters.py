@@ -103,9 +103,9 @@ class ZeroShotSufficiency:
     def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
         """Return P(insufficient) and P(sufficient), one row a pair."""
         prompts, replies = _cleaned(pairs)
-        asked, told = _rows(self._encoder, prompts), _rows(self._encoder, replies)
-        relevant = _sigmoid((asked * told).sum(axis=1) - _RELEVANT)
-        specific = _sigmoid(_GENERIC - (told @ self._generic.T).max(axis=1, initial=0.0))
+        asked, answers = _rows(self._encoder, prompts), _rows(self._encoder, replies)
+        relevant = _sigmoid((asked * answers).sum(axis=1) - _RELEVANT)
+        specific = _sigmoid(_GENERIC - (answers @ self._generic.T).max(axis=1, initial=0.0))
         readable = [float(is_understandable(reply)) for reply in replies]
         return _two(np.minimum(np.minimum(relevant, specific), readable))
 
@@ -170,16 +170,16 @@ class Sieve:
         >>> sieve.sift([row])[0].dropped
         'no keyword'
         """
-        found = [self._words(row) for row in rows]
-        places = [place for place, row in enumerate(found) if row.dropped is None]
-        pairs = [(found[place].prompt, found[place].reply) for place in places]
+        sifted = [self._words(row) for row in rows]
+        indices = [index for index, row in enumerate(sifted) if row.dropped is None]
+        pairs = [(sifted[index].prompt, sifted[index].reply) for index in indices]
         sufficient = self._ask(self.sufficiency, pairs)
         moral = self._ask(self.moral_content, pairs)
-        for place, one, other in zip(places, sufficient, moral, strict=True):
+        for index, one, other in zip(indices, sufficient, moral, strict=True):
             dropped = INSUFFICIENT if self._low(one) else NEUTRAL if self._low(other) else None
-            row = found[place]
-            found[place] = replace(row, sufficient=one, moral=other, dropped=dropped)
-        return found
+            row = sifted[index]
+            sifted[index] = replace(row, sufficient=one, moral=other, dropped=dropped)
+        return sifted
 
     def _words(self, row: CollectedExchange) -> CollectedExchange:
         if not row.reply:
@@ -227,56 +227,43 @@ def load_filters(
     """
     sieve = Sieve(tuple(map(load_lexicon, options.lexicons)), threshold=options.threshold)
     prompt_lexicons = tuple(map(load_lexicon, options.prompt_lexicons))
-    found, refs = _classifiers(options, progress, cached)
-    if found:
-        sieve = replace(sieve, sufficiency=found[0], moral_content=found[1])
-    return Filters(sieve, prompt_lexicons, refs)
-
-
-def _classifiers(
-    options: CollectOptions, progress: Progress | None, cached: bool
-) -> tuple[tuple[Classifier, ...], tuple[ModelRef, ...]]:
-    """Return those for sufficiency and moral content, or none, and their weights."""
     if options.filters == "none":
-        return (), ()
+        return Filters(sieve, prompt_lexicons)
     if options.filters == ZERO_SHOT:
         encoder = load_encoder(options.encoder, progress, cached=cached)
         rules = [rule.text for rule in shipped_rulebook().rules]
-        own = (ZeroShotSufficiency(encoder), ZeroShotMoralContent(encoder, rules))
-        refs = [ModelRef(one.name, one.checksum) for one in (encoder, *own)]
-        return own, tuple(refs)
+        sufficiency = ZeroShotSufficiency(encoder)
+        moral_content = ZeroShotMoralContent(encoder, rules)
+        sieve = replace(sieve, sufficiency=sufficiency, moral_content=moral_content)
+        used = (encoder, sufficiency, moral_content)
+        refs = tuple(ModelRef(model.name, model.checksum) for model in used)
+        return Filters(sieve, prompt_lexicons, refs)
+    experts: ExpertSet
     if options.filters == "scripted":
-        experts: ExpertSet = ScriptedExperts(TASKS)
+        experts = ScriptedExperts(TASKS)
     else:
         experts = prepare_experts(options.filters, progress=progress)
-    return tuple(_trained(experts, task) for task in TASKS), (experts.ref,)
-
-
-def _trained(experts: ExpertSet, task: str) -> Classifier:
-    if task not in experts.tasks:
-        raise InputError(
-            f"'{experts.ref.name}' has no expert for {task}",
-            "give zero-shot, none, or a folder that 'moralscope collect-train' wrote",
-        )
-    expert = experts.expert(task)
-    if expert.labels != TASKS[task]:
-        problem = f"the expert for {task} tells {', '.join(expert.labels)}"
-        raise InputError(problem, f"it should tell {', '.join(TASKS[task])}")
-    return expert
+    for task, labels in TASKS.items():
+        if task not in experts.tasks:
+            raise InputError(
+                f"'{experts.ref.name}' has no expert for {task}",
+                "give zero-shot, none, or a folder that 'moralscope collect-train' wrote",
+            )
+        if experts.expert(task).labels != labels:
+            problem = f"the expert for {task} tells {', '.join(experts.expert(task).labels)}"
+            raise InputError(problem, f"it should tell {', '.join(labels)}")
+    sieve = replace(
+        sieve, sufficiency=experts.expert(SUFFICIENCY), moral_content=experts.expert(MORAL_CONTENT)
+    )
+    return Filters(sieve, prompt_lexicons, (experts.ref,))
 
 
 def is_understandable(reply: str) -> bool:
-    """Tell whether a reply has English words and not the same ones over and over.
-
-    Examples
-    --------
-    >>> is_understandable("I would never do that."), is_understandable("so so so so so so")
-    (True, False)
-    """
+    """Tell whether a reply has English words and not the same ones over and over."""
     if unreadable(reply):
         return False
-    given = words(reply)
-    parts = [given[at : at + _WINDOW] for at in range(0, len(given), _WINDOW)]
+    spoken = words(reply)
+    parts = [spoken[at : at + _WINDOW] for at in range(0, len(spoken), _WINDOW)]
     shares = [len(set(part)) / len(part) for part in parts if len(part) >= _FEW]
     return not shares or sum(shares) / len(shares) >= _VARIED
 

@@ -6,7 +6,7 @@ where it stands; nothing is judged, and "kill time" holds the word "kill".
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -72,17 +72,17 @@ class Lexicon:
 
     def find(self, text: str) -> tuple[Term, ...]:
         """Return the terms that a text holds, each once, in the order they are met."""
-        found: dict[Term, None] = {}
-        given = words(text)
-        for place, word in enumerate(given):
+        terms: dict[Term, None] = {}
+        spoken = words(text)
+        for index, word in enumerate(spoken):
             for term in self._whole.get(word, ()):
-                if _stands(term, given[place : place + len(term.words)]):
-                    found[term] = None
+                if _stands(term, spoken[index : index + len(term.words)]):
+                    terms[term] = None
             for length in self._lengths:
-                found.update(dict.fromkeys(self._begun.get(word[:length], ())))
+                terms.update(dict.fromkeys(self._begun.get(word[:length], ())))
             if self._bases and (base := self._bases.get(lemma(word))) is not None:
-                found[base] = None
-        return tuple(found)
+                terms[base] = None
+        return tuple(terms)
 
 
 def load_lexicon(name: str) -> Lexicon:
@@ -94,11 +94,6 @@ def load_lexicon(name: str) -> Lexicon:
     ------
     InputError
         No such file, another form, or broken lines, which are named by their numbers.
-
-    Examples
-    --------
-    >>> [term.categories for term in load_lexicon("moralscope").find("You should not steal.")]
-    [('moral',), ('fairness',)]
     """
     if name == SHIPPED:
         return _shipped()
@@ -111,8 +106,8 @@ def load_lexicon(name: str) -> Lexicon:
 
 @cache
 def _shipped() -> Lexicon:
-    place = resources.files("moralscope.rules").joinpath("data/lexicon.dic")
-    return _lexicon(Path(SHIPPED), place.read_text("utf-8"), _READERS[".dic"])
+    path = resources.files("moralscope.rules").joinpath("data/lexicon.dic")
+    return _lexicon(Path(SHIPPED), path.read_text("utf-8"), _READERS[".dic"])
 
 
 def _lexicon(path: Path, text: str, reader: "_Reader") -> Lexicon:
@@ -134,35 +129,30 @@ def _read_dic(_path: Path, text: str) -> _Read:
     terms: list[Term] = []
     problems: list[LineProblem] = []
     fences = 0
-    for number, line in enumerate(text.split("\n"), 1):
+    for line_number, line in enumerate(text.split("\n"), 1):
         row = line.strip()
         if row == "%":
             fences += 1
         elif row and fences == 1 and (named := _DIC_CATEGORY.fullmatch(row)):
             categories[str(int(named[1]))] = named[2]
         elif row:
-            read = _dic_term(row, categories) if fences == 2 else "stands outside of the lists"
-            if isinstance(read, Term):
-                terms.append(read)
+            match = _DIC_ROW.fullmatch(row)
+            numbers = [str(int(number)) for number in match[2].split()] if match else []
+            unknown = [number for number in numbers if number not in categories]
+            parts = tuple(words(match[1])) if match else ()
+            if fences != 2 or match is None or unknown or not parts:
+                problem = "has no word"
+                if fences != 2:
+                    problem = "stands outside of the lists"
+                elif match is None:
+                    problem = "has no number of a category"
+                elif unknown:
+                    problem = f"has the category {unknown[0][:20]}, which is not listed"
+                problems.append(LineProblem(line_number, problem))
             else:
-                problems.append(LineProblem(number, read))
+                kinds = tuple(categories[number] for number in numbers)
+                terms.append(Term(parts, kinds, beginning=match[1].endswith("*")))
     return terms, problems
-
-
-def _dic_term(row: str, categories: Mapping[str, str]) -> Term | str:
-    """Return the term of a row, or what is wrong with it."""
-    found = _DIC_ROW.fullmatch(row)
-    if found is None:
-        return "has no number of a category"
-    numbers = [str(int(number)) for number in found[2].split()]
-    unknown = [number for number in numbers if number not in categories]
-    if unknown:
-        return f"has the category {unknown[0][:20]}, which is not listed"
-    parts = tuple(words(found[1]))
-    if not parts:
-        return "has no word"
-    named = tuple(categories[number] for number in numbers)
-    return Term(parts, named, beginning=found[1].endswith("*"))
 
 
 def _read_tff(_path: Path, text: str) -> _Read:

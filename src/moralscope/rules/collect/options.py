@@ -7,9 +7,7 @@ from typing import Annotated
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options, Seed
 from moralscope.core.records import Decoding
-from moralscope.models.options import (
-    ENCODERS,
-)
+from moralscope.models.options import ENCODERS
 from moralscope.models.training.options import TrainOptions
 from moralscope.rules.options import SHIPPED, Columns
 
@@ -41,11 +39,6 @@ class CollectOptions(Options):
 
     `decoding` is for Python alone and takes the place of `strategy` and `max_tokens`. The replies
     lie beside `to`, so that no bot is asked twice.
-
-    Examples
-    --------
-    >>> CollectOptions(bots=("scripted",)).decoding.strategy
-    'greedy'
     """
 
     bots: Annotated[
@@ -130,14 +123,15 @@ class CollectOptions(Options):
             raise InputError("no chatbot was named", "name one, e.g. --bot smollm2")
         if not 0 <= self.threshold < 1:
             raise InputError(f"threshold is {self.threshold}", "give 0 to below 1")
-        for name, given in (("lexicons", self.lexicons), ("prompt_lexicons", self.prompt_lexicons)):
-            if "none" in given:
-                if len(given) > 1:
+        for name in ("lexicons", "prompt_lexicons"):
+            lexicons = getattr(self, name)
+            if "none" in lexicons:
+                if len(lexicons) > 1:
                     raise InputError("'none' stands alone", "or name lexicons without it")
                 object.__setattr__(self, name, ())
         if self.decoding is None:
-            told = Decoding(self.strategy, max_tokens=self.max_tokens, sentence=False)
-            object.__setattr__(self, "decoding", told)
+            decoding = Decoding(self.strategy, max_tokens=self.max_tokens, sentence=False)
+            object.__setattr__(self, "decoding", decoding)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,9 +21,14 @@ from moralscope.io.tables import Table, parse_columns, rename_columns
 from moralscope.models.store import Progress
 from moralscope.models.training.cards import CardText
 from moralscope.models.training.heads import Head
-from moralscope.models.training.recipe import Recipe, chosen_recipe
+from moralscope.models.training.recipe import TrainingRecipe, chosen_recipe
 from moralscope.models.training.records import Report, TrainingExample
-from moralscope.models.training.trainer import Summary, TrainedModel, TrainingData, train_model
+from moralscope.models.training.trainer import (
+    TrainedModel,
+    TrainingData,
+    TrainingSummary,
+    train_model,
+)
 from moralscope.rules.collect.chatbots import seed_of
 from moralscope.rules.collect.filters import MORAL_CONTENT, SUFFICIENCY, TASKS
 from moralscope.rules.collect.options import FilterTrainOptions
@@ -69,18 +74,22 @@ class FilterFigures:
     n: int
 
 
-def read_labelled(path: Path, columns: Mapping[str, str] | None = None) -> list[LabelledExchange]:
-    r"""Read a CSV file with the columns prompt, reply, sufficient, moral and, if known, chatbot.
+@dataclass(frozen=True, slots=True)
+class FilterResult:
+    """The figures of one filter on the replies of one chatbot, or of all."""
 
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "a.csv")
-    ...     _ = path.write_text("prompt,reply,sufficient,moral\nDo you lie?,Often.,1|0,1|0\n")
-    ...     dict(read_labelled(path)[0].labels)
-    {'sufficiency': False, 'moral content': True}
-    """
+    task: str
+    chatbot: str
+    precision: float
+    recall: float
+    f1: float
+    low: float
+    high: float
+    n: int
+
+
+def read_labelled(path: Path, columns: Mapping[str, str] | None = None) -> list[LabelledExchange]:
+    r"""Read a CSV file with the columns prompt, reply, sufficient, moral and, if known, chatbot."""
     table = Table(
         path,
         kind=".csv",
@@ -94,7 +103,7 @@ def read_labelled(path: Path, columns: Mapping[str, str] | None = None) -> list[
             name: [_VOTES.get(vote.strip().lower()) for vote in cells[name].split("|")]
             for name in ("sufficient", "moral")
         }
-        wrong = [name for name, found in votes.items() if None in found]
+        wrong = [name for name, given_votes in votes.items() if None in given_votes]
         if wrong:
             table.note(line, f"has no vote under '{wrong[0]}'")
             continue
@@ -107,26 +116,18 @@ def read_labelled(path: Path, columns: Mapping[str, str] | None = None) -> list[
 
 
 def share_out(rows: Sequence[LabelledExchange], seed: int = 0) -> dict[str, list[LabelledExchange]]:
-    """Return train, dev and test; every part must hold both labels of both tasks.
-
-    Examples
-    --------
-    >>> both = [dict.fromkeys(TASKS, vote) for vote in (True, False)]
-    >>> rows = [LabelledExchange(Exchange(f"q{n}", "a"), both[n % 2]) for n in range(60)]
-    >>> [len(part) for part in share_out(rows).values()]
-    [36, 12, 12]
-    """
+    """Return train, dev and test; every part must hold both labels of both tasks."""
     prompts = sorted({clean(row.exchange.prompt).casefold() for row in rows})
     prompts.sort(key=lambda prompt: seed_of(prompt, seed))
     held = max(1, round(len(prompts) / _HELD_OUT))
-    place = {prompt: at // held for at, prompt in enumerate(prompts)}
+    groups = {prompt: at // held for at, prompt in enumerate(prompts)}
     parts: dict[str, list[LabelledExchange]] = {part: [] for part in PARTS}
     for row in rows:
-        at = place[clean(row.exchange.prompt).casefold()]
+        at = groups[clean(row.exchange.prompt).casefold()]
         parts["test" if at == 0 else "dev" if at == 1 else "train"].append(row)
-    for part, own in parts.items():
+    for part, members in parts.items():
         for task, labels in TASKS.items():
-            seen = Counter(row.labels[task] for row in own)
+            seen = Counter(row.labels[task] for row in members)
             if len(seen) < len(labels):
                 raise InputError(
                     f"the {part} part has no reply of each label of {task}",
@@ -136,14 +137,7 @@ def share_out(rows: Sequence[LabelledExchange], seed: int = 0) -> dict[str, list
 
 
 def filter_examples(rows: Sequence[LabelledExchange]) -> list[TrainingExample]:
-    """Return a lesson a task for each reply; on dev both labels of a task weigh the same.
-
-    Examples
-    --------
-    >>> row = LabelledExchange(Exchange("Do you lie?", "Often."), dict.fromkeys(TASKS, True))
-    >>> [(lesson.pair[1], lesson.label, lesson.group) for lesson in filter_examples([row])][1]
-    ('Often.', 1, 'moral content: moral')
-    """
+    """Return a lesson a task for each reply; on dev both labels of a task weigh the same."""
     return [
         TrainingExample(
             task,
@@ -156,34 +150,27 @@ def filter_examples(rows: Sequence[LabelledExchange]) -> list[TrainingExample]:
     ]
 
 
-def measure_filter(gold: Sequence[bool], found: Sequence[bool], seed: int = 0) -> FilterFigures:
-    """Return macro precision, recall and F1 over the two labels, as in Table 4.
-
-    Examples
-    --------
-    >>> measured = measure_filter([True, True, False, False], [True, False, False, False])
-    >>> [round(each, 1) for each in (measured.precision, measured.recall, measured.f1)]
-    [83.3, 75.0, 73.3]
-    """
-    true, told = np.asarray(gold, dtype=bool), np.asarray(found, dtype=bool)
+def measure_filter(gold: Sequence[bool], answers: Sequence[bool], seed: int = 0) -> FilterFigures:
+    """Return macro precision, recall and F1 over the two labels, as in Table 4."""
+    true, said = np.asarray(gold, dtype=bool), np.asarray(answers, dtype=bool)
     n = len(true)
-    whole = _macro(true, told, np.full((1, n), 1 / n))[:, 0].tolist()
-    low, high = percentile_interval(_macro(true, told, resample_weights(n, _RESAMPLES, seed))[2:])
+    whole = _macro(true, said, np.full((1, n), 1 / n))[:, 0].tolist()
+    low, high = percentile_interval(_macro(true, said, resample_weights(n, _RESAMPLES, seed))[2:])
     return FilterFigures(whole[0], whole[1], whole[2], float(low[0]), float(high[0]), n)
 
 
-def _macro(gold: Bools, found: Bools, weights: Floats) -> Floats:
+def _macro(gold: Bools, answers: Bools, weights: Floats) -> Floats:
     """Return precision, recall and F1 in percent, a column for each row of weights."""
-    each = []
-    for true, told in ((gold, found), (~gold, ~found)):
-        right, said, there = (weights @ flags for flags in (true & told, told, true))
+    measures = []
+    for true, told_true in ((gold, answers), (~gold, ~answers)):
+        right, said, there = (weights @ flags for flags in (true & told_true, told_true, true))
         halves = (right / np.maximum(total, 1e-12) for total in (said, there, (said + there) / 2))
-        each.append(list(halves))
-    return np.asarray(100.0 * np.mean(each, axis=0))
+        measures.append(list(halves))
+    return np.asarray(100.0 * np.mean(measures, axis=0))
 
 
 @dataclass(frozen=True, kw_only=True)
-class FilterRecipe(Recipe):
+class FilterRecipe(TrainingRecipe):
     """A recipe for filters."""
 
     PACKAGE: ClassVar[str] = "moralscope.rules"
@@ -194,7 +181,7 @@ def train_filters(
     *,
     report: Report | None = None,
     progress: Progress | None = None,
-    **given: Any,
+    **changes: Any,
 ) -> RunRecord:
     """Train both filters in one network, write them, and say how well they do on test.
 
@@ -210,7 +197,7 @@ def train_filters(
     InputError
         Broken lines (by number), too few labels, or a folder of other things.
     """
-    chosen = chosen_options(FilterTrainOptions, options, given)
+    chosen = chosen_options(FilterTrainOptions, options, changes)
     recipe = chosen_recipe(FilterRecipe, chosen, FILTERS)
     if recipe.task != FILTERS:
         raise InputError(f"recipe '{recipe.name}' is not for filters", "give another --recipe")
@@ -238,21 +225,21 @@ class FilterSource:
         """The file that was named, for the run record."""
         return {"source": str(self.labelled), "columns": dict(self.columns)}
 
-    def data(self, recipe: Recipe) -> TrainingData:
+    def data(self, recipe: TrainingRecipe) -> TrainingData:
         """Return the replies of train, dev and test, no prompt in two of them."""
         rows = read_labelled(self.labelled, self.columns)
         parts = share_out(rows[: recipe.limit], recipe.seed)
         heads = {task: Head(labels) for task, labels in TASKS.items()}
-        examples = {part: filter_examples(own) for part, own in parts.items()}
+        examples = {part: filter_examples(members) for part, members in parts.items()}
         return TrainingData(examples, heads, counts={"parts": parts})
 
-    def summary(self, trained: TrainedModel) -> Summary:
+    def summary(self, trained: TrainedModel) -> TrainingSummary:
         """Tell precision, recall and F1 of the test part, in all and by chatbot (Table 4)."""
         parts: Mapping[str, list[LabelledExchange]] = trained.data.counts["parts"]
-        rows = [row for own in parts.values() for row in own]
+        rows = [row for members in parts.values() for row in members]
         figures = _table_4(trained, parts["test"])
         statistics = {
-            "parts": {part: len(own) for part, own in parts.items()},
+            "parts": {part: len(members) for part, members in parts.items()},
             "labels": {
                 task: dict(Counter(labels[row.labels[task]] for row in rows))
                 for task, labels in TASKS.items()
@@ -266,23 +253,23 @@ class FilterSource:
             "Shared out 60-20-20 by prompt; dev chose the epoch",
             "test part; macro precision, recall and F1 in percent, F1 with its 95 % interval",
             "They filter what is worth annotating; they judge nobody.",
-            table="\n".join([*_CARD_HEAD, *map(_CARD_ROW.format_map, figures)]),
-            facts={"metrics": figures},
+            table="\n".join([*_CARD_HEAD, *(_CARD_ROW.format_map(asdict(row)) for row in figures)]),
+            facts={"metrics": [asdict(row) for row in figures]},
         )
-        return Summary({"dev": trained.history.best_evaluation}, card, statistics, figures)
+        return TrainingSummary({"dev": trained.history.best_evaluation}, card, statistics, figures)
 
 
-def _table_4(trained: TrainedModel, rows: Sequence[LabelledExchange]) -> list[dict[str, Any]]:
-    told = [
+def _table_4(trained: TrainedModel, rows: Sequence[LabelledExchange]) -> list[FilterResult]:
+    answers = [
         bool(logits.argmax()) for logits in trained.learner.on(filter_examples(rows)).dev_logits()
     ]
     chatbots = sorted({row.chatbot for row in rows if row.chatbot})
-    found: list[dict[str, Any]] = []
-    for place, task in enumerate(TASKS):
-        answers = told[place :: len(TASKS)]
+    figures = []
+    for column, task in enumerate(TASKS):
+        of_task = answers[column :: len(TASKS)]
         for chatbot in ("", *(chatbots if len(chatbots) > 1 else ())):
-            own = [at for at, row in enumerate(rows) if chatbot in ("", row.chatbot)]
-            gold = [rows[at].labels[task] for at in own]
-            measured = measure_filter(gold, [answers[at] for at in own], trained.recipe.seed)
-            found.append({"task": task, "chatbot": chatbot or "all", **asdict(measured)})
-    return found
+            indices = [at for at, row in enumerate(rows) if chatbot in ("", row.chatbot)]
+            gold = [rows[at].labels[task] for at in indices]
+            measured = measure_filter(gold, [of_task[at] for at in indices], trained.recipe.seed)
+            figures.append(FilterResult(task, chatbot or "all", **asdict(measured)))
+    return figures

@@ -1,8 +1,7 @@
 """The annotation server: its application and how it is started.
 
-Routes are in `api` (annotators), `lead` and `items` (leads), `decisions` (both), `adjudication`
-(leads) and `pages` (what both look at); who may do what is decided by the `AnnotationService`
-behind them.
+Routes are in `api` (annotators), `lead` (leads) and `pages` (what both look at); who may do what is
+decided by the `AnnotationService` behind them.
 """
 
 from collections.abc import Callable
@@ -11,45 +10,42 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from moralscope.annotation.projects import open_project
-from moralscope.annotation.records import Conflict, NotAllowed, NotSaved, Paused
+from moralscope.annotation.records import Conflict, NotAllowed, NotSaved, WorkPaused
 from moralscope.annotation.service import AnnotationService
 from moralscope.rules.show import RuleSearch
-from moralscope.server.annotate import adjudication, api, decisions, items, lead, pages
+from moralscope.server.annotate import api, lead, pages
 from moralscope.server.annotate.access import Access
 from moralscope.server.app import make_app
 from moralscope.server.running import Place, run
 from moralscope.server.security import Sessions, Signer, kept_secret, named_secret
 
-STATUSES = {NotAllowed: 403, Conflict: 409, Paused: 409, NotSaved: 503}
+STATUSES = {NotAllowed: 403, Conflict: 409, WorkPaused: 409, NotSaved: 503}
 
 
 def annotation_app(
-    service: AnnotationService, *, secret: bytes, place: Place | None = None
+    service: AnnotationService, *, secret: bytes, address: Place | None = None
 ) -> FastAPI:
     """Return the application of one project."""
-    place = place or Place()
+    address = address or Place()
     app = make_app(
         f"moralscope annotate: {service.project.name}",
-        place,
-        [
-            *(api.router, lead.router, items.router, decisions.router, adjudication.router),
-            pages.router,
-        ],
+        address,
+        [api.router, lead.router, pages.router],
         STATUSES,
     )
     days = service.project.policies.session_days
-    app.state.access = Access(service, Sessions(Signer(secret), place.is_https, days))
+    app.state.access = Access(service, Sessions(Signer(secret), address.is_https, days))
     app.state.agreement = lead.AgreementCache()
     app.state.search = RuleSearch(service.project)
-    app.state.public_url = place.public_url.rstrip("/")
+    app.state.public_url = address.public_url.rstrip("/")
     return app
 
 
-def serve(folder: Path, place: Place, announce: Callable[[str], None]) -> None:
+def serve(folder: Path, address: Place, announce: Callable[[str], None]) -> None:
     """Serve the project in `folder` until a signal comes; `announce` is told the address."""
     named = named_secret()
-    place.check(has_secret=named is not None)
+    address.check(has_secret=named is not None)
     with open_project(folder) as service:
         service.warm()
-        app = annotation_app(service, secret=named or kept_secret(folder), place=place)
-        run(app, place, announce)
+        app = annotation_app(service, secret=named or kept_secret(folder), address=address)
+        run(app, address, announce)

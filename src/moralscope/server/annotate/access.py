@@ -80,8 +80,8 @@ def _no_session() -> NoReturn:
 
 def access(request: Request) -> Access:
     """Return the application's access."""
-    found: Access = request.app.state.access
-    return found
+    known: Access = request.app.state.access
+    return known
 
 
 async def in_line(request: Request) -> AsyncIterator[None]:
@@ -92,10 +92,10 @@ async def in_line(request: Request) -> AsyncIterator[None]:
     if request.method in SAFE_METHODS and request.url.path not in _GIVING_WORK:
         yield
         return
-    writers, place = access(request).writers, object()
+    writers, ticket = access(request).writers, object()
     try:
         with fail_after(_LINE_SECONDS):
-            await writers.acquire_on_behalf_of(place)
+            await writers.acquire_on_behalf_of(ticket)
     except TimeoutError:
         raise NotSaved(
             "the database is busy: another program may hold it",
@@ -104,7 +104,7 @@ async def in_line(request: Request) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        writers.release_on_behalf_of(place)
+        writers.release_on_behalf_of(ticket)
 
 
 IN_LINE = Depends(in_line, scope="function")

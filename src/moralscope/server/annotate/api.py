@@ -31,7 +31,7 @@ def next_page(role: str) -> str:
 
 
 @router.get("/health", tags=["server"], responses=documented(503))
-async def health(request: Request) -> s.Health:
+async def health(request: Request) -> s.DatabaseHealth:
     """Say whether the server is up and its database answers; it waits for neither thread nor lock.
 
     503 where the database cannot be read.
@@ -42,17 +42,17 @@ async def health(request: Request) -> s.Health:
             await run_sync(known.service.ping, limiter=known.health, abandon_on_cancel=True)
     except TimeoutError:
         raise records.NotSaved("the database does not answer", "see that it runs") from None
-    return s.Health(status="ok", version=__version__)
+    return s.DatabaseHealth(status="ok", version=__version__)
 
 
 @router.post("/join")
-def join(request: Request, response: Response, body: s.Token) -> s.Joined:
+def join(request: Request, response: Response, body: s.TokenBody) -> s.SessionStart:
     """Exchange a personal token for a session."""
     known = access(request)
     session = known.join(request, body.token)
     known.sessions.start(response, session.secret)
     csrf, person = known.sessions.csrf(session.secret), session.person
-    return s.Joined(csrf=csrf, person=person, next=next_page(person.role))
+    return s.SessionStart(csrf=csrf, person=person, next=next_page(person.role))
 
 
 @router.post("/leave")
@@ -64,15 +64,15 @@ def leave(request: Request, response: Response, caller: Anyone) -> s.Done:
 
 
 @router.get("/me")
-def me(caller: Anyone) -> s.Standing:
+def me(caller: Anyone) -> s.PersonStanding:
     """Say who one is and how far."""
     works = caller.person.role != LEAD and caller.person.stage in WORKING
     progress = caller.service.progress(caller.person) if works else None
-    return s.Standing(csrf=caller.csrf, person=caller.person, progress=progress)
+    return s.PersonStanding(csrf=caller.csrf, person=caller.person, progress=progress)
 
 
 @router.post("/consent")
-def consent(caller: Annotator, body: s.Consent) -> records.Person:
+def consent(caller: Annotator, body: s.ConsentBody) -> records.Person:
     """Agree to take part, or decline."""
     return caller.service.consent(caller.person, body.agrees)
 
@@ -84,19 +84,19 @@ def test(caller: Annotator) -> records.Test:
 
 
 @router.post("/test")
-def answer_test(caller: Annotator, body: s.TestAnswers) -> records.TestResult:
+def answer_test(caller: Annotator, body: s.TestBody) -> records.TestResult:
     """Answer the questions."""
     return caller.service.answer_test(caller.person, body.answers)
 
 
 @router.get("/questionnaire")
-def questionnaire(caller: Annotator) -> s.Questionnaire:
+def questionnaire(caller: Annotator) -> records.Questionnaire:
     """Return what may be told about oneself."""
-    return s.Questionnaire.model_validate(caller.service.questionnaire())
+    return caller.service.questionnaire()
 
 
 @router.post("/questionnaire")
-def answer_questionnaire(caller: Annotator, body: s.AboutMe) -> records.Person:
+def answer_questionnaire(caller: Annotator, body: s.QuestionnaireBody) -> records.Person:
     """Tell about oneself; an empty answer declines."""
     return caller.service.answer_questionnaire(
         caller.person, body.leaning, body.statements, body.about, agrees=body.agrees
@@ -113,39 +113,37 @@ def withdraw_facts(caller: Annotator) -> s.Done:
 @router.get("/work")
 def work(caller: Annotator) -> s.NextWork:
     """Return the item one is at, or the next one."""
-    found = caller.service.next_item(caller.person)
+    assignment = caller.service.next_item(caller.person)
     progress = caller.service.progress(caller.person)
-    return s.NextWork(work=s.Work.of(found) if found else None, progress=progress)
+    return s.NextWork(s.without_item(assignment) if assignment else None, progress)
 
 
 @router.put("/work/{assignment}/draft")
-def save_draft(caller: Annotator, assignment: s.Id, body: s.Draft) -> s.SavedDraft:
+def save_draft(caller: Annotator, assignment: s.Id, body: s.AnswerBody) -> s.DraftReceipt:
     """Keep what is written so far."""
-    until = caller.service.save_draft(caller.person, assignment, body.answer)
-    return s.SavedDraft(lease_until=until)
+    return s.DraftReceipt(caller.service.save_draft(caller.person, assignment, body.answer))
 
 
 @router.post("/work/{assignment}/check")
-def check(caller: Annotator, assignment: s.Id, body: s.Draft) -> s.Findings:
+def check(caller: Annotator, assignment: s.Id, body: s.AnswerBody) -> s.CheckResult:
     """Say what a submission would be asked to mend."""
-    found = caller.service.check(caller.person, assignment, body.answer)
-    return s.Findings(findings=list(found))
+    return s.CheckResult(caller.service.check(caller.person, assignment, body.answer))
 
 
 @router.post("/work/{assignment}/submit")
-def submit(caller: Annotator, assignment: s.Id, body: s.Submission) -> records.Receipt:
+def submit(caller: Annotator, assignment: s.Id, body: s.SubmissionBody) -> records.Receipt:
     """Submit; the same submission id again changes nothing."""
     return caller.service.submit(caller.person, assignment, body.submission, body.answer)
 
 
 @router.put("/work/{assignment}/answer")
-def edit(caller: Annotator, assignment: s.Id, body: s.Submission) -> records.Receipt:
+def edit(caller: Annotator, assignment: s.Id, body: s.SubmissionBody) -> records.Receipt:
     """Change one's submitted answer; the earlier one is kept."""
     return caller.service.edit(caller.person, assignment, body.submission, body.answer)
 
 
 @router.post("/work/{assignment}/skip")
-def skip(caller: Annotator, assignment: s.Id, body: s.Skip) -> s.Done:
+def skip(caller: Annotator, assignment: s.Id, body: s.SkipBody) -> s.Done:
     """Leave an item to others."""
     caller.service.skip(caller.person, assignment, body.reason)
     return s.Done()
@@ -164,9 +162,9 @@ def resume(caller: Annotator) -> records.Person:
 
 
 @router.get("/history")
-def history(caller: Annotator) -> list[s.Past]:
-    """Return one's own submissions, newest last."""
-    return [s.Past.of(each) for each in caller.service.history(caller.person)]
+def history(caller: Annotator) -> list[records.PastWork]:
+    """Return one's own submissions, the latest first."""
+    return list(map(s.without_item, caller.service.history(caller.person)))
 
 
 @router.get("/examples")
@@ -176,3 +174,15 @@ def examples(
     """Search the project's rulebooks for examples of rules."""
     search: RuleSearch = request.app.state.search
     return search.search(q, 8)
+
+
+@router.get("/decisions")
+def own_decisions(caller: Annotator) -> list[records.Decision]:
+    """Return what leads decided on one's answers and oneself, the newest first."""
+    return list(caller.service.own_decisions(caller.person))
+
+
+@router.post("/decisions/{decision}/appeal")
+def appeal(caller: Annotator, decision: s.Id, body: s.AppealBody) -> records.Decision:
+    """Appeal against a decision, once."""
+    return caller.service.appeal(caller.person, decision, body.text)

@@ -1,19 +1,20 @@
 """What leads' pages ask of the server: people, tokens, reviews, agreement, exports."""
 
-from math import isfinite
-from pathlib import Path as Folder
+import re
+import tempfile
+from pathlib import Path
 from threading import Lock
+from typing import Annotated
 
-from fastapi import APIRouter
-from pydantic import BaseModel
+from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse
 
 from moralscope.annotation import records
-from moralscope.annotation.agreement import agreement_so_far
-from moralscope.annotation.groups import GroupShare
-from moralscope.annotation.records import Field, Invitation
-from moralscope.annotation.statement import statement_of, statement_text
+from moralscope.annotation.agreement import AgreementSoFar, agreement_so_far
+from moralscope.annotation.item_files import read_items
+from moralscope.annotation.statement import DataStatement, statement_of, statement_text
+from moralscope.core.errors import InputError
 from moralscope.server.annotate import schemas as s
 from moralscope.server.annotate.access import IN_LINE, Caller, Lead
 from moralscope.server.errors import Refused, documented
@@ -24,63 +25,8 @@ router = APIRouter(
     responses=documented(401, 403, 404, 409, 503),
     dependencies=[IN_LINE],
 )
-
-
-class ToReview(BaseModel):
-    assignment: str
-    person: records.Person
-    title: str
-    texts: list[s.Shown]
-    answer: dict[str, object]
-    submitted: float
-    revision: int
-
-
-class Invited(BaseModel):
-    """A new token: shown this once."""
-
-    person: records.Person
-    token: str
-    token_id: str
-    link: str
-
-
-class Exported(BaseModel):
-    name: str
-    address: str
-
-
-class FieldAgreement(BaseModel):
-    """Krippendorff's alpha and the share of equal answers; None where there is too little."""
-
-    field: str
-    label: str
-    level: str
-    alpha: float | None
-    low: float | None
-    high: float | None
-    share: float | None
-    items: int
-    answers: int
-    people: int
-
-
-class SplitItem(BaseModel):
-    """An item on which people part: `disagreement` is 0 to 1, `counts` how many said what."""
-
-    item: str
-    text: str
-    field: str
-    label: str
-    disagreement: float
-    counts: dict[str, int]
-
-
-class Agreement(BaseModel):
-    """Agreement by question, and the items that divide people most."""
-
-    fields: list[FieldAgreement]
-    items: list[SplitItem]
+MOST_DISPUTED = 500
+_MOST_ITEMS = 5000
 
 
 class AgreementCache:
@@ -89,16 +35,17 @@ class AgreementCache:
     def __init__(self) -> None:
         self._lock = Lock()
         self._state: frozenset[tuple[str, int]] | None = None
-        self._found = Agreement(fields=[], items=[])
+        self._agreement = AgreementSoFar()
 
-    def of(self, caller: Caller) -> Agreement:
+    def of(self, caller: Caller) -> AgreementSoFar:
         """Return agreement so far over the main stage."""
         rows = caller.service.answers(caller.person, "main")
         state = frozenset((row.submission, row.revision) for row in rows)
         with self._lock:
             if state != self._state:
-                self._found, self._state = _computed(caller), state
-            return self._found
+                self._agreement = agreement_so_far(caller.service, caller.person, shown=12)
+                self._state = state
+            return self._agreement
 
 
 @router.get("/overview")
@@ -108,26 +55,26 @@ def overview(caller: Lead) -> records.Overview:
 
 
 @router.get("/review")
-def review_queue(caller: Lead) -> list[ToReview]:
+def review_queue(caller: Lead) -> list[records.AnswerToReview]:
     """Return the staging submissions that wait for a lead."""
-    return list(map(to_review, caller.service.review_queue(caller.person)))
+    return list(caller.service.review_queue(caller.person))
 
 
 @router.post("/review/{assignment}")
-def review(caller: Lead, assignment: s.Id, body: s.Verdict) -> s.Done:
+def review(caller: Lead, assignment: s.Id, body: s.ReviewBody) -> s.Done:
     """Say what is good, or what to mend."""
     caller.service.review(caller.person, assignment, body.verdict, body.feedback)
     return s.Done()
 
 
 @router.post("/people")
-def invite(request: Request, caller: Lead, body: s.Invite) -> Invited:
+def invite(request: Request, caller: Lead, body: s.InviteBody) -> s.InvitationLink:
     """Invite a person: a new token."""
     return _invited(request, caller.service.invite(caller.person, body.name, body.role))
 
 
 @router.post("/people/{person}/reissue")
-def reissue(request: Request, caller: Lead, person: s.Id) -> Invited:
+def reissue(request: Request, caller: Lead, person: s.Id) -> s.InvitationLink:
     """Give a person a new token; earlier ones stay until they are revoked."""
     return _invited(request, caller.service.reissue(caller.person, person))
 
@@ -158,34 +105,23 @@ def revoke(caller: Lead, token: s.Id) -> s.Done:
 
 
 @router.put("/paused")
-def pause(caller: Lead, body: s.PauseProject) -> s.Done:
+def pause(caller: Lead, body: s.PauseBody) -> s.Done:
     """Pause the whole project, or let it go on."""
     caller.service.set_paused(caller.person, body.paused)
     return s.Done()
 
 
 @router.get("/agreement")
-def agreement(request: Request, caller: Lead) -> Agreement:
+def agreement(request: Request, caller: Lead) -> AgreementSoFar:
     """Return agreement so far and the items on which people differ most."""
     cache: AgreementCache = request.app.state.agreement
     return cache.of(caller)
 
 
-class Statement(BaseModel):
-    """A data statement: who annotated, what, how; no group of too few people is named."""
-
-    people: int
-    answers: int
-    smallest_group: int
-    groups: list[GroupShare]
-    quality: dict[str, int]
-    sections: dict[str, list[str]]  # lines of Markdown
-
-
 @router.get("/statement")
-def statement(caller: Lead) -> Statement:
+def statement(caller: Lead) -> DataStatement:
     """Return the data statement as it would be written now."""
-    return Statement(**statement_of(caller.service, caller.person))
+    return statement_of(caller.service, caller.person)
 
 
 class Markdown(PlainTextResponse):
@@ -195,8 +131,8 @@ class Markdown(PlainTextResponse):
 @router.get("/statement.md", response_class=Markdown)
 def statement_file(caller: Lead) -> Markdown:
     """Download the data statement as Markdown."""
-    found = statement_of(caller.service, caller.person)
-    text = statement_text(caller.service.project.name, found["sections"])
+    sections = statement_of(caller.service, caller.person).sections
+    text = statement_text(caller.service.project.name, sections)
     attached = {"content-disposition": 'attachment; filename="statement.md"'}
     return Markdown(text, headers=attached)
 
@@ -208,10 +144,10 @@ def log(caller: Lead) -> list[records.AuditLine]:
 
 
 @router.post("/exports")
-def export(caller: Lead, body: s.Export) -> Exported:
+def export(caller: Lead, body: s.ExportBody) -> s.ExportedFile:
     """Write an export into the project's folder."""
     path = caller.service.export_to(caller.person, body.name, body.shape)
-    return Exported(name=path.name, address=f"/api/lead/exports/{path.name}")
+    return s.ExportedFile(name=path.name, address=f"/api/lead/exports/{path.name}")
 
 
 @router.get("/exports/{name}", response_class=FileResponse)
@@ -223,31 +159,18 @@ def download(caller: Lead, name: s.FileName) -> FileResponse:
     return FileResponse(path, filename=name, media_type="application/octet-stream")
 
 
-def exports(caller: Caller) -> dict[str, Folder]:
+def exports(caller: Caller) -> dict[str, Path]:
     """Return the exports in the project's folder by name; a name outside of it is none."""
-    folder = Folder(caller.service.project.folder) / "exports"
+    folder = Path(caller.service.project.folder) / "exports"
     if not folder.is_dir():
         return {}
-    found = (p for p in folder.iterdir() if p.is_file() and not p.is_symlink())
-    return {path.name: path for path in found if not path.name.startswith(".")}
+    files = (path for path in folder.iterdir() if path.is_file() and not path.is_symlink())
+    return {path.name: path for path in files if not path.name.startswith(".")}
 
 
-def to_review(each: records.ToReview) -> ToReview:
-    """Return a submission with what its form shows of the item."""
-    return ToReview(
-        assignment=each.assignment,
-        person=each.person,
-        title=each.form.title,
-        texts=s.shown(each.form, each.item.texts),
-        answer=dict(each.answer),
-        submitted=each.submitted,
-        revision=each.revision,
-    )
-
-
-def _invited(request: Request, invitation: Invitation) -> Invited:
+def _invited(request: Request, invitation: records.Invitation) -> s.InvitationLink:
     base = request.app.state.public_url or str(request.base_url).rstrip("/")
-    return Invited(
+    return s.InvitationLink(
         person=invitation.person,
         token=invitation.token,
         token_id=invitation.token_id,
@@ -255,59 +178,76 @@ def _invited(request: Request, invitation: Invitation) -> Invited:
     )
 
 
-def _computed(caller: Caller) -> Agreement:
-    found = agreement_so_far(caller.service, caller.person, shown=12)
-    questions = {field.name: field for field in caller.service.form.fields}
-    for form in caller.service.forms:
-        questions |= {f"{form.name}: {one.name}": one for one in form.fields}
-    fields = [
-        FieldAgreement(
-            field=each.field,
-            label=_label(questions, each.field),
-            level=each.level,
-            alpha=_number(each.alpha.value),
-            low=_number(each.alpha.low),
-            high=_number(each.alpha.high),
-            share=_number(each.percent.value),
-            items=each.items,
-            answers=each.answers,
-            people=each.people,
-        )
-        for each in found.fields
-    ]
-    items = [
-        SplitItem(
-            item=each.item,
-            text=each.text,
-            field=each.field,
-            label=_label(questions, each.field),
-            disagreement=each.disagreement,
-            counts=_labelled(questions.get(each.field), dict(each.counts)),
-        )
-        for each in found.items
-    ]
-    return Agreement(fields=fields, items=items)
+@router.get("/decisions")
+def decisions(caller: Lead) -> list[records.Decision]:
+    """List all decisions, those whose appeal waits first."""
+    return list(caller.service.decisions(caller.person))
 
 
-def _label(questions: dict[str, Field], name: str) -> str:
-    """Return what a field is called; of many choices each is a field, `foundations: care`."""
-    if name in questions:
-        return questions[name].label
-    asked, _, value = name.rpartition(": ")
-    if asked not in questions:
-        return name
-    labels = {choice.value: choice.label for choice in questions[asked].choices}
-    return f"{questions[asked].label} {labels.get(value, value)}"
+@router.get("/people/{person}/unread")
+def unread(caller: Lead, person: s.Id) -> list[records.AnswerToReview]:
+    """Return answers of a person's main round that no lead has read, the newest first."""
+    return list(caller.service.unread_answers(caller.person, person))
 
 
-def _labelled(field: Field | None, counts: dict[str, int]) -> dict[str, int]:
-    labels = {choice.value: choice.label for choice in field.choices} if field else {}
-    scale = field is not None and field.type == "scale"
-    return {
-        f"{value}: {labels[value]}" if scale and value in labels else labels.get(value, value): n
-        for value, n in counts.items()
-    }
+@router.post("/answers/{assignment}/reject")
+def reject(caller: Lead, assignment: s.Id, body: s.RejectBody) -> records.Decision:
+    """Reject an answer of the main round; its item goes to somebody else."""
+    return caller.service.reject(caller.person, assignment, body.reason)
 
 
-def _number(value: float | None) -> float | None:
-    return value if value is not None and isfinite(value) else None
+@router.post("/people/{person}/block")
+def block(caller: Lead, person: s.Id, body: s.BlockBody) -> records.Decision:
+    """Give a person no more work; `leave_out` says that her answers do not count."""
+    return caller.service.block(caller.person, person, body.reason, leave_out=body.leave_out)
+
+
+@router.post("/decisions/{decision}/settle")
+def settle(caller: Lead, decision: s.Id, body: s.SettleBody) -> records.Decision:
+    """Lift a decision, or decline the appeal against it."""
+    return caller.service.settle(caller.person, decision, lift=body.lift, answer=body.answer)
+
+
+@router.get("/disputed")
+def disputed(caller: Lead) -> list[records.DisputedItem]:
+    """List the items on which annotators differ, undecided ones first."""
+    return list(caller.service.disputed(caller.person)[:MOST_DISPUTED])
+
+
+@router.post("/disputed", responses=documented(422))
+def adjudicate(caller: Lead, body: s.FinalAnswerBody) -> records.FinalAnswer:
+    """Keep the final answer of an item; what annotators answered stays."""
+    return caller.service.adjudicate(caller.person, body.item, body.answer, body.comment)
+
+
+@router.get("/items")
+def list_items(caller: Lead) -> list[records.ItemLine]:
+    """List the items and how many people answered each; the first thousands of very many."""
+    return caller.service.items(caller.person)[:_MOST_ITEMS]
+
+
+@router.post("/items", status_code=201, responses=documented(413, 422))
+async def add_items(
+    request: Request,
+    caller: Lead,
+    name: Annotated[str, Query(max_length=300)],
+    staging: Annotated[int, Query(ge=0, le=1000)] = 0,
+) -> dict[str, int]:
+    """Add the items of a table; the first `staging` of them are for the trial round."""
+    ending = Path(name).suffix.lower()
+    safe = ending if re.fullmatch(r"\.[a-z0-9]{1,8}", ending) else ""
+    data = await request.body()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"items{safe}")
+        path.write_bytes(data)
+        try:
+            items = read_items(path, caller.service.project.task)
+        except InputError as error:
+            problem = error.problem.replace(str(path), Path(name).name[:80] or "the file")
+            remedy = error.remedy
+            if "--" in remedy:  # an option of the command line: there is none here
+                remedy = (
+                    f"name its columns {', '.join(one.name for one in caller.service.form.shows)}"
+                )
+            raise InputError(problem, remedy) from None
+    return {"added": caller.service.add_items(caller.person, items, staging=staging)}

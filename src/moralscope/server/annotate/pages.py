@@ -1,16 +1,17 @@
 """The pages that annotators and leads look at; what they do goes through `api` and `lead`."""
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from moralscope.annotation.exporting import TASK_OF
+from moralscope.annotation.forms import load_form
 from moralscope.annotation.groups import GroupShare
-from moralscope.annotation.records import BLOCK, Decision, Paused, TaskForm, ToReview
+from moralscope.annotation.records import BLOCK, AnswerToReview, Decision, DisputedItem, WorkPaused
 from moralscope.annotation.statement import people_groups, question_label
 from moralscope.server.annotate import lead as leads
 from moralscope.server.annotate import schemas as s
@@ -54,8 +55,8 @@ def work(caller: Annotator) -> Response:
     """Show what is to be done now: consent, test, questionnaire, an item, or a wait."""
     person = caller.person
     if person.stage in _ENDED:
-        found = caller.service.own_decisions(person)
-        block = next((each for each in found if each.kind == BLOCK), None)
+        decisions = caller.service.own_decisions(person)
+        block = next((one for one in decisions if one.kind == BLOCK), None)
         return draw(caller, "ended.html", decision=block)
     if person.stage == "consent":
         return draw(caller, "consent.html")
@@ -64,28 +65,23 @@ def work(caller: Annotator) -> Response:
     if person.stage == "qualification":
         return draw(caller, "test.html", test=caller.service.test(person))
     if person.questionnaire_open:
-        known = s.Questionnaire.model_validate(caller.service.questionnaire())
-        return draw(caller, "questionnaire.html", known=known)
-    return _item(caller)
-
-
-def _item(caller: Caller) -> Response:
-    progress = caller.service.progress(caller.person)
+        return draw(caller, "questionnaire.html", known=caller.service.questionnaire())
+    progress = caller.service.progress(person)
+    news = caller.service.news(person)
     try:
-        found = None if caller.person.stage == "review" else caller.service.next_item(caller.person)
-    except Paused:
+        assignment = None if person.stage == "review" else caller.service.next_item(person)
+    except WorkPaused:
         return draw(caller, "paused.html", by_lead=True)
-    if found is None:
-        news = caller.service.news(caller.person)
-        return draw(caller, "nothing.html", past=_past(caller), progress=progress, news=news)
+    if assignment is None:
+        past = caller.service.history(person)[::-1]
+        return draw(caller, "nothing.html", past=past, progress=progress, news=news)
     return draw(
         caller,
         "work.html",
-        work=s.Work.of(found),
-        form=found.form,
-        answer=dict(found.draft),
+        work=assignment,
+        answer=dict(assignment.draft),
         progress=progress,
-        news=caller.service.news(caller.person),
+        news=news,
         editing=False,
     )
 
@@ -94,70 +90,50 @@ def _item(caller: Caller) -> Response:
 def answers(caller: Annotator) -> Response:
     """Show one's own answers and what the lead said of them."""
     has_told = caller.service.has_told(caller.person)
-    return draw(caller, "answers.html", past=_past(caller), has_told=has_told)
+    past = caller.service.history(caller.person)[::-1]
+    return draw(caller, "answers.html", past=past, has_told=has_told)
 
 
 @router.get("/answers/{assignment}")
 def answer(caller: Annotator, assignment: s.Id) -> Response:
     """Show one's own answer as a form, to change it."""
-    own = (one for one in caller.service.history(caller.person) if one.assignment == assignment)
-    past = next(own, None)
+    history = caller.service.history(caller.person)
+    past = next((one for one in history if one.assignment == assignment), None)
     if past is None:
         raise Refused(404, "there is no such answer of yours")
-    shown = s.Past.of(past)
-    work = s.Work(
-        assignment=assignment,
-        stage=past.stage,
-        form=past.form.name,
-        title=past.form.title,
-        texts=shown.texts,
-        fields=s.fields(past.form, past.item.texts),
-        draft=shown.answer,
-        lease_until=0,
-    )
-    return draw(
-        caller,
-        "work.html",
-        work=work,
-        form=past.form,
-        answer=shown.answer,
-        reviews=shown.reviews,
-        editing=True,
-    )
+    answer = dict(past.latest.answer)
+    return draw(caller, "work.html", work=past, answer=answer, reviews=past.reviews, editing=True)
 
 
 @router.get("/guide")
 def guide(caller: Anyone) -> Response:
     """Show the instructions, with every definition and example."""
-    forms = [(form, s.fields(form, {})) for form in caller.service.forms]
-    return draw(caller, "guide.html", forms=forms)
+    return draw(caller, "guide.html", forms=caller.service.forms)
 
 
 @router.get("/lead")
 def lead(caller: Lead) -> Response:
     """Show the lead who did what."""
-    return draw(caller, "lead.html", seen=caller.service.overview(caller.person))
+    return draw(caller, "lead.html", overview=caller.service.overview(caller.person))
 
 
 @router.get("/lead/review")
 def review(caller: Lead) -> Response:
     """Show what waits for the lead: appeals, the trial round, the main round."""
-    people: dict[str, dict[str, Any]] = {}
     lines = caller.service.overview(caller.person).people
-    for line in lines:
-        if line.person.stage == "review":
-            people[line.person.id] = {"person": line.person, "queue": []}
-    for each in caller.service.review_queue(caller.person):
-        entry = people.setdefault(each.person.id, {"person": each.person, "queue": []})
-        entry["queue"].append(_read(each))
-    for name, entry in people.items():
-        entry["row"] = caller.service.runs(caller.person, name)
-    found = caller.service.decisions(caller.person)
+    people = {line.person.id: line.person for line in lines if line.person.stage == "review"}
+    queues: dict[str, list[AnswerToReview]] = {name: [] for name in people}
+    for waiting in caller.service.review_queue(caller.person):
+        people.setdefault(waiting.person.id, waiting.person)
+        queues.setdefault(waiting.person.id, []).append(waiting)
+    appeals = [one for one in caller.service.decisions(caller.person) if one.waits]
     return draw(
         caller,
         "review.html",
-        people=list(people.values()),
-        appeals=_decided(caller, [each for each in found if each.waits]),
+        people=people,
+        queues=queues,
+        runs={name: caller.service.runs(caller.person, name) for name in people},
+        appeals=_with_answers(caller, appeals),
         names={line.person.id: line.person.name for line in lines},
         unread=caller.service.unread(caller.person),
         main=[line for line in lines if line.submitted or line.rejected],
@@ -167,30 +143,27 @@ def review(caller: Lead) -> Response:
 @router.get("/lead/people/{person}")
 def reading(caller: Lead, person: s.Id) -> Response:
     """Show a person's main round to the lead: what to read, what was decided."""
-    found = (line for line in caller.service.overview(caller.person).people)
-    line = next((each for each in found if each.person.id == person), None)
+    lines = caller.service.overview(caller.person).people
+    line = next((one for one in lines if one.person.id == person), None)
     if line is None:
         raise Refused(404, "there is no such person")
-    on_her = [each for each in caller.service.decisions(caller.person) if each.person == person]
-    decided = _decided(caller, on_her)
-    queue = [_read(each) for each in caller.service.unread_answers(caller.person, person)]
-    left = caller.service.unread(caller.person).get(person, 0)
-    return draw(caller, "reading.html", line=line, queue=queue, left=left, decided=decided)
+    on_her = [one for one in caller.service.decisions(caller.person) if one.person == person]
+    return draw(
+        caller,
+        "reading.html",
+        line=line,
+        queue=caller.service.unread_answers(caller.person, person),
+        left=caller.service.unread(caller.person).get(person, 0),
+        decided=_with_answers(caller, on_her),
+    )
 
 
-def _decided(caller: Caller, found: list[Decision]) -> list[tuple[Decision, dict[str, Any] | None]]:
+def _with_answers(
+    caller: Caller, decisions: list[Decision]
+) -> list[tuple[Decision, AnswerToReview | None]]:
     """Return decisions, those against an answer with the answer."""
-    answers = caller.service.decided_answers(caller.person) if found else {}
-    read = {name: _read(each) for name, each in answers.items()}
-    return [(each, read.get(each.assignment or "")) for each in found]
-
-
-def _read(each: ToReview) -> dict[str, Any]:
-    return {
-        "work": each,
-        "texts": s.shown(each.form, each.item.texts),
-        "answers": answered(each.form, each.item.texts, each.answer),
-    }
+    answers = caller.service.decided_answers(caller.person) if decisions else {}
+    return [(one, answers.get(one.assignment or "")) for one in decisions]
 
 
 @router.get("/lead/items")
@@ -202,7 +175,7 @@ def items(caller: Lead) -> Response:
 @router.get("/lead/agreement")
 def agreement(request: Request, caller: Lead) -> Response:
     """Show agreement so far and where people differ."""
-    return draw(caller, "agreement.html", found=request.app.state.agreement.of(caller))
+    return draw(caller, "agreement.html", agreement=request.app.state.agreement.of(caller))
 
 
 @router.get("/lead/data")
@@ -224,34 +197,40 @@ def data(caller: Lead) -> Response:
     return draw(caller, "data.html", **drawn, who=who, asked=asked)
 
 
-def answered(
-    form: TaskForm, texts: Mapping[str, str], answer: Mapping[str, Any]
-) -> list[tuple[str, str]]:
-    """Return questions and answers as people read them."""
-    return [(f.label, _told(f, answer.get(f.name))) for f in s.fields(form, texts)]
+@router.get("/lead/adjudicate")
+def adjudicate(caller: Lead, item: Annotated[str, Query(max_length=300)] = "") -> Response:
+    """Show the items that divide people, and one of them with all its answers."""
+    items = caller.service.disputed(caller.person)
+    chosen = next((one for one in items if one.item.id == item), None)
+    if item and chosen is None:
+        raise Refused(404, "annotators do not differ on such an item")
+    if chosen is None and items and items[0].final is None:
+        chosen = items[0]
+    return draw(
+        caller,
+        "adjudicate.html",
+        items=items[: leads.MOST_DISPUTED],
+        undecided=sum(one.final is None for one in items),
+        one=_details(caller, chosen) if chosen else None,
+        labels={
+            one.item.id: [load_form(one.item.form).field(name).label for name in one.differs]
+            for one in items[: leads.MOST_DISPUTED]
+        },
+    )
 
 
-def _told(field: s.FormField, value: Any) -> str:
-    labels = field.labels
-    if value is None or value == "":
-        return "\N{EN DASH}"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple):
-        return ", ".join(labels.get(str(each), str(each)) for each in value) or "none of these"
-    label = labels.get(str(value), "")
-    return f"{value}: {label}" if field.type == "scale" and label else label or str(value)
-
-
-def _past(caller: Caller) -> list[dict[str, Any]]:
-    found = []
-    for each in caller.service.history(caller.person):
-        past = s.Past.of(each)
-        told = answered(each.form, each.item.texts, each.revisions[-1].answer)
-        waits = bool(each.reviews) and each.reviews[-1].verdict == "mend"
-        mended = waits and each.revisions[-1].created > each.reviews[-1].created
-        found.append({"past": past, "answers": told, "mend": waits and not mended})
-    return found[::-1]
+def _details(caller: Caller, disputed: DisputedItem) -> dict[str, object]:
+    form = load_form(disputed.item.form).filled(disputed.item.texts)
+    lines = caller.service.overview(caller.person).people
+    return {
+        "item": disputed,
+        "form": form,
+        # The keys of fields are the work page's.
+        "fields": [replace(field, shortcut="") for field in form.fields],
+        "names": {line.person.id: line.person.name for line in lines},
+        "answers": {person: form.said(answer) for person, answer in disputed.answers.items()},
+        "begin": dict(disputed.final.answer) if disputed.final else disputed.agreed,
+    }
 
 
 def draw(caller: Caller, template: str, **values: Any) -> Response:

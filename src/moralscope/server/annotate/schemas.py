@@ -1,12 +1,11 @@
-"""What goes over the wire: bounded bodies in, and out only what the person may see.
+"""What goes over the wire: bounded bodies in; out go the records themselves.
 
-An annotator gets the texts that the form shows and nothing else of an item: not who wrote it, not
-the columns that a blinded sheet hides. Records that hold nothing to hide (`records.Person`, …) are
-sent as they are.
+An annotator gets the texts that the form shows and nothing else of an item: not its id, not who
+wrote it, not the columns that a blinded table hides (`without_item`).
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal, TypeVar
 
 from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,6 +18,7 @@ LONGEST = 20_000  # characters of one text; forms ask for far less
 
 Line = Annotated[Storable, Field(max_length=200)]
 Text = Annotated[Storable, Field(max_length=LONGEST)]
+Words = Annotated[Storable, Field(max_length=4000)]
 Key = Annotated[Storable, Field(max_length=80)]
 Value = Text | bool | int | None | Annotated[list[Line], Field(max_length=60)]
 Values = Annotated[dict[Key, Value], Field(max_length=60)]
@@ -32,98 +32,98 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Health(BaseModel):
-    """That the server is up and its database answers."""
-
-    status: Literal["ok"]
-    version: str
-
-
-class Token(Body):
+class TokenBody(Body):
     token: Annotated[Storable, Field(min_length=1, max_length=200)]
 
 
-class Consent(Body):
+class ConsentBody(Body):
     agrees: bool
 
 
-class TestAnswers(Body):
+class TestBody(Body):
     __test__ = False
 
     answers: Annotated[dict[Key, Line], Field(max_length=60)]
 
 
-class AboutMe(Body):
+class QuestionnaireBody(Body):
     leaning: Key | None = None
     statements: Annotated[dict[Key, Annotated[int, Field(ge=0, le=10)]], Field(max_length=100)] = {}
     about: Annotated[dict[Key, Key], Field(max_length=40)] = {}
     agrees: bool = False
 
 
-class Draft(Body):
+class AnswerBody(Body):
     answer: Values
 
 
-class Submission(Draft):
+class SubmissionBody(AnswerBody):
     submission: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{8,64}$")]
 
 
-class Skip(Body):
+class SkipBody(Body):
     reason: Line = ""
 
 
-class Invite(Body):
+class InviteBody(Body):
     name: Annotated[Storable, Field(min_length=1, max_length=80)]
     role: Literal["annotator", "lead"] = "annotator"
 
 
-class Verdict(Body):
+class ReviewBody(Body):
     verdict: Literal["good", "mend"]
-    feedback: Annotated[Storable, Field(max_length=4000)] = ""
+    feedback: Words = ""
 
 
-Words = Annotated[Storable, Field(max_length=4000)]
-
-
-class Reason(Body):
+class RejectBody(Body):
     reason: Words
 
 
-class Block(Reason):
+class BlockBody(RejectBody):
     leave_out: bool = False
 
 
-class Appeal(Body):
+class AppealBody(Body):
     text: Words
 
 
-class Settle(Body):
+class SettleBody(Body):
     lift: bool
     answer: Words = ""
 
 
-class PauseProject(Body):
+class PauseBody(Body):
     paused: bool
 
 
-class Export(Body):
+class ExportBody(Body):
     name: Annotated[Storable, Field(min_length=1, max_length=120)]
     shape: Literal["jsonl", "csv", "parquet", "mic", "stories", "human", "people", "audit"]
 
 
-class Done(BaseModel):
+class FinalAnswerBody(Body):
+    item: Annotated[Storable, Field(max_length=300)]
+    answer: Values
+    comment: Words = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseHealth:
+    """That the server is up and its database answers."""
+
+    status: Literal["ok"]
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
     """It was done."""
 
     done: Literal[True] = True
 
 
-class View(BaseModel):
-    """What is sent of a record: `model_validate(record)` takes the fields named and no other."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-
-class Joined(BaseModel):
+@dataclass(frozen=True, slots=True)
+class SessionStart:
     """Who one is, the token for changes, and the page to go to."""
 
     csrf: str
@@ -131,156 +131,59 @@ class Joined(BaseModel):
     next: str
 
 
-class Standing(BaseModel):
+@dataclass(frozen=True, slots=True)
+class PersonStanding:
+    """Who one is and how far."""
+
     csrf: str
     person: records.Person
-    progress: records.Progress | None
+    progress: records.PersonProgress | None
 
 
-class Statement(View):
-    id: str
-    text: str
+@dataclass(frozen=True, slots=True)
+class NextWork:
+    """The item to judge now, None where nothing is left, and how far one is."""
+
+    work: records.OpenAssignment | None
+    progress: records.PersonProgress
 
 
-class Questionnaire(View):
-    about: list[records.Question]
-    leanings: list[records.Choice]
-    statements: list[Statement]
-    scale: list[records.Choice]
+@dataclass(frozen=True, slots=True)
+class DraftReceipt:
+    """That a draft is on disk, and until when the item is kept for the person."""
 
-
-class FormField(View):
-    name: str
-    label: str
-    type: str
-    help: str
-    required: bool
-    choices: list[records.Choice]
-    low: int
-    high: int
-    longest: int
-    shortcut: str
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """What the values of a scale or a choice are called."""
-        return {choice.value: choice.label for choice in self.choices}
-
-
-class Shown(BaseModel):
-    name: str
-    label: str
-    text: str
-
-
-class Work(BaseModel):
-    """An item to judge: what is shown, what is asked, and the draft kept so far."""
-
-    assignment: str
-    stage: str
-    form: str
-    title: str
-    texts: list[Shown]
-    fields: list[FormField]
-    draft: dict[str, Any]
     lease_until: float
-
-    @classmethod
-    def of(cls, work: records.Work) -> "Work":
-        return cls(
-            assignment=work.assignment,
-            stage=work.stage,
-            form=work.form.name,
-            title=work.form.title,
-            texts=shown(work.form, work.item.texts),
-            fields=fields(work.form, work.item.texts),
-            draft=dict(work.draft),
-            lease_until=work.lease_until,
-        )
-
-
-class NextWork(BaseModel):
-    work: Work | None
-    progress: records.Progress
-
-
-class SavedDraft(BaseModel):
     saved: Literal[True] = True
-    lease_until: float
 
 
-class Findings(BaseModel):
-    findings: list[records.Finding]
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What a submission would be asked to mend."""
+
+    findings: tuple[records.FieldFinding, ...]
 
 
-class Said(BaseModel):
-    verdict: str
-    feedback: str
-    at: float
+@dataclass(frozen=True, slots=True)
+class InvitationLink:
+    """A new token: shown this once."""
+
+    person: records.Person
+    token: str
+    token_id: str
+    link: str
 
 
-class OwnDecision(View):
-    """A decision as its person sees it."""
+@dataclass(frozen=True, slots=True)
+class ExportedFile:
+    """An export and where it is downloaded."""
 
-    id: str
-    kind: str
-    assignment: str | None
-    reason: str
-    leave_out: bool
-    created: float
-    appeal: str | None
-    outcome: str
-    answer: str
-    may_appeal: bool
-    waits: bool
+    name: str
+    address: str
 
 
-class Past(BaseModel):
-    """One's own submission, with what the lead said of it."""
-
-    assignment: str
-    stage: str
-    title: str
-    texts: list[Shown]
-    answer: dict[str, Any]
-    revision: int
-    submitted: float
-    reviews: list[Said]
-    decision: OwnDecision | None
-
-    @classmethod
-    def of(cls, past: records.PastWork) -> "Past":
-        latest = past.revisions[-1]
-        return cls(
-            assignment=past.assignment,
-            stage=past.stage,
-            title=past.form.title,
-            texts=shown(past.form, past.item.texts),
-            answer=dict(latest.answer),
-            revision=latest.number,
-            submitted=latest.created,
-            reviews=[
-                Said(verdict=r.verdict, feedback=r.feedback, at=r.created) for r in past.reviews
-            ],
-            decision=OwnDecision.model_validate(past.decision) if past.decision else None,
-        )
+WorkT = TypeVar("WorkT", records.OpenAssignment, records.PastWork)
 
 
-def shown(form: records.TaskForm, texts: Mapping[str, str]) -> list[Shown]:
-    """Return the item's texts that the form shows, in its order."""
-    return [
-        Shown(name=each.name, label=each.label, text=texts[each.name])
-        for each in form.shows
-        if texts.get(each.name)
-    ]
-
-
-def fields(form: records.TaskForm, texts: Mapping[str, str]) -> list[FormField]:
-    """Return the form's fields; choices that are texts of the item are filled in."""
-    found = []
-    for field in form.fields:
-        fixed = FormField.model_validate(field)
-        offered = [texts[name] for name in field.choices_from if texts.get(name)]
-        more = [records.Choice(each, each) for each in offered]
-        found.append(fixed.model_copy(update={"choices": fixed.choices + more}))
-    return found
+def without_item(work: WorkT) -> WorkT:
+    """Return work as its annotator may see it: what the form shows of the item is in `form`."""
+    return replace(work, item=replace(work.item, id="", texts={}, author=""))

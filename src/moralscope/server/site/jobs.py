@@ -2,8 +2,7 @@
 
 A job runs in the threads of `api.work`, with no limit of time but its owner's patience. What it
 tells is held here, so that a page that comes back sees where it stands; its record goes to the
-kept runs. Commands leave notes of what they do in MORALSCOPE_HOME (`io.job_notes`); they are
-listed beside.
+kept runs.
 """
 
 import asyncio
@@ -17,9 +16,7 @@ from typing import Any
 
 from moralscope.core.errors import MoralscopeError
 from moralscope.core.records import to_plain
-from moralscope.io.job_notes import list_notes
 from moralscope.models.batching import Cancelled, Patience
-from moralscope.models.store import home_folder
 from moralscope.pages import view
 from moralscope.runs.kept import NoSuchRun, Runs
 from moralscope.runs.titles import PageNotes
@@ -57,7 +54,7 @@ class PageJob:
         """Return where it stands, as the page is told."""
         names = ("id", "kind", "state", "phase", "done", "total", "began", "ended", "problem")
         told = {name: to_plain(getattr(self, name)) for name in (*names, "run", "title")}
-        return {**told, "left": self._left(), "from": "page", "source": self.notes.source}
+        return {**told, "left": self._left(), "source": self.notes.source}
 
     def _left(self) -> float | None:
         """Return the seconds that are left, from the pace so far."""
@@ -110,9 +107,8 @@ class Jobs:
         return [each for each in self._jobs.values() if each.state in RUNNING]
 
     def listed(self) -> list[dict[str, Any]]:
-        """Return the jobs of pages and of the command line, the newest first."""
-        told = [each.line() for each in self._jobs.values()] + list_notes(home_folder() / "jobs")
-        return sorted(told, key=lambda line: -line["began"])
+        """Return the jobs, the newest first."""
+        return sorted((job.line() for job in self._jobs.values()), key=lambda line: -line["began"])
 
     def get(self, name: str) -> PageJob:
         """Return a job, or refuse."""

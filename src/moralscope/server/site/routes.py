@@ -25,7 +25,7 @@ from moralscope.axes.ratings import parse_ratings
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.records import ActionScore, RunRecord, to_plain
-from moralscope.io.files import read_run, write_whole
+from moralscope.io.files import write_whole
 from moralscope.pages import report_html, view
 from moralscope.rules.records import ALIGNMENTS
 from moralscope.rules.rulebook import shipped_rulebook
@@ -131,7 +131,7 @@ def _compare_job(request: Request, body: PeopleRequest) -> Job:
             name: human_agreement([row.raw[name] for row in record.results], ratings, body.seed)
             for name in record.results[0].raw
         }
-        return replace(record, statistics={**record.statistics, "human": people})
+        return replace(record, statistics=replace(record.statistics, human=people))
 
     return job
 
@@ -165,7 +165,7 @@ def _first_problem(error: ValidationError) -> str:
 
 @router.get("/jobs")
 def jobs(request: Request) -> list[dict[str, Any]]:
-    """List jobs of the page and of the command line, the newest first."""
+    """List the jobs, the newest first."""
     return _jobs(request).listed()
 
 
@@ -181,19 +181,6 @@ def cancel(request: Request, name: str) -> Response:
     """Stop a job; nothing of it is kept."""
     _jobs(request).cancel(name)
     return Response(status_code=204)
-
-
-@router.post("/jobs/{name}/open")
-def open_saved(request: Request, name: str) -> dict[str, Any]:
-    """Keep what a command saved with --out among the runs, to look at it here."""
-    notes = [each for each in _jobs(request).listed() if each["id"] == name and each.get("out")]
-    if not notes or not Path(notes[0]["out"]).is_file():
-        raise NoSuchRun("its record is no longer there", "give --out to keep it")
-    source = Path(notes[0]["out"])
-    found: dict[str, Any] = to_plain(
-        _runs(request).save(read_run(source), PageNotes(source=source.name))
-    )
-    return found
 
 
 # ---- runs ------------------------------------------------------------------------------------

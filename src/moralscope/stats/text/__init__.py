@@ -20,7 +20,7 @@ from moralscope.stats.text.overlap import (
     rouge_table,
 )
 from moralscope.stats.text.sums import (
-    Compared,
+    PairedComparison,
     Sums,
     SystemComparison,
     compare,
@@ -35,7 +35,7 @@ from moralscope.stats.text.words import words
 __all__ = [
     "DISTINCT_SIGNATURE",
     "ROUGE_KINDS",
-    "Compared",
+    "PairedComparison",
     "Sums",
     "SystemComparison",
     "bleu",

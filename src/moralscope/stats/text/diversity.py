@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from moralscope.core.records import SampleInterval
-from moralscope.stats.text.sums import Compared, Floats, group_places
+from moralscope.stats.text.sums import Floats, PairedComparison, group_numbers
 from moralscope.stats.text.words import lemma, words
 
 _ORDER = 4
@@ -68,7 +68,7 @@ def compare_distinct(
     groups: Sequence[str] | None = None,
     *,
     pooled: bool = False,
-) -> Compared:
+) -> PairedComparison:
     """Compare the diversity of two systems on the same items in the same order.
 
     The standard error is the jackknife's of the difference, one group left out of both systems at
@@ -81,24 +81,24 @@ def compare_distinct(
     left_out = a.left_out(pooled) - b.left_out(pooled)
     half = _half(left_out)
     p = _two_sided(difference, _error(left_out), len(left_out) - 1)
-    return Compared(difference, difference - half, difference + half, p, len(first))
+    return PairedComparison(difference, difference - half, difference + half, p, len(first))
 
 
 def _count(texts: Sequence[str], groups: Sequence[str] | None) -> _Counts:
-    places = group_places(groups) if groups is not None else np.arange(len(texts))
-    shape = (int(places.max(initial=-1)) + 1, _ORDER)
+    numbers = group_numbers(groups) if groups is not None else np.arange(len(texts))
+    shape = (int(numbers.max(initial=-1)) + 1, _ORDER)
     own_types, own_tokens, types = np.zeros(shape), np.zeros(shape), np.zeros(_ORDER)
     lemmas = [[lemma(word) for word in words(text)] for text in texts]
     for order in range(1, _ORDER + 1):
         owner: dict[tuple[str, ...], int] = {}  # the only group that has it, or -1
-        for place, tokens in zip(places.tolist(), lemmas, strict=True):
+        for group, tokens in zip(numbers.tolist(), lemmas, strict=True):
             grams = list(zip(*(tokens[start:] for start in range(order)), strict=False))
-            own_tokens[place, order - 1] += len(grams)
+            own_tokens[group, order - 1] += len(grams)
             for gram in grams:
-                if owner.setdefault(gram, place) != place:
+                if owner.setdefault(gram, group) != group:
                     owner[gram] = -1
         types[order - 1] = len(owner)
-        alone = np.fromiter((place for place in owner.values() if place >= 0), np.int64)
+        alone = np.fromiter((group for group in owner.values() if group >= 0), np.int64)
         own_types[:, order - 1] = np.bincount(alone, minlength=shape[0])
     return _Counts(types, own_tokens.sum(axis=0), own_types, own_tokens)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from moralscope.core.extras import require_extra
 from moralscope.stats.text.sums import Floats, Sums
 
 _ORDER = 4
@@ -47,9 +48,9 @@ def bleu_sums(hypotheses: Sequence[str], references: References) -> Sums:
     check_references(hypotheses, references)
     scorer = _bleu_scorer()
     rows = np.zeros((len(hypotheses), 2 * _ORDER + 2))
-    for place, (text, wanted) in enumerate(zip(hypotheses, references, strict=True)):
-        found = scorer.sentence_score(text, list(wanted))
-        rows[place] = [*found.counts, *found.totals, found.sys_len, found.ref_len]
+    for row, text, wanted in zip(rows, hypotheses, references, strict=True):
+        score = scorer.sentence_score(text, list(wanted))
+        row[:] = [*score.counts, *score.totals, score.sys_len, score.ref_len]
     return Sums(rows, _bleu_of)
 
 
@@ -86,6 +87,7 @@ def _bleu_of(sums: Floats) -> Floats:
 
 @cache
 def _bleu_scorer() -> Any:
+    require_extra("train", "BLEU")
     from sacrebleu.metrics import BLEU
 
     return BLEU(effective_order=True)  # only its counts are used: the order does not matter
@@ -104,10 +106,9 @@ def rouge(
     >>> rouge(["police kill the gunman"], [["police killed the gunman"]], stem=False)
     [75.0]
     """
-    found: list[float] = rouge_table(hypotheses, references, stem=stem, kinds=(kind,))[
-        kind
-    ].tolist()
-    return found
+    table = rouge_table(hypotheses, references, stem=stem, kinds=(kind,))
+    figures: list[float] = table[kind].tolist()
+    return figures
 
 
 def rouge_table(
@@ -121,10 +122,10 @@ def rouge_table(
     check_references(hypotheses, references)
     scorer = _rouge_scorer(tuple(kinds), stem)
     table = {kind: np.zeros(len(hypotheses)) for kind in kinds}
-    for place, (text, wanted) in enumerate(zip(hypotheses, references, strict=True)):
-        found = scorer.score_multi(list(wanted), text)
+    for index, (text, wanted) in enumerate(zip(hypotheses, references, strict=True)):
+        scores = scorer.score_multi(list(wanted), text)
         for kind in kinds:
-            table[kind][place] = 100 * found[kind].fmeasure
+            table[kind][index] = 100 * scores[kind].fmeasure
     return table
 
 
@@ -138,6 +139,7 @@ def rouge_signature(*, stem: bool = True) -> str:
 
 @cache
 def _rouge_scorer(kinds: tuple[str, ...], stem: bool) -> Any:
+    require_extra("train", "ROUGE")
     from rouge_score import rouge_scorer, tokenizers
 
     return rouge_scorer.RougeScorer(list(kinds), tokenizer=_Tokenizer(tokenizers, stem))

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class PairedComparison:
     """First less second over the n items that both have: 95 % interval and two-sided p."""
 
     difference: float
@@ -64,8 +64,8 @@ def mean_sums(values: Sequence[float] | Floats) -> Sums:
 def ratio(sums: Floats) -> Floats:
     """Divide the first sum by the second; nothing by nothing is not a number."""
     top, bottom = sums[..., 0], sums[..., 1]
-    found: Floats = np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0)
-    return found
+    ratios: Floats = np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0)
+    return ratios
 
 
 def measure(sums: Sums, groups: Sequence[str] | None = None, *, seed: int = 0) -> SampleInterval:
@@ -87,7 +87,7 @@ def measure(sums: Sums, groups: Sequence[str] | None = None, *, seed: int = 0) -
 
 def compare(
     first: Sums, second: Sums, groups: Sequence[str] | None = None, *, seed: int = 0
-) -> Compared:
+) -> PairedComparison:
     """Compare two systems on the same items in the same order.
 
     Notes
@@ -109,10 +109,10 @@ def compare(
     n, difference = len(first.table), first.value - second.value
     a, b = grouped_rows(first.table, groups), grouped_rows(second.table, groups)
     if len(a) < 2 or not np.isfinite(difference):
-        return Compared(difference, float("nan"), float("nan"), float("nan"), n)
+        return PairedComparison(difference, float("nan"), float("nan"), float("nan"), n)
     counts = _draws(len(a), seed)
     low, high = _interval(first.combine(counts @ a) - second.combine(counts @ b))
-    return Compared(difference, low, high, _randomisation(first, a, b, seed), n)
+    return PairedComparison(difference, low, high, _randomisation(first, a, b, seed), n)
 
 
 def grouped_rows(table: Floats, groups: Sequence[str] | None) -> Floats:
@@ -121,13 +121,13 @@ def grouped_rows(table: Floats, groups: Sequence[str] | None) -> Floats:
         return table
     if len(groups) != len(table):
         raise ValueError("every item needs a group")
-    places = group_places(groups)
-    sums = np.zeros((int(places.max(initial=-1)) + 1, table.shape[1]))
-    np.add.at(sums, places, table)
+    numbers = group_numbers(groups)
+    sums = np.zeros((int(numbers.max(initial=-1)) + 1, table.shape[1]))
+    np.add.at(sums, numbers, table)
     return sums
 
 
-def group_places(groups: Sequence[str]) -> NDArray[np.int64]:
+def group_numbers(groups: Sequence[str]) -> NDArray[np.int64]:
     """Return the number of each item's group, from zero."""
     return np.unique(np.asarray(groups, dtype=str), return_inverse=True)[1].astype(np.int64)
 
@@ -200,16 +200,18 @@ class SystemComparison:
     n: int
 
 
-def corrected(found: Iterable[tuple[str, str, str, Compared]]) -> tuple[SystemComparison, ...]:
+def corrected(
+    compared: Iterable[tuple[str, str, str, PairedComparison]],
+) -> tuple[SystemComparison, ...]:
     """Put (metric, first, second, comparison) into rows; Holm's correction is over all of them.
 
     Examples
     --------
-    >>> rows = corrected([("bleu", "b", "a", Compared(1.0, 0.5, 1.5, 0.01, 9))] * 2)
+    >>> rows = corrected([("bleu", "b", "a", PairedComparison(1.0, 0.5, 1.5, 0.01, 9))] * 2)
     >>> rows[0].p, rows[0].p_holm
     (0.01, 0.02)
     """
-    listed = list(found)
+    listed = list(compared)
     adjusted = holm([row.p for *_, row in listed])
     return tuple(
         SystemComparison(

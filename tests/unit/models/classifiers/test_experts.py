@@ -8,8 +8,7 @@ import torch
 
 from moralscope.core.errors import ChecksumMismatch, InputError, StoreError, UnknownName
 from moralscope.models.classifiers.experts import Experts
-from moralscope.models.classifiers.forward import run_network
-from moralscope.models.classifiers.module import Slices, resolve_base, tokenise
+from moralscope.models.classifiers.module import Slices, resolve_base, run_network, tokenise
 from moralscope.models.classifiers.saved import read_settings
 from moralscope.models.hugging_face import folder_checksum
 

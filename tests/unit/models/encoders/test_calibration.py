@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.models.encoders import TextEncoder, calibration
+from moralscope.models.encoders import TextEncoder, pipeline
 from moralscope.models.encoders.scripted import ScriptedBackend
 
 
@@ -22,7 +22,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     made = Clock()
-    monkeypatch.setattr(calibration, "time", made)
+    monkeypatch.setattr(pipeline, "time", made)
     return made
 
 

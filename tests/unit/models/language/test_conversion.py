@@ -14,7 +14,7 @@ from moralscope.core.errors import (
     UnknownName,
 )
 from moralscope.models.language import conversion
-from moralscope.models.language.conversion import base_folder, resolve_base
+from moralscope.models.language.conversion import resolve_base
 from moralscope.models.store import ModelEntry, PinnedFile, Store
 
 GGUF = b"GGUF of a tiny model"
@@ -55,7 +55,7 @@ def made(monkeypatch):
 
 def test_a_conversion_is_made_once_and_named_by_the_gguf(store, made):
     told = []
-    folder = base_folder("tiny", store=store, progress=lambda *row: told.append(row))
+    folder = resolve_base("tiny", store=store, progress=lambda *row: told.append(row))[0]
     assert folder == store.home / "derived" / hashlib.sha256(GGUF).hexdigest()
     assert (folder / "model.safetensors").read_bytes() == GGUF * 2
     assert resolve_base("tiny", store=store) == (folder, hashlib.sha256(GGUF).hexdigest())
@@ -71,50 +71,50 @@ def test_a_killed_conversion_starts_anew(store, made, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(conversion, "_write_model", killed)
         with pytest.raises(KeyboardInterrupt):
-            base_folder("tiny", store=store)
-    folder = base_folder("tiny", store=store)
+            resolve_base("tiny", store=store)
+    folder = resolve_base("tiny", store=store)[0]
     assert (folder / "model.safetensors").read_bytes() == GGUF * 2
     assert not list(folder.parent.glob("*.part"))
 
 
 @pytest.mark.parametrize("harm", ["change", "remove"])
 def test_a_converted_file_that_changed_is_refused(store, made, harm):
-    path = base_folder("tiny", store=store) / "model.safetensors"
+    path = resolve_base("tiny", store=store)[0] / "model.safetensors"
     if harm == "change":
         path.write_bytes(b"x" * len(GGUF) * 2)
     else:
         path.unlink()
     with pytest.raises(ChecksumMismatch, match="made again"):
-        base_folder("tiny", store=store)
+        resolve_base("tiny", store=store)
 
 
 def test_a_gguf_that_changed_is_refused(store, made):
-    base_folder("tiny", store=store)
+    resolve_base("tiny", store=store)
     (store.folder("tiny") / "tiny.gguf").write_bytes(b"x" * len(GGUF))
     with pytest.raises(ChecksumMismatch, match=r"tiny\.gguf"):
-        base_folder("tiny", store=store)
+        resolve_base("tiny", store=store)
 
 
 @pytest.mark.parametrize("note", ["", "[]", '{"layout": 0}'])
 def test_an_older_or_unfinished_conversion_is_made_again(store, made, note):
-    folder = base_folder("tiny", store=store)
+    folder = resolve_base("tiny", store=store)[0]
     (folder / "conversion.json").write_text(note)
-    base_folder("tiny", store=store)
+    resolve_base("tiny", store=store)
     assert len(made) == 2
     assert json.loads((folder / "conversion.json").read_text())["name"] == "tiny"
 
 
 def test_a_note_that_names_no_files_vouches_for_none(store, made):
-    folder = base_folder("tiny", store=store)
+    folder = resolve_base("tiny", store=store)[0]
     note = {**json.loads((folder / "conversion.json").read_text()), "files": {}}
     (folder / "conversion.json").write_text(json.dumps(note))
     with pytest.raises(ChecksumMismatch):
-        base_folder("tiny", store=store)
+        resolve_base("tiny", store=store)
 
 
 def test_two_at_once_convert_once(store, made):
     threads = [
-        threading.Thread(target=base_folder, args=("tiny",), kwargs={"store": store})
+        threading.Thread(target=resolve_base, args=("tiny",), kwargs={"store": store})
         for _ in range(4)
     ]
     for thread in threads:
@@ -127,16 +127,16 @@ def test_two_at_once_convert_once(store, made):
 def test_a_home_that_cannot_be_written_is_said(store, made):
     (store.home / "derived").write_text("a file where a folder should be")
     with pytest.raises(StoreError, match="could not be converted"):
-        base_folder("tiny", store=store)
+        resolve_base("tiny", store=store)
 
 
 def test_names_that_are_nothing(store):
     with pytest.raises(UnknownName, match="did you mean 'tiny'"):
-        base_folder("tin", store=store)
+        resolve_base("tin", store=store)
     with pytest.raises(InputError, match="there is no folder"):
-        base_folder("./nowhere/model", store=store)
+        resolve_base("./nowhere/model", store=store)
     with pytest.raises(StoreError, match="hub is switched off"):
-        base_folder("owner/name", store=store)
+        resolve_base("owner/name", store=store)
 
 
 @pytest.mark.slow
@@ -147,7 +147,7 @@ def test_a_conversion_answers_like_its_gguf(name):
 
     store = Store()
     try:
-        folder = base_folder(name, store=store)
+        folder = resolve_base(name, store=store)[0]
     except LicenceNotAccepted as error:
         pytest.skip(str(error))
     tokenizer = AutoTokenizer.from_pretrained(folder)

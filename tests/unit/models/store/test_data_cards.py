@@ -60,19 +60,19 @@ def test_every_set_of_the_papers_has_a_card_with_source_licence_and_citation():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "complaint"),
     [
         ("notes =", "note =", "unknown key 'note'.*did you mean 'notes'"),
-        ('licence = "MIT"\n', "", "no text under 'licence'"),
+        ('licence = "MIT"\n', "", "has no 'licence'"),
         ('folder = "mine"', 'folder = "../mine"', "unsafe folder"),
         ("size = 5 }", 'size = 5, url = "x" }', "unknown key 'url'"),
         ('path = "a.txt"', 'path = "../a.txt"', "leaves"),
-        ('about = "a set"', "about = 3", "no text under 'about'"),
+        ('about = "a set"', "about = 3", "about is '3', not a text"),
     ],
 )
-def test_cards_with_unknown_or_unsafe_content_are_refused(old, new, told, cards):
+def test_cards_with_unknown_or_unsafe_content_are_refused(old, new, complaint, cards):
     cards.write_text(cards.read_text().replace(old, new))
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=complaint):
         load_data_cards(cards)
 
 

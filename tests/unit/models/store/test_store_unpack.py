@@ -10,7 +10,6 @@ import pytest
 from moralscope.core.errors import ChecksumMismatch
 from moralscope.models.store import Carrier, ModelEntry, PinnedFile
 from moralscope.models.store._fetch import unpack
-from moralscope.models.store._files import silent
 
 CONTENT = b"weights" * 1000
 
@@ -42,7 +41,7 @@ def test_members_that_climb_out_are_never_written(tmp_path):
     archive = zip_of(
         tmp_path / "z", {"../../evil": b"x", "/tmp/evil-store": b"x", "m/w.bin": CONTENT}
     )
-    unpack(entry_of(CONTENT), [archive], work, silent)
+    unpack(entry_of(CONTENT), [archive], work, lambda *_: None)
     assert {p.name for p in (tmp_path / "a").rglob("*") if p.is_file()} == {"w.bin"}
 
 
@@ -50,14 +49,14 @@ def test_members_that_climb_out_are_never_written(tmp_path):
 def test_another_content_is_refused_and_never_outgrows_its_pin(tmp_path, content):
     archive = zip_of(tmp_path / "z", {"m/w.bin": content})
     with pytest.raises(ChecksumMismatch, match=r"w\.bin"):
-        unpack(entry_of(CONTENT), [archive], tmp_path, silent)
+        unpack(entry_of(CONTENT), [archive], tmp_path, lambda *_: None)
     assert (tmp_path / "ready" / "w.bin").stat().st_size <= len(CONTENT)
 
 
 def test_an_absent_member_is_named(tmp_path):
     archive = zip_of(tmp_path / "z", {"other": CONTENT})
     with pytest.raises(ChecksumMismatch, match=r"m/w\.bin"):
-        unpack(entry_of(CONTENT), [archive], tmp_path, silent)
+        unpack(entry_of(CONTENT), [archive], tmp_path, lambda *_: None)
 
 
 def test_a_link_in_a_tarball_is_not_followed(tmp_path):
@@ -71,4 +70,4 @@ def test_a_link_in_a_tarball_is_not_followed(tmp_path):
         archive.addfile(real, io.BytesIO(CONTENT))
     (tmp_path / "t.tgz").write_bytes(buffer.getvalue())
     with pytest.raises(ChecksumMismatch, match=r"m/w\.bin"):
-        unpack(entry_of(CONTENT), [tmp_path / "t.tgz"], tmp_path, silent)
+        unpack(entry_of(CONTENT), [tmp_path / "t.tgz"], tmp_path, lambda *_: None)

@@ -110,9 +110,9 @@ def test_a_scale_starts_at_the_mean_and_all_kinds_are_learnt(made):
 def saved(folder, made, base, **more):
     learner, _ = made
     settings = ExpertSettings(
-        "tiny",
-        folder_checksum(base),
-        LABELS,
+        base="tiny",
+        base_sha256=folder_checksum(base),
+        tasks=LABELS,
         kinds=KINDS,
         thresholds={"many": (0.4, 0.5, 0.6)},
         **more,

@@ -15,7 +15,7 @@ from moralscope.models.hugging_face import folder_checksum
 from moralscope.models.training.classifier import ClassifierLearner, train_classifier
 from moralscope.models.training.distill import with_teacher
 from moralscope.models.training.heads import CONTRASTIVE, RIDGE, ClassifierTraining, Head, slices_of
-from moralscope.models.training.recipe import Recipe, repeat_words
+from moralscope.models.training.recipe import TrainingRecipe, repeat_words
 from moralscope.models.training.records import TrainingExample
 from moralscope.models.training.refit import fit_ridge
 from moralscope.stats.correlation import auc
@@ -122,7 +122,7 @@ def test_soft_labels_stand_for_the_hard_one(base):
 
 def test_a_ridge_head_is_fitted_on_the_still_body_and_not_learnt(base):
     learner = learner_of(base, SEVERE)
-    assert list(learner.places(0)) == []
+    assert list(learner.indices(0)) == []
     before = learner.module.head.weight.detach().clone()
     r = fit_ridge(learner, "severity")
     column = learner.slices.of("severity").start
@@ -137,7 +137,12 @@ def teacher(base, tmp_path):
     tasks = {"verdict": ("fine", "bad"), "degree": ("degree",), "severity": ("severity",)}
     kinds = {"degree": "scale", "severity": "scale"}
     settings = ExpertSettings(
-        "tiny", folder_checksum(base), tasks, 32, kinds=kinds, card={"command": "x"}
+        base="tiny",
+        base_sha256=folder_checksum(base),
+        tasks=tasks,
+        max_length=32,
+        kinds=kinds,
+        card={"command": "x"},
     )
     save_experts(tmp_path / "teacher", learner.module, settings, learner.tokenizer, "card")
     return tmp_path / "teacher"
@@ -146,7 +151,7 @@ def teacher(base, tmp_path):
 def test_a_student_learns_what_its_teacher_says_beside_the_label(base, teacher):
     row = TrainingExample("verdict", ("hi", "good"), 1)
     said = Experts(teacher, base, folder_checksum(base), "x").values("verdict", [row.pair])[0]
-    recipe = Recipe(teacher=(teacher,), teacher_base=str(base), teacher_share=0.25)
+    recipe = TrainingRecipe(teacher=(teacher,), teacher_base=str(base), teacher_share=0.25)
     mixed, unlabelled, ranked = with_teacher([row, replace(row, label=-1), RANKED], HEADS, recipe)
     assert mixed.values == pytest.approx(0.25 * said + 0.75 * np.array([0, 1]), rel=1e-4)
     assert unlabelled.values == pytest.approx(said, rel=1e-4)

@@ -6,7 +6,12 @@ import pytest
 
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.models.training.heads import Head
-from moralscope.models.training.recipe import Recipe, load_recipe, recipe_names, repeat_words
+from moralscope.models.training.recipe import (
+    TrainingRecipe,
+    load_recipe,
+    recipe_names,
+    repeat_words,
+)
 from moralscope.rules.collect.train import FilterRecipe
 from moralscope.rules.train import RulesRecipe
 from moralscope.stories.train import StoriesRecipe
@@ -47,21 +52,22 @@ def test_a_file_of_one_s_own_extends_a_shipped_one(write):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "complaint"),
     [
         ("epoch = 2", "did you mean 'epochs'"),
-        ('epochs = "two"', "epochs must be a whole number"),
-        ("epochs = true", "epochs must be a whole number"),
+        ('epochs = "two"', "not a whole number"),
+        ("epochs = true", "not a whole number"),
         ("epochs = -2", "epochs is -2; give 0 to 10,000"),
-        ("sources = 3", "sources must be a list"),
+        ("sources = 3", "'sources' has another shape"),
+        ('sources = "moral-stories"', "not a list"),
         ('sources = ["moral-storys"]', "did you mean 'moral-stories'"),
         ('weights = "some"', "weights is 'some'"),
-        ("grid = 3", "grid must be a table"),
+        ("grid = 3", "'grid' has another shape"),
         ("[grid]\nepochs = []", "grid.epochs is empty"),
         ("[grid]\nepoch = [1]", "did you mean 'epochs'"),
         ('[heads.action]\nloss = "hinge"', "there is no loss 'hinge'"),
         ("[heads.action]\nwheight = 2", "did you mean 'weight'"),
-        ("[heads]\naction = 2", "heads.action is no table"),
+        ("[heads]\naction = 2", "'heads', 'action' has another shape"),
         ('model = "generator"\nconsistency = 1.0', "consistency is for classification"),
         ('refit = "action"', "give --start DIR"),
         ('extends = "paper-gird"', "did you mean 'paper-grid'"),
@@ -69,10 +75,10 @@ def test_a_file_of_one_s_own_extends_a_shipped_one(write):
         ("x" * 3, "mine.toml"),
     ],
 )
-def test_what_a_recipe_must_not_say_is_one_line(write, text, told):
+def test_what_a_recipe_must_not_say_is_one_line(write, text, complaint):
     with pytest.raises(InputError) as caught:
         load_recipe(StoriesRecipe, write(text))
-    assert told in str(caught.value)
+    assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -109,7 +115,7 @@ def test_a_flag_wins_over_the_recipe_and_none_changes_nothing():
 
 def test_heads_that_the_data_lacks_are_named():
     with pytest.raises(UnknownName, match="did you mean 'action'"):
-        Recipe(heads={"acton": {"weight": 2.0}}).with_heads({"action": Head(("a", "b"))})
+        TrainingRecipe(heads={"acton": {"weight": 2.0}}).with_heads({"action": Head(("a", "b"))})
 
 
 def test_the_same_run_is_named_again_with_what_was_changed():

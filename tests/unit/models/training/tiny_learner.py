@@ -30,7 +30,7 @@ class TinyLearner:
     def data_sha256(self):
         return sha256(self.rows.numpy().tobytes()).hexdigest()
 
-    def places(self, epoch):
+    def indices(self, epoch):
         return range(len(self.lengths))
 
     def loss(self, places):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from moralscope.core.records import Candidate
 from moralscope.rules.collect import collect as job
-from moralscope.rules.collect.chatbots import Chatbot, ChatPrompt, Prompt
+from moralscope.rules.collect.chatbots import Chatbot, ChatPrompt, CollectPrompt
 
 
 class Slow:
@@ -22,7 +22,7 @@ class Slow:
 def main():
     bot = Slow()
     options = job.CollectOptions(("slow",), filters="scripted", to=Path(sys.argv[1]))
-    prompts = [Prompt(f"apple {n}", str(n)) for n in range(60)]
+    prompts = [CollectPrompt(f"apple {n}", str(n)) for n in range(60)]
     job.collect(
         prompts,
         options,

@@ -14,7 +14,13 @@ import pytest
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.records import Candidate, Decoding
 from moralscope.io.files import record_lines
-from moralscope.rules.collect.chatbots import Chatbot, ChatPrompt, Prompt, by_names, prepare_bot
+from moralscope.rules.collect.chatbots import (
+    Chatbot,
+    ChatPrompt,
+    CollectPrompt,
+    by_names,
+    prepare_bot,
+)
 from moralscope.rules.collect.collect import collect, prepare
 from moralscope.rules.collect.files import read_prompts
 from moralscope.rules.collect.options import CollectOptions
@@ -23,7 +29,7 @@ from ....contracts.generator_makers import served, tiny_llama, tiny_seq2seq
 from ...models.language.test_chat_template import TEMPLATE
 
 SCRIPT = Path(__file__).with_name("killed_collect.py")
-PROMPTS = [Prompt(f"Would you steal apple {n}?", f"p{n}") for n in range(40)]
+PROMPTS = [CollectPrompt(f"Would you steal apple {n}?", f"p{n}") for n in range(40)]
 ALL = {"filters": "none", "lexicons": ()}
 
 
@@ -83,7 +89,7 @@ def test_counts_of_every_step_add_up(tmp_path):
 def test_prompts_must_hold_a_word_of_each_prompt_lexicon(tmp_path):
     (tmp_path / "w.csv").write_text("word\napple\n")
     bot = Bot()
-    mixed = [PROMPTS[0], Prompt("Would you steal a pear?", "pear")]
+    mixed = [PROMPTS[0], CollectPrompt("Would you steal a pear?", "pear")]
     lexicons = ("moralscope", str(tmp_path / "w.csv"))
     record = collect(mixed, options("scripted", prompt_lexicons=lexicons, **ALL), load=bot.load)
     assert bot.asked == [PROMPTS[0].text]

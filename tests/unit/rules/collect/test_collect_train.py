@@ -6,7 +6,7 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.models.training.recipe import load_recipe
-from moralscope.rules.collect.chatbots import Prompt
+from moralscope.rules.collect.chatbots import CollectPrompt
 from moralscope.rules.collect.collect import collect
 from moralscope.rules.collect.filters import TASKS
 from moralscope.rules.collect.options import CollectOptions
@@ -69,7 +69,7 @@ def test_what_was_learnt_is_on_the_card_and_taken_by_collect(trained):
     assert "collect-train labelled.csv" in experts.card["command"]
     assert "| sufficiency | all |" in (out / "README.md").read_text()
     found = collect(
-        [Prompt("Question 1?", "1")],
+        [CollectPrompt("Question 1?", "1")],
         CollectOptions(("scripted",), lexicons=(), filters=str(out)),
     ).results
     told = experts.expert("sufficiency").probabilities([(found[0].prompt, found[0].reply)])

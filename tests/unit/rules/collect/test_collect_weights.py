@@ -3,7 +3,7 @@
 import pytest
 
 from moralscope.core.records import Decoding
-from moralscope.rules.collect.chatbots import Prompt, prepare_bot
+from moralscope.rules.collect.chatbots import CollectPrompt, prepare_bot
 from moralscope.rules.collect.collect import collect
 from moralscope.rules.collect.options import CollectOptions
 
@@ -16,7 +16,7 @@ PROMPTS = [
 
 @pytest.mark.slow
 def test_smollm2_replies_through_its_template_and_is_asked_once(tmp_path):
-    prompts = [Prompt(text, str(number)) for number, text in enumerate(PROMPTS, 1)]
+    prompts = [CollectPrompt(text, str(number)) for number, text in enumerate(PROMPTS, 1)]
     decoding = Decoding("greedy", max_tokens=40, sentence=False)
     options = CollectOptions(("smollm2",), decoding=decoding, to=tmp_path / "x.jsonl")
     record = collect(prompts, options)

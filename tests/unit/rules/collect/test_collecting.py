@@ -9,11 +9,10 @@ from moralscope.rules.collect.chatbots import (
     NAMES,
     NEUTRAL,
     NO_KEYWORD,
-    CollectedExchange,
     by_names,
-    count_steps,
     cut_reply,
     seed_of,
+    steps_of,
 )
 
 
@@ -53,12 +52,9 @@ def test_another_reply_keeps_its_lines_and_loses_half_characters():
 
 def test_steps_count_what_is_left_of_each_bot():
     reasons = [EMPTY, LONG, NO_KEYWORD, INSUFFICIENT, NEUTRAL, None, None]
-    rows = [
-        CollectedExchange(str(n), "q", "a", "one", dropped=why) for n, why in enumerate(reasons)
-    ]
-    rows.append(CollectedExchange("9", "q", "a", "two", dropped=NO_KEYWORD))
-    steps = count_steps(rows, ["one", "two", "three"])
-    assert [step["all"] for step in steps] == [8, 6, 4, 3, 2]
-    assert [step["by_chatbot"]["one"] for step in steps] == [7, 5, 4, 3, 2]
-    assert [step["by_chatbot"]["two"] for step in steps] == [1, 1, 0, 0, 0]
-    assert steps[-1]["by_chatbot"]["three"] == 0
+    tally = Counter([*(("one", why) for why in reasons), ("two", NO_KEYWORD)])
+    steps = steps_of(tally, ["one", "two", "three"])
+    assert [step.all for step in steps] == [8, 6, 4, 3, 2]
+    assert [step.by_chatbot["one"] for step in steps] == [7, 5, 4, 3, 2]
+    assert [step.by_chatbot["two"] for step in steps] == [1, 1, 0, 0, 0]
+    assert steps[-1].by_chatbot["three"] == 0

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from moralscope.annotation.projects import new_project, open_project, write_project
-from moralscope.annotation.records import Item
+from moralscope.annotation.records import AnnotationItem
 from moralscope.core.errors import InputError
 from moralscope.server.security import FILE, kept_secret
 
@@ -25,7 +25,7 @@ serve(Path(sys.argv[1]), Place(port=0), lambda address: print(address, flush=Tru
 def project(tmp_path):
     write_project(new_project("ok", "action-yes-no"), tmp_path)
     service = open_project(tmp_path)
-    service.add_items(service.owner, [Item("1", {"action": "wave"})])
+    service.add_items(service.owner, [AnnotationItem("1", {"action": "wave"})])
     token = service.invite(service.owner, "Jo").token
     service.close()
     return tmp_path, token

@@ -10,24 +10,25 @@ export function readForm(form) {
 }
 
 function read(field) {
-  const type = field.dataset.type;
-  if (type === "text" || type === "long") {
+  const { reads } = field.dataset; // what a value is made of: annotation/questions.py
+  if (reads === "line" || reads === "text") {
     const text = field.querySelector("textarea").value;
-    return (type === "text" ? text.replace(/\s*\n\s*/g, " ") : text) || undefined;
+    return (reads === "line" ? text.replace(/\s*\n\s*/g, " ") : text) || undefined;
   }
   const checked = [...field.querySelectorAll("input:checked")].map((input) => input.value);
   if (!checked.length) return undefined;
-  if (type === "many") return checked.filter(Boolean);
-  if (type === "scale") return Number(checked[0]);
-  if (type === "yes_no" || type === "confirm") return checked[0] === "true";
+  if (reads === "list") return checked.filter(Boolean);
+  if (reads === "number") return Number(checked[0]);
+  if (reads === "flag") return checked[0] === "true";
   return checked[0];
 }
 
 export function writeForm(form, answer) {
   for (const field of form.querySelectorAll("[data-field]")) {
     const value = answer[field.dataset.field];
-    if (field.dataset.type === "text" || field.dataset.type === "long") {
-      field.querySelector("textarea").value = value ?? "";
+    const textarea = field.querySelector("textarea");
+    if (textarea) {
+      textarea.value = value ?? "";
       continue;
     }
     const wanted = Array.isArray(value) ? (value.length ? value : [""]) : [String(value)];
@@ -44,7 +45,7 @@ export function early(form) {
 
 // "None of these" and the others exclude each other.
 document.addEventListener("change", (event) => {
-  const field = event.target.closest("[data-type=many]");
+  const field = event.target.closest("[data-reads=list]");
   if (!field || !event.target.checked) return;
   const none = "none" in event.target.dataset;
   for (const input of field.querySelectorAll("input")) {
@@ -54,6 +55,6 @@ document.addEventListener("change", (event) => {
 
 // A text of one line has room for more, but Enter does not break it.
 document.addEventListener("keydown", (event) => {
-  const one = event.target.closest("[data-type=text]");
+  const one = event.target.closest("[data-reads=line]");
   if (one && event.key === "Enter" && !event.ctrlKey && !event.metaKey) event.preventDefault();
 });

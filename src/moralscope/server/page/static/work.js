@@ -214,14 +214,14 @@ function atHand() {
 function pressed(key) {
   const field = atHand();
   if (!field) return false;
-  const inputs = [...field.querySelectorAll("input")], type = field.dataset.type;
+  const inputs = [...field.querySelectorAll("input")];
   const said = { y: "true", n: "false" }[key];
-  const input = said ? (type === "yes_no" ? inputs.find((each) => each.value === said) : null)
-    : type === "scale" ? inputs.find((each) => each.value === key) : inputs[Number(key) - 1];
+  const input = said ? inputs.find((each) => each.type === "radio" && each.value === said)
+    : field.dataset.reads === "number" ? inputs.find((each) => each.value === key) : inputs[Number(key) - 1];
   if (!input) return false;
   input.focus();
   input.click();
-  if (type === "many" || type === "confirm") return true;
+  if (input.type === "checkbox") return true;
   const next = [...form.querySelectorAll("[data-field]")].find(isOpen);
   if (next) { focus(next); next.scrollIntoView({ block: "nearest" }); }
   return true;

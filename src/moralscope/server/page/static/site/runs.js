@@ -13,8 +13,8 @@ const attempt = async (work) => { say("trouble", ""); try { await work(); } catc
 async function jobs() {
   clearTimeout(wait);
   const all = await ask("GET", "/api/site/jobs"), before = $("job-list").dataset.active;
-  const isRun = (each) => each.from === "page" && each.run; // it stands below
-  const recent = all.filter((each) => ACTIVE.includes(each.state) || (!isRun(each) && each.ended && Date.now() / 1000 - each.ended < 86_400) || (each.from !== "page" && each.state === "ended")).slice(0, 12);
+  const recent = all.filter((each) => ACTIVE.includes(each.state) || (!each.run && each.ended && Date.now() / 1000 - each.ended < 86_400)) // a kept run stands below
+    .slice(0, 12);
   $("jobs").hidden = !recent.length;
   const now = recent.filter((each) => ACTIVE.includes(each.state)), over = recent.filter((each) => !now.includes(each));
   $("job-list").replaceChildren(...now.map(job));
@@ -30,12 +30,9 @@ function job(each) {
   const at = ACTIVE.includes(each.state), bar = el("progress", { "aria-label": `Progress of ${each.title}` }), place = PLACES[each.kind];
   if (each.total) { bar.max = each.total; bar.value = each.done; }
   const cancel = () => attempt(async () => { await ask("DELETE", `/api/site/jobs/${each.id}`); await jobs(); });
-  const openSaved = () => attempt(async () => { const kept = await ask("POST", `/api/site/jobs/${each.id}/open`); await load(); location.assign(PLACES[kept.job] ? `${PLACES[kept.job]}?run=${kept.id}` : "/runs"); });
-  return el("li", { class: `job-line ${each.state}` }, el("span", { class: "tag" }, each.from === "page" ? each.kind : "command"), el("span", { class: "job-title" }, each.run && place ? el("a", { href: `${place}?run=${each.run}` }, each.title) : short(each.title, 120)),
+  return el("li", { class: `job-line ${each.state}` }, el("span", { class: "tag" }, each.kind), el("span", { class: "job-title" }, each.run && place ? el("a", { href: `${place}?run=${each.run}` }, each.title) : short(each.title, 120)),
     at ? bar : null, el("span", { class: "muted small job-state" }, jobWords(each), each.problem ? `: ${each.problem}` : "", at ? "" : each.ended ? ` · ${when(each.ended * 1000)}` : ""),
-    at && each.from === "page" ? el("span", { class: "row" }, place ? el("a", { class: "button small", href: `${place}?job=${each.id}` }, "Watch") : null, el("button", { type: "button", class: "small", "aria-label": `Cancel ${each.title}`, onclick: cancel }, "Cancel")) : null,
-    at && each.from !== "page" ? el("span", { class: "muted small" }, "Ctrl-C in its terminal ends it") : null,
-    !at && each.from !== "page" && each.out ? el("button", { type: "button", class: "small", onclick: openSaved }, "Open") : null);
+    at ? el("span", { class: "row" }, place ? el("a", { class: "button small", href: `${place}?job=${each.id}` }, "Watch") : null, el("button", { type: "button", class: "small", "aria-label": `Cancel ${each.title}`, onclick: cancel }, "Cancel")) : null);
 }
 
 // ---- kept runs ----------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 
 from moralscope.annotation.forms import question_bank
 from moralscope.annotation.options import Policies
-from moralscope.annotation.records import Item, Project
+from moralscope.annotation.records import AnnotationItem, Project
 from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 from moralscope.server.annotate import annotation_app
@@ -15,7 +15,9 @@ from moralscope.server.running import Place
 
 SECRET = b"for tests only, thirty-two bytes."
 ITEMS = [
-    Item(f"i{n}", {"prompt": f"Should I keep promise {n}?", "reply": f"No, break promise {n}."})
+    AnnotationItem(
+        f"i{n}", {"prompt": f"Should I keep promise {n}?", "reply": f"No, break promise {n}."}
+    )
     for n in range(6)
 ]
 GOOD = {
@@ -26,7 +28,7 @@ GOOD = {
     "foundations": ["loyalty"],
     "revised_reply": "Yes, keep it if you can, and say so early if you cannot.",
 }
-ACTION = [Item(f"a{n}", {"action": f"wave {n} times"}) for n in range(6)]
+ACTION = [AnnotationItem(f"a{n}", {"action": f"wave {n} times"}) for n in range(6)]
 
 
 @dataclass
@@ -73,7 +75,7 @@ class Site:
         self.folder = folder
         self.service = AnnotationService(project, Storage(folder, database))
         self.service.add_items(self.service.owner, items, staging=staging)
-        self.app = annotation_app(self.service, secret=SECRET, place=Place())
+        self.app = annotation_app(self.service, secret=SECRET, address=Place())
 
     def stranger(self) -> Guest:
         return Guest(

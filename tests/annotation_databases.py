@@ -17,7 +17,7 @@ import pytest
 
 from moralscope.annotation.options import Policies
 from moralscope.annotation.projects import new_project
-from moralscope.annotation.records import Item
+from moralscope.annotation.records import AnnotationItem
 from moralscope.annotation.service import AnnotationService
 from moralscope.annotation.storage import Storage
 
@@ -113,6 +113,25 @@ class Clock:
         return self.now
 
 
+RULE = {
+    "rule": "It is wrong to lie to a friend.",
+    "alignment": "disagree",
+    "consensus": 4,
+    "severity": 3,
+    "foundations": ["loyalty"],
+    "revised_reply": "I would rather tell her what happened.",
+}
+GOOD = dict.fromkeys(("both_reach", "keeps", "breaks", "realistic", "plain", "consistent"), True)
+STORY = {
+    "norm": "norm_1 0",
+    "situation": "Anna and Ben share a kitchen.",
+    "intention": "Anna wants a clean table.",
+    "moral_action": "Anna wipes the table after dinner.",
+    "moral_consequence": "Ben finds a place for his books.",
+    "immoral_action": "Anna pushes the crumbs onto the floor.",
+    "immoral_consequence": "Ben steps on the crumbs at night.",
+    **dict.fromkeys(("both_reach", "keeps", "breaks", "realistic"), True),
+}
 OPEN = {"qualification": False, "staging_items": 0}
 
 
@@ -126,7 +145,7 @@ def make_service(
     project = replace(project, policies=Policies(**values), folder=str(folder))
     service = AnnotationService(project, Storage(folder, url), clock, monotonic)
     shown = [one.name for one in service.form.shows]
-    found = [Item(f"i{n}", {name: f"{name} {n}" for name in shown}) for n in range(items)]
+    found = [AnnotationItem(f"i{n}", {name: f"{name} {n}" for name in shown}) for n in range(items)]
     service.add_items(service.owner, found, staging=project.policies.staging_items)
     return service
 

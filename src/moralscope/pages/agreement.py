@@ -1,0 +1,311 @@
+"""The page of `agreement`: coefficients with intervals, split items, who the annotators are.
+
+A record names no person and no leaning of too few; this page adds nothing to it.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+
+from moralscope.annotation.agreement import AgreementStatistics
+from moralscope.annotation.disagreement import (
+    FieldAgreement,
+    GroupSplit,
+    ItemSpread,
+    significant,
+)
+from moralscope.annotation.groups import FoundationWeight
+from moralscope.core.records import RunRecord
+from moralscope.pages import Presentation
+from moralscope.pages.charts import bars, error_bars, marks, named_rows
+from moralscope.pages.closing import PEOPLE_LIMITS
+from moralscope.pages.page import Block, Chart, Column, Page, Section, Table, columns, more_note
+
+_MAX_ROWS = 5_000
+_SPREAD = [
+    *columns("item", "field"),
+    Column("answers", "whole"),
+    Column("apart", "number", 2),
+    Column("distribution"),
+]
+
+
+def agreement_page(record: RunRecord) -> Page:
+    """Lay out agreement and disagreement."""
+    statistics: AgreementStatistics = record.statistics  # type: ignore[assignment]
+    spreads: Sequence[ItemSpread] = record.results
+    every_item = Table(
+        "Every item",
+        _SPREAD,
+        [_spread_row(row) for row in spreads[:_MAX_ROWS]],
+        note=more_note(len(spreads) - _MAX_ROWS),
+    )
+    items = len({row.item for row in spreads})
+    measured = [row for row in statistics.fields if isfinite(row.alpha.value)]
+    return Page(
+        "Agreement between people",
+        [
+            f"{statistics.people:,} people judged {items:,} items in "
+            f"{len(statistics.fields):,} fields. Agreement is how alike people judge; where they "
+            "disagree, their answers are kept as they are."
+        ],
+        [
+            (f"{statistics.people:,}", "people"),
+            (f"{items:,}", "items"),
+            *((f"{row.alpha.value + 0.0:.2f}", f"alpha, {row.field}") for row in measured[:4]),
+        ],
+        [
+            *_coefficients(statistics.fields, measured),
+            *_most_split(statistics),
+            *_annotators(statistics),
+            *_groups(statistics),
+            Section(
+                "Every item", ["How often each value was given, and how far apart."], [every_item]
+            ),
+        ],
+        main=every_item,
+    )
+
+
+def _coefficients(
+    fields: Sequence[FieldAgreement], measured: Sequence[FieldAgreement]
+) -> list[Section]:
+    if not fields:
+        return []
+    coefficients = Table(
+        "Coefficients",
+        [
+            *columns("field", "level"),
+            *columns("items", "people", kind="whole"),
+            Column("alpha", "interval", 2),
+            Column("kappa"),
+            Column("agree", "share", 0),
+        ],
+        [
+            [
+                row.field,
+                row.level,
+                row.items,
+                row.people,
+                row.alpha,
+                _kappa(row),
+                row.percent.value,
+            ]
+            for row in fields
+        ],
+    )
+    intraclass = Table(
+        "Intraclass correlation",
+        [
+            *columns("field", "form"),
+            Column("intraclass correlation", "interval", 2),
+            Column("F", "number", 2),
+            Column("degrees of freedom"),
+            Column("p", "p"),
+        ],
+        [
+            [row.field, form.form, form, form.f, f"{form.df1}, {form.df2}", form.p]
+            for row in fields
+            for form in row.icc
+        ],
+    )
+    prose = [
+        "Krippendorff's alpha is 1 where all agree and 0 where they agree as by chance; kappa is "
+        "for labels, the intraclass correlation for numbers; agree is the share of pairs of "
+        "answers that are the same. Intervals are 95 %, over items."
+    ]
+    charts = [_alphas(measured)] if measured else []
+    tables = [coefficients, *([intraclass] if intraclass.rows else [])]
+    return [
+        Section("How far people agree", prose, charts),
+        Section("Agreement by field", [], tables, shown="all"),
+    ]
+
+
+def _kappa(row: FieldAgreement) -> str:
+    kappa = row.cohen or row.fleiss
+    if kappa is None or not isfinite(kappa.value):
+        return ""
+    return f"{kappa.value + 0.0:.2f} ({'Cohen' if row.cohen else 'Fleiss'})"
+
+
+def _alphas(fields: Sequence[FieldAgreement]) -> Chart:
+    """Draw alpha of each field with its interval."""
+    rows = []
+    for row in sorted(fields, key=lambda row: row.alpha.value):
+        value, low, high = row.alpha.value, row.alpha.low, row.alpha.high
+        rows.append(
+            (
+                row.field,
+                value,
+                *((low, high) if isfinite(low) and isfinite(high) else (value, value)),
+            )
+        )
+    hover = [f"{name}\nalpha {v:.2f} ({a:.2f} … {b:.2f})" for name, v, a, b in rows]
+    points = [(value, float(index)) for index, (_, value, *_) in enumerate(rows)]
+    spans = error_bars([(value, low, high) for _, value, low, high in rows], "good")
+    trace = marks("alpha", points, "good", size=9, hovertext=hover, error_x=spans, legend=False)
+    layout = {
+        "xaxis": {"title": "Krippendorff's alpha", "zero": True},
+        "yaxis": named_rows([name for name, *_ in rows], list(range(len(rows))), -0.8),
+        "fixed": True,
+    }
+    about = f"Alpha of {len(rows)} fields, from {rows[0][0]} to {rows[-1][0]}, with intervals."
+    return Chart("Alpha by field", about, [trace], layout, height=130 + 24 * len(rows))
+
+
+def _most_split(statistics: AgreementStatistics) -> list[Section]:
+    if not statistics.most_split:
+        return []
+    has_texts = any(statistics.texts.get(row.item) for row in statistics.most_split)
+    rows = [
+        [*_spread_row(row), *([statistics.texts.get(row.item, "")] if has_texts else [])]
+        for row in statistics.most_split
+    ]
+    shown = [*_SPREAD, Column("text", wide=40)] if has_texts else _SPREAD
+    prose = [
+        "Apart is the mean distance of two answers to the item, from 0 (all the same) to 1. "
+        "Content warning: items are shown as they were given; some may be offensive."
+    ]
+    table = Table("Most split items", shown, rows, titled=True)
+    return [Section("Where annotators disagree", prose, [table], shown="all")]
+
+
+def _annotators(statistics: AgreementStatistics) -> list[Section]:
+    if not statistics.leanings:
+        return []
+    names = [row.leaning for row in statistics.leanings]
+    series = {
+        "people": [_percent(row.share.value) for row in statistics.leanings],
+        "annotations": [_percent(row.annotation_share) for row in statistics.leanings],
+    }
+    charts = [bars("Leanings of people and of annotations", series, names, "%")]
+    tables = [
+        Table(
+            "Leanings",
+            [
+                Column("leaning"),
+                Column("people", "whole"),
+                Column("share", "share", 0),
+                Column("annotations", "whole"),
+                Column("share", "share", 0),
+            ],
+            [
+                [row.leaning, row.people, row.share.value, row.annotations, row.annotation_share]
+                for row in statistics.leanings
+            ],
+        )
+    ]
+    if statistics.foundations:
+        title = "Weight of each foundation by leaning"
+        charts.append(_weights(title, statistics.foundations))
+        shown = [
+            *columns("leaning", "foundation"),
+            Column("mean weight, 1 to 5", "interval", 2),
+            Column("people", "whole"),
+        ]
+        weights = [
+            [row.leaning, row.foundation, (row.mean, row.low, row.high), row.people]
+            for row in statistics.foundations
+        ]
+        tables.append(Table(title, shown, weights))
+    prose = [
+        "What people said of themselves (Ziems et al. 2022, Figures 3 and 4). Leanings of too few "
+        "people are among the others."
+    ]
+    return [
+        Section("Who the annotators are", prose, charts),
+        Section("Leanings in figures", [], tables, shown="all"),
+    ]
+
+
+def _weights(title: str, rows: Sequence[FoundationWeight]) -> Chart:
+    foundations = list(dict.fromkeys(row.foundation for row in rows))
+    means = {(row.leaning, row.foundation): row.mean for row in rows if isfinite(row.mean)}
+    series = {
+        leaning: [means.get((leaning, name), 0.0) for name in foundations]
+        for leaning in dict.fromkeys(row.leaning for row in rows)
+    }
+    return bars(title, series, foundations, "mean weight, 1 to 5")
+
+
+def _groups(statistics: AgreementStatistics) -> list[Section]:
+    if not statistics.leanings:
+        return []
+    tables: list[Block] = []
+    if statistics.within:
+        shown = [
+            *columns("field", "leaning"),
+            Column("people", "whole"),
+            Column("alpha", "interval", 2),
+            Column("answers"),
+        ]
+        rows = [
+            [row.field, row.leaning, row.people, row.alpha, _counts(row.counts)]
+            for row in statistics.within
+        ]
+        tables.append(Table("Agreement within leanings", shown, rows))
+    over_all, by_item = statistics.field_splits or (), statistics.item_splits or ()
+    if over_all:
+        tables.append(_splits("Leanings over all items", over_all))
+    if by_item:
+        tables.append(_splits("Items that split leanings", by_item))
+    prose = [
+        "Means of people's answers; for labels the share who chose the value. p comes from "
+        "permutations of people between the two leanings, corrected for everything compared: "
+        "below 0.05 the difference would be rare if leaning did not matter."
+    ]
+    surely = significant([*over_all, *by_item])
+    none = f"no difference of leanings holds ({statistics.items_compared or 0:,} compared)"
+    return [
+        *([Section("Which items split whom", prose, tables)] if tables else []),
+        Section(
+            "Differences that hold",
+            [] if surely else [none],
+            [_splits("Differences that hold", surely)] if surely else [],
+            shown="terminal",
+        ),
+    ]
+
+
+def _splits(title: str, rows: Sequence[GroupSplit]) -> Table:
+    return Table(
+        title,
+        [
+            *columns("item", "field", "leanings", "means"),
+            Column("difference", "signed", 2),
+            *columns("p", "p corrected", kind="p"),
+        ],
+        [
+            [
+                row.item or "all",
+                f"{row.field} {row.value}".strip(),
+                f"{row.first} / {row.second}",
+                f"{row.first_mean:.2f} / {row.second_mean:.2f}",
+                row.difference,
+                row.p,
+                row.corrected,
+                f"{row.first_people} / {row.second_people}",
+            ]
+            for row in rows
+        ],
+        details=("people",),
+    )
+
+
+def _spread_row(row: ItemSpread) -> list[object]:
+    return [row.item, row.field, row.answers, row.disagreement, _counts(row.counts)]
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{value}: {count}" for value, count in counts.items())
+
+
+def _percent(share: float) -> float:
+    return 100 * share if isfinite(share) else 0.0
+
+
+PRESENTATIONS = {
+    "agreement": Presentation(
+        agreement_page, lambda config: (ItemSpread, AgreementStatistics), PEOPLE_LIMITS
+    )
+}

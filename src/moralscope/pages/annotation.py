@@ -1,0 +1,252 @@
+"""The pages of `annotate`: what was done to a project, how far it is, who its people are.
+
+A record names no group of too few people; these pages add nothing to it.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+from moralscope.annotation.decisions import AdjudicateStatistics, DecisionStatistics
+from moralscope.annotation.groups import GroupShare
+from moralscope.annotation.projects import ExportStatistics, ImportStatistics, InitStatistics
+from moralscope.annotation.records import (
+    Decision,
+    DisputedItem,
+    FinalAnswer,
+    PersonLine,
+    ProjectProgress,
+)
+from moralscope.annotation.statement import StatementStatistics, question_label
+from moralscope.core.records import NoStatistics, RunRecord
+from moralscope.pages import Presentation
+from moralscope.pages.charts import bars
+from moralscope.pages.closing import PEOPLE_LIMITS
+from moralscope.pages.page import Block, Code, Column, Page, Section, Table, columns
+
+_FIRST = ("region", "leaning")  # the figures of the paper; the rest follows
+
+
+def init_page(record: RunRecord) -> Page:
+    """Say what a new project begins with."""
+    statistics: InitStatistics = record.statistics  # type: ignore[assignment]
+    staged = statistics.staging_items
+    items = _count(statistics.items, "item")
+    if staged:
+        items += f" and {staged:,} for the staging round"
+    lines = [
+        f"{record.config['folder']}: {record.config['task']}, {items}",
+        f"{statistics.people_per_item} people an item; all policies are in project.yaml",
+    ]
+    return Page("A new annotation project", sections=[Section("Project", lines, shown="all")])
+
+
+def import_page(record: RunRecord) -> Page:
+    """Say how many items were added."""
+    line = f"{_count(record.statistics['added'], 'item')} added"
+    return Page("Items added", sections=[Section("Items", [line], shown="all")])
+
+
+def export_page(record: RunRecord) -> Page:
+    """Say where an export is and how much it holds."""
+    statistics: ExportStatistics = record.statistics  # type: ignore[assignment]
+    noun = "line" if record.config["shape"] in ("people", "audit") else "answer"
+    file = Code(f"{statistics.file}: {_count(statistics.answers, noun)}")
+    return Page("Export", sections=[Section("File", [], [file], shown="all")])
+
+
+def status_page(record: RunRecord) -> Page:
+    """Lay out how far a project is, and who did what."""
+    statistics: ProjectProgress = record.statistics  # type: ignore[assignment]
+    people: Sequence[PersonLine] = record.results
+    state = " (paused)" if statistics.paused else ""
+    line = (
+        f"{statistics.submitted:,} of {statistics.wanted:,} answers, {statistics.complete:,} of "
+        f"{statistics.items:,} items complete, {statistics.open:,} open, {statistics.to_review:,} to review, "
+        f"{_count(statistics.appeals, 'appeal')} to answer"
+    )
+    counts = ("answers", "staging", "skipped", "rejected", "checks", "seconds")
+    table = Table(
+        "People",
+        [*columns("person", "stage"), *columns(*counts, kind="whole")],
+        [
+            [
+                row.person.name,
+                row.person.stage,
+                row.submitted,
+                row.staged,
+                row.skipped,
+                row.rejected,
+                row.failed_checks,
+                row.seconds,
+            ]
+            for row in people
+        ],
+    )
+    return Page(
+        "How far the project is",
+        figures=[
+            (f"{statistics.submitted:,} of {statistics.wanted:,}", "answers"),
+            (f"{statistics.complete:,} of {statistics.items:,}", "items complete"),
+        ],
+        sections=[
+            Section("Progress", [line], shown="all"),
+            Section("People", [], [table], shown="all"),
+        ],
+        main=table,
+        headline=f"{record.config['name']}: {record.config['task']}{state}",
+    )
+
+
+def decisions_page(record: RunRecord) -> Page:
+    """List rejections and blocks, with the appeals against them."""
+    decisions: Sequence[Decision] = record.results
+    table = Table(
+        "Decisions",
+        columns("decision", "kind", "person", "reason", "appeal", "outcome"),
+        [
+            [
+                row.id,
+                row.kind,
+                row.person,
+                row.reason,
+                row.appeal,
+                "appeal waits" if row.waits else row.outcome,
+            ]
+            for row in decisions
+        ],
+    )
+    section = Section("Decisions", [], [table], shown="all")
+    none = Section("Decisions", ["no decisions"], shown="all")
+    return Page("Decisions of leads", sections=[section if decisions else none], main=table)
+
+
+def adjudicate_page(record: RunRecord) -> Page:
+    """Lay out the items on which annotators differ, or the final answer of one."""
+    if "item" in record.config:
+        (final,) = record.results
+        answer = ", ".join(f"{name}: {_value(value)}" for name, value in final.answer.items())
+        line = Section("Final answer", [], [Code(f"{final.item}: {answer}")], shown="all")
+        return Page("A final answer", sections=[line])
+    statistics: AdjudicateStatistics = record.statistics  # type: ignore[assignment]
+    rows = []
+    for disputed in record.results:
+        for name in disputed.differs:
+            answers = ", ".join(
+                f"{person}: {_value(answer.get(name))}"
+                for person, answer in disputed.answers.items()
+            )
+            final = _value(disputed.final.answer.get(name)) if disputed.final else ""
+            rows.append([disputed.item.id, name, answers, final])
+    table = Table("Disputed items", columns("item", "field", "answers", "final"), rows)
+    return Page(
+        "Where annotators disagree",
+        sections=[Section("Disputed items", [], [table], shown="all")],
+        main=table,
+        headline=f"{statistics.disputed or 0:,} disputed, {statistics.undecided or 0:,} undecided",
+    )
+
+
+def statement_page(record: RunRecord) -> Page:
+    """Lay out people by group (Ziems et al. 2022, Figure 3), then the statement itself."""
+    statistics: StatementStatistics = record.statistics  # type: ignore[assignment]
+    by_question: dict[str, list[GroupShare]] = {}
+    for row in statistics.groups:
+        by_question.setdefault(row.question, []).append(row)
+    ordered = sorted(by_question, key=lambda name: _FIRST.index(name) if name in _FIRST else 9)
+    charts: list[Block] = []
+    for name in ordered:
+        rows = by_question[name]
+        shares = [row.annotation_share for row in rows]
+        series = {
+            "people": [100 * row.share.value for row in rows],
+            "annotations": [100 * share if isfinite(share) else 0.0 for share in shares],
+        }
+        labels = [row.label or row.group for row in rows]
+        charts.append(bars(question_label(name), series, labels, "%"))
+    groups = Table(
+        "Groups",
+        [
+            *columns("question", "group"),
+            Column("people", "whole"),
+            Column("share", "share", 1),
+            Column("annotations", "whole"),
+            Column("share", "share", 1),
+        ],
+        [
+            [
+                question_label(row.question),
+                row.label or row.group,
+                row.people,
+                row.share.value,
+                row.annotations,
+                row.annotation_share,
+            ]
+            for row in statistics.groups
+        ],
+    )
+    prose = [
+        "Left bar: share of the people who gave this answer. Right bar: share of the annotations "
+        "that they gave (Ziems et al. 2022, Figure 3). Groups of too few people are among the "
+        "others."
+    ]
+    none = ["no group is described: too few people contributed, or nobody told anything"]
+    who = [Section("Who the annotators are", prose, charts)] if charts else []
+    in_figures = Section("Groups", [], [groups], shown="all")
+    return Page(
+        "Data statement",
+        ["Who annotated, what, how, and with what care (Bender and Friedman 2018)."],
+        [(f"{statistics.people:,}", "people"), (f"{statistics.answers:,}", "answers")],
+        [
+            *who,
+            in_figures if statistics.groups else Section("Groups", none, shown="terminal"),
+            *(_section(title, lines) for title, lines in statistics.sections.items()),
+            Section("Files", [], [Code(statistics.file), Code(statistics.table)], shown="terminal"),
+        ],
+    )
+
+
+def _section(title: str, lines: Sequence[str]) -> Section:
+    """Return a section of the statement, whose lines are Markdown of ours: words, a table."""
+    plain = [line.replace("**", "").replace("`", "") for line in lines]
+    prose = [line.removeprefix("- ") for line in plain if not line.startswith("|")]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in plain
+        if line.startswith("|")
+    ]
+    if not rows:
+        return Section(title, prose)
+    head, _, *body = rows
+    cells = [row for row in body if len(row) == len(head)]
+    return Section(title, prose, [Table("Agreement", columns(*head), cells)])
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "|".join(value) if isinstance(value, list) else "" if value is None else str(value)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def _adjudicated(config: Mapping[str, Any]) -> tuple[Any, Any]:
+    return (FinalAnswer if "item" in config else DisputedItem), AdjudicateStatistics
+
+
+PRESENTATIONS = {
+    "annotate init": Presentation(init_page, lambda config: (Any, InitStatistics)),
+    "annotate import": Presentation(import_page, lambda config: (Any, ImportStatistics)),
+    "annotate export": Presentation(export_page, lambda config: (Any, ExportStatistics)),
+    "annotate status": Presentation(status_page, lambda config: (PersonLine, ProjectProgress)),
+    "annotate decide": Presentation(decisions_page, lambda config: (Decision, NoStatistics)),
+    "annotate decisions": Presentation(
+        decisions_page, lambda config: (Decision, DecisionStatistics)
+    ),
+    "annotate adjudicate": Presentation(adjudicate_page, _adjudicated),
+    "annotate statement": Presentation(
+        statement_page, lambda config: (GroupShare, StatementStatistics), PEOPLE_LIMITS
+    ),
+}

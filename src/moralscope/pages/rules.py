@@ -1,0 +1,296 @@
+"""The pages of `rules`: retrieve, generate, attributes, lint, check, show and stats."""
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from moralscope.core.records import NoStatistics, RunRecord
+from moralscope.pages import Presentation
+from moralscope.pages.charts import bars
+from moralscope.pages.page import Block, Chart, Column, Page, Section, Table
+from moralscope.pages.words import cut, more_note, plural
+
+if TYPE_CHECKING:  # a listing of rules needs no audit and no generator
+    from moralscope.rules.annotations import AnnotationStatistics, Bar, Reliability
+    from moralscope.rules.check import CheckFinding, CheckStatistics
+    from moralscope.rules.records import EstimatedRule, HasScales, ListedRule
+    from moralscope.rules.retrieval import FoundRules
+    from moralscope.rules.rule_writer import GeneratedRules
+    from moralscope.rules.show import LintFinding, LintStatistics, ShowStatistics
+
+LIMITS = (
+    "It is not moral advice, and no authority. Rules of thumb are opinions that many hold; "
+    "several, even conflicting ones, may apply at once.",
+    "It repeats people. What models say of a rule they learnt from crowd workers who wrote US "
+    "English; other people differ.",
+)
+_MOST = 200  # exchanges that a page shows
+_RULE = Column("rule", wide=60)
+_ABOUT = Column("about", wide=30)
+
+
+def _scales(rule: "HasScales", form: str = "g") -> list[str]:
+    """Return severity and consensus in words, where they are known."""
+    return [f"{name} {value:{form}}" for name, value in rule.scales.items() if value is not None]
+
+
+def _about(rule: "ListedRule") -> str:
+    return ", ".join([*rule.foundations, *_scales(rule)]) or rule.source
+
+
+def _exchange(prompt: str | None, reply: str | None) -> str:
+    return f"{cut(prompt, 200)} → {cut(reply or '', 200)}" if prompt else cut(reply or "", 200)
+
+
+def _by_exchange(record: RunRecord, title: str, tables: Sequence[Table]) -> Page:
+    note = more_note(len(record.results) - _MOST)
+    section = Section(title, [note] if note else [], tables, shown="all")
+    headline = f"{title}: {plural(len(record.results), 'exchange')}"
+    return Page(title, [f"{headline}."], sections=[section], headline=headline)
+
+
+def retrieve_page(record: RunRecord) -> Page:
+    """Lay out the rules found for each exchange."""
+    results: Sequence[FoundRules] = record.results
+    tables = [
+        Table(
+            _exchange(row.prompt, row.reply),
+            [Column("similarity", "signed"), _RULE, _ABOUT],
+            [[rule.score, rule.text, _about(rule)] for rule in row.rules],
+            titled=True,
+        )
+        for row in results[:_MOST]
+    ]
+    return _by_exchange(record, "Rules found", tables)
+
+
+def generate_page(record: RunRecord) -> Page:
+    """Lay out the rules written for each exchange, and those that were left out."""
+    results: Sequence[GeneratedRules] = record.results
+    tables = []
+    for row in results[:_MOST]:
+        rows: list[list[Any]] = [[None, "no rules", row.refusal]] if row.refusal else []
+        for rule in row.rules:
+            first = sorted(rule.foundations, key=lambda name: -rule.foundations[name])[:1]
+            scales = _scales(rule, ".1f")
+            about = f"{rule.evidence}: {', '.join([*first, *scales])}" if scales else rule.evidence
+            rows.append([rule.score, rule.text, about])
+        rows += [[None, cut(left.text, 200), f"left out: {left.reason}"] for left in row.left_out]
+        columns = [Column("similarity", "signed"), _RULE, _ABOUT]
+        tables.append(Table(_exchange(row.prompt, row.reply), columns, rows, titled=True))
+    return _by_exchange(record, "Rules written", tables)
+
+
+def attributes_page(record: RunRecord) -> Page:
+    """Lay out what experts say of rules, and how replies stand to them."""
+    results: Sequence[EstimatedRule] = record.results
+    columns = [
+        Column("rule", wide=44),
+        Column("foundations", wide=24),
+        Column("severity", "number", 1),
+        Column("consensus", "number", 1),
+        Column("the reply", wide=24),
+        Column("probabilities", wide=40),
+    ]
+    rows = [
+        [
+            cut(row.rule, 300),
+            None if row.foundations is None else ", ".join(row.foundations) or "none",
+            row.severity,
+            row.consensus,
+            None if row.reply is None else f"{row.alignment}: {cut(row.reply, 200)}",
+            ", ".join(f"{name} {chance:.2f}" for name, chance in row.probabilities.items()),
+        ]
+        for row in results
+    ]
+    table = Table("Rules", columns, rows)
+    headline = f"Attributes of {plural(len(rows), 'rule')}, estimated by {record.config['experts']}"
+    section = Section("Rules", [], [table], shown="all")
+    return Page("Attributes of rules", [f"{headline}."], sections=[section], headline=headline)
+
+
+def _counted(statistics: "LintStatistics | CheckStatistics") -> str:
+    return ", ".join(f"{count:,} {kind}" for kind, count in statistics.findings.items())
+
+
+def lint_page(record: RunRecord) -> Page:
+    """Lay out the objections to rulebooks."""
+    statistics: LintStatistics = record.statistics  # type: ignore[assignment]
+    results: Sequence[LintFinding] = record.results
+    rows = [[finding.kind, finding.score, finding.message] for finding in results]
+    columns = [Column("kind"), Column("alike", "number", 2), Column("objection", wide=80)]
+    rules = plural(statistics.rules, "rule")
+    headline = f"{record.config['rulebook']}: {rules}; {_counted(statistics)}"
+    section = Section("Objections", [], [Table("Objections", columns, rows)], shown="all")
+    chart = _foundations_chart(statistics.foundations)
+    return Page(
+        "What a reader would object to",
+        [f"{headline}."],
+        sections=[section, Section("Balance", ["Rules by first foundation."], [chart])],
+        headline=headline,
+    )
+
+
+def _foundations_chart(foundations: Mapping[str, int]) -> Chart:
+    counts = [float(count) for count in foundations.values()]
+    return bars("Rules by foundation", {"rules": counts}, list(foundations), "rules")
+
+
+def check_page(record: RunRecord) -> Page:
+    """Lay out rules that collide, overlap, never fire or fire on everything."""
+    statistics: CheckStatistics = record.statistics  # type: ignore[assignment]
+    results: Sequence[CheckFinding] = record.results
+    rows = [
+        [
+            finding.kind,
+            finding.message,
+            None if finding.reply is None else _exchange(finding.prompt, finding.reply),
+            finding.wins,
+        ]
+        for finding in results
+    ]
+    columns = [
+        Column("kind"),
+        Column("finding", wide=60),
+        Column("shown by", wide=40),
+        Column("wins", wide=24),
+    ]
+    tried = f"{plural(statistics.rules, 'rule')} on {statistics.replies:,} replies"
+    headline = f"{record.config['rulebook']}: {tried}; {_counted(statistics)}"
+    used = [
+        Column("rule", most=160),
+        *(Column(name, "whole") for name in ("asked", "broken", "kept")),
+    ]
+    uses = [[use.rule, use.asked, use.broken, use.kept] for use in statistics.uses]
+    return Page(
+        "Rules checked",
+        [f"{headline}."],
+        sections=[
+            Section("Findings", [], [Table("Findings", columns, rows)], shown="all"),
+            Section("Rules broken most", [], [Table("Rules broken most", used, uses)]),
+        ],
+        headline=headline,
+    )
+
+
+def show_page(record: RunRecord) -> Page:
+    """List rules by theme."""
+    statistics: ShowStatistics = record.statistics  # type: ignore[assignment]
+    results: Sequence[ListedRule] = record.results
+    shares = ", ".join(f"{name} {count:,}" for name, count in statistics.foundations.items())
+    rows = [[rule.theme or "no theme", rule.text, _about(rule)] for rule in results]
+    table = Table("Rules", [Column("theme", wide=20), _RULE, _ABOUT], rows)
+    rules = plural(statistics.rules, "rule")
+    headline = f"{record.config['rulebook']}: {rules}; first foundation: {shares}"
+    chart = _foundations_chart(statistics.foundations)
+    return Page(
+        f"Rules of {record.config['rulebook']}",
+        [f"{headline}."],
+        sections=[
+            Section("Rules", [], [table], shown="all"),
+            Section("Balance", ["Rules by first foundation."], [chart]),
+        ],
+        headline=headline,
+        main=table,
+    )
+
+
+def stats_page(record: RunRecord) -> Page:
+    """Lay out what a file of annotations is made of, beside the paper's figures."""
+    statistics: AnnotationStatistics = record.statistics  # type: ignore[assignment]
+    results: Sequence[Bar] = record.results
+    sizes, printed = statistics.counts, statistics.paper
+    unit = "situations" if record.config["kind"] == "social-chem" else "exchanges"
+    headline = (
+        f"{sizes.annotations:,} annotations of {sizes.exchanges:,} {unit} "
+        f"({sizes.prompts:,} prompts), {sizes.rules:,} different rules"
+    )
+    lines = [
+        f"Annotations per exchange: {sizes.per_exchange:.2f}; words per rule: {sizes.words:.1f}; "
+        f"repeated rules: {sizes.repeated_rules:,}; revised replies: {sizes.revised:,}."
+    ]
+    columns = [
+        *(Column("attribute"), Column("value", wide=12), Column("annotations", "whole")),
+        *(Column("share", "share", 1), Column("paper", "share", 0)),
+        Column("reply disagrees", "share", 0),
+    ]
+    rows = [
+        [
+            bar.attribute,
+            bar.value,
+            bar.count,
+            bar.share,
+            printed.shares.get(bar.value),
+            bar.disagree,
+        ]
+        for bar in results
+    ]
+    names = [f"{bar.attribute} {bar.value}" for bar in results]
+    shares = {"this file": [100 * bar.share for bar in results]}
+    blocks: list[Block] = [Table("Attributes", columns, rows)]
+    sections = [
+        Section("In short", lines, shown="terminal"),
+        Section("How attributes are distributed", [], blocks, shown="all"),
+        Section("Shares", [], [bars("Shares of the annotations", shares, names, "%")]),
+    ]
+    about = {
+        "Agreement about one rule": (statistics.reliability_same_rule, printed.reliability),
+        "Agreement about one exchange, each with a rule of their own": (
+            statistics.reliability_own_rules,
+            {},
+        ),
+    }
+    for title, (reliabilities, paper) in about.items():
+        if reliabilities:
+            table = _reliability_table(title, reliabilities, paper)
+            sections.append(Section(title, [], [table], shown="all"))
+    if statistics.split is not None:
+        whose = "the file's own" if statistics.split.official else "ours, 80-10-10"
+        parts = statistics.split.exchanges.items()
+        counts = ", ".join(f"{part} {count:,}" for part, count in parts)
+        sections.append(Section("Parts", [f"Exchanges by part ({whose}): {counts}."], shown="all"))
+    return Page(
+        "Annotations of rules", [f"{headline}.", *lines], sections=sections, headline=headline
+    )
+
+
+def _reliability_table(
+    title: str, reliabilities: "Sequence[Reliability]", paper: Mapping[str, Any]
+) -> Table:
+    columns = [
+        *(Column("attribute"), Column("units", "whole"), Column("alpha", "interval", 2)),
+        *(Column("paper's", "number", 2), Column("ICC(1, k)", "number", 2)),
+        Column("paper's ", "number", 2),
+    ]
+    rows = []
+    for row in reliabilities:
+        printed = paper.get(row.attribute, {})
+        ends = (row.alpha, row.low, row.high)
+        alpha = None if row.alpha is None else tuple(float("nan") if e is None else e for e in ends)
+        cells = [alpha, printed.get("alpha"), row.icc, printed.get("ICC(1, k)")]
+        rows.append([row.attribute, row.units, *cells])
+    return Table(title, columns, rows, titled=True)
+
+
+def _types(module: str, result: str, statistics: str = "") -> Callable[[Any], tuple[Any, Any]]:
+    """Return what imports the classes of a record when one is read back."""
+
+    def classes(_config: Any) -> tuple[Any, Any]:
+        names = vars(importlib.import_module(f"moralscope.rules.{module}"))
+        return names[result], names[statistics] if statistics else NoStatistics
+
+    return classes
+
+
+PRESENTATIONS = {
+    f"rules {name}": Presentation(build, types, LIMITS)
+    for name, build, types in (
+        ("retrieve", retrieve_page, _types("retrieval", "FoundRules", "RetrieveStatistics")),
+        ("generate", generate_page, _types("rule_writer", "GeneratedRules", "GenerateStatistics")),
+        ("attributes", attributes_page, _types("records", "EstimatedRule")),
+        ("lint", lint_page, _types("show", "LintFinding", "LintStatistics")),
+        ("check", check_page, _types("check", "CheckFinding", "CheckStatistics")),
+        ("show", show_page, _types("show", "ListedRule", "ShowStatistics")),
+        ("stats", stats_page, _types("annotations", "Bar", "AnnotationStatistics")),
+    )
+}

@@ -1,0 +1,97 @@
+"""The pages of `stories train`, `rules train` and `collect-train`: figures, and how dev went."""
+
+from collections.abc import Mapping, Sequence
+
+from moralscope.core.records import RunRecord
+from moralscope.models.training.trainer import TrainingStatistics
+from moralscope.pages import Presentation
+from moralscope.pages.page import Column, Page, Section, Table, columns
+from moralscope.rules.collect.train import FilterResult
+
+_NOT_GROUPS = {"epoch", "loss", "score"}
+_LIMITS = (
+    "Dev chose the epoch: its figures are a little kind. Only the test part says how well it does.",
+    "The model belongs to its base; the card beside it says what it must not be taken for.",
+)
+
+
+def training_page(record: RunRecord) -> Page:
+    """Lay out what a training run found."""
+    statistics: TrainingStatistics = record.statistics
+    figures, history = statistics.figures, statistics.history
+    groups = [name for name in figures["dev"] if name not in _NOT_GROUPS]
+    rows = [[group, *(figures[part].get(group) for part in figures)] for group in groups]
+    table = Table("Figures", [Column("task"), *columns(*figures, kind="number")], rows)
+    pace = (
+        f"{history.steps} steps, {history.examples_per_second:.0f} examples a second, "
+        f"best after epoch {figures['dev']['epoch']:.0f}"
+    )
+    evaluations = Table(
+        "Evaluations",
+        [Column("epoch", "whole"), *columns("loss", "score", *groups, kind="number")],
+        [
+            [row.get(name) for name in ("epoch", "loss", "score", *groups)]
+            for row in history.evaluations
+        ],
+    )
+    notes = [f"written to {record.config['out']}"]
+    if plain := statistics.baselines:
+        notes.append(
+            f"foundations without a model, on {plain['part']}: commonest answer "
+            f"{plain['majority']:.3f}, every label {plain['always']:.3f}, words "
+            f"{plain['keywords']:.3f} (macro-F1)"
+        )
+    rewritten: Mapping[str, tuple[int, int]] = (statistics.counts or {}).get("rewritten", {})
+    for name, (count, acts) in rewritten.items():
+        share = count / max(acts, 1)
+        notes.append(f"{name}: {count:,} of {acts:,} acts rewritten ({share:.1%})")
+    return Page(
+        f"Trained: {record.config.get('task') or record.config.get('recipe')}",
+        [f"{pace}."],
+        figures=[(f"{figures['dev']['score']:.3f}", "score on dev")],
+        sections=[
+            Section("Figures by task", [], [table], shown="all"),
+            Section("How it went", [pace, *notes], shown="terminal"),
+            Section("How dev went", notes, [evaluations]),
+        ],
+        main=table,
+    )
+
+
+def filters_page(record: RunRecord) -> Page:
+    """Lay out how well the filters of `collect` do on the test part (Table 4 of the paper)."""
+    statistics: TrainingStatistics = record.statistics
+    results: Sequence[FilterResult] = record.results
+    titles = [
+        *(Column("task"), Column("chatbot", wide=24)),
+        *columns("precision", "recall", kind="number", digits=1),
+        *(Column("F1", "interval", 1), Column("replies", "whole")),
+    ]
+    rows = [
+        [row.task, row.chatbot, row.precision, row.recall, (row.f1, row.low, row.high), row.n]
+        for row in results
+    ]
+    table = Table("Figures", titles, rows)
+    parts = ", ".join(f"{part} {count:,}" for part, count in (statistics.parts or {}).items())
+    written = f"written to {record.config['out']}"
+    return Page(
+        "Trained: filters of chatbot replies",
+        [f"Labelled replies, shared out by prompt: {parts}."],
+        sections=[
+            Section("On the test part, in percent", [written], [table], shown="all"),
+            Section("Where it is", [written], shown="terminal"),
+        ],
+        main=table,
+    )
+
+
+_PRESENTATION = Presentation(
+    training_page, lambda config: (dict[str, float], TrainingStatistics), _LIMITS
+)
+PRESENTATIONS = {
+    "train": _PRESENTATION,
+    "rules train": _PRESENTATION,
+    "collect-train": Presentation(
+        filters_page, lambda config: (FilterResult, TrainingStatistics), _LIMITS
+    ),
+}
