@@ -31,13 +31,7 @@ _INNER = re.compile(r" (?:that|which|what|when|if|because)\b|(?: \S+){7}", re.I)
 
 
 def plain_act(text: str, *, negated: bool = False) -> tuple[str, bool]:
-    """Return a verb phrase without "not", "never", "always" and "avoid", and whether it is negated.
-
-    Examples
-    --------
-    >>> plain_act("never lie"), plain_act("avoid hurting people"), plain_act("not avoid lying")
-    (('lie', True), ('hurt people', True), ('lie', False))
-    """
+    """Strip "not", "never", "always" and "avoid" off a verb phrase; say if it was negated."""
     words = text.strip()
     while True:
         if match := _NOT.match(words):
@@ -52,13 +46,7 @@ def plain_act(text: str, *, negated: bool = False) -> tuple[str, bool]:
 
 
 def split_clause(clause: str) -> tuple[str, str, bool] | None:
-    """Split "people won't help" into who, the base verb phrase, and whether it is negated.
-
-    Examples
-    --------
-    >>> split_clause("people won't help you"), split_clause("you are kind")
-    (('people', 'help you', True), ('you', 'be kind', False))
-    """
+    """Split "people won't help" into who, the base verb phrase, and whether it is negated."""
     plain = _known_subject(clause)
     follows = clause[plain.end() :].split(" ", maxsplit=1)[0].lower() if plain else ""
     if follows in ("who", "that", "whose", "and", "or"):
@@ -166,13 +154,7 @@ def finite(who: str, phrase: str, *, negated: bool = False) -> str:
 
 
 def is_plural(who: str) -> bool:
-    """Tell whether a subject takes "are".
-
-    Examples
-    --------
-    >>> [is_plural(who) for who in ("you", "a friend", "people in power", "parents", "your boss")]
-    [True, False, True, True, False]
-    """
+    """Tell whether a subject takes "are"."""
     words = who.lower().split()
     if not words or words[0] in _DETERMINERS or who.lower() == "family":
         return False
