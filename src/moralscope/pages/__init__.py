@@ -36,6 +36,8 @@ _MODULES = {
     **dict.fromkeys(
         (f"annotate {name}" for name in ("decide", "decisions", "adjudicate")), "annotation"
     ),
+    "audit": "audit",
+    "audit corpus": "audit",
     "collect": "collect",
     "collect corpus": "collect",
     "collect-train": "training",

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 
 from moralscope.core.records import RunRecord, to_plain
 from moralscope.io.record_view import Plain, label_key, text
-from moralscope.pages.audit_page import audit_page
 from moralscope.pages.closing import (
     AUDIT_LIMITS,
     JUDGE_LIMITS,
@@ -17,7 +16,6 @@ from moralscope.pages.page import Page
 from moralscope.pages.score_page import score_page
 
 _PAGES: Mapping[str, Callable[[Plain], Page]] = {
-    "audit": audit_page,
     "compare": compare_page,
     "compare languages": languages_page,
     "compare runs": runs_page,

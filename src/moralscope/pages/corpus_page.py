@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import Any
 
 from moralscope.io.record_view import Plain, number, numbers, rows_of, text
-from moralscope.pages.audit_page import listed_sections, share_sections
 from moralscope.pages.charts import bars
 from moralscope.pages.page import (
     Block,
@@ -20,7 +19,6 @@ from moralscope.pages.page import (
     Section,
     keyed_table,
     part,
-    rate_text,
     signed,
 )
 
@@ -50,8 +48,6 @@ def corpus_page(plain: Plain) -> Page:
     run = part(found.get("corpus"))
     sections = [
         *_spread(found),
-        *share_sections(found),
-        *listed_sections(found),
         *_ends(found),
         *_steps(found),
         *_failed(part(found.get("failed"))),
@@ -74,9 +70,6 @@ def _summary(plain: Plain, run: Plain) -> str:
 
 def _tiles(found: Plain, run: Plain) -> list[tuple[str, str]]:
     tiles = [(_whole(run.get(name)), name) for name in ("rows", "distinct", "failed")]
-    if isinstance(found.get("flagged"), Mapping):
-        tiles.append((rate_text(found["flagged"]), "flagged"))
-        tiles.append((rate_text(found.get("abstained")), "without a verdict"))
     if "kept" in found:
         tiles.append((_whole(found.get("kept")), "kept"))
     mean = number(part(found.get("scores")).get("mean"), "'scores'")

@@ -17,7 +17,7 @@ _LIMITS = (
 
 def training_page(record: RunRecord) -> Page:
     """Lay out what a training run found."""
-    statistics: TrainingStatistics = record.statistics
+    statistics: TrainingStatistics = record.statistics  # type: ignore[assignment]
     figures, history = statistics.figures, statistics.history
     groups = [name for name in figures["dev"] if name not in _NOT_GROUPS]
     rows = [[group, *(figures[part].get(group) for part in figures)] for group in groups]
@@ -34,7 +34,7 @@ def training_page(record: RunRecord) -> Page:
             for row in history.evaluations
         ],
     )
-    notes = [f"written to {record.config['out']}"]
+    notes = [f"written to {record.config.get('out')}"]
     if plain := statistics.baselines:
         notes.append(
             f"foundations without a model, on {plain['part']}: commonest answer "
@@ -60,7 +60,7 @@ def training_page(record: RunRecord) -> Page:
 
 def filters_page(record: RunRecord) -> Page:
     """Lay out how well the filters of `collect` do on the test part (Table 4 of the paper)."""
-    statistics: TrainingStatistics = record.statistics
+    statistics: TrainingStatistics = record.statistics  # type: ignore[assignment]
     results: Sequence[FilterResult] = record.results
     titles = [
         *(Column("task"), Column("chatbot", wide=24)),
@@ -73,7 +73,7 @@ def filters_page(record: RunRecord) -> Page:
     ]
     table = Table("Figures", titles, rows)
     parts = ", ".join(f"{part} {count:,}" for part, count in (statistics.parts or {}).items())
-    written = f"written to {record.config['out']}"
+    written = f"written to {record.config.get('out')}"
     return Page(
         "Trained: filters of chatbot replies",
         [f"Labelled replies, shared out by prompt: {parts}."],

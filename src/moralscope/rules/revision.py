@@ -127,20 +127,17 @@ def _templates() -> dict[str, list[str]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What the experts say of an exchange: the rules asked about, the findings, the verdict.
-
-    `unread` counts the tokens that they did not read.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangeJudgment:
+    """What the experts say of an exchange: the rules asked about, the findings, the verdict."""
 
     rules: tuple[RuleOfThumb, ...]
     findings: tuple[RuleFinding, ...]
     verdict: Verdict
-    unread: int = 0
+    unread: int = 0  # tokens that they did not read
 
 
-Judge = Callable[[Sequence[Exchange], Sequence[Sequence[RuleOfThumb]]], list[Judged]]
+Judge = Callable[[Sequence[Exchange], Sequence[Sequence[RuleOfThumb]]], list[ExchangeJudgment]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +188,7 @@ class Reviser:
         self._seed = seed
 
     def revise(
-        self, exchanges: Sequence[Exchange], judged: Sequence[Judged], judge: Judge
+        self, exchanges: Sequence[Exchange], judged: Sequence[ExchangeJudgment], judge: Judge
     ) -> list[Revision | None]:
         """Return a revised reply for each exchange that is flagged, or None.
 
@@ -216,7 +213,7 @@ class Reviser:
     def _chosen(
         self,
         exchanges: Sequence[Exchange],
-        judged: Sequence[Judged],
+        judged: Sequence[ExchangeJudgment],
         tries: Sequence[_Try],
         judge: Judge,
     ) -> dict[int, Revision]:
@@ -288,12 +285,12 @@ class Reviser:
                 kept.append(replace(one, relevance=near))
         return kept
 
-    def _broken(self, judged: Judged) -> list[RuleFinding]:
+    def _broken(self, judged: ExchangeJudgment) -> list[RuleFinding]:
         """Return the broken rules, the one that weighs most first."""
         broken = [rule for rule in judged.findings if is_broken(rule, self._limits)]
         return sorted(broken, key=lambda rule: -breach(rule))
 
-    def _likely(self, judged: Judged) -> list[RuleFinding]:
+    def _likely(self, judged: ExchangeJudgment) -> list[RuleFinding]:
         found = [rule for rule in judged.findings if rule.alignment.label == "disagree"]
         return sorted(found, key=lambda rule: -breach(rule))[:1]
 

@@ -27,7 +27,7 @@ from moralscope.models.encoders import load_encoder
 from moralscope.models.language import generator_refs, load_generator
 from moralscope.models.store import Progress
 from moralscope.rules.attributes import Attributes
-from moralscope.rules.audit_files import ExchangeFile, blocks
+from moralscope.rules.exchanges import ExchangeFile, blocks
 from moralscope.rules.experts import prepare_rule_experts
 from moralscope.rules.judgments import read_judgment
 from moralscope.rules.options import HYPOTHESES, RulesGenerateOptions
@@ -352,7 +352,7 @@ def generate_rules(
     Parameters
     ----------
     exchanges
-        Exchanges, or a file of them (`rules.audit_files.open_exchanges`), read in blocks.
+        Exchanges, or a file of them (`rules.exchanges.open_exchanges`), read in blocks.
     options
         `RulesGenerateOptions`, or its fields as keywords.
     ready

@@ -130,7 +130,7 @@ def check_limits(given: Mapping[str, Any], source: str) -> dict[str, float]:
     return {name: float(value) for name, value in given.items()}
 
 
-def known_limits(given: Mapping[str, Any], source: str) -> Thresholds:
+def known_limits(given: Any, source: str) -> Thresholds:
     """Return the limits of a saved run; an older one may name some that are no longer.
 
     Examples
@@ -138,9 +138,11 @@ def known_limits(given: Mapping[str, Any], source: str) -> Thresholds:
     >>> known_limits({"disagree": 0.6, "consensus": 3.0}, "run.json").disagree
     0.6
     """
-    names = {each.name for each in option_fields(Thresholds)}
-    own = {name: value for name, value in given.items() if name in names}
-    return Thresholds(**check_limits(own, source))
+    if not isinstance(given, Mapping):
+        raise InputError(f"{source}: 'thresholds' is no mapping", "run the audit again")
+    names = {field.name for field in option_fields(Thresholds)}
+    known = {name: value for name, value in given.items() if name in names}
+    return Thresholds(**check_limits(known, source))
 
 
 def operating_points(experts: ExpertSet) -> dict[str, float]:

@@ -21,9 +21,9 @@ from moralscope.io.actions import check_actions
 from moralscope.models.store import Progress, Store
 from moralscope.models.store.commands import ModelStatus, list_models
 from moralscope.rules.audit import AuditModels, audit, check_options, set_budget
-from moralscope.rules.audit_models import RuleIndex, index_rules, join_auditor, needs_encoder
 from moralscope.rules.audit_options import AuditOptions
 from moralscope.rules.check import check_rules, join_check
+from moralscope.rules.load_auditor import RuleIndex, index_rules, join_auditor, needs_encoder
 from moralscope.rules.options import CheckOptions, LintOptions
 from moralscope.rules.records import AuditedReply, Exchange
 from moralscope.rules.rulebook import (

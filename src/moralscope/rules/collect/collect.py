@@ -20,7 +20,6 @@ from moralscope.models.language import generator_refs
 from moralscope.models.language.chat_template import model_folder
 from moralscope.models.language.decoding import check_request
 from moralscope.models.store import Progress
-from moralscope.rules.audit_files import blocks
 from moralscope.rules.collect.chatbots import (
     Chatbot,
     ChatPrompt,
@@ -38,6 +37,7 @@ from moralscope.rules.collect.chatbots import (
 from moralscope.rules.collect.files import PromptFile, check_place, write_exchanges
 from moralscope.rules.collect.filters import Filters, Sieve, load_filters
 from moralscope.rules.collect.options import ZERO_SHOT, CollectOptions
+from moralscope.rules.exchanges import blocks
 from moralscope.rules.records import first_notes
 
 __all__ = ["CollectOptions", "Filters", "check_options", "collect", "prepare"]

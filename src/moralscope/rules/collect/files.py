@@ -12,8 +12,8 @@ from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
 from moralscope.io.files import check_writable, csv_bytes, write_whole
 from moralscope.io.tables import Layout, Table, is_table
-from moralscope.rules.audit_files import open_exchanges
 from moralscope.rules.collect.chatbots import MAX_PROMPT, CollectedExchange, CollectPrompt
+from moralscope.rules.exchanges import open_exchanges
 
 _REMEDY = "give one prompt a line (.txt), or CSV, JSONL or Parquet with the column prompt"
 _LINES = Layout(lines_as="prompt", remedy=_REMEDY)

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from moralscope.core.errors import InputError
 from moralscope.server.api.schemas import MAX_EXCHANGES, MAX_TEXT, Long
 from moralscope.server.errors import documented
-from moralscope.server.guard import Guarded, Reply, last_prompt
+from moralscope.server.guard import GuardDecision, ModelReply, last_prompt
 from moralscope.server.security import allowed
 
 _PROMPTS = 10_000  # calls whose prompts are remembered until their reply comes
@@ -78,7 +78,7 @@ class PromptfooResult(BaseModel):
 async def promptfoo(request: Request, body: PromptfooRequest) -> PromptfooResult:
     """Audit one reply; it passes unless the guard flags it."""
     output = body.output if isinstance(body.output, str) else json.dumps(body.output)
-    (found,) = await _judge(request, _prompt(body.context.prompt), [Reply(output)])
+    (found,) = await _judge(request, _prompt(body.context.prompt), [ModelReply(output)])
     said = found.note.get("verdict") or {"score": 0.0, "reason": "there is no reply to judge"}
     return PromptfooResult.model_validate(
         {
@@ -173,11 +173,11 @@ async def litellm(request: Request, body: LitellmRequest) -> LitellmAnswer:
         prompts.keep(body.litellm_call_id, said or "\n".join(body.texts or ()))
         return LitellmAnswer(action="NONE")
     texts = body.texts or ([""] if unjudged else [])
-    replies = [Reply(text, unjudged) for text in texts]
+    replies = [ModelReply(text, unjudged) for text in texts]
     return _action(await _judge(request, prompts.take(body.litellm_call_id), replies))
 
 
-def _action(found: Sequence[Guarded]) -> LitellmAnswer:
+def _action(found: Sequence[GuardDecision]) -> LitellmAnswer:
     blocked = [each for each in found if each.outcome == "blocked"]
     if blocked:
         return LitellmAnswer(action="BLOCKED", blocked_reason=blocked[0].text)
@@ -186,13 +186,15 @@ def _action(found: Sequence[Guarded]) -> LitellmAnswer:
     return LitellmAnswer(action="NONE")
 
 
-async def _judge(request: Request, prompt: str, replies: Sequence[Reply]) -> list[Guarded]:
+async def _judge(
+    request: Request, prompt: str, replies: Sequence[ModelReply]
+) -> list[GuardDecision]:
     guard = request.app.state.proxy.guard
     if not replies:
         return []
     if max(len(reply.text) for reply in replies) > MAX_TEXT or len(prompt) > MAX_TEXT:
         raise InputError(f"a text has more than {MAX_TEXT:,} characters", "send a shorter one")
-    found: list[Guarded] = await request.app.state.work.run(
+    found: list[GuardDecision] = await request.app.state.work.run(
         request, lambda report: guard(prompt, replies)
     )
     return found

@@ -183,26 +183,27 @@ def join_auditor(
         writer = RuleWriter(writes, encoder, book.rules, seed=options.seed)
         if {VERDICT, TASK} <= set(experts.tasks):
             writer.judge = WrittenRuleJudge(experts, limits)
+    fears = {}
+    if CONCERN in experts.tasks:
+        fears = dict(zip(experts.labels(CONCERN), experts.thresholds(CONCERN), strict=True))
     policy = Policy(
-        options.general or ours,
-        options.explain == "all",
-        options.expertise,
-        dict(zip(experts.labels(CONCERN), experts.thresholds(CONCERN), strict=True))
-        if CONCERN in experts.tasks
-        else {},
-        options.on_unread,
+        general=options.general or ours,
+        explain=options.explain == "all",
+        expertise=options.expertise,
+        fears=fears,
+        on_unread=options.on_unread,
     )
     auditor = Auditor(
-        ReplyReader(experts),
-        index.retriever,
-        index.house,
-        Aligner(classifier),
-        index.attributes,
-        limits,
-        policy,
-        reviser,
-        writer,
-        options.top,
+        reader=ReplyReader(experts),
+        retriever=index.retriever,
+        house=index.house,
+        aligner=Aligner(classifier),
+        attributes=index.attributes,
+        thresholds=limits,
+        policy=policy,
+        reviser=reviser,
+        writer=writer,
+        top=options.top,
     )
     config = {
         "rulebook": book.name,
