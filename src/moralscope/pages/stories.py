@@ -108,7 +108,7 @@ def split_page(record: RunRecord) -> Page:
         ],
         [
             [
-                _named(row) if row.part == "train" else " ",
+                _named(row),
                 row.part,
                 row.stories,
                 row.samples,

@@ -180,15 +180,11 @@ def judged(line: str) -> Norm | None:
         denial = "not " if copula["nt"] else (copula["no"] or "").lstrip() + " "
         judged = judgment_in(f"{denial}{predicate}")
         if judged is not None and word is not None and word.start() < FAR:
-            return _judged_subject(subject, _affirmed(copula), judged)
+            verb: str = copula["verb"] or copula["nt"]
+            for denied, plain in (("n't", ""), ("cannot", "can"), (" not", ""), (" never", "")):
+                verb = verb.replace(denied, plain)
+            return _judged_subject(subject, "can be" if verb == "ca be" else verb, judged)
     return None
-
-
-def _affirmed(copula: re.Match[str]) -> str:
-    verb: str = copula["verb"] or copula["nt"]
-    for denial, plain in (("n't", ""), ("cannot", "can"), (" not", ""), (" never", "")):
-        verb = verb.replace(denial, plain)
-    return "can be" if verb == "ca be" else verb
 
 
 def _judged_subject(subject: str, verb: str, judged: JudgingPhrase) -> Norm:

@@ -47,7 +47,13 @@ def plain_act(text: str, *, negated: bool = False) -> tuple[str, bool]:
 
 def split_clause(clause: str) -> tuple[str, str, bool] | None:
     """Split "people won't help" into who, the base verb phrase, and whether it is negated."""
-    plain = _known_subject(clause)
+    names = "|".join(tables()["subjects"]["known"])
+    plain = re.match(
+        rf"(?P<who>(?:(?:all|most|some|other|your|their|the|our) )?(?:{names}))"
+        r"(?P<are>'re(?: not)?)? (?=[a-z])",
+        clause,
+        re.I,
+    )
     follows = clause[plain.end() :].split(" ", maxsplit=1)[0].lower() if plain else ""
     if follows in ("who", "that", "whose", "and", "or"):
         return None
@@ -61,22 +67,9 @@ def split_clause(clause: str) -> tuple[str, str, bool] | None:
             return auxiliary["who"], *act
     if plain is None or not follows:
         return None
-    return _after_subject(plain["who"], plain["are"], clause[plain.end() :])
-
-
-def _known_subject(clause: str) -> re.Match[str] | None:
-    names = "|".join(tables()["subjects"]["known"])
-    return re.match(
-        rf"(?P<who>(?:(?:all|most|some|other|your|their|the|our) )?(?:{names}))"
-        r"(?P<are>'re(?: not)?)? (?=[a-z])",
-        clause,
-        re.I,
-    )
-
-
-def _after_subject(who: str, are: str | None, rest: str) -> tuple[str, str, bool]:
-    if are:
-        return who, f"be {rest}", "not" in are
+    who, rest = plain["who"], clause[plain.end() :]
+    if plain["are"]:
+        return who, f"be {rest}", "not" in plain["are"]
     adverb, verb, tail = first_verb(rest)
     if adverb.strip() in ("never", "not"):
         return who, base_of_finite(verb) + tail, True
