@@ -14,6 +14,7 @@ from typing import Any
 
 from moralscope.annotation.forms import load_form
 from moralscope.annotation.groups import NOT_SAID, large_groups
+from moralscope.annotation.options import SHAPES
 from moralscope.annotation.records import AnswerRow, AuditLine, FinalAnswer, PersonFacts, Project
 from moralscope.core.errors import InputError
 from moralscope.io.files import csv_bytes, escape_cell
@@ -21,20 +22,13 @@ from moralscope.io.files import csv_bytes, escape_cell
 ROW_SCHEMA = "moralscope.annotations/1"
 PEOPLE_SCHEMA = "moralscope.annotators/1"
 AUDIT_SCHEMA = "moralscope.annotation-log/1"
-SUFFIXES = {
-    **dict.fromkeys(("jsonl", "stories", "people", "audit"), ".jsonl"),
-    **dict.fromkeys(("csv", "mic", "human"), ".csv"),
-    "parquet": ".parquet",
-}
-# Which task a shape is made of; the others are made of any.
-TASK_OF = {"mic": "rule-of-thumb", "stories": "story-writing", "human": "action-yes-no"}
 _ALIGNMENTS = {"disagree": 0, "neither": 1, "agree": 2}  # MIC's codes
 
 
 def check_shape(project: Project, shape: str) -> None:
     """Refuse a shape that this project's task does not have."""
-    task = TASK_OF.get(shape, project.task)
-    if task != project.task:
+    task = SHAPES[shape].task
+    if task and task != project.task:
         raise InputError(
             f"the shape '{shape}' is of the task '{task}', this project's is '{project.task}'",
             "choose jsonl, csv or parquet",

@@ -12,14 +12,9 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from moralscope.annotation.checks import find
-from moralscope.annotation.exporting import (
-    SUFFIXES,
-    audit_bytes,
-    check_shape,
-    export_bytes,
-    people_bytes,
-)
+from moralscope.annotation.exporting import audit_bytes, check_shape, export_bytes, people_bytes
 from moralscope.annotation.forms import one_of
+from moralscope.annotation.options import SHAPES
 from moralscope.annotation.records import AnnotationItem, ItemLine, Person
 from moralscope.annotation.service_decisions import DecisionService
 from moralscope.annotation.service_people import PeopleService
@@ -142,7 +137,7 @@ class AnnotationService(PeopleService, WorkService, DecisionService):
         The suffix may be left out. An export of the same name is replaced, whole.
         """
         self._lead(lead)
-        one_of(shape, SUFFIXES, "shape")
+        one_of(shape, SHAPES, "shape")
         check_shape(self.project, shape)
         path = self.export_path(name, shape)
         if shape == "people":
@@ -172,7 +167,7 @@ class AnnotationService(PeopleService, WorkService, DecisionService):
 
     def export_path(self, name: str, shape: str) -> Path:
         """Return where an export of this name goes; a name with a path in it is refused."""
-        suffix = SUFFIXES[shape]
+        suffix = SHAPES[shape].suffix
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise InputError(
                 "the export's name is no plain file name", "letters, digits, - and _, at most 64"
