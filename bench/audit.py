@@ -20,7 +20,7 @@ import numpy as np
 
 from moralscope.rules.alignment_examples import written_exchanges
 from moralscope.rules.audit import AuditModels, AuditOptions, audit, prepare_auditor
-from moralscope.rules.audit_files import open_exchanges
+from moralscope.rules.exchanges import open_exchanges
 from moralscope.rules.records import Exchange
 
 WANTED = {"mpnet": (80, 200, 40), "minilm": (30, 200, 150)}  # p50 and p95 in ms, replies a second

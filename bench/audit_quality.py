@@ -25,7 +25,6 @@ from moralscope.rules.reply_reader import CONCERNS
 from moralscope.rules.retrieval import unit_rows
 from moralscope.rules.rule_writer import prepare_writing
 from moralscope.rules.rulebook import shipped_rulebook
-from moralscope.rules.verdict import abstained
 
 
 class Bench:
@@ -52,7 +51,7 @@ class Bench:
             f"{f1_score(bad[keep], flag[keep], average='macro'):.3f}, false alarms "
             f"{flag[keep & ~bad].mean():.3f}, recall {flag[keep & bad].mean():.3f}; "
             f"all: AUC {roc_auc_score(bad, -score):.3f}, abstained on "
-            f"{np.mean([abstained(each.verdict) for each in audits]):.3f}"
+            f"{np.mean([not each.verdict.is_judged for each in audits]):.3f}"
         )
         own = kind == known.EXPERTISE
         told = np.array([each.verdict.concern == CONCERNS[2] for each in audits])

@@ -5,8 +5,9 @@
 Every command is a process of its own; the commands take turns, and a figure is the median over the
 rounds of the ratio inside one round, so that a busy machine, which slows all of a round, disturbs
 little. Beside the wall time stands the ratio of processor time, which other programs hardly touch.
-"Cold" means an empty cache of rows: weights are read and texts computed; "cached" means that every
-row is on disk. Modules are those of ours that `score` imports. Exit code 1 where a bar is missed.
+"Cold" means an empty cache: weights are read and texts computed; "cached" means that every row of
+an encoder and every answer of the experts is on disk, so that nothing needs torch. Modules are
+those of ours that `score` imports. Exit code 1 where a bar is missed.
 """
 
 import argparse
@@ -24,7 +25,8 @@ from statistics import median
 
 from moralscope.models.store import home_folder
 
-SCORE = ("score", "kill time", "kill people")
+SCORE = ("score", "kill time", "kill people")  # by the judge on mpnet, the default
+CHOICE = (*SCORE, "--axis", "choice")
 NUMBER = "{number}"  # another one each time: a reply that nobody audited before
 AUDIT = ("audit", "--prompt", "May I lie to my friend?", "--reply", f"Sure, lie {NUMBER} times.")
 MAX_MODULES = 90
@@ -58,9 +60,11 @@ def cases(experts: str) -> list[Case]:
     python = (sys.executable, "-c", "import torch")
     return [
         Case("import torch", python, None),
-        Case("score two actions, cold", ours(*SCORE), 2.0, cold=True),
-        Case("score two actions, cached", ours(*SCORE), 0.6),
-        Case(f"judge two actions ({experts})", ours(*judge), 2.5),
+        Case("judge two actions, cold", ours(*SCORE), 2.0, cold=True),
+        Case("judge two actions, cached", ours(*SCORE), 0.6),
+        Case("encode two actions, cold", ours(*CHOICE), 2.0, cold=True),
+        Case("encode two actions, cached", ours(*CHOICE), 0.6),
+        Case(f"judge two actions ({experts}), cold", ours(*judge), 2.5, cold=True),
         Case(f"audit a new reply ({experts})", ours(*AUDIT, "--experts", experts), 3.0),
         Case("the same, rulebook read anew", ours(*AUDIT, "--experts", experts), None, cold=True),
         Case("--help", ours("--help"), None),
@@ -131,6 +135,8 @@ def main() -> int:
     print(f"modules of ours for 'score a b', cached: {modules} (bar {MAX_MODULES}); heavy: {heavy}")
     if int(modules) > MAX_MODULES:
         missed.append("modules")
+    if "torch" in heavy:
+        missed.append("torch is imported for answers that are on disk")
     print(f"missed: {', '.join(missed)}" if missed else "every bar is met")
     return bool(missed)
 

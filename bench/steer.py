@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from moralscope.axes.language import Asking
-from moralscope.cli.steer import show_check, show_make
+from moralscope.cli.output import emit
 from moralscope.io.files import write_record
 from moralscope.models.language import load_language_model
 from moralscope.steer.calibrate import calibrate, scaled
@@ -73,11 +73,11 @@ def certify(arguments: argparse.Namespace) -> None:
     model = load_language_model(arguments.model)
     started = time.perf_counter()
     made = make_vector(model, options)
-    show_make(made)
+    emit(made, json=False, path=None)
     print(f"{time.perf_counter() - started:.0f} s to make it", flush=True)
     started = time.perf_counter()
     record = check_vector(model, vector=place, replies=arguments.replies)
-    show_check(record)
+    emit(record, json=False, path=None)
     print(f"{time.perf_counter() - started:.0f} s to check it")
     if arguments.out:
         write_record(record, arguments.out)

@@ -114,11 +114,7 @@ def test_a_file_of_exchanges_is_audited_and_hostile_text_stays_text(site, open_p
     page.get_by_role("button", name="Audit").click()
     page.locator("#many").wait_for()
     assert page.locator("#replies tbody tr").count() == 12
-    verdicts = set(page.locator("#replies td .tag").all_inner_texts())
-    if len(verdicts) > 1:
-        page.get_by_label("Only Verdict").select_option(min(verdicts))
-        assert set(page.locator("#replies td .tag").all_inner_texts()) == {min(verdicts)}
-        page.get_by_label("Only Verdict").select_option("")
+    assert page.locator("#views .chart").count() >= 1
     page.locator("#replies tbody button").nth(3).click()
     expect(page.locator(".verdict .said.last")).to_contain_text("<script>alert(2)</script>")
     assert page.locator("main img").count() == 0

@@ -76,7 +76,7 @@ def test_a_run_is_opened_with_every_setting_and_run_again(site, open_page, tmp_p
     page.get_by_label("Both").check()
     page.locator("#book").fill("It's wrong to steal from a friend.\n")
     more(page)
-    page.get_by_label("Rules a reply").select_option("10")
+    page.get_by_label("Rules per reply").select_option("10")
     audit(page)
     other = open_page(f"{site}/runs")
     other.locator("#list th a", has_text="5 actions, direction").click()
@@ -89,7 +89,7 @@ def test_a_run_is_opened_with_every_setting_and_run_again(site, open_page, tmp_p
     other.locator("#found:not(.stale)").wait_for()
     assert other.get_by_label("Both").is_checked()
     assert other.locator("#book").input_value() == "It's wrong to steal from a friend.\n"
-    assert other.get_by_label("Rules a reply").input_value() == "10"
+    assert other.get_by_label("Rules per reply").input_value() == "10"
     expect(other.locator("#working")).to_be_hidden()
     go(other, f"{site}/runs")
     expect(other.locator("#list tbody tr")).to_have_count(3)

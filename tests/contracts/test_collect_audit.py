@@ -4,10 +4,10 @@ import pytest
 
 from moralscope.core.records import Candidate
 from moralscope.rules.audit import AuditOptions, audit
-from moralscope.rules.audit_files import open_exchanges
 from moralscope.rules.collect.chatbots import Chatbot, ChatPrompt, CollectPrompt
 from moralscope.rules.collect.collect import collect
 from moralscope.rules.collect.options import CollectOptions
+from moralscope.rules.exchanges import open_exchanges
 
 PROMPTS = [
     CollectPrompt("Would you steal?", "a"),

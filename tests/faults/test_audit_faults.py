@@ -108,7 +108,7 @@ def test_what_cannot_be_judged_is_said_not_guessed(case, capsys):
     code, out, _ = run(capsys, "--prompt", "What now?", "--reply", reply, "--json", *SCRIPTED)
     (row,) = json.loads(out)["results"]
     assert code == 0
-    told = {"flag": False, "score": 0.0, "reason": f"abstained: {why}"}
+    told = {"flag": False, "score": 0.0, "status": "abstained", "reason": why}
     nobody = dict.fromkeys(("basis", "concern", "probability"))
     assert row["verdict"] == {**told, **nobody}
     assert row["rules"] == []

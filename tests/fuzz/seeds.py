@@ -108,6 +108,7 @@ def _torch_file(pickled: bytes) -> bytes:
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr(zipfile.ZipInfo("v/data.pkl"), b"\x80\x02" + pickled)
         archive.writestr(zipfile.ZipInfo("v/data/0"), bytes(8))
+        archive.writestr(zipfile.ZipInfo("v/version"), b"3\n")
     return stream.getvalue()
 
 

@@ -108,7 +108,7 @@ def _annotations(path: Path) -> Any:
 
 
 def _exchanges(path: Path) -> Any:
-    from moralscope.rules.audit_files import open_exchanges
+    from moralscope.rules.exchanges import open_exchanges
     from moralscope.rules.sanitize import read_exchange, sentences
 
     return [sentences(read_exchange(each).exchange.reply) for each in open_exchanges(path)]
@@ -254,7 +254,7 @@ def _guarded_answer(path: Path) -> Any:
     from functools import partial
 
     from moralscope.models.language.http_client import without_secret
-    from moralscope.server.guard import Guarded
+    from moralscope.server.guard import GuardDecision
     from moralscope.server.guard.upstream import UpstreamError, read_answer, read_stream
     from moralscope.server.guard.writing import events, whole
 
@@ -264,7 +264,7 @@ def _guarded_answer(path: Path) -> Any:
     except UpstreamError as error:
         json.dumps(error.body, allow_nan=False)
         raise MoralscopeError("the answer was refused", "ask again") from None
-    passed = [Guarded(choice.text, "passed", "kept", {}) for choice in found.choices]
+    passed = [GuardDecision(choice.text, "passed", "kept", {}) for choice in found.choices]
     streamed = "".join(events(found, passed, "m", with_usage=True)).encode().decode()
     written = [json.loads(line[6:]) for line in streamed.split("\n\n")[:-2]]
     out = json.dumps([whole(found, passed, "m"), written], ensure_ascii=False, allow_nan=False)

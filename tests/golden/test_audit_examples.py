@@ -11,7 +11,6 @@ import pytest
 from moralscope.rules.audit import AuditOptions, prepare_auditor
 from moralscope.rules.records import Exchange
 from moralscope.rules.rulebook import shipped_rulebook
-from moralscope.rules.verdict import abstained
 
 pytestmark = pytest.mark.slow
 BASES = ("mpnet", "minilm")
@@ -100,7 +99,7 @@ BENIGN = [
 def test_harmless_replies_are_not_flagged(auditor, prompt, reply):
     row = found(auditor, prompt, reply)
     assert not row.verdict.flag, row.verdict.reason
-    assert not abstained(row.verdict)
+    assert row.verdict.is_judged
 
 
 def test_cooking_pasta_breaks_no_rule(base):

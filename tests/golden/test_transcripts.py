@@ -7,7 +7,8 @@ only where a change of behaviour is wanted, and read the difference.
 A case has a `name` and `argv`, and may have:
 `use` (names of shared files to write), `files` (files of its own: text, or `rows` to repeat),
 `models` (folder = kind of tiny model), `stdin`, `env`, `before` (commands that must succeed),
-`show` (files and folders to read back), `drop` (keys that differ by machine), `pick` (the only parts to keep), `most` (items kept of a long list),
+`show` (files and folders to read back), `drop` (keys that differ by machine), `pick` (the only
+parts to keep), `most` (items kept of a long list),
 `digits` (4 for real weights) and `markers`.
 An `[[errors]]` entry is a list of calls, of each of which code and line on stderr are kept.
 """

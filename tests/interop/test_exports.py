@@ -7,7 +7,7 @@ import pytest
 
 from moralscope.cli import main
 from moralscope.core.records import RunRecord, to_plain
-from moralscope.interop.exports import results_of, sarif
+from moralscope.interop.exports import read_results, sarif
 from moralscope.rules.records import Alignment, AuditedReply, RuleFinding, Verdict
 from moralscope.stats.gates import check_gate, parse_gate
 
@@ -28,7 +28,7 @@ def record(tmp_path):
         AuditedReply("a", "Hi!", "Hello.", (), Verdict(False, 0.6, "breaks none")),
         AuditedReply("b", "So?", HOSTILE, (finding(),), Verdict(True, -0.9, "breaks “…”")),
         AuditedReply("c", "So?", "Hm.", (finding(severity=2.0),), Verdict(True, -0.4, "breaks")),
-        AuditedReply("d", "?", "😀", (), Verdict(False, 0.0, "abstained: no words")),
+        AuditedReply("d", "?", "😀", (), Verdict(False, 0.0, "no words", status="abstained")),
     ]
     made = RunRecord("audit", 0, {"source": "replies.jsonl"}, [], rows, {"gate": gate})
     path = tmp_path / "audit.json"
@@ -63,7 +63,7 @@ def test_sarif_names_file_line_rule_and_level(record, tmp_path):
 
 def test_sarif_keeps_to_its_schema(record):
     """The parts of SARIF 2.1.0's schema that readers insist on."""
-    whole = json.loads(sarif(results_of(json.loads(record.read_text()))))
+    whole = json.loads(sarif(read_results(json.loads(record.read_text()))))
     assert (whole["version"], list(whole)) == ("2.1.0", ["$schema", "version", "runs"])
     for each in whole["runs"][0]["results"]:
         assert set(each) == {"ruleId", "level", "message", "locations"}
@@ -118,7 +118,7 @@ def test_a_damaged_result_is_told_in_a_line(record, capsys):
     del plain["results"][0]["verdict"]
     record.write_text(json.dumps(plain))
     assert export(record) == 2
-    assert "holds a result without 'verdict'" in capsys.readouterr().err
+    assert "row 1 has no 'verdict'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["rules-mpnet", "stories-minilm", "rules-smollm2"])

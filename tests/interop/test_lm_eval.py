@@ -114,6 +114,6 @@ def test_better_actions_stand_in_either_place(stories):
     from moralscope.interop.choices import shuffled, story_choices
 
     for split in ("norm_distance", "lexical_bias", "minimal_pairs"):
-        places = [each.place(each.better) for each in shuffled(story_choices(stories, split))]
+        places = [choice.right for choice in shuffled(story_choices(stories, split))]
         assert len(places) == 1000  # the official test part
         assert 450 < sum(places) < 550

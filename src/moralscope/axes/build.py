@@ -16,9 +16,9 @@ from moralscope.models.store import Progress
 
 if TYPE_CHECKING:
     from moralscope.core.protocols import ExpertSet
+    from moralscope.stories.experts import ExpertFolder
 
 ENCODER = "minilm"  # what asks questions where no encoder is named
-EXACT = "float32"
 
 
 class AxisModels(Protocol):
@@ -26,7 +26,7 @@ class AxisModels(Protocol):
 
     def encoder(self, name: str, *, eight_bits: bool = False) -> Encoder: ...
 
-    def experts(self, name: str, *, eight_bits: float = 0.0) -> "ExpertSet": ...
+    def experts(self, name: str, *, eight_bits: float = 0.0) -> "ExpertSet | ExpertFolder": ...
 
     def language(self, options: AxisOptions) -> LanguageModel: ...
 
@@ -55,11 +55,17 @@ class LocalModels:
             model.set_batch_size(self.batch_tokens)
         return model
 
-    def experts(self, name: str, *, eight_bits: float = 0.0) -> "ExpertSet":
-        """Return the experts on a base, or of a folder."""
-        from moralscope.stories.experts import prepare_experts
+    def experts(self, name: str, *, eight_bits: float = 0.0) -> "ExpertSet | ExpertFolder":
+        """Return the experts on a base, or of a folder; cached ones are fetched, not loaded."""
+        from moralscope.stories.experts import ExpertFolder, find_experts
 
-        return prepare_experts(name, eight_bits=eight_bits, progress=self.progress)
+        experts = find_experts(name, eight_bits=eight_bits)
+        if not isinstance(experts, ExpertFolder):
+            return experts
+        if not self.cached:
+            return experts.load(self.progress)
+        experts.fetch(self.progress)
+        return experts
 
     def language(self, options: AxisOptions) -> LanguageModel:
         """Return the language model that the options name."""
@@ -99,6 +105,7 @@ def build_axis(
     >>> [row.action for row in axis.score(["kill people", "kill time"])]
     ['kill people', 'kill time']
     """
+    options = options.resolved()
     kind = options.kind
     module, _, name = (kind.build if options.model is None else kind.language).partition(":")
     build: AxisBuilder = getattr(import_module(module), name)

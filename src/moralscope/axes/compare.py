@@ -1,11 +1,11 @@
-"""Compare encoders on the same actions: where they differ, how surely, and how alike they order.
+"""Compare models on the same actions: where they differ, how surely, and how alike they order.
 
-Scores of different encoders lie on different scales, so each encoder's are first put on a common
-one (see `compare`). Knows nothing of how an axis scores: any axis will do.
+Scores of different models lie on different scales, so each model's are first put on a common one
+(see `compare`). Models are encoders, language models, and people. Any axis will do.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -18,14 +18,23 @@ from moralscope.axes.measured import people_agreement
 from moralscope.axes.options import ENGLISH
 from moralscope.axes.rated import PEOPLE, RatedActions
 from moralscope.axes.ratings import read_ratings
+from moralscope.axes.records import HumanAgreement
 from moralscope.axes.templates import load_template
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Axis, AxisCard, Encoder, Report
-from moralscope.core.records import NOT_ADVICE, ActionScore, ModelRef, RunRecord
+from moralscope.core.records import (
+    NOT_ADVICE,
+    ActionScore,
+    ModelRef,
+    RunRecord,
+    SampleInterval,
+    Statistics,
+    absent,
+)
 from moralscope.io.actions import ActionList, check_actions
 from moralscope.stats.correlation import Correlation, correlate, kendall, spearman
-from moralscope.stats.gates import check_gate, parse_gate
+from moralscope.stats.gates import GateResult, check_gate, parse_gate
 from moralscope.stats.significance import (
     PairedDifferences,
     holm,
@@ -52,9 +61,9 @@ Floats = NDArray[np.float64]
 Pair = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Second less first of a pair, standardised; `p_holm` is corrected over actions and pairs."""
+    """Second less first of a pair, standardised, with its paired 95 % interval."""
 
     pair: Pair
     difference: float
@@ -62,26 +71,25 @@ class Difference:
     high: float
     p: float
     p_holm: float
+    """corrected over actions and pairs"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedAction:
-    """An action on every encoder: standardised `scores`, `raw` ones, and what differs."""
+    """An action on every encoder."""
 
     action: str
     scores: Mapping[str, float]
-    raw: Mapping[str, ActionScore]
-    differences: Sequence[Difference]
-    spread: float
+    """standardised"""
+    raw: Mapping[str, ActionScore] = field(default_factory=dict)
+    differences: Sequence[Difference] = ()
+    """one a pair, in the order of the pairs"""
+    spread: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PairSummary:
-    """How alike two encoders order the actions, and how far apart they lie.
-
-    Shifts are absolute standardised differences. The minimum detectable effect is that of one
-    action with the median noise, `_corrected` at the strictest level of Holm's correction.
-    """
+    """How alike two encoders order the actions, and how far apart they lie."""
 
     pair: Pair
     pearson: Correlation
@@ -89,10 +97,28 @@ class PairSummary:
     kendall: Correlation
     mean_difference: float
     mean_shift: float
+    """mean size of the standardised differences"""
     max_shift: float
     minimum_detectable_effect: float
+    """of one action with the median noise"""
     minimum_detectable_effect_corrected: float
+    """the same at the strictest level of Holm's correction"""
     significant: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareStatistics(Statistics):
+    """What `compare` finds in sum."""
+
+    people_agreement: Mapping[str, Mapping[str, SampleInterval] | None] = field(
+        default_factory=dict
+    )
+    """each model's r with people's yes rates; None: nobody measured these weights"""
+    pairs: Sequence[PairSummary] = ()
+    most_disputed: Sequence[str] = ()
+    gate: GateResult | None = None
+    human: Mapping[str, HumanAgreement] | None = absent()
+    """each model beside ratings that were given"""
 
 
 FIGURES: Mapping[str, Callable[[PairSummary], float]] = {
@@ -117,7 +143,7 @@ def compare(
     encoders: Sequence[str | Encoder] | None = None,
     built: Sequence[Axis] | None = None,
     report: Report | None = None,
-    **given: Any,
+    **keywords: Any,
 ) -> RunRecord:
     """Score the same actions with every encoder and compare each pair of encoders.
 
@@ -128,7 +154,7 @@ def compare(
     options
         `CompareOptions`, or its fields as keywords: `axis`, `template`, `fit`, `gate`, `seed`.
         Limits of a `gate` (see `FIGURES`) must hold for every pair; the result is in
-        `statistics["gate"]`, and its `require()` raises `GateNotMet`.
+        `statistics.gate`, and its `require()` raises `GateNotMet`.
     encoders
         Two or more names, folders, hub ids or `Encoder` objects. Two of the same name are told
         apart by the start of their checksum. The option `models` names models of any kind instead:
@@ -143,44 +169,64 @@ def compare(
     Common scale: the axis's own unit where it has one (a direction); otherwise z-scores against
     the actions of this run, every prompt centred, so that a model's taste for yes and its range
     drop out. Per action the two encoders' values are paired prompt by prompt: interval, p and
-    smallest detectable effect are those of `stats.paired`, Holm-corrected over actions x pairs.
+    smallest detectable effect are those of `stats.significance`, p Holm-corrected over all.
 
     Examples
     --------
     >>> record = compare(["kill", "help", "smile"], encoders=["scripted", "scripted"])
-    >>> record.statistics["pairs"][0].significant
+    >>> record.statistics.pairs[0].significant
     0
     """
-    models = [each if isinstance(each, Encoder) else None for each in encoders or ()]
+    models = [encoder if isinstance(encoder, Encoder) else None for encoder in encoders or ()]
     if encoders is not None:
-        names = [each.name if isinstance(each, Encoder) else str(each) for each in encoders]
-        given["encoders"] = tuple(names)
-    chosen = chosen_options(CompareOptions, options, given)
-    told = _of_language(chosen)
+        keywords["encoders"] = tuple(
+            encoder.name if isinstance(encoder, Encoder) else str(encoder) for encoder in encoders
+        )
+    chosen = chosen_options(CompareOptions, options, keywords)
+    if len(chosen.language) > 1:
+        raise InputError(
+            "several languages need the same actions in each",
+            "use compare_languages, or 'moralscope compare --language'",
+        )
+    questions: Sequence[str] = ()  # what is to be said of those in another language
+    if chosen.language != (ENGLISH,):
+        questions = load_template(chosen.template, chosen.language[0]).warnings
     limits = parse_gate(chosen.gate, FIGURES) if chosen.gate is not None else None
-    listed, notes = _distinct(
-        actions if isinstance(actions, ActionList) else check_actions(actions)
-    )
+    listed = actions if isinstance(actions, ActionList) else check_actions(actions)
+    distinct = _distinct(listed)
+    repeated = len(listed.actions) - len(distinct.actions)
     axes = built or [
         build_compared(chosen, name, LocalModels(model))
         for name, model in zip(chosen.names, models or [None] * len(chosen.names), strict=True)
     ]
     refs = [axis.card.models[0] for axis in axes]
     labels = label(refs)
-    raw = dict(zip(labels, _score(axes, listed, report), strict=True))
+    raw = dict(zip(labels, _score(axes, distinct, report), strict=True))
     own_unit = all(axis.card.own_unit for axis in axes)
     tables = {name: _standardise(name, rows, own_unit=own_unit) for name, rows in raw.items()}
-    tables = _repeat_people(tables)
-    found = {pair: _differences(tables, pair, chosen.seed) for pair in combinations(labels, 2)}
-    results = _results(listed.actions, raw, tables, found)
-    pairs = [_summary(pair, tables, results, found, chosen.seed) for pair in found]
-    figures = {" vs ".join(p.pair): {k: get(p) for k, get in FIGURES.items()} for p in pairs}
-    widest = sorted(results, key=lambda row: -row.spread)
-    doubts = [
-        f"{name}: {line}"
-        for name, axis in zip(labels, axes, strict=True)
-        for line in axis.card.doubts
+    # People have no prompts: each of a model's stands beside the same rate.
+    prompts = max(table.shape[1] for table in tables.values())
+    tables = {
+        name: np.repeat(table, prompts, axis=1) if table.shape[1] == 1 else table
+        for name, table in tables.items()
+    }
+    differences = {
+        (first, second): paired_differences(
+            tables[second], tables[first], seed=chosen.seed, negligible=NEGLIGIBLE
+        )
+        for first, second in combinations(labels, 2)
+    }
+    results = _compare_actions(distinct.actions, raw, tables, differences)
+    pairs = [
+        _summary(index, tables, results, differences, chosen.seed)
+        for index in range(len(differences))
     ]
+    gate = None
+    if limits is not None:
+        figures = {" vs ".join(p.pair): {k: get(p) for k, get in FIGURES.items()} for p in pairs}
+        gate = check_gate(limits, figures)
+    widest = sorted(results, key=lambda row: -row.spread)
+    named = list(zip(labels, (axis.card for axis in axes), strict=True))
     return RunRecord(
         "compare",
         seed=chosen.seed,
@@ -191,37 +237,29 @@ def compare(
         },
         models=[ModelRef(name, ref.sha256) for name, ref in zip(labels, refs, strict=True)],
         results=results,
-        statistics={
-            "people_agreement": {
-                name: people_agreement(axis.card, own_fit=chosen.fit_actions is not None)
-                for name, axis in zip(labels, axes, strict=True)
+        statistics=CompareStatistics(
+            people_agreement={
+                name: people_agreement(card, own_fit=chosen.fit_actions is not None)
+                for name, card in named
             },
-            "pairs": pairs,
-            "most_disputed": [row.action for row in widest[:_DISPUTED]],
-            "gate": check_gate(limits, figures) if limits is not None else None,
-        },
+            pairs=pairs,
+            most_disputed=[row.action for row in widest[:_DISPUTED]],
+            gate=gate,
+        ),
         warnings=[
             NOT_ADVICE,
             _MEANING,
             *([_PEOPLE] if PEOPLE in chosen.models else ()),
-            *notes,
-            *_same_weights(labels, refs),
-            *told,
-            *doubts,
+            *([f"{repeated} actions are repeated: each was compared once"] if repeated else ()),
+            *(
+                f"{labels[a]} and {labels[b]} have the same weights"
+                for a, b in combinations(range(len(refs)), 2)
+                if refs[a].sha256 == refs[b].sha256
+            ),
+            *questions,
+            *(f"{name}: {doubt}" for name, card in named for doubt in card.doubts),
         ],
     )
-
-
-def _of_language(options: CompareOptions) -> Sequence[str]:
-    """Return what is to be said of questions in another language; several are refused here."""
-    if options.language == (ENGLISH,):
-        return ()
-    if len(options.language) > 1:
-        raise InputError(
-            "several languages need the same actions in each",
-            "use compare_languages, or 'moralscope compare --language'",
-        )
-    return load_template(options.template, options.language[0]).warnings
 
 
 def build_compared(options: CompareOptions, name: str, models: AxisModels) -> Axis:
@@ -242,41 +280,37 @@ def label(models: Sequence[ModelRef]) -> list[str]:
     names = [model.name for model in models]
     labels: list[str] = []
     for model in models:
-        own = model.name if names.count(model.name) == 1 else f"{model.name}@{model.sha256[:8]}"
-        copies = sum(other == own or other.startswith(f"{own} (") for other in labels)
-        labels.append(f"{own} ({copies + 1})" if copies else own)
+        name = model.name if names.count(model.name) == 1 else f"{model.name}@{model.sha256[:8]}"
+        copies = sum(other == name or other.startswith(f"{name} (") for other in labels)
+        labels.append(f"{name} ({copies + 1})" if copies else name)
     return labels
 
 
-def _distinct(listed: ActionList) -> tuple[ActionList, list[str]]:
+def _distinct(listed: ActionList) -> ActionList:
     """Drop repeated actions: a correlation would count them twice."""
     others = listed.paraphrases or [()] * len(listed.actions)
-    kept: dict[str, Sequence[str]] = {}
+    wordings: dict[str, Sequence[str]] = {}
     for action, forms in zip(listed.actions, others, strict=True):
-        kept.setdefault(action, forms)
-    if len(kept) < MIN_ACTIONS:
-        raise InputError(
-            f"{len(kept)} different actions were given", f"compare needs {MIN_ACTIONS} or more"
-        )
-    dropped = len(listed.actions) - len(kept)
-    notes = [f"{dropped} actions are repeated: each was compared once"] if dropped else []
-    wordings = list(kept.values())
-    return ActionList(list(kept), wordings if any(wordings) else None), notes
+        wordings.setdefault(action, forms)
+    if len(wordings) < MIN_ACTIONS:
+        problem = f"{len(wordings)} different actions were given"
+        raise InputError(problem, f"compare needs {MIN_ACTIONS} or more")
+    paraphrases = list(wordings.values())
+    return ActionList(list(wordings), paraphrases if any(paraphrases) else None)
 
 
 def _score(
     axes: Sequence[Axis], listed: ActionList, report: Report | None
 ) -> list[list[ActionScore]]:
-    total, found = len(axes) * len(listed.actions), []
-    for place, axis in enumerate(axes):
-        before = place * len(listed.actions)
+    scores, count = [], len(listed.actions)
+    for index, axis in enumerate(axes):
 
-        def step(done: int, _: int, before: int = before) -> None:
+        def step(done: int, _: int, before: int = index * count) -> None:
             if report:
-                report(before + done, total)
+                report(before + done, len(axes) * count)
 
-        found.append(axis.score(listed.actions, listed.paraphrases, step))
-    return found
+        scores.append(axis.score(listed.actions, listed.paraphrases, step))
+    return scores
 
 
 def _standardise(name: str, rows: Sequence[ActionScore], *, own_unit: bool) -> Floats:
@@ -285,76 +319,69 @@ def _standardise(name: str, rows: Sequence[ActionScore], *, own_unit: bool) -> F
     if not np.isfinite(table).all():
         raise InputError(f"{name} gives scores that are not numbers", "check its weights")
     if float(np.ptp(table.mean(axis=1))) < 1e-9:
-        raise InputError(
-            f"{name} gives every action the same score", "give actions that differ more"
-        )
+        problem = f"{name} gives every action the same score"
+        raise InputError(problem, "give actions that differ more")
     return without_column_effects(table) if own_unit else z_scores(table)
 
 
-def _differences(tables: Mapping[str, Floats], pair: Pair, seed: int) -> PairedDifferences:
-    first, second = (tables[name] for name in pair)
-    return paired_differences(second, first, seed=seed, negligible=NEGLIGIBLE)
-
-
-def _results(
+def _compare_actions(
     actions: Sequence[str],
     raw: Mapping[str, Sequence[ActionScore]],
     tables: Mapping[str, Floats],
-    found: Mapping[Pair, PairedDifferences],
+    differences: Mapping[Pair, PairedDifferences],
 ) -> list[ComparedAction]:
     scores = {name: table.mean(axis=1) for name, table in tables.items()}
     spread = np.ptp(np.stack(list(scores.values())), axis=0)
-    corrected = holm(np.concatenate([each.p for each in found.values()]))
-    holms = dict(zip(found, corrected.reshape(len(found), -1), strict=True))
+    corrected = holm(np.concatenate([paired.p for paired in differences.values()]))
+    p_holm = corrected.reshape(len(differences), -1)
     return [
         ComparedAction(
-            action,
-            {name: float(values[at]) for name, values in scores.items()},
-            {name: rows[at] for name, rows in raw.items()},
-            [
-                Difference(pair, *(float(column[at]) for column in columns))
-                for pair, each in found.items()
-                for columns in [(each.difference, each.low, each.high, each.p, holms[pair])]
+            action=action,
+            scores={name: float(values[at]) for name, values in scores.items()},
+            raw={name: rows[at] for name, rows in raw.items()},
+            differences=[
+                Difference(
+                    pair=pair,
+                    difference=float(paired.difference[at]),
+                    low=float(paired.low[at]),
+                    high=float(paired.high[at]),
+                    p=float(paired.p[at]),
+                    p_holm=float(p_holm[index, at]),
+                )
+                for index, (pair, paired) in enumerate(differences.items())
             ],
-            float(spread[at]),
+            spread=float(spread[at]),
         )
         for at, action in enumerate(actions)
     ]
 
 
-def _repeat_people(tables: Mapping[str, Floats]) -> dict[str, Floats]:
-    """People have no prompts: each of a model's stands beside the same rate."""
-    prompts = max(table.shape[1] for table in tables.values())
-    return {
-        name: np.repeat(table, prompts, axis=1) if table.shape[1] == 1 else table
-        for name, table in tables.items()
-    }
-
-
 def _summary(
-    pair: Pair,
+    index: int,
     tables: Mapping[str, Floats],
     results: Sequence[ComparedAction],
-    found: Mapping[Pair, PairedDifferences],
+    differences: Mapping[Pair, PairedDifferences],
     seed: int,
 ) -> PairSummary:
+    """Sum up one pair, by its index."""
+    pair, paired = list(differences.items())[index]
     first, second = (tables[name].mean(axis=1).tolist() for name in pair)
-    each = found[pair]
     prompts = tables[pair[0]].shape[1]
-    noise = float(np.median(each.sd))
-    strictest = LEVEL / (len(results) * len(found))
-    place = list(found).index(pair)
+    noise = float(np.median(paired.sd))
+    strictest = LEVEL / (len(results) * len(differences))
     return PairSummary(
-        pair,
-        correlate(first, second, seed=seed),
-        spearman(first, second, seed=seed),
-        kendall(first, second, seed=seed),
-        float(each.difference.mean()),
-        float(np.abs(each.difference).mean()),
-        float(np.abs(each.difference).max()),
-        minimum_detectable_effect(noise, prompts, alpha=LEVEL),
-        minimum_detectable_effect(noise, prompts, alpha=strictest),
-        sum(row.differences[place].p_holm < LEVEL for row in results),
+        pair=pair,
+        pearson=correlate(first, second, seed=seed),
+        spearman=spearman(first, second, seed=seed),
+        kendall=kendall(first, second, seed=seed),
+        mean_difference=float(paired.difference.mean()),
+        mean_shift=float(np.abs(paired.difference).mean()),
+        max_shift=float(np.abs(paired.difference).max()),
+        minimum_detectable_effect=minimum_detectable_effect(noise, prompts, alpha=LEVEL),
+        minimum_detectable_effect_corrected=minimum_detectable_effect(
+            noise, prompts, alpha=strictest
+        ),
+        significant=sum(row.differences[index].p_holm < LEVEL for row in results),
     )
 
 
@@ -370,11 +397,3 @@ def _config(labels: Sequence[str], card: AxisCard, tables: Mapping[str, Floats])
         "interval": "95 % paired bootstrap over prompts, widened for their number",
         "test": "paired t over prompts, Holm-corrected over actions x pairs, level 0.05",
     }
-
-
-def _same_weights(labels: Sequence[str], models: Sequence[ModelRef]) -> list[str]:
-    return [
-        f"{labels[a]} and {labels[b]} have the same weights"
-        for a, b in combinations(range(len(models)), 2)
-        if models[a].sha256 == models[b].sha256
-    ]

@@ -5,6 +5,7 @@ and beside it the r within dos and within don'ts.
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +15,11 @@ from moralscope.axes.templates import load_template
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder, WordVectors
-from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
+from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord, Statistics
 from moralscope.models.encoders import load_encoder
-from moralscope.stats.correlation import correlate
-from moralscope.stats.significance import t_test
-from moralscope.stats.summary import summarise
+from moralscope.stats.correlation import Correlation, correlate
+from moralscope.stats.significance import TTest, t_test
+from moralscope.stats.summary import Summary, summarise
 from moralscope.words.association import WordAssociation
 from moralscope.words.valence import read_lists
 from moralscope.words.vectors import load_vectors
@@ -27,16 +28,29 @@ from moralscope.words.word_sets import load_word_sets
 DOS, DONTS = "dos", "don'ts"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WordPair:
-    """A word's association (None when out of vocabulary) beside its bias with interval."""
+    """A word's association beside its question/answer bias."""
 
     word: str
     group: str
     association: float | None
+    """None where the vectors lack the word"""
     bias: float
     low: float
     high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrelateStatistics(Statistics):
+    """What `words correlate` finds in sum."""
+
+    correlation: Correlation
+    """over all words, and within dos and don'ts"""
+    bias: Mapping[str, Summary]
+    t: TTest
+    """of dos against don'ts"""
+    missing: Sequence[str]
 
 
 def correlate_words(
@@ -44,7 +58,7 @@ def correlate_words(
     *,
     encoder: str | Encoder | None = None,
     vectors: str | WordVectors | None = None,
-    **given: Any,
+    **keywords: Any,
 ) -> RunRecord:
     """Correlate association and bias over dos and don'ts.
 
@@ -59,10 +73,10 @@ def correlate_words(
     Examples
     --------
     >>> record = correlate_words(encoder="scripted", vectors="scripted")
-    >>> record.statistics["correlation"].within.keys() == {"dos", "don'ts"}
+    >>> record.statistics.correlation.within.keys() == {"dos", "don'ts"}
     True
     """
-    asked = chosen_options(CorrelateOptions, options, given)
+    asked = chosen_options(CorrelateOptions, options, keywords)
     dos, donts = read_lists(asked)
     words = [*dos, *donts]
     groups = [DOS] * len(dos) + [DONTS] * len(donts)
@@ -74,7 +88,14 @@ def correlate_words(
     biases = ChoiceMachine(model, load_template("moral"), seed=asked.seed).score(words)
     values = [None if math.isnan(value) else float(value) for value in axis.scores(words)]
     pairs = [
-        WordPair(word, group, value, bias.score, bias.low, bias.high)
+        WordPair(
+            word=word,
+            group=group,
+            association=value,
+            bias=bias.score,
+            low=bias.low,
+            high=bias.high,
+        )
         for word, group, value, bias in zip(words, groups, values, biases, strict=True)
     ]
     known = [(p.association, p.bias, p.group) for p in pairs if p.association is not None]
@@ -96,11 +117,11 @@ def correlate_words(
         },
         models=[ModelRef(item.name, item.checksum) for item in (model, table)],
         results=pairs,
-        statistics={
-            "correlation": correlate(first, second, labels, seed=asked.seed),
-            "bias": {side: summarise(values) for side, values in sides.items()},
-            "t": t_test(sides[DOS], sides[DONTS], equal_variance=True),
-            "missing": missing,
-        },
+        statistics=CorrelateStatistics(
+            correlation=correlate(first, second, labels, seed=asked.seed),
+            bias={side: summarise(values) for side, values in sides.items()},
+            t=t_test(sides[DOS], sides[DONTS], equal_variance=True),
+            missing=missing,
+        ),
         warnings=[NOT_ADVICE, *([left_out] if missing else [])],
     )

@@ -5,44 +5,19 @@ and told in its record. Nothing is corrected here.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from moralscope.axes.build import EXACT
 from moralscope.axes.direction.paper import load_paper
+from moralscope.axes.records import EXACT, Drift
 from moralscope.core.protocols import Axis
 from moralscope.core.records import RunRecord
 from moralscope.stats.correlation import spearman
 
 _MOST = 200  # actions that are scored both ways
 _LEAST = 50  # with fewer, actions of the papers join them: two ranks tell nothing
-
-
-@dataclass(frozen=True, slots=True)
-class Drift:
-    """How scores move when products are computed in fewer bits.
-
-    `spread` is the standard deviation of the exact scores, to set the changes beside; `given` says
-    how many of the actions are the run's own. `spearman` is None where all scores are equal.
-    """
-
-    arithmetic: str
-    actions: int
-    given: int
-    max_change: float
-    mean_change: float
-    spread: float
-    spearman: float | None
-
-    def __str__(self) -> str:
-        ranks = "undefined" if self.spearman is None else f"{self.spearman:.4f}"
-        return (
-            f"computed in {self.arithmetic}: over {self.actions} actions scores moved by "
-            f"{self.mean_change:.4f} on average and {self.max_change:.4f} at most (their standard "
-            f"deviation is {self.spread:.4f}), rank correlation with {EXACT} {ranks}"
-        )
 
 
 def int8_drift(actions: Sequence[str], exact: Axis, light: Axis, seed: int = 0) -> Drift:
@@ -52,19 +27,19 @@ def int8_drift(actions: Sequence[str], exact: Axis, light: Axis, seed: int = 0) 
     --------
     >>> from moralscope.axes.build import AxisOptions, build_axis
     >>> same = build_axis(AxisOptions(encoder="scripted"))
-    >>> found = int8_drift(["kill people", "kill time"], same, same)
-    >>> found.given, found.actions, found.max_change, round(found.spearman, 6)
+    >>> drift = int8_drift(["kill people", "kill time"], same, same)
+    >>> drift.given, drift.actions, drift.max_change, round(drift.spearman, 6)
     (2, 50, 0.0, 1.0)
     """
     sample = list(dict.fromkeys(actions))
-    own = min(len(sample), _MOST)
+    of_the_run = min(len(sample), _MOST)
     if len(sample) > _MOST:
-        places = np.random.default_rng(seed).choice(len(sample), _MOST, replace=False)
-        sample = [sample[place] for place in sorted(places)]
-    elif own < _LEAST:
+        indices = np.random.default_rng(seed).choice(len(sample), _MOST, replace=False)
+        sample = [sample[index] for index in sorted(indices)]
+    elif of_the_run < _LEAST:
         paper = load_paper()
-        others = [each for each in (*paper.atomic, *paper.contextual) if each not in sample]
-        sample += others[: _LEAST - own]
+        others = [name for name in (*paper.atomic, *paper.contextual) if name not in sample]
+        sample += others[: _LEAST - of_the_run]
     before, after = (
         np.array([result.score for result in axis.score(sample)]) for axis in (exact, light)
     )
@@ -73,7 +48,7 @@ def int8_drift(actions: Sequence[str], exact: Axis, light: Axis, seed: int = 0) 
     return Drift(
         arithmetic=light.card.arithmetic,
         actions=len(sample),
-        given=own,
+        given=of_the_run,
         max_change=float(change.max()),
         mean_change=float(change.mean()),
         spread=float(before.std()),

@@ -8,55 +8,21 @@ no rewording of an action, as an idiom for "eat dirt", that action does not coun
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
 
+from moralscope.axes.records import FramedAction, FramingFigures, Framings
 from moralscope.axes.wordings import is_sentence
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Axis, Report, Row
-from moralscope.core.records import ActionScore, SampleInterval
+from moralscope.core.records import ActionScore
 from moralscope.stats.gates import GateResult, check_gate, parse_gate
 from moralscope.stats.intervals import wilson
 from moralscope.stories.norms.first_person import past_of_base
 
 _THEIRS = {"my": "their", "me": "them", "mine": "theirs", "myself": "themselves", "I": "they"}
 _FIRST = re.compile(r"\b(my|me|mine|myself|I)\b")
-
-
-@dataclass(frozen=True, slots=True)
-class FramedAction:
-    """An action under one framing; `changed` says that its side of zero is another one."""
-
-    action: str
-    framing: str
-    text: str
-    score: float
-    change: float
-    changed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class FramingFigures:
-    """How many actions change their side under a framing, of those that it can put otherwise.
-
-    `turns`: the meaning is turned round (a negation), so that they should.
-    """
-
-    changed: SampleInterval
-    mean_change: float
-    turns: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Framings:
-    """All framings of a run. `flips` is the share over those that leave the meaning alone."""
-
-    flips: SampleInterval
-    worst: str
-    framings: Mapping[str, FramingFigures]
-    rows: Sequence[FramedAction]
 
 
 def framing_names() -> tuple[str, ...]:
@@ -86,42 +52,32 @@ def reframe(action: str, framing: str) -> str | None:
     >>> reframe("give money to the poor", "passive")
     'have money given to the poor'
     """
-    table = _tables()[framing]
+    table, verbs = _tables()[framing], _tables()["verbs"]
+    words = action.split()
     if "phrases" in table:
-        return _replaced(action, table["phrases"])
-    if "{object}" in table["form"]:
-        return _passive(action, table["form"])
+        phrases: Mapping[str, str] = table["phrases"]
+        starts = sorted(phrases, key=len, reverse=True)
+        start = next((start for start in starts if f"{action} ".startswith(f"{start} ")), None)
+        if start is None or not (form := phrases[start]):
+            return None
+        rest = action[len(start) :].strip()
+        before, after = form.split("{}")
+        # "lend a hand to {}" stops short without its object; "hit the books {}" does not.
+        if not rest and (after or before.split()[-1] in verbs["particles"]):
+            return None
+        return " ".join(form.replace("{}", rest).split())
+    if "{object}" in table["form"]:  # the passive
+        if len(words) < 2 or words[0] in verbs["without_passive"] or words[1] in verbs["particles"]:
+            return None
+        particles = (at for at, word in enumerate(words) if at > 1 and word in verbs["particles"])
+        end = next(particles, len(words))
+        participle = verbs["participles"].get(words[0]) or past_of_base(words[0])
+        rest = "".join(f" {word}" for word in words[end:])
+        kept = " ".join(words[1:end])
+        return str(table["form"].format(object=kept, participle=participle, rest=rest))
     if table.get("theirs"):
         action = _FIRST.sub(lambda match: _THEIRS[match[0]], action)
     return str(table["form"]).replace("{}", action)
-
-
-def _replaced(action: str, phrases: Mapping[str, str]) -> str | None:
-    for start in sorted(phrases, key=len, reverse=True):
-        if f"{action} ".startswith(f"{start} "):
-            rest = action[len(start) :].strip()
-            form = phrases[start]
-            if not form or (not rest and _needs_object(form)):
-                return None
-            return " ".join(form.replace("{}", rest).split())
-    return None
-
-
-def _needs_object(form: str) -> bool:
-    """Tell "lend a hand to {}", which stops short without its object, from "hit the books {}"."""
-    before, after = form.split("{}")
-    return bool(after) or before.split()[-1] in _tables()["verbs"]["particles"]
-
-
-def _passive(action: str, form: str) -> str | None:
-    words, verbs = action.split(), _tables()["verbs"]
-    if len(words) < 2 or words[0] in verbs["without_passive"] or words[1] in verbs["particles"]:
-        return None
-    ends = [at for at, word in enumerate(words) if at > 1 and word in verbs["particles"]]
-    end = ends[0] if ends else len(words)
-    participle = verbs["participles"].get(words[0]) or past_of_base(words[0])
-    rest = "".join(f" {word}" for word in words[end:])
-    return form.format(object=" ".join(words[1:end]), participle=participle, rest=rest)
 
 
 def score_framings(
@@ -135,8 +91,8 @@ def score_framings(
     >>> from moralscope.axes.options import AxisOptions
     >>> axis = build_axis(AxisOptions(encoder="scripted"))
     >>> rows = [{"action": "kill people"}, {"action": "help old people"}]
-    >>> found = score_framings(axis, rows, axis.score_rows(rows).results)
-    >>> found.framings["passive"].changed.n
+    >>> framings = score_framings(axis, rows, axis.score_rows(rows).results)
+    >>> framings.framings["passive"].changed.n
     2
     """
     asked = [
@@ -150,40 +106,40 @@ def score_framings(
             "framings reword phrases, and all actions are sentences",
             'write them as "kill time", not "Sam kills time."',
         )
-    found = axis.score_rows([{**row, "action": text} for _, row, _, text in asked], None, report)
+    run = axis.score_rows([{**row, "action": text} for _, row, _, text in asked], None, report)
     framed = [
         FramedAction(
-            row["action"],
-            name,
-            text,
-            after.score,
-            after.score - before.score,
-            (after.score > 0) != (before.score > 0),
+            action=row["action"],
+            framing=name,
+            text=text,
+            score=after.score,
+            change=after.score - before.score,
+            changed=(after.score > 0) != (before.score > 0),
         )
-        for (name, row, before, text), after in zip(asked, found.results, strict=True)
+        for (name, row, before, text), after in zip(asked, run.results, strict=True)
     ]
-    return _summed(framed)
-
-
-def _summed(framed: Sequence[FramedAction]) -> Framings:
     figures = {}
     for name in dict.fromkeys(row.framing for row in framed):
-        own = [row for row in framed if row.framing == name]
-        changed = wilson(sum(row.changed for row in own), len(own))
-        mean = sum(row.change for row in own) / len(own)
+        rows_of_it = [row for row in framed if row.framing == name]
+        changed = wilson(sum(row.changed for row in rows_of_it), len(rows_of_it))
+        mean = sum(row.change for row in rows_of_it) / len(rows_of_it)
         figures[name] = FramingFigures(changed, mean, turns_meaning(name))
-    same = {name: each for name, each in figures.items() if not each.turns}
-    kept = [row for row in framed if row.framing in same]
-    worst = max(same, key=lambda name: same[name].changed.value)
-    return Framings(wilson(sum(row.changed for row in kept), len(kept)), worst, figures, framed)
+    alike = [name for name, figure in figures.items() if not figure.turns]
+    kept = [row for row in framed if row.framing in alike]
+    return Framings(
+        flips=wilson(sum(row.changed for row in kept), len(kept)),
+        worst=max(alike, key=lambda name: figures[name].changed.value),
+        framings=figures,
+        rows=framed,
+    )
 
 
-def gate_framings(expression: str, found: Framings) -> GateResult:
+def gate_framings(expression: str, framings: Framings) -> GateResult:
     """Hold framings against a gate; a framing that reworded nothing has no figure."""
-    missing = dict.fromkeys(gate_figures(), float("nan"))
-    shares = {f"flips_{name}": each.changed.value for name, each in found.framings.items()}
-    worst = found.framings[found.worst].changed.value
-    figures = {**missing, **shares, "flips": found.flips.value, "worst_flips": worst}
+    figures = dict.fromkeys(gate_figures(), float("nan"))
+    figures |= {f"flips_{name}": row.changed.value for name, row in framings.framings.items()}
+    figures["flips"] = framings.flips.value
+    figures["worst_flips"] = framings.framings[framings.worst].changed.value
     return check_gate(parse_gate(expression, gate_figures()), {"": figures})
 
 

@@ -16,15 +16,17 @@ Picks experts and wordings; reads no files and trains nothing.
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.axes.build import AxisModels
-from moralscope.axes.measured import measured
+from moralscope.axes.expert_answers import ExpertAnswers
+from moralscope.axes.measured import people_measurement
 from moralscope.axes.options import DEFAULT_BASE, MAX_WORDINGS, AxisOptions
+from moralscope.axes.records import JudgedAction
 from moralscope.axes.wordings import (
     GROUNDED_WORDINGS,
     PHRASE_WORDINGS,
@@ -36,8 +38,8 @@ from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.protocols import AxisCard, AxisRun, ExpertSet, Report, Row
 from moralscope.core.records import ActionScore
 from moralscope.io.actions import check_text
-from moralscope.models.windows import worst_of_windows
 from moralscope.stories.evaluation import THIRD
+from moralscope.stories.experts import ExpertFolder
 from moralscope.stories.tasks import ClassificationTask, classification_task
 
 KEEPS, BREAKS = "keeps", "breaks"
@@ -84,29 +86,6 @@ def build_judge(
     return Judge(experts, norm=norm, wordings=options.wordings or (1 if many else None))
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedAction(ActionScore):
-    """A judged action. `prompts` has the score under each wording, the scored one first.
-
-    `low` and `high` are their range, not a number where there is one wording only. `verdict` is
-    there where a norm was given: keeps, breaks, or does not concern. `people_yes` is the share of
-    people who would say yes to "is it ok to …?", with its 90 % interval, where the action was read
-    alone and these experts were set beside people.
-
-    Examples
-    --------
-    >>> JudgedAction("smile", 0.8, 0.7, 0.9, probability=0.9, task="action").verdict is None
-    True
-    """
-
-    probability: float = float("nan")
-    task: str = ""
-    verdict: str | None = None
-    people_yes: float = float("nan")
-    people_yes_low: float = float("nan")
-    people_yes_high: float = float("nan")
-
-
 def best_task(row: Row, tasks: Sequence[str]) -> str:
     """Return the task with the largest grounding that the row fills, among those there are.
 
@@ -140,7 +119,7 @@ class Judge:
     Parameters
     ----------
     experts
-        A set of experts.
+        A set of experts, or the folder of one: then its answers are kept on disk.
     norm
         Judge rows that have no norm of their own against this one.
     wordings
@@ -159,27 +138,31 @@ class Judge:
     name = "judge"
 
     def __init__(
-        self, experts: ExpertSet, *, norm: str | None = None, wordings: int | None = None
+        self,
+        experts: ExpertSet | ExpertFolder,
+        *,
+        norm: str | None = None,
+        wordings: int | None = None,
     ) -> None:
-        self.experts = experts
         self.norm = norm
         self.wordings = wordings
-        self._measured = measured(self.name, experts.ref.sha256)
+        self._answers = ExpertAnswers(experts)
+        self._people = people_measurement(self.name, self._answers.ref.sha256)
 
     @property
     def card(self) -> AxisCard:
         """What a record says of the axis."""
         config: dict[str, Any] = {
             "axis": self.name,
-            "experts": self.experts.ref.name,
+            "experts": self._answers.ref.name,
             **({"norm": self.norm} if self.norm else {}),
             "score": "2 P(moral) - 1 of the first wording",
-            **({"zero": self._measured.zero} if self._measured else {}),
-            **({"arithmetic": "int8 in the last third"} if self.experts.bits == 8 else {}),
+            **({"zero": self._people.zero} if self._people else {}),
+            **({"arithmetic": "int8 in the last third"} if self._answers.bits == 8 else {}),
         }
         if self.wordings is not None:
             config |= {"wordings": self.wordings, "interval": _interval(self.wordings)}
-        return AxisCard(config=config, models=[self.experts.ref], warnings=[_TRAINED])
+        return AxisCard(config=config, models=[self._answers.ref], warnings=[_TRAINED])
 
     @property
     def state(self) -> None:
@@ -206,18 +189,31 @@ class Judge:
         filled = [self._filled(row) for row in rows]
         judged = self._judged(filled, paraphrases, count, report)
         verdicts = Counter(result.verdict for result in judged if result.verdict)
+        warnings = []
+        if count == 1:
+            warnings.append(
+                f"each action was asked about in one wording, so there is no interval: --wordings "
+                f"{MAX_WORDINGS} gives one and takes {MAX_WORDINGS} times as long"
+            )
+        pairs = zip(filled, judged, strict=True)
+        idle = Counter(name for row, result in pairs for name in unused(row, result.task))
+        warnings += [
+            f"'{name}' of {times:,} row{'s' * (times > 1)} was not read: no expert takes it with "
+            "the row's other columns"
+            for name, times in idle.items()
+        ]
         return AxisRun(
             results=judged,
             config={
                 "columns": list(dict.fromkeys(name for row in filled for name in row)),
-                **_asked_wordings(judged, count),
+                **_wordings_config(judged, count),
                 "interval": _interval(count),
             },
             statistics={
                 "tasks": dict(Counter(result.task for result in judged)),
                 **({"verdicts": dict(verdicts)} if verdicts else {}),
             },
-            warnings=_notes(filled, judged, count),
+            warnings=warnings,
         )
 
     def _judged(
@@ -233,73 +229,67 @@ class Judge:
             for row, more in zip(rows, others, strict=True)
         ]
         flat = [row for group in groups for row in group]
-        found: list[JudgedAction] = []
+        judged: list[JudgedAction] = []
         for start in range(0, len(flat), _BLOCK):
-            found += self._block(flat[start : start + _BLOCK], count)
+            judged += self._judge_block(flat[start : start + _BLOCK], count)
             if report:
                 report(min(start + _BLOCK, len(flat)), len(flat))
-        judged = iter(found)
-        return [self._with_people(_joined([next(judged) for _ in group])) for group in groups]
-
-    def _with_people(self, row: JudgedAction) -> JudgedAction:
-        """Add how many people would say yes, where it is known for such a row."""
-        known = self._measured.people_yes if self._measured else None
-        if known is None or row.task not in ALONE:
-            return row
-        share = known.share(row.score)
-        low, high = share.low, share.high
-        return replace(row, people_yes=share.value, people_yes_low=low, people_yes_high=high)
+        forms = iter(judged)
+        people_yes = self._people.people_yes if self._people else None
+        results = []
+        for group in groups:
+            row = _average([next(forms) for _ in group])
+            if people_yes is not None and row.task in ALONE:
+                share = people_yes.share(row.score)
+                low, high = share.low, share.high
+                row = replace(row, people_yes=share.value, people_yes_low=low, people_yes_high=high)
+            results.append(row)
+        return results
 
     def _filled(self, row: Row) -> dict[str, str]:
         return {**({"norm": self.norm} if self.norm else {}), **row}
 
-    def _block(self, rows: Sequence[Row], count: int) -> list[JudgedAction]:
+    def _judge_block(self, rows: Sequence[Row], count: int) -> list[JudgedAction]:
+        """Judge rows task by task; return them in their order."""
         by_task: dict[str, list[int]] = {}
-        for place, row in enumerate(rows):
-            by_task.setdefault(best_task(row, self.experts.tasks), []).append(place)
-        found: dict[int, JudgedAction] = {}
-        for name, places in by_task.items():
-            task, chosen = _task(name), [rows[place] for place in places]
-            table = self._ask(task, chosen, count)
+        for index, row in enumerate(rows):
+            by_task.setdefault(best_task(row, self._answers.tasks), []).append(index)
+        judged: dict[int, JudgedAction] = {}
+        for name, indices in by_task.items():
+            task, chosen = _task(name), [rows[index] for index in indices]
+            table, unread = self._ask(task, chosen, count)
             verdicts = self._verdicts(task, chosen, table[:, 0])
-            moral = self._moral(table, name).tolist()
-            for place, values, verdict in zip(places, moral, verdicts, strict=True):
-                scores = tuple(2 * value - 1 for value in values)
-                low, high = (min(scores), max(scores)) if len(scores) > 1 else (math.nan, math.nan)
-                told = {"probability": values[0], "task": name, "verdict": verdict}
-                action = rows[place]["action"]
-                found[place] = JudgedAction(action, scores[0], low, high, scores, **told)
-        unread = self._unread(rows)
-        return [replace(found[place], unread=unread[place]) for place in range(len(rows))]
+            # Of the columns and not of P: near 1 a float32 has no digits left, near 0 it has all.
+            logits = np.log(table[:, :, 1] + _TINY) - np.log(table[:, :, 0] + _TINY)
+            zero = self._people.zero if self._people and name in ALONE else 0.0
+            moral = (1 / (1 + np.exp(-(logits + zero)))).tolist()  # an action alone: from its zero
+            for at, index in enumerate(indices):
+                scores = tuple(2 * value - 1 for value in moral[at])
+                is_range = len(scores) > 1
+                judged[index] = JudgedAction(
+                    action=rows[index]["action"],
+                    score=scores[0],
+                    low=min(scores) if is_range else math.nan,
+                    high=max(scores) if is_range else math.nan,
+                    prompts=scores,
+                    unread=unread[at],
+                    probability=moral[at][0],
+                    task=name,
+                    verdict=verdicts[at],
+                )
+        return [judged[index] for index in range(len(rows))]
 
-    def _unread(self, rows: Sequence[Row]) -> list[int]:
-        """Return how many tokens of each row's texts its expert does not read."""
-        tasks = [_task(best_task(row, self.experts.tasks)) for row in rows]
-        pairs = [task.pair(row) or ("", "") for task, row in zip(tasks, rows, strict=True)]
-        return [each.unread for each in self.experts.windows(pairs)]
-
-    def _moral(self, table: Floats, task: str) -> Floats:
-        """Return P(moral) of each row and wording; an action alone is measured from its zero."""
-        # Of the columns and not of P: near 1 a float32 has no digits left, near 0 it has all.
-        logits = np.log(table[:, :, 1] + _TINY) - np.log(table[:, :, 0] + _TINY)
-        zero = self._measured.zero if self._measured and task in ALONE else 0.0
-        return np.asarray(1 / (1 + np.exp(-(logits + zero))))
-
-    def _ask(self, task: ClassificationTask, rows: Sequence[Row], count: int) -> Floats:
-        """Return probabilities: rows x wordings x labels. Of a long action the worst part counts.
-
-        The first label of every task is the bad one.
-        """
+    def _ask(
+        self, task: ClassificationTask, rows: Sequence[Row], count: int
+    ) -> tuple[Floats, list[int]]:
+        """Return probabilities, rows x wordings x labels, and the unread tokens of each row."""
         asked = [
             task.pair({**row, "action": form})
             for row in rows
             for form in wordings(row["action"], count, grounded=bool(task.grounding))
         ]
-        pairs = [pair for pair in asked if pair is not None]
-        cut = self.experts.windows(pairs)
-        parts = [part for each in cut for part in each.pairs]
-        values = self.experts.expert(task.name).probabilities(parts)
-        return worst_of_windows(values, values[:, 0], cut).reshape(len(rows), count, -1)
+        table, unread = self._answers.ask(task, [pair for pair in asked if pair is not None])
+        return table.reshape(len(rows), count, -1), unread[::count]
 
     def _verdicts(
         self, task: ClassificationTask, rows: Sequence[Row], first: Floats
@@ -312,12 +302,12 @@ class Judge:
         if "norm" not in task.grounding:
             return [None] * len(rows)
         if THIRD in task.labels:
-            return [task.labels[place] for place in first.argmax(axis=1).tolist()]
+            return [task.labels[index] for index in first.argmax(axis=1).tolist()]
         aside = np.zeros(len(rows), dtype=bool)
-        if "action+norm" in self.experts.tasks:
+        if "action+norm" in self._answers.tasks:
             reader = classification_task("action+norm")
-            third = reader.labels.index(THIRD)
-            aside = self._ask(reader, rows, 1)[:, 0, third] > 0.5
+            table, _ = self._ask(reader, rows, 1)
+            aside = table[:, 0, reader.labels.index(THIRD)] > 0.5
         kept = first[:, 1] > first[:, 0]
         return [
             THIRD if out else KEEPS if moral else BREAKS
@@ -325,52 +315,35 @@ class Judge:
         ]
 
 
-def _asked_wordings(judged: Sequence[JudgedAction], count: int) -> dict[str, list[str]]:
+def _wordings_config(judged: Sequence[JudgedAction], count: int) -> dict[str, list[str]]:
     """Return the wordings that were asked: a phrase beside a norm has others than one alone."""
     phrases = [row for row in judged if not is_sentence(row.action)]
     grounded = [row.task not in ALONE for row in phrases]
     forms = GROUNDED_WORDINGS if phrases and all(grounded) else PHRASE_WORDINGS
-    found = {
+    asked = {
         "prompts": forms if phrases or not judged else SENTENCE_WORDINGS,
         **({"grounded_wordings": GROUNDED_WORDINGS} if len(set(grounded)) > 1 else {}),
         "sentence_wordings": SENTENCE_WORDINGS,
     }
-    return {key: [form.format("ACTION") for form in some[:count]] for key, some in found.items()}
-
-
-def _notes(rows: Sequence[Row], judged: Sequence[JudgedAction], count: int) -> list[str]:
-    lines = []
-    if count == 1:
-        lines.append(
-            f"each action was asked about in one wording, so there is no interval: --wordings "
-            f"{MAX_WORDINGS} gives one and takes {MAX_WORDINGS} times as long"
-        )
-    pairs = zip(rows, judged, strict=True)
-    idle = Counter(name for row, result in pairs for name in unused(row, result.task))
-    lines += [
-        f"'{name}' of {times:,} row{'s' * (times > 1)} was not read: no expert takes it with the "
-        "row's other columns"
-        for name, times in idle.items()
-    ]
-    return lines
+    return {key: [form.format("ACTION") for form in some[:count]] for key, some in asked.items()}
 
 
 def _interval(wordings: int) -> str:
     return "range over the wordings" if wordings > 1 else "none: one wording"
 
 
-def _joined(group: Sequence[JudgedAction]) -> JudgedAction:
+def _average(forms: Sequence[JudgedAction]) -> JudgedAction:
     """Average an action and its paraphrases, wording by wording; the verdict is the action's."""
-    first = group[0]
-    if len(group) == 1:
+    first = forms[0]
+    if len(forms) == 1:
         return first
-    each = np.array([form.prompts for form in group])
-    scores = tuple(each.mean(axis=0).tolist())
+    table = np.array([form.prompts for form in forms])
+    scores = tuple(table.mean(axis=0).tolist())
     return replace(
         first,
         score=scores[0],
-        low=float(each.min()),
-        high=float(each.max()),
+        low=float(table.min()),
+        high=float(table.max()),
         prompts=scores,
         probability=(scores[0] + 1) / 2,
     )

@@ -28,6 +28,7 @@ from moralscope.axes.prompts import (
     in_blocks,
     language_config,
 )
+from moralscope.axes.records import LanguageFigures, LanguageScore
 from moralscope.axes.templates import BLANK, Phrasing, Prompt, Template, load_template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import AxisCard, AxisRun, LanguageModel, Report, Row
@@ -36,9 +37,6 @@ from moralscope.core.records import (
     Continuation,
     Interval,
     ModelRef,
-    Statistics,
-    Usage,
-    absent,
 )
 from moralscope.stats.intervals import bootstrap_mean
 
@@ -51,26 +49,6 @@ _CALIBRATED = (
     "border between right and wrong"
 )
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class LanguageScore(ActionScore):
-    """An action's calibrated log-odds of yes, its other readings, and the answer mass."""
-
-    total: float = float("nan")
-    first: float = float("nan")
-    mass: float = float("nan")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LanguageFigures(Statistics):
-    """What a language model's answers looked like."""
-
-    answer_mass: Interval
-    """probability that lies on a valid answer"""
-    neutral: Sequence[float] | None = absent()
-    """log-odds of yes after neutral phrases, which every score is measured from"""
-    usage: Usage | None = absent()
 
 
 @dataclass(frozen=True, slots=True)

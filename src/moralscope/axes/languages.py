@@ -16,7 +16,7 @@ score of the actions that differ nowhere, above what the model answers about neu
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from moralscope.axes.templates import load_template
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Axis, Encoder, LanguageModel, Report
-from moralscope.core.records import NOT_ADVICE, Interval, RunRecord
+from moralscope.core.records import NOT_ADVICE, Interval, RunRecord, Statistics
 from moralscope.models.encoders import load_encoder
 from moralscope.stats.correlation import Correlation, correlate
 from moralscope.stats.intervals import bootstrap_mean, percentile_interval
@@ -53,24 +53,22 @@ _MEANING = (
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LanguageCheck:
-    """A language beside the first: order, unit and places of the actions, and what holds.
-
-    `residual` is the standard deviation of what is left after alignment, in standard deviations of
-    the first language. `fails` names the checks that do not hold.
-    """
+    """A language beside the first: order, unit and places of the actions, and what holds."""
 
     language: str
     r: Correlation
     slope: Interval
     residual: float
+    """standard deviation of what is left after alignment, in those of the first language"""
     differ: int
     of: int
     fails: tuple[str, ...]
+    """the checks that do not hold: configural, metric, scalar"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LanguageDifference:
     """An action in a language less the same in the first, aligned; in standard deviations."""
 
@@ -81,7 +79,7 @@ class LanguageDifference:
     differs: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ParallelScore:
     """An action in every language: its texts, raw scores, and the differences from the first."""
 
@@ -103,11 +101,21 @@ class LanguageLevel:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
-    """Levels from the highest; empty, with the reason, where languages are not measured alike."""
+class LanguageRanking:
+    """Levels from the highest; none, with the reason, where languages are not measured alike."""
 
-    levels: tuple[LanguageLevel, ...]
+    levels: tuple[LanguageLevel, ...] = ()
     refused: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguagesStatistics(Statistics):
+    """What `compare --language` finds in sum."""
+
+    checks: Sequence[LanguageCheck] = ()
+    neutral: Mapping[str, float] = field(default_factory=dict)
+    """what the model answers about actions that say nothing, by language"""
+    ranking: LanguageRanking = LanguageRanking()
 
 
 def compare_languages(
@@ -116,7 +124,7 @@ def compare_languages(
     *,
     model: Encoder | LanguageModel | None = None,
     report: Report | None = None,
-    **given: Any,
+    **keywords: Any,
 ) -> RunRecord:
     """Ask one model about the same actions in several languages, and check before ranking.
 
@@ -135,29 +143,44 @@ def compare_languages(
     Examples
     --------
     >>> record = compare_languages(encoders=("scripted",), language=("en", "de"))
-    >>> record.statistics["ranking"].levels, record.statistics["checks"][0].fails[0]
+    >>> record.statistics.ranking.levels, record.statistics.checks[0].fails[0]
     ((), 'configural')
     """
     if model is not None:
-        given["models" if isinstance(model, LanguageModel) else "encoders"] = (model.name,)
-    chosen = chosen_options(CompareOptions, options, given)
-    _check(chosen)
+        keywords["models" if isinstance(model, LanguageModel) else "encoders"] = (model.name,)
+    chosen = chosen_options(CompareOptions, options, keywords)
+    if len(chosen.language) < 2:
+        raise InputError("one language was given", "name two or more: --language en,de")
+    if len(chosen.names) != 1:
+        raise InputError(
+            f"{len(chosen.names)} models are to be asked in several languages",
+            "name one: --encoders NAME, or --models NAME",
+        )
+    if chosen.axis != "choice" or chosen.template != "moral":
+        problem = "languages are compared by the moral questions"
+        raise InputError(problem, "leave --axis and --template out")
+    if chosen.human is not None or chosen.gate is not None:
+        raise InputError("ratings and gates have no meaning beside languages", "leave them out")
     listed = (actions or load_parallel()).in_languages(chosen.language)
     if len(listed.labels) < MIN_ACTIONS:
         raise InputError(
             f"{listed.source} has {len(listed.labels)} actions",
             f"whether languages are measured alike is checked on {MIN_ACTIONS} or more",
         )
-    axes = _axes(chosen, model)
-    tables = _tables(axes, listed, report)
-    neutral = {code: _neutral(axis, code) for code, axis in axes.items()}
-    found, results = check_invariance(tables, listed, seed=chosen.seed)
-    cards = [axis.card for axis in axes.values()]
-    doubts = [
-        f"{code}: {line}"
-        for code, card in zip(axes, cards, strict=True)
-        for line in (*card.doubts, *card.warnings[1:])
-    ]
+    axes = _build_axes(chosen, model)
+    tables, neutral = {}, {}
+    for index, (code, axis) in enumerate(axes.items(), 1):
+        rows = axis.score(listed.texts[code])
+        tables[code] = np.array([row.prompts for row in rows], dtype=np.float64)
+        if not np.isfinite(tables[code]).all() or np.ptp(tables[code].mean(axis=1)) < 1e-9:
+            problem = f"every action has the same score in {LANGUAGES[code]}"
+            raise InputError(problem, "use another model")
+        said = axis.score(list(load_template("moral", code).phrasing.neutral))
+        neutral[code] = float(np.mean([row.score for row in said]))
+        if report:
+            report(index, len(axes))
+    checks, results = check_invariance(tables, listed, seed=chosen.seed)
+    cards = {code: axis.card for code, axis in axes.items()}
     return RunRecord(
         "compare languages",
         seed=chosen.seed,
@@ -171,14 +194,23 @@ def compare_languages(
             "bounds": {"r": MIN_R, "slope": SLOPES, "share that differs": MAX_DIFFER, "size": SIZE},
             "options": plain_options(chosen),
         },
-        models=list(cards[0].models),
+        models=list(cards[chosen.language[0]].models),
         results=results,
-        statistics={
-            "checks": found,
-            "neutral": neutral,
-            "ranking": rank_languages(found, results, neutral, seed=chosen.seed),
-        },
-        warnings=[NOT_ADVICE, _MEANING, *([_OURS] if listed.unreviewed else ()), *doubts],
+        statistics=LanguagesStatistics(
+            checks=checks,
+            neutral=neutral,
+            ranking=rank_languages(checks, results, neutral, seed=chosen.seed),
+        ),
+        warnings=[
+            NOT_ADVICE,
+            _MEANING,
+            *([_OURS] if listed.unreviewed else ()),
+            *(
+                f"{code}: {line}"
+                for code, card in cards.items()
+                for line in (*card.doubts, *card.warnings[1:])
+            ),
+        ],
     )
 
 
@@ -191,31 +223,54 @@ def check_invariance(
     plain = {code: without_column_effects(tables[code]) for code in others}
     count = len(first) * len(others)
     aligned = {code: _differences(first, table, count, seed) for code, table in plain.items()}
-    corrected = holm(np.concatenate([each.p for each in aligned.values()]))
-    places = corrected.reshape(len(others), -1)
+    corrected = holm(np.concatenate([paired.p for paired in aligned.values()]))
+    p_holm = dict(zip(others, corrected.reshape(len(others), -1), strict=True))
     differs = {
-        code: (p < LEVEL) & (np.abs(aligned[code].difference) >= SIZE)
-        for code, p in zip(others, places, strict=True)
+        code: (p_holm[code] < LEVEL) & (np.abs(paired.difference) >= SIZE)
+        for code, paired in aligned.items()
     }
-    checks = [
-        _check_language(code, first, plain[code], aligned[code], int(differs[code].sum()), seed)
-        for code in others
-    ]
+    checks = []
+    for code, paired in aligned.items():
+        one, two = first.mean(axis=1), plain[code].mean(axis=1)
+        r, slope = correlate(one.tolist(), two.tolist(), seed=seed), _slope(one, two, seed)
+        differ = int(differs[code].sum())
+        fails = {
+            "configural": r.low < MIN_R,
+            "metric": slope.low < SLOPES[0] or slope.high > SLOPES[1],
+            "scalar": differ > MAX_DIFFER * len(one),
+        }
+        checks.append(
+            LanguageCheck(
+                language=code,
+                r=r,
+                slope=slope,
+                residual=float(paired.difference.std(ddof=1)),
+                differ=differ,
+                of=len(one),
+                fails=tuple(name for name, wrong in fails.items() if wrong),
+            )
+        )
     results = []
     for at, label in enumerate(listed.labels):
         differences = {
             code: LanguageDifference(
-                float(each.difference[at]),
-                float(each.low[at]),
-                float(each.high[at]),
-                float(p[at]),
-                bool(differs[code][at]),
+                difference=float(paired.difference[at]),
+                low=float(paired.low[at]),
+                high=float(paired.high[at]),
+                p_holm=float(p_holm[code][at]),
+                differs=bool(differs[code][at]),
             )
-            for (code, each), p in zip(aligned.items(), places, strict=True)
+            for code, paired in aligned.items()
         }
-        texts = {code: listed.texts[code][at] for code in tables}
-        scores = {code: float(table[at].mean()) for code, table in tables.items()}
-        results.append(ParallelScore(texts[reference], label, texts, scores, differences))
+        results.append(
+            ParallelScore(
+                action=listed.texts[reference][at],
+                label=label,
+                texts={code: listed.texts[code][at] for code in tables},
+                scores={code: float(table[at].mean()) for code, table in tables.items()},
+                differences=differences,
+            )
+        )
     return checks, results
 
 
@@ -225,112 +280,50 @@ def rank_languages(
     neutral: Mapping[str, float],
     *,
     seed: int = 0,
-) -> Ranking:
+) -> LanguageRanking:
     """Rank languages by level, or say why they cannot be ranked."""
     failed = [
-        f"{LANGUAGES[each.language]} ({', '.join(each.fails)})" for each in checks if each.fails
+        f"{LANGUAGES[check.language]} ({', '.join(check.fails)})" for check in checks if check.fails
     ]
     if failed:
-        told = "languages are not ranked, because they are not measured as the first is"
-        return Ranking((), f"{told}: {'; '.join(failed)}")
+        reason = "languages are not ranked, because they are not measured as the first is"
+        return LanguageRanking((), f"{reason}: {'; '.join(failed)}")
     kept = [row for row in results if not any(one.differs for one in row.differences.values())]
     levels = []
     for code, zero in neutral.items():
         values = np.array([row.scores[code] - zero for row in kept])
         levels.append(LanguageLevel(code, *bootstrap_mean(values, seed)))
-    return Ranking(tuple(sorted(levels, key=lambda each: -each.level)))
+    return LanguageRanking(tuple(sorted(levels, key=lambda level: -level.level)))
 
 
-def _check(options: CompareOptions) -> None:
-    if len(options.language) < 2:
-        raise InputError("one language was given", "name two or more: --language en,de")
-    if len(options.names) != 1:
-        raise InputError(
-            f"{len(options.names)} models are to be asked in several languages",
-            "name one: --encoders NAME, or --models NAME",
-        )
-    if options.axis != "choice" or options.template != "moral":
-        raise InputError(
-            "languages are compared by the moral questions", "leave --axis and --template out"
-        )
-    if options.human is not None or options.gate is not None:
-        raise InputError("ratings and gates have no meaning beside languages", "leave them out")
-
-
-def _axes(options: CompareOptions, model: Encoder | LanguageModel | None) -> dict[str, Axis]:
+def _build_axes(options: CompareOptions, model: Encoder | LanguageModel | None) -> dict[str, Axis]:
     """Build the axis of every language on one model that is loaded once."""
-    name, speaks = options.names[0], isinstance(model, LanguageModel)
+    name = options.names[0]
     asked = {code: options.for_encoder(name, code) for code in options.language}
-    if speaks:  # loaded already, whatever its name
-        asked = {code: replace(each, model=name, encoder=None) for code, each in asked.items()}
-    first = asked[options.language[0]]
-    if isinstance(model, LanguageModel):
+    if isinstance(model, LanguageModel):  # loaded already, whatever its name
+        asked = {code: replace(one, model=name, encoder=None) for code, one in asked.items()}
         models = LocalModels(speaker=model)
-    elif first.model is not None:
-        models = LocalModels(speaker=LocalModels().language(first))
+    elif asked[options.language[0]].model is not None:
+        models = LocalModels(speaker=LocalModels().language(asked[options.language[0]]))
     else:
         models = LocalModels(model or load_encoder(name))
-    return {code: build_axis(each, models) for code, each in asked.items()}
-
-
-def _tables(
-    axes: Mapping[str, Axis], listed: ParallelActions, report: Report | None
-) -> dict[str, Floats]:
-    tables = {}
-    for place, (code, axis) in enumerate(axes.items()):
-        rows = axis.score(listed.texts[code])
-        tables[code] = np.array([row.prompts for row in rows], dtype=np.float64)
-        if not np.isfinite(tables[code]).all() or np.ptp(tables[code].mean(axis=1)) < 1e-9:
-            raise InputError(
-                f"every action has the same score in {LANGUAGES[code]}", "use another model"
-            )
-        if report:
-            report(place + 1, len(axes))
-    return tables
-
-
-def _neutral(axis: Axis, code: str) -> float:
-    """Return what the model answers about actions that say nothing."""
-    rows = axis.score(list(load_template("moral", code).phrasing.neutral))
-    return float(np.mean([row.score for row in rows]))
-
-
-def _align(first: Floats, other: Floats, anchors: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Put both on the scale of the first by the actions that anchor: mean and deviation."""
-    tables = []
-    for table in (first, other):
-        means = table.mean(axis=1)[anchors]
-        tables.append((table - means.mean()) / means.std(ddof=1))
-    return tables[0], tables[1]
+    return {code: build_axis(one, models) for code, one in asked.items()}
 
 
 def _differences(first: Floats, other: Floats, count: int, seed: int) -> PairedDifferences:
     """Return aligned differences; actions that differ are left out of the alignment, repeatedly."""
     anchors = np.ones(len(first), dtype=bool)
     for _ in range(_ROUNDS):
-        one, two = _align(first, other, anchors)
-        found = paired_differences(two, one, seed=seed)
-        kept = ~((found.p * count < LEVEL) & (np.abs(found.difference) >= SIZE))
+        aligned = []  # on the scale of the actions that anchor: mean and deviation
+        for table in (first, other):
+            means = table.mean(axis=1)[anchors]
+            aligned.append((table - means.mean()) / means.std(ddof=1))
+        paired = paired_differences(aligned[1], aligned[0], seed=seed)
+        kept = ~((paired.p * count < LEVEL) & (np.abs(paired.difference) >= SIZE))
         if (kept == anchors).all() or kept.sum() < MIN_ACTIONS // 2:
             break
         anchors = kept
-    return found
-
-
-def _check_language(
-    code: str, first: Floats, other: Floats, found: PairedDifferences, differ: int, seed: int
-) -> LanguageCheck:
-    one, two = first.mean(axis=1), other.mean(axis=1)
-    r = correlate(one.tolist(), two.tolist(), seed=seed)
-    slope = _slope(one, two, seed)
-    fails = {
-        "configural": r.low < MIN_R,
-        "metric": slope.low < SLOPES[0] or slope.high > SLOPES[1],
-        "scalar": differ > MAX_DIFFER * len(one),
-    }
-    residual = float(found.difference.std(ddof=1))
-    names = tuple(name for name, wrong in fails.items() if wrong)
-    return LanguageCheck(code, r, slope, residual, differ, len(one), names)
+    return paired
 
 
 def _slope(one: Floats, two: Floats, seed: int) -> Interval:

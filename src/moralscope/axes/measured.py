@@ -13,6 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from moralscope.core.decode import decode
 from moralscope.core.protocols import AxisCard
 from moralscope.core.records import Interval, SampleInterval
 
@@ -34,8 +35,8 @@ class PeopleYes:
 
     Examples
     --------
-    >>> found = PeopleYes(intercept=0.0, slope=1.0, width=0.3).share(0.6)
-    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
+    >>> share = PeopleYes(intercept=0.0, slope=1.0, width=0.3).share(0.6)
+    >>> round(share.value, 3), round(share.low, 3), round(share.high, 3)
     (0.8, 0.673, 0.927)
     """
 
@@ -53,22 +54,22 @@ class PeopleYes:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """What is known of one axis on one model; `people` has r by population.
-
-    `zero` is added to the judge's logit: it puts zero between published dos and don'ts.
-    """
+class PeopleMeasurement:
+    """What is known of one axis on one model."""
 
     axis: str
     model: str
-    people: Mapping[str, SampleInterval] = field(default_factory=dict)
+    people: Mapping[str, SampleInterval] = field(default_factory=dict)  # r by population
+    # Added to the judge's logit: it puts zero between published dos and don'ts.
     zero: float = 0.0
     people_yes: PeopleYes | None = None
 
 
-def measured(axis: str, sha256: str, fit: str = "", fingerprint: str = "") -> Measured | None:
+def people_measurement(
+    axis: str, sha256: str, fit: str = "", fingerprint: str = ""
+) -> PeopleMeasurement | None:
     """Return what was measured of an axis on these weights, or None."""
-    return _all().get((axis, sha256, fit, fingerprint))
+    return _measurements().get((axis, sha256, fit, fingerprint))
 
 
 def people_agreement(card: AxisCard, *, own_fit: bool = False) -> Mapping[str, Any] | None:
@@ -79,11 +80,12 @@ def people_agreement(card: AxisCard, *, own_fit: bool = False) -> Mapping[str, A
     config = card.config
     if own_fit or "norm" in config or not card.models:
         return None
-    found = measured(config["axis"], card.models[0].sha256, config.get("fit", ""), card.fingerprint)
-    return found.people if found else None
+    sha256, fit = card.models[0].sha256, config.get("fit", "")
+    measurement = people_measurement(config["axis"], sha256, fit, card.fingerprint)
+    return measurement.people if measurement else None
 
 
-def agreement_in_words(found: Mapping[str, Any] | None) -> str:
+def agreement_in_words(people: Mapping[str, Any] | None) -> str:
     """Say how well an axis agrees with people.
 
     Examples
@@ -93,10 +95,10 @@ def agreement_in_words(found: Mapping[str, Any] | None) -> str:
     >>> agreement_in_words(None)
     'agreement with people: not measured'
     """
-    if not found:
+    if not people:
         return "agreement with people: not measured"
-    each = ", ".join(f"{row.value:.3f} ({name})" for name, row in found.items())
-    return f"agreement with people: r = {each}, n = {next(iter(found.values())).n} actions"
+    values = ", ".join(f"{row.value:.3f} ({name})" for name, row in people.items())
+    return f"agreement with people: r = {values}, n = {next(iter(people.values())).n} actions"
 
 
 def share_in_words(share: float, low: float, high: float) -> str:
@@ -133,18 +135,17 @@ def _ends(low: float, high: float) -> str:
     return f"{round(10 * low)} to {round(10 * high)}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry(PeopleMeasurement):
+    """A measurement with what it belongs to."""
+
+    sha256: str
+    fit: str = ""
+    fingerprint: str = ""
+
+
 @cache
-def _all() -> Mapping[tuple[str, str, str, str], Measured]:
+def _measurements() -> Mapping[tuple[str, str, str, str], PeopleMeasurement]:
     text = resources.files(__package__).joinpath("data/people.json").read_text("utf-8")
-    found = {}
-    for row in json.loads(text)["measured"]:
-        yes = row.get("people_yes")
-        key = row["axis"], row["sha256"], row.get("fit", ""), row.get("fingerprint", "")
-        found[key] = Measured(
-            row["axis"],
-            row["model"],
-            {name: SampleInterval(**each) for name, each in row["people"].items()},
-            row.get("zero", 0.0),
-            PeopleYes(**yes) if yes else None,
-        )
-    return found
+    rows = decode(list[_Entry], json.loads(text)["measured"], "data/people.json")
+    return {(row.axis, row.sha256, row.fit, row.fingerprint): row for row in rows}

@@ -5,9 +5,9 @@ help of `--axis`, the refusal of an option that an axis does not read, and `buil
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import CORPUS, Option, Options, Seed
@@ -25,7 +25,7 @@ from moralscope.models.options import (
     check_model_name,
     is_language_model,
 )
-from moralscope.words.options import SETS, VECTORS, ListOptions, SetsName, VectorsName
+from moralscope.words.options import SETS, VECTORS, SetsName, VectorsName, WordListOptions
 
 TEMPLATES = ("moral", "gender")
 ENGLISH = "en"
@@ -46,24 +46,26 @@ PEOPLE_YES = ("people_yes", "people_yes_low", "people_yes_high")
 
 @dataclass(frozen=True, slots=True)
 class AxisKind:
-    """An axis as users find it.
-
-    `about` says what it measures, `question` the same to somebody new. `build` is
-    "module:function", the function an `axes.build.AxisBuilder`; `language` the same for language
-    models. `reads` names the options,
-    `columns` the columns of a row that it reads; `writes` what a corpus keeps of a result,
-    `interval` what its ends are. `encoders` names those that it was trained on, where it was.
-    """
+    """An axis as users find it."""
 
     about: str
+    """what it measures"""
     question: str
+    """the same to somebody new"""
     build: str
+    """"module:function", the function an `axes.build.AxisBuilder`"""
     reads: tuple[str, ...]
+    """the options"""
     columns: tuple[str, ...] = ("action", "paraphrases")
+    """that it reads of a row"""
     writes: tuple[str, ...] = ("score", "low", "high")
+    """what a corpus keeps of a result"""
     interval: str = "95 % interval"
+    """what the ends of a score are"""
     encoders: tuple[str, ...] = ()
+    """those that it was trained on, where it was"""
     language: str = ""
+    """`build` for language models"""
 
 
 _OF_ENCODERS = ("encoder", "template", "language", "eight_bits", "calibrate", "batch_tokens")
@@ -247,29 +249,64 @@ the direction axis
         Options.__post_init__(self)
         if self.model:
             check_model_name(self.model)
-        if self.model and not is_language_model(self.model) and self.encoder is None:
-            object.__setattr__(self, "encoder", self.model)
-            object.__setattr__(self, "model", None)
-        check_model(self)
-        given = {field.name for field in fields(self) if getattr(self, field.name) != field.default}
-        given &= AXIS_OPTIONS
-        if self.axis is None:
-            object.__setattr__(self, "axis", default_axis(given, self.encoder))
-        idle = sorted(given - set(self.kind.reads))
+        encoder, model = self._asked
+        of_models: dict[str, Any] = {"form": self.form != "auto", "layer": self.layer}
+        of_models |= {"endpoint": self.endpoint, "steer": self.steer}
+        of_encoders = {"encoder": encoder, "eight_bits": self.eight_bits}
+        for name, value in (of_encoders if model else of_models).items():
+            if value:
+                beside = f"--model {model}" if model else "an encoder"
+                problem = f"--{name.replace('_', '-')} has no meaning beside {beside}"
+                raise InputError(problem, "leave one of them out")
+        axis = self.kind_name
+        idle = sorted(self._chosen - set(AXES[axis].reads))
         if idle:
             others = [name for name, kind in AXES.items() if set(idle) <= set(kind.reads)]
             instead = f", or use the {' or '.join(others)} axis" if others else ""
             raise InputError(
-                f"the {self.axis} axis has no option {', '.join(map(repr, idle))}",
+                f"the {axis} axis has no option {', '.join(map(repr, idle))}",
                 f"leave {'them' if len(idle) > 1 else 'it'} out{instead}",
             )
-        if self.language != ENGLISH and self.axis == "direction" and self.model:
+        if self.language != ENGLISH and axis == "direction" and model:
             problem = "layers of a language model are chosen by English actions"
             raise InputError(problem, "use --axis choice, or leave --language out")
         if self.axis_file and self.fit_actions:
             raise InputError(
                 "--axis-file is fitted already and --fit-actions fits anew", "give one of them"
             )
+
+    def resolved(self) -> Self:
+        """Return the options with their axis named, and an encoder under `encoder`.
+
+        Examples
+        --------
+        >>> options = AxisOptions(model="use-lite").resolved()
+        >>> options.axis, options.encoder, options.model
+        ('choice', 'use-lite', None)
+        """
+        encoder, model = self._asked
+        return replace(self, axis=self.kind_name, encoder=encoder, model=model)
+
+    @property
+    def _asked(self) -> tuple[str | None, str | None]:
+        """The encoder or the language model; an encoder may be named as a model, too."""
+        if self.model and not is_language_model(self.model) and self.encoder is None:
+            return self.model, None
+        return self.encoder, self.model
+
+    @property
+    def _chosen(self) -> set[str]:
+        """The options of axes that are unlike their defaults."""
+        encoder, model = self._asked
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values |= {"encoder": encoder, "model": model}
+        chosen = {field.name for field in fields(self) if values[field.name] != field.default}
+        return chosen & AXIS_OPTIONS
+
+    @property
+    def kind_name(self) -> str:
+        """The name of the axis: the one that was named, else the first that reads the options."""
+        return self.axis or default_axis(self._chosen, self._asked[0])
 
     @property
     def is_own_fit(self) -> bool:
@@ -279,7 +316,7 @@ the direction axis
     @property
     def kind(self) -> AxisKind:
         """The axis that was chosen, as users find it."""
-        return AXES[self.axis or ""]
+        return AXES[self.kind_name]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -358,7 +395,7 @@ class DemoOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CorrelateOptions(ListOptions):
+class CorrelateOptions(WordListOptions):
     """Whose bias is correlated with whose association, over which words."""
 
     encoder: EncoderName = "minilm"
@@ -367,20 +404,8 @@ class CorrelateOptions(ListOptions):
     seed: Seed = 0
 
 
-def check_model(options: AxisOptions) -> None:
-    """Refuse options of language models where an encoder is asked, and the other way round."""
-    own: dict[str, Any] = {"form": options.form != "auto", "layer": options.layer}
-    own |= {"endpoint": options.endpoint, "steer": options.steer}
-    of_encoders = {"encoder": options.encoder, "eight_bits": options.eight_bits}
-    idle = [name for name, value in (own if not options.model else of_encoders).items() if value]
-    if idle:
-        beside = f"--model {options.model}" if options.model else "an encoder"
-        flag = f"--{idle[0].replace('_', '-')}"
-        raise InputError(f"{flag} has no meaning beside {beside}", "leave one of them out")
-
-
-def default_axis(given: Collection[str], encoder: str | None, *, trained: bool = True) -> str:
-    """Return the first axis that reads the options given and can ask the encoder, if one is named.
+def default_axis(names: Collection[str], encoder: str | None, *, trained: bool = True) -> str:
+    """Return the first axis that reads these options and can ask the encoder, if one is named.
 
     Without `trained` the encoder itself is to be asked, not who was trained on one of its name.
 
@@ -393,12 +418,12 @@ def default_axis(given: Collection[str], encoder: str | None, *, trained: bool =
     """
     for name, kind in AXES.items():
         asked = encoder is None or not kind.encoders or (trained and encoder in kind.encoders)
-        if set(given) <= set(kind.reads) and (asked or "experts" in given):
+        if set(names) <= set(kind.reads) and (asked or "experts" in names):
             return name
     return next(iter(AXES))
 
 
-def split_names(given: tuple[str, ...]) -> tuple[str, ...]:
+def split_names(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Return names that may come one by one or by commas, as the command line gives them.
 
     Examples
@@ -406,4 +431,4 @@ def split_names(given: tuple[str, ...]) -> tuple[str, ...]:
     >>> split_names(("minilm, mpnet", "scripted"))
     ('minilm', 'mpnet', 'scripted')
     """
-    return tuple(name.strip() for text in given for name in text.split(","))
+    return tuple(name.strip() for text in texts for name in text.split(","))

@@ -5,7 +5,6 @@ nothing of how scores come about: any axis will do.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
@@ -13,6 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moralscope.axes.ratings import POOLED, Ratings, read_ratings
+from moralscope.axes.records import (
+    Ceiling,
+    HumanAgreement,
+    NoiseCeiling,
+    PersonRow,
+    PopulationAgreement,
+    PopulationPair,
+)
 from moralscope.core.errors import InputError
 from moralscope.core.records import ActionScore
 from moralscope.stats.correlation import Correlation, correlate, spearman
@@ -20,70 +27,6 @@ from moralscope.stats.intervals import percentile_interval
 
 _DRAWS = 2000
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Scores against one population's yes rates: r and rho with intervals over the actions."""
-
-    n: int
-    raters: float
-    pearson: Correlation
-    spearman: Correlation
-
-
-@dataclass(frozen=True, slots=True)
-class Ceiling:
-    """The r of a perfect score with these ratings: median and 95 % of simulated ratings."""
-
-    expected: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
-class PopulationPair:
-    """How well two populations' yes rates agree with each other."""
-
-    pair: tuple[str, str]
-    pearson: Correlation
-    spearman: Correlation
-
-
-@dataclass(frozen=True, slots=True)
-class NoiseCeiling:
-    """What bounds an r: the raters' number (`sampling`), and that populations differ."""
-
-    sampling: Mapping[str, Ceiling | None]
-    between: Sequence[PopulationPair]
-
-
-@dataclass(frozen=True, slots=True)
-class PersonRow:
-    """An action's score, yes rates and standardised residuals.
-
-    A positive residual: the model is kinder to the action than its raters are. `rate` and
-    `residual` are those of all raters together.
-    """
-
-    action: str
-    score: float
-    rate: float
-    rates: Mapping[str, float]
-    residual: float
-    residuals: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class HumanAgreement:
-    """Scores beside people. `unscored`: rated only; `unrated`: scored only."""
-
-    populations: Mapping[str, Agreement]
-    noise_ceiling: NoiseCeiling | None
-    rows: Sequence[PersonRow]
-    unscored: Sequence[str]
-    unrated: Sequence[str]
-    warnings: Sequence[str] = ()
 
 
 def human_agreement(
@@ -117,25 +60,50 @@ def human_agreement(
     0.929
     """
     rated = read_ratings(ratings) if isinstance(ratings, Path) else ratings
-    scores, notes = _scores(results)
+    scores: dict[str, float] = {}  # the first of an action
+    differing = []
+    for result in results:
+        if scores.setdefault(result.action.strip(), result.score) != result.score:
+            differing.append(result.action)
     shared = [action for action in scores if action in rated.counts]
     if not shared:
         raise InputError(
             f"none of the {len(rated.counts)} actions of {rated.source} was scored",
             "score the actions that people rated, worded exactly as in the file",
         )
-    few = f"only {len(shared)} actions were both scored and rated: too few for r"
+    notes = [
+        f"'{action}' was scored twice with different paraphrases: the first score was used"
+        for action in dict.fromkeys(differing)
+    ]
+    if len(shared) < 3:
+        notes.append(f"only {len(shared)} actions were both scored and rated: too few for r")
     tables = {name: _table(rated, shared, [name]) for name in rated.populations}
     pooled = _table(rated, shared, rated.populations)
     values = np.array([scores[action] for action in shared])
-    wanted = {**tables, POOLED: pooled} if len(tables) > 1 else tables
+    populations = {**tables, POOLED: pooled} if len(tables) > 1 else tables
+    agreements, ceilings = {}, {}
+    for name, table in populations.items():
+        rates = _rates(table).tolist()
+        agreements[name] = PopulationAgreement(
+            n=len(values),
+            raters=float(np.median(table[:, 1])),
+            pearson=correlate(values.tolist(), rates, seed=seed),
+            spearman=spearman(values.tolist(), rates, seed=seed),
+        )
+        if len(shared) >= 3:
+            ceilings[name] = sampling_ceiling(table, seed)
+    between = []
+    for pair in combinations(tables, 2) if ceilings else ():
+        first, second = (_rates(tables[name]).tolist() for name in pair)
+        coefficients = (measure(first, second, seed=seed) for measure in (correlate, spearman))
+        between.append(PopulationPair(pair, *coefficients))
     return HumanAgreement(
-        {name: _agreement(values, table, seed) for name, table in wanted.items()},
-        _noise_ceiling(wanted, tables, seed) if len(shared) >= 3 else None,
-        _rows(shared, values, tables, pooled),
-        [action for action in rated.counts if action not in scores],
-        [action for action in scores if action not in rated.counts],
-        [*rated.warnings, *notes, *([few] if len(shared) < 3 else [])],
+        populations=agreements,
+        noise_ceiling=NoiseCeiling(ceilings, between) if ceilings else None,
+        rows=_person_rows(shared, values, tables, pooled),
+        unscored=[action for action in rated.counts if action not in scores],
+        unrated=[action for action in scores if action not in rated.counts],
+        warnings=[*rated.warnings, *notes],
     )
 
 
@@ -155,17 +123,6 @@ def layer_agreement(
     return [correlate([scores[at] for at in shared], rates, seed=seed) for scores in layers]
 
 
-def _scores(results: Sequence[ActionScore]) -> tuple[dict[str, float], list[str]]:
-    """Return one score an action: the first, with a note where a later one differs."""
-    scores: dict[str, float] = {}
-    differing = []
-    for row in results:
-        if scores.setdefault(row.action.strip(), row.score) != row.score:
-            differing.append(row.action)
-    note = "was scored twice with different paraphrases: the first score was used"
-    return scores, [f"'{action}' {note}" for action in dict.fromkeys(differing)]
-
-
 def _table(rated: Ratings, actions: Sequence[str], populations: Sequence[str]) -> Floats:
     """Return (actions, 2): yes counts and raters, over the populations given."""
     pairs = [[rated.counts[action][name] for name in populations] for action in actions]
@@ -177,27 +134,6 @@ def _table(rated: Ratings, actions: Sequence[str], populations: Sequence[str]) -
 def _rates(table: Floats) -> Floats:
     rates: Floats = table[:, 0] / table[:, 1]
     return rates
-
-
-def _agreement(scores: Floats, table: Floats, seed: int) -> Agreement:
-    rates = _rates(table)
-    return Agreement(
-        len(scores),
-        float(np.median(table[:, 1])),
-        correlate(scores.tolist(), rates.tolist(), seed=seed),
-        spearman(scores.tolist(), rates.tolist(), seed=seed),
-    )
-
-
-def _noise_ceiling(
-    wanted: Mapping[str, Floats], populations: Mapping[str, Floats], seed: int
-) -> NoiseCeiling:
-    between = []
-    for first, second in combinations(populations, 2):
-        rates = [_rates(populations[name]).tolist() for name in (first, second)]
-        found = correlate(*rates, seed=seed), spearman(*rates, seed=seed)
-        between.append(PopulationPair((first, second), *found))
-    return NoiseCeiling({name: sampling_ceiling(t, seed) for name, t in wanted.items()}, between)
 
 
 def sampling_ceiling(table: Floats, seed: int = 0) -> Ceiling | None:
@@ -229,12 +165,12 @@ def sampling_ceiling(table: Floats, seed: int = 0) -> Ceiling | None:
     drawn = generator.binomial(raters.astype(np.int64), truth, (_DRAWS, len(truth))) / raters
     centred = drawn - drawn.mean(axis=1, keepdims=True)
     scale = np.sqrt((centred**2).sum(axis=1) * ((truth - truth.mean()) ** 2).sum())
-    found = (centred @ (truth - truth.mean()))[scale > 0] / scale[scale > 0]
-    low, high = percentile_interval(found[None])
-    return Ceiling(float(np.median(found)), float(low[0]), float(high[0]))
+    reached = (centred @ (truth - truth.mean()))[scale > 0] / scale[scale > 0]
+    low, high = percentile_interval(reached[None])
+    return Ceiling(float(np.median(reached)), float(low[0]), float(high[0]))
 
 
-def _rows(
+def _person_rows(
     actions: Sequence[str], scores: Floats, tables: Mapping[str, Floats], pooled: Floats
 ) -> list[PersonRow]:
     rates = {name: _rates(table) for name, table in tables.items()}
@@ -242,12 +178,12 @@ def _rows(
     rate, residual = _rates(pooled), _residuals(scores, _rates(pooled))
     return [
         PersonRow(
-            action,
-            float(scores[at]),
-            float(rate[at]),
-            {name: float(values[at]) for name, values in rates.items()},
-            float(residual[at]),
-            {name: float(values[at]) for name, values in residuals.items()},
+            action=action,
+            score=float(scores[at]),
+            rate=float(rate[at]),
+            rates={name: float(values[at]) for name, values in rates.items()},
+            residual=float(residual[at]),
+            residuals={name: float(values[at]) for name, values in residuals.items()},
         )
         for at, action in enumerate(actions)
     ]

@@ -20,7 +20,7 @@ from moralscope.axes.records import ScoreStatistics
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Axis, Encoder, LanguageModel, Report, Row
-from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
+from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord, SampleInterval
 from moralscope.io.actions import MAX_ACTIONS, ActionList, check_actions, check_text
 from moralscope.io.tables import Layout, Table
 from moralscope.stats.summary import summarise
@@ -69,7 +69,7 @@ def score(
     built: Axis | None = None,
     ratings: "Ratings | None" = None,
     report: Report | None = None,
-    **given: Any,
+    **keywords: Any,
 ) -> RunRecord:
     """Score actions; positive is good, negative is bad.
 
@@ -100,37 +100,53 @@ def score(
     >>> score(["kill time"], axis="judge", encoder="scripted").results[0].task
     'action'
     """
-    model: Encoder | None = _taken(given, "encoder")
-    if model is not None and given.get("axis") is None:
-        given["axis"] = default_axis(given.keys() & AXIS_OPTIONS, model.name, trained=False)
-    speaker: LanguageModel | None = _taken(given, "model")
-    if speaker is not None and given.get("axis") is None:
-        given["axis"] = default_axis({*given.keys() & AXIS_OPTIONS, "model"}, None)
-    ratings = _taken(given, "human") or ratings
-    chosen = chosen_options(ScoreOptions, options, given)
-    rows, paraphrases, ignored = _rows(actions)
+    # An object may stand for the name or path of an option.
+    objects = {
+        name: keywords.pop(name)
+        for name in ("encoder", "model", "human")
+        if not isinstance(keywords.get(name), str | Path | None)
+    }
+    encoder: Encoder | None = objects.get("encoder")
+    speaker: LanguageModel | None = objects.get("model")
+    ratings = objects.get("human") or ratings
+    names = keywords.keys() & AXIS_OPTIONS
+    if encoder is not None and keywords.get("axis") is None:
+        keywords["axis"] = default_axis(names, encoder.name, trained=False)
+    if speaker is not None and keywords.get("axis") is None:
+        keywords["axis"] = default_axis({*names, "model"}, None)
+    chosen = chosen_options(ScoreOptions, options, keywords).resolved()
+    ignored: Sequence[str] = ()
+    rows: Sequence[Row]
+    if isinstance(actions, ActionRows):
+        rows, paraphrases, ignored = actions.rows, None, actions.ignored
+    else:
+        listed = actions if isinstance(actions, ActionList) else check_actions(actions)
+        rows = [{"action": action} for action in listed.actions]
+        paraphrases = listed.paraphrases
     ratings = check_score(chosen) or ratings
-    if model is not None:
-        chosen = replace(chosen, encoder=model.name)
+    if encoder is not None:
+        chosen = replace(chosen, encoder=encoder.name)
     if speaker is not None:
         chosen = replace(chosen, model=speaker.name)
-    models = LocalModels(model, speaker=speaker)
+    models = LocalModels(encoder, speaker=speaker)
     axis = built or build_axis(chosen, models)
     run, card = axis.score_rows(rows, paraphrases, report), axis.card
-    framed = _framed(axis, rows, run.results, chosen)
-    people, run_statistics = None, dict(run.statistics)
+    figures = {**card.statistics, **run.statistics}
+    if chosen.framings:
+        from moralscope.axes.framings import gate_framings, score_framings
+
+        figures["framings"] = score_framings(axis, rows, run.results)
+        if chosen.gate is not None:
+            figures["gate"] = gate_framings(chosen.gate, figures["framings"])
+    people = None
     if ratings is not None:
         from moralscope.axes.people import human_agreement, layer_agreement
 
-        people = human_agreement(run.results, ratings, chosen.seed)
-        layers = run_statistics.get("layers")
-        if layers is not None:
+        people = figures["human"] = human_agreement(run.results, ratings, chosen.seed)
+        if "layers" in figures:
+            layers = figures["layers"]
             by_layer = layer_agreement(layers.scores, run.results, ratings, chosen.seed)
-            run_statistics["layers"] = replace(layers, people=by_layer)
-    sums = [result.sum for result in run.results if result.sum is not None]
-    ignored_columns = [
-        f"columns that were not read: {', '.join(each[:60] for each in ignored[:20])}"
-    ]
+            figures["layers"] = replace(layers, people=by_layer)
     record = RunRecord(
         "score",
         seed=chosen.seed,
@@ -142,22 +158,18 @@ def score(
         },
         models=list(card.models),
         results=run.results,
-        statistics=ScoreStatistics(
-            scores=summarise([result.score for result in run.results]),
-            paper_sums=summarise(sums) if sums else None,
-            positive=sum(result.low > 0 for result in run.results),
-            negative=sum(result.high < 0 for result in run.results),
-            undecided=sum(result.low <= 0 <= result.high for result in run.results),
-            **{**card.statistics, **run_statistics},
-            people_agreement=people_agreement(card, own_fit=chosen.is_own_fit),
-            **framed,
-            human=people,
+        statistics=_statistics(
+            run.results, figures, people_agreement(card, own_fit=chosen.is_own_fit)
         ),
         warnings=[
             NOT_ADVICE,
             *card.warnings,
             *card.doubts,
-            *(ignored_columns if ignored else ()),
+            *(
+                [f"columns that were not read: {', '.join(name[:60] for name in ignored[:20])}"]
+                if ignored
+                else ()
+            ),
             *unread_warning(
                 rows=sum(result.unread > 0 for result in run.results),
                 tokens=sum(result.unread for result in run.results),
@@ -174,17 +186,22 @@ def score(
     return tell_drift(record, [row["action"] for row in rows], exact, axis)
 
 
-def _framed(
-    axis: Axis, rows: Sequence[Row], results: Sequence[ActionScore], options: ScoreOptions
-) -> dict[str, Any]:
-    """Return what a record says of framings, where they were asked for."""
-    if not options.framings:
-        return {}
-    from moralscope.axes.framings import gate_framings, score_framings
-
-    found = score_framings(axis, rows, results)
-    gate = gate_framings(options.gate, found) if options.gate is not None else None
-    return {"framings": found, "gate": gate}
+def _statistics(
+    results: Sequence[ActionScore],
+    figures: Mapping[str, Any],
+    people: Mapping[str, SampleInterval] | None,
+) -> ScoreStatistics:
+    """Sum up scores; `figures` is what only some axes and some runs have."""
+    sums = [result.sum for result in results if result.sum is not None]
+    return ScoreStatistics(
+        scores=summarise([result.score for result in results]),
+        paper_sums=summarise(sums) if sums else None,
+        positive=sum(result.low > 0 for result in results),
+        negative=sum(result.high < 0 for result in results),
+        undecided=sum(result.low <= 0 <= result.high for result in results),
+        people_agreement=people,
+        **figures,
+    )
 
 
 def check_score(options: ScoreOptions) -> "Ratings | None":
@@ -206,7 +223,7 @@ def demo(
     *,
     built: Axis | None = None,
     report: Report | None = None,
-    **given: Any,
+    **keywords: Any,
 ) -> RunRecord:
     """Score the twenty actions of the tour on the judge's axis.
 
@@ -215,7 +232,7 @@ def demo(
     >>> len(demo(encoder="scripted").results)
     20
     """
-    chosen = chosen_options(DemoOptions, options, given)
+    chosen = chosen_options(DemoOptions, options, keywords)
     return score(DEMO_ACTIONS, chosen.score_options(), built=built, report=report)
 
 
@@ -244,25 +261,23 @@ def read_rows(
             problem = f"{path} holds more than {max_rows:,} rows"
             raise InputError(problem, "score it in parts, or as a corpus with --out DIR")
         ignored.update(dict.fromkeys(_unknown(cells, columns, f"{path} line {line}")))
-        rows.append(_row({name: cells.get(name) for name in columns}, str(path), line))
+        row: dict[str, str] = {}
+        for name in columns:
+            value = cells.get(name)
+            if value is None:
+                continue
+            if not isinstance(value, str) or value.strip().lower() == _NOT_A_NUMBER:
+                problem = f"{path} line {line} has no text under '{name}'"
+                raise InputError(problem, "write it as text")
+            check_text(value, str(path), "line", line)
+            if value.strip():
+                row[name] = value.strip()
+        if "action" not in row:
+            raise InputError(f"{path} line {line} has no action", "add what is to be scored")
+        rows.append(row)
     if not rows:
         raise InputError(f"{path} holds no rows", _LAYOUT.remedy)
     return ActionRows(rows, tuple(ignored))
-
-
-def _row(cells: Mapping[str, Any], source: str, line: int) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name, value in cells.items():
-        if value is None:
-            continue
-        if not isinstance(value, str) or value.strip().lower() == _NOT_A_NUMBER:
-            raise InputError(f"{source} line {line} has no text under '{name}'", "write it as text")
-        check_text(value, source, "line", line)
-        if value.strip():
-            found[name] = value.strip()
-    if "action" not in found:
-        raise InputError(f"{source} line {line} has no action", "add what is to be scored")
-    return found
 
 
 def _unknown(names: Iterable[str], columns: Sequence[str], where: str) -> list[str]:
@@ -272,18 +287,3 @@ def _unknown(names: Iterable[str], columns: Sequence[str], where: str) -> list[s
         if near:
             raise InputError(f"{where} has a column '{name[:60]}'", f"did you mean '{near[0]}'?")
     return unknown
-
-
-def _taken(given: dict[str, Any], name: str) -> Any:
-    """Take an object out of the keywords where one stands for the name or path of an option."""
-    return None if isinstance(given.get(name), str | Path | None) else given.pop(name)
-
-
-def _rows(
-    actions: Sequence[str] | ActionList | ActionRows,
-) -> tuple[Sequence[Any], Sequence[Sequence[str]] | None, Sequence[str]]:
-    """Return rows, the paraphrases of their actions, and columns that the reader left out."""
-    if isinstance(actions, ActionRows):
-        return actions.rows, None, actions.ignored
-    listed = actions if isinstance(actions, ActionList) else check_actions(actions)
-    return [{"action": action} for action in listed.actions], listed.paraphrases, ()

@@ -8,13 +8,7 @@ from moralscope.batch.options import BatchOptions, BatchPlace
 from moralscope.cli.corpus import OutPlace, record_place, run_over_corpus, wants_corpus
 from moralscope.cli.declare import takes
 from moralscope.cli.options import Json, Report
-from moralscope.cli.output import (
-    counting,
-    emit,
-    fetching,
-    note,
-    starting,
-)
+from moralscope.cli.output import counting, emit, fetching, note, starting
 from moralscope.core.errors import InputError
 from moralscope.rules.collect.options import CollectInput, CollectOptions
 

@@ -19,27 +19,27 @@ def export(options: ExportOptions) -> None:
     """
     from moralscope.interop.exports import FORMATS, SUFFIXES
 
-    source, place = Path(options.source).expanduser(), options.to
-    told = SUFFIXES.get(place.suffix) if place is not None else None
+    source, target = Path(options.source).expanduser(), options.to
+    by_suffix = SUFFIXES.get(target.suffix) if target is not None else None
     is_run = source.is_file() or source.suffix == ".json"
-    form = options.format or told or ("markdown" if is_run else "hub")
+    form = options.format or by_suffix or ("markdown" if is_run else "hub")
     if form == "hub":
         from moralscope.interop.hub import write_hub_folder
 
-        if place is None:
+        if target is None:
             raise InputError("weights go into a folder", "name one: --to DIR")
-        for path in write_hub_folder(options.source, place):
+        for path in write_hub_folder(options.source, target):
             note(f"wrote {path}")
         return
-    if options.format is None and told is None and place is not None:
-        raise InputError(f"{place} could be of any format", "name one: --format junit")
-    from moralscope.interop.exports import results_of
+    if options.format is None and by_suffix is None and target is not None:
+        raise InputError(f"{target} could be of any format", "name one: --format junit")
+    from moralscope.interop.exports import read_results
     from moralscope.io.files import check_writable, read_run, write_whole
 
-    text = FORMATS[form](results_of(read_run(source), str(source)))
-    if place is None:
+    text = FORMATS[form](read_results(read_run(source), str(source)))
+    if target is None:
         sys.stdout.write(text)
         return
-    check_writable(place)
-    write_whole(place, [text.encode()])
-    note(f"{form}: {place}")
+    check_writable(target)
+    write_whole(target, [text.encode()])
+    note(f"{form}: {target}")

@@ -1,22 +1,12 @@
 """`moralscope reproduce`: the papers' tables beside ours."""
 
-from math import isnan
 from typing import TYPE_CHECKING
 
 import typer
 
 from moralscope.cli.declare import takes
 from moralscope.cli.options import OutputOptions, ReportOutput
-from moralscope.cli.output import (
-    clean,
-    emit_to,
-    fetching,
-    out,
-    plain_table,
-    print_warnings,
-    starting,
-)
-from moralscope.cli.reproduce_tables import show_choice, show_choice_end, show_direction
+from moralscope.cli.output import emit_to, fetching, out, starting
 from moralscope.papers.options import (
     AllOptions,
     ChoiceOptions,
@@ -26,13 +16,7 @@ from moralscope.papers.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from moralscope.core.records import RunRecord
-    from moralscope.papers import PaperRow, PaperTable
-
-_ACROSS = 6  # columns of a table that fit beside each other
-_DENSE = 0.6  # a table with more holes than that is a list
+    from moralscope.papers import PaperTable
 
 app = typer.Typer(help="The papers' tables beside ours.", no_args_is_help=True)
 
@@ -54,11 +38,11 @@ def choice(options: ChoiceOptions, output: OutputOptions) -> None:
     """
     from moralscope.papers.choice import reproduce_choice
 
-    tell = None if output.json else show_choice
+    show = None if output.json else _show
     starting(*options.encoders, quiet=output.json)
     with fetching() as progress:
-        record = reproduce_choice(options=options, progress=progress, tell=tell)
-    emit_to(output, record, show_choice_end)
+        record = reproduce_choice(options=options, progress=progress, show=show)
+    emit_to(output, record)
 
 
 @app.command()
@@ -72,11 +56,11 @@ def direction(options: EncodersOptions, output: OutputOptions) -> None:
     """
     from moralscope.papers.direction import reproduce_direction
 
-    tell = None if output.json else show_direction
+    show = None if output.json else _show
     starting(*options.encoders, quiet=output.json)
     with fetching() as progress:
-        record = reproduce_direction(options=options, progress=progress, tell=tell)
-    emit_to(output, record, print_warnings)
+        record = reproduce_direction(options=options, progress=progress, show=show)
+    emit_to(output, record)
 
 
 @app.command()
@@ -89,11 +73,11 @@ def stories(options: StoriesOptions, output: OutputOptions) -> None:
     """
     from moralscope.papers.everything import run_stories
 
-    tell = None if output.json else _show_numbers
+    show = None if output.json else _show
     starting(options.experts, options.encoder, reading=options.stories, quiet=output.json)
     with fetching() as progress:
-        record = run_stories(options, progress=progress, tell=tell)
-    emit_to(output, record, print_warnings)
+        record = run_stories(options, progress=progress, show=show)
+    emit_to(output, record)
 
 
 @app.command()
@@ -106,9 +90,10 @@ def integrity(options: IntegrityOptions, output: OutputOptions) -> None:
     from moralscope.papers.integrity import prepare_sources, reproduce_integrity
 
     starting(options.experts, options.encoder, reading=options.mic, quiet=output.json)
+    show = None if output.json else _show
     with fetching() as progress:
         sources = prepare_sources(options, progress)
-    emit_to(output, reproduce_integrity(sources, seed=options.seed), _show_integrity)
+    emit_to(output, reproduce_integrity(sources, seed=options.seed, show=show))
 
 
 @app.command("all")
@@ -124,92 +109,16 @@ def everything(options: AllOptions, output: ReportOutput) -> None:
     """
     from moralscope.papers.everything import reproduce_all
 
-    tell = None if output.json else _show_numbers
+    show = None if output.json else _show
     starting(*options.encoders, options.experts, quiet=output.json)
     with fetching() as progress:
-        record = reproduce_all(options=options, progress=progress, tell=tell)
-    emit_to(output, record, _show_summary)
+        record = reproduce_all(options=options, progress=progress, show=show)
+    emit_to(output, record)
 
 
-def _show_summary(record: "RunRecord") -> None:
-    table = plain_table("paper", "printed figures", "same sign or inside", "other", "not measured")
-    for name, counts in record.statistics["papers"].items():
-        cells = (counts.printed, counts.came_out, counts.other, counts.not_measured)
-        table.add_row(name, *map(str, cells))
-    out.print(table)
-    print_warnings(record)
+def _show(table: "PaperTable") -> None:
+    """Print a table as soon as it is computed; the page that follows has what is left."""
+    from moralscope.pages.reproduce import terminal_page
+    from moralscope.pages.terminal import render
 
-
-def _show_numbers(found: "PaperTable") -> None:
-    """Print a table: no decimals for counts, three where all are shares."""
-    values = [row.ours if row.paper is None else row.paper for row in found.rows]
-    known = [value for value in values if value is not None]
-    shares = all(abs(value) <= 1 for value in known)
-    digits = 0 if all(value > 100 for value in known) else 3 if shares else 2
-    _show_table(found, digits)
-
-
-def _show_integrity(record: "RunRecord") -> None:
-    for found in record.results:
-        _show_table(found, 2)
-    print_warnings(record)
-
-
-def _show_table(found: "PaperTable", digits: int) -> None:
-    """Print the paper's layout, a row for each system, then what was measured with its interval."""
-    out.print(clean(found.name), style="bold")
-    systems: dict[str, dict[str, PaperRow]] = {}
-    for row in found.rows:
-        systems.setdefault(row.row, {})[row.column] = row
-    columns = list(dict.fromkeys(row.column for row in found.rows))
-    rows: Sequence[PaperRow] = found.rows
-    if len(columns) > 1 and len(found.rows) >= _DENSE * len(systems) * len(columns):
-        for start in range(0, len(columns), _ACROSS):
-            _show_systems(systems, columns[start : start + _ACROSS], digits)
-        rows = [row for row in found.rows if row.ours is not None]
-    if rows:
-        _show_rows(rows, digits)
-    for why in dict.fromkeys(row.why for row in found.rows if row.why):
-        out.print(clean(f"why not all: {why}"), soft_wrap=True)
-    out.print()
-
-
-def _show_systems(
-    systems: "Mapping[str, Mapping[str, PaperRow]]", columns: "Sequence[str]", digits: int
-) -> None:
-    table = plain_table("", "", *map(str, map(clean, columns)))
-    table.columns[1].justify = "left"
-    for name, cells in systems.items():
-        told = [cells.get(column) for column in columns]
-        paper = [_shown(row.paper, digits) if row else "" for row in told]
-        ours = [_shown(row.ours, digits) if row else "" for row in told]
-        if any(paper):
-            table.add_row(clean(name), "paper", *paper)
-        if any(ours):
-            table.add_row("" if any(paper) else clean(name), "ours", *ours)
-    out.print(table)
-
-
-def _show_rows(rows: "Sequence[PaperRow]", digits: int) -> None:
-    table = plain_table("", "column", "ours", "interval", "paper", "again")
-    table.columns[1].justify = table.columns[5].justify = "left"
-    named = ""
-    for row in rows:
-        low, high = _shown(row.low, 2), _shown(row.high, 2)
-        table.add_row(
-            clean("" if row.row == named else row.row),
-            clean(row.column),
-            _shown(row.ours, digits),
-            f"{low} … {high}" if low else "",
-            _shown(row.paper, digits),
-            row.reproduced,
-        )
-        named = row.row
-    out.print(table)
-
-
-def _shown(value: float | None, digits: int) -> str:
-    if value is None or isnan(value):
-        return ""
-    tiny = 0 < abs(value) < 0.5 * 10**-digits
-    return f"{value:.1e}" if tiny else f"{value:,.{digits}f}"
+    render(terminal_page(table), out)

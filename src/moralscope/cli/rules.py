@@ -8,12 +8,7 @@ import typer
 from moralscope.cli import training
 from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput, ReportOutput
-from moralscope.cli.output import (
-    counting,
-    emit_to,
-    fetching,
-    starting,
-)
+from moralscope.cli.output import counting, emit_to, fetching, starting
 from moralscope.rules.options import (
     AnnotationInput,
     AttributesInput,
@@ -76,7 +71,7 @@ def generate(
     """
     from moralscope.io.files import check_writable
     from moralscope.rules import rule_writer as job
-    from moralscope.rules.audit_files import read_exchanges
+    from moralscope.rules.exchanges import read_exchanges
 
     if best is not None:
         check_writable(best)
@@ -118,7 +113,7 @@ def retrieve(source: ExchangeInput, options: RetrieveOptions, output: RecordOutp
 
     Example: moralscope rules retrieve --prompt "Any plans?" --reply "I'll read my ex's diary."
     """
-    from moralscope.rules.audit_files import read_exchanges
+    from moralscope.rules.exchanges import read_exchanges
     from moralscope.rules.retrieval import retrieve
 
     needed = None if options.method == "random" else options.encoder
@@ -152,7 +147,7 @@ def check(source: CheckInput, options: CheckOptions, output: RecordOutput) -> No
     Example: moralscope rules check house.yaml --replies replies.jsonl
     """
     from moralscope.rules import check as job
-    from moralscope.rules.audit_files import open_exchanges, parse_columns
+    from moralscope.rules.exchanges import open_exchanges, parse_columns
     from moralscope.rules.rulebook import load_layers
 
     replies = None

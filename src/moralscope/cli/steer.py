@@ -1,22 +1,12 @@
 """`moralscope steer`: push a language model one way, and certify what else that moves."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from moralscope.cli.declare import takes
 from moralscope.cli.options import ReportOutput
-from moralscope.cli.output import (
-    clean,
-    counting,
-    emit_to,
-    fetching,
-    note,
-    out,
-    plain_table,
-    print_gate,
-    print_warnings,
-)
+from moralscope.cli.output import counting, emit_to, fetching, note
 from moralscope.steer.options import (
     SteerCheckOptions,
     SteerExportOptions,
@@ -25,7 +15,7 @@ from moralscope.steer.options import (
 )
 
 if TYPE_CHECKING:
-    from moralscope.core.records import RunRecord
+    pass
 
 app = typer.Typer(
     help="Steer a language model with a calibrated vector, and certify what it moved and what "
@@ -52,7 +42,7 @@ def make(options: SteerMakeOptions, output: ReportOutput) -> None:
     load_contrasts(options.pairs)  # refused before any weights are fetched
     with fetching() as progress:
         record = make_vector(None, options, progress=progress)
-    emit_to(output, record, show_make)
+    emit_to(output, record)
     if not output.json:
         note(f"steering vector: {options.save}")
 
@@ -72,9 +62,10 @@ def check(options: SteerCheckOptions, output: ReportOutput) -> None:
 
     with fetching() as progress, counting("checking") as step:
         record = check_vector(None, options, report=step, progress=progress)
-    emit_to(output, record, show_check)
-    if record.statistics["gate"] is not None:
-        record.statistics["gate"].require()
+    emit_to(output, record)
+    gate = record.statistics.gate
+    if gate is not None:
+        gate.require()
 
 
 @app.command()
@@ -108,60 +99,3 @@ def import_(options: SteerImportOptions) -> None:
     info = import_vector(options)
     layers = ", ".join(map(str, info.layers))
     note(f"steering vector for {info.model}, layers {layers}: {options.save}")
-
-
-def show_make(record: "RunRecord") -> None:
-    """Print what was made."""
-    config, found = record.config, record.statistics
-    title = f"{config['model']}: {found['pairs']:,} pairs of {config['pairs']}, {config['method']}"
-    out.print(clean(title), style="bold")
-    table = plain_table("layer", "length", "held-out pairs told apart")
-    for row in record.results:
-        table.add_row(str(row.layer), f"{row.length:.3f}", f"{row.separation:.0%}")
-    out.print(table)
-    each = found["calibration"]
-    out.print(
-        f"strength {each.strength:.4g}: KL {each.kl:.3f} on {each.texts} neutral texts "
-        f"(wanted {each.target:g})"
-    )
-    print_warnings(record)
-
-
-def show_check(record: "RunRecord") -> None:
-    """Print a certificate."""
-    config, found = record.config, record.statistics
-    about = f"{config['model']} steered: layers {config['layers'][0]}-{config['layers'][-1]}"
-    out.print(
-        clean(f"{about}, {config['method']}, strength {config['strength']:.4g}"), style="bold"
-    )
-    for title, wanted in (("moved as wanted", True), ("moved besides", False)):
-        table = plain_table(title, "n", "plain", "change", "in sd", "p (Holm)", "random")
-        for row in record.results:
-            if row.wanted is wanted:
-                table.add_row(clean(row.figure), str(row.n), *_cells(row))
-        out.print(table)
-    figures = found["figures"]
-    out.print("* moved (p < 0.05, Holm); † moved otherwise than by a random vector of equal norm")
-    out.print(
-        f"KL on held-out neutral text {figures['kl']:.3f}; largest collateral "
-        f"{figures['collateral']:.2f} sd ({clean(found['largest'])})"
-    )
-    print_gate(found["gate"])
-    print_warnings(record)
-
-
-def _cells(row: Any) -> list[str]:
-    span = row.change
-    # Rounded first, and zero added: no minus before a zero.
-    ends = (span.value, span.low, span.high, row.random)
-    value, low, high, random = (f"{round(each, 3) + 0.0:+.3f}" for each in ends)
-    star, cross = (" *" if p < 0.05 else "  " for p in (row.p_holm, row.p_random_holm))
-    cross = cross.replace("*", "†")
-    effect = f"{round(row.effect, 2) + 0.0:+.2f}"
-    return [
-        f"{row.plain:.3f}",
-        f"{value} ({low} … {high})",
-        effect,
-        f"{row.p_holm:.3f}{star}",
-        f"{random}{cross}",
-    ]

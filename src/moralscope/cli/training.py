@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING, Any
 from moralscope.cli.declare import takes
 from moralscope.cli.options import RecordOutput
 from moralscope.cli.output import (
-    clean,
     emit_to,
     fetching,
     note,
-    out,
-    plain_table,
-    print_warnings,
     starting,
     training_bar,
 )
@@ -72,20 +68,15 @@ def collect_train(options: FilterTrainOptions, output: RecordOutput) -> None:
     """
     from moralscope.rules.collect.train import train_filters
 
-    _train(train_filters, options, output, _show_filters)
+    _train(train_filters, options, output)
 
 
-def _train(
-    train: Callable[..., "RunRecord"],
-    options: Any,
-    output: RecordOutput,
-    show: Callable[["RunRecord"], None] | None = None,
-) -> None:
+def _train(train: Callable[..., "RunRecord"], options: Any, output: RecordOutput) -> None:
     base = options.base or "the recipe's base"
     starting(base, reading="what it learns from", quiet=output.json)
     with fetching() as progress, _watching(quiet=output.json) as report:
         record = train(options, report=report, progress=progress)
-    emit_to(output, record, show)
+    emit_to(output, record)
 
 
 @contextmanager
@@ -100,14 +91,3 @@ def _watching(*, quiet: bool) -> "Iterator[Callable[[TrainingProgress], None]]":
                 note(f"epoch {now.epoch}: loss {now.loss:.3f}; dev {dev}")
 
         yield report
-
-
-def _show_filters(record: "RunRecord") -> None:
-    table = plain_table("task", "chatbot", "precision", "recall", "F1", "interval", "replies")
-    for row in record.results:
-        figures = (f"{row[name]:.1f}" for name in ("precision", "recall", "f1"))
-        span = f"{row['low']:.1f} … {row['high']:.1f}"
-        table.add_row(row["task"], clean(row["chatbot"]), *figures, span, f"{row['n']:,}")
-    out.print(table)
-    out.print(f"written to {record.config['out']}", markup=False)
-    print_warnings(record)

@@ -31,7 +31,8 @@ def decode(
     Parameters
     ----------
     cls
-        A dataclass, or a type made of dataclasses: `list[Verdict]`, `dict[str, Interval]`.
+        A dataclass, or a type made of dataclasses: `list[Verdict]`, `dict[str, Interval]`. One
+        whose older records look otherwise has a static method `upgraded`: plain in, plain out.
     plain
         What a parser gave. A number that is null becomes not a number (`core.records.to_plain`
         wrote it so).
@@ -96,12 +97,14 @@ def _converter(exact: bool) -> "Converter":
         hints = get_type_hints(kind, include_extras=True)
         for field in dataclasses.fields(kind):
             field.type = hints[field.name]
-        renamed = {
+        renamed: Any = {
             field.name: override(rename=field.metadata["key"])
             for field in dataclasses.fields(kind)
             if "key" in field.metadata
         }
-        return make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=exact, **renamed)
+        read = make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=exact, **renamed)
+        # What older versions wrote is brought up to date by the class itself, and nowhere else.
+        return _upgrading(kind, read) if hasattr(kind, "upgraded") else read
 
     # A Statistics is a mapping too: without this, cattrs would read it as one.
     converter.register_structure_hook_factory(
@@ -124,6 +127,13 @@ def _no_text(factory: Callable[..., Any]) -> Callable[..., Any]:
         return structure
 
     return checked
+
+
+def _upgrading(kind: Any, read: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def structure(plain: Any, _: Any) -> Any:
+        return read(kind.upgraded(plain) if isinstance(plain, Mapping) else plain, kind)
+
+    return structure
 
 
 def _primitive(value: Any, kind: Any) -> Any:
@@ -167,9 +177,9 @@ def _first(error: BaseException) -> tuple[str, str, str]:
         return error.problem, "", error.remedy
     if isinstance(error, KeyError):
         return "", f"has no '{error.args[0]}'", ""
-    told = str(error)
-    known_words = told.startswith(("is ", "has ", "holds "))
-    return "", told if known_words else "has another shape than expected", ""
+    text = str(error)
+    known_words = text.startswith(("is ", "has ", "holds "))
+    return "", text if known_words else "has another shape than expected", ""
 
 
 def _nth(index: Any) -> str:

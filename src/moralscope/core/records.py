@@ -213,7 +213,9 @@ class RunRecord:
     config: Mapping[str, Any]
     models: Sequence[ModelRef]
     results: Sequence[Any]
-    statistics: Mapping[str, Any] = field(default_factory=dict)
+    """one class a command: ActionScore, AuditedReply, …"""
+    statistics: Any = field(default_factory=NoStatistics)
+    """the command's own `Statistics`"""
     warnings: Sequence[str] = ()
     schema: str = RUN_SCHEMA
     version: str = __version__

@@ -1,6 +1,7 @@
 """The text in chat messages, as other tools hand them on: a string, messages, or JSON of them."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 
@@ -17,27 +18,20 @@ def text_in(value: Any, role: str) -> str:
     >>> text_in("Is [1] a list?", "user")
     'Is [1] a list?'
     """
-    messages = _messages(value)
-    if messages is None:
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    said = [each.get("content") for each in messages if each.get("role") == role]
-    return _text(said[-1]) if said else ""
-
-
-def _messages(value: Any) -> list[dict[str, Any]] | None:
+    messages = value
     if isinstance(value, str) and value.lstrip().startswith("["):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return None
-    if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
-        return value
-    return None
-
-
-def _text(content: Any) -> str:
+        with suppress(ValueError):
+            messages = json.loads(value)
+    if not (isinstance(messages, list) and messages and all(map(_is_turn, messages))):
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    said = [turn.get("content") for turn in messages if turn.get("role") == role]
+    content = said[-1] if said else ""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
     texts = (part.get("text") for part in parts if isinstance(part, dict))
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _is_turn(value: Any) -> bool:
+    return isinstance(value, dict)

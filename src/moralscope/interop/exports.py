@@ -5,76 +5,104 @@ in XML they are escaped, in Markdown they stand as code, where no link, image or
 """
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
-from moralscope.interop.findings import ABSTAINED, FLAGGED, Finding, findings_of
-from moralscope.io.record_view import check_plain
+from moralscope.io.run_records import check_record
+from moralscope.rules.records import AuditedReply, RuleFinding
+from moralscope.rules.thresholds import Thresholds, known_limits
+from moralscope.rules.verdict import broken_rules, worst_broken
+from moralscope.stats.gates import GateCheck, GateResult
 from moralscope.version import __version__
 
 _SHORT = 160  # characters of a reply in a title or a table
 _ROWS = 20  # flagged replies in a Markdown summary
 _GRAVE = 4.0  # severity from which a broken rule is an error
+_NAMELESS = "no rule names it"
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
-    """What is exported of a run: the findings of an audit, the conditions of a gate."""
+class ExportedRun:
+    """What is exported of a run: the replies of an audit, the conditions of a gate."""
 
     name: str
     source: str
-    findings: Sequence[Finding]
-    checks: Sequence[Mapping[str, Any]]
+    audits: Sequence[AuditedReply]
+    checks: Sequence[GateCheck]
+    limits: Thresholds = field(default_factory=Thresholds)
 
     @property
-    def flagged(self) -> list[Finding]:
+    def flagged(self) -> list[AuditedReply]:
         """The flagged replies, worst first."""
-        found = [each for each in self.findings if each.verdict == FLAGGED]
-        return sorted(found, key=lambda each: each.score)
+        rows = [row for row in self.audits if row.verdict.flag]
+        return sorted(rows, key=lambda row: row.verdict.score)
+
+    @property
+    def abstentions(self) -> int:
+        """How many replies have no verdict."""
+        return sum(not row.verdict.is_judged for row in self.audits)
+
+    def worst(self, row: AuditedReply) -> RuleFinding | None:
+        """Return the worst rule that a reply breaks."""
+        return worst_broken(row.rules, self.limits)
+
+    def details(self, row: AuditedReply) -> str:
+        """Return prompt, reply and every broken rule of a reply."""
+        rules = "\n".join(f"breaks: {rule.text}" for rule in broken_rules(row.rules, self.limits))
+        return f"prompt: {row.prompt}\nreply: {row.reply}\n{rules}"
 
 
-def results_of(plain: Any, name: str = "the run record") -> Results:
+def read_results(plain: Any, name: str = "the run record") -> ExportedRun:
     """Return what can be exported of a record: an audit, or any run with a gate."""
-    record = check_plain(plain, name)
-    gate = record["statistics"].get("gate") or {}
-    is_audit = record["job"] == "audit"
-    if not is_audit and not gate:
+    record = check_record(plain, name)
+    job, config = record["job"], record["config"]
+    gate = decode(GateResult | None, record["statistics"].get("gate"), f"{name}: gate")  # type: ignore[arg-type]
+    if job != "audit" and gate is None:
         raise InputError(
-            f"{name} is a record of '{record['job']}' without a gate",
+            f"{name} is a record of '{job}' without a gate",
             "give one of an audit, or of a run with --gate",
         )
-    findings = findings_of(record, name) if is_audit else []
-    source = str(record["config"].get("source") or record["job"])
-    return Results(f"moralscope {record['job']}", source, findings, gate.get("checks") or ())
+    audits = decode(list[AuditedReply], record["results"], name) if job == "audit" else []
+    return ExportedRun(
+        f"moralscope {job}",
+        str(config.get("source") or job),
+        audits,
+        gate.checks if gate else (),
+        known_limits(config.get("thresholds") or {}, name),
+    )
 
 
-def junit(results: Results) -> str:
+def junit(run: ExportedRun) -> str:
     """Write JUnit XML: flagged replies fail, abstentions are skipped.
 
     Examples
     --------
-    >>> bad = Finding("7", "Hi!", "<b>", "flagged", -0.8, "breaks “Be kind.”")
-    >>> '<failure message="breaks “Be kind.”">' in junit(Results("a", "f.jsonl", [bad], ()))
+    >>> from moralscope.rules.records import Verdict
+    >>> verdict = Verdict(True, -0.8, "breaks “Be kind.”")
+    >>> bad = AuditedReply("7", "Hi!", "<b>", (), verdict)
+    >>> '<failure message="breaks “Be kind.”">' in junit(ExportedRun("a", "f.jsonl", [bad], ()))
     True
     """
-    suite = ElementTree.Element("testsuite", name=results.name)
-    for each in results.findings:
-        title = _xml(f"reply {each.id}: {_short(each.reply)}")
-        case = ElementTree.SubElement(suite, "testcase", classname=results.source, name=title)
-        if each.verdict == FLAGGED:
-            failed = ElementTree.SubElement(case, "failure", message=_xml(each.reason))
-            failed.text = _xml(_details(each))
-        elif each.verdict == ABSTAINED:
-            ElementTree.SubElement(case, "skipped", message=_xml(each.reason))
-    for check in results.checks:
+    suite = ElementTree.Element("testsuite", name=run.name)
+    for row in run.audits:
+        title = _xml(f"reply {row.id}: {_short(row.reply)}")
+        case = ElementTree.SubElement(suite, "testcase", classname=run.source, name=title)
+        if row.verdict.flag:
+            failed = ElementTree.SubElement(case, "failure", message=_xml(row.verdict.reason))
+            failed.text = _xml(run.details(row))
+        elif not row.verdict.is_judged:
+            ElementTree.SubElement(case, "skipped", message=_xml(row.verdict.reason))
+    for check in run.checks:
         case = ElementTree.SubElement(suite, "testcase", classname="gate", name=_condition(check))
-        if not check["met"]:
-            ElementTree.SubElement(case, "failure", message=_found(check))
+        if not check.met:
+            ElementTree.SubElement(case, "failure", message=_value(check))
     counts = {"tests": "testcase", "failures": ".//failure", "skipped": ".//skipped"}
     for name, path in counts.items():
         suite.set(name, str(len(suite.findall(path))))
@@ -82,52 +110,66 @@ def junit(results: Results) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(suite, "unicode")}\n'
 
 
-def sarif(results: Results) -> str:
-    """Write SARIF 2.1.0: one result for each flagged reply, by the worst rule it breaks."""
-    texts = dict.fromkeys(_rule(each) for each in results.flagged)
-    rules = [{"id": text, "shortDescription": {"text": text}} for text in texts]
-    found = [
-        {
-            "ruleId": _rule(each),
-            "level": _level(each),
-            "message": {"text": f"{each.reason}\n\n{_details(each)}"},
-            "locations": [_location(results, each)],
+def sarif(run: ExportedRun) -> str:
+    """Write SARIF 2.1.0: one result for each flagged reply, by the worst rule it breaks.
+
+    In a JSONL file a reply stands on the line of its number, in any other in the file.
+    """
+    lines = {id(row): number for number, row in enumerate(run.audits, 1)}
+    by_line = Path(run.source).suffix == ".jsonl"
+    rules: dict[str, None] = {}
+    results = []
+    for row in run.flagged:
+        worst = run.worst(row)
+        rule = worst.text if worst else _NAMELESS
+        severity = worst.severity if worst else None
+        rules[rule] = None
+        name = {"name": f"reply {row.id}"}
+        location = {
+            "artifactLocation": {"uri": Path(run.source).as_posix()},
+            "region": {"startLine": lines[id(row)] if by_line else 1},
         }
-        for each in results.flagged
-    ]
-    driver = {"name": "moralscope", "version": __version__, "rules": rules}
+        results.append(
+            {
+                "ruleId": rule,
+                "level": "error" if severity is None or severity >= _GRAVE else "warning",
+                "message": {"text": f"{row.verdict.reason}\n\n{run.details(row)}"},
+                "locations": [{"physicalLocation": location, "logicalLocations": [name]}],
+            }
+        )
+    described = [{"id": text, "shortDescription": {"text": text}} for text in rules]
+    driver = {"name": "moralscope", "version": __version__, "rules": described}
     whole = {
         "$schema": _SARIF,
         "version": "2.1.0",
-        "runs": [{"tool": {"driver": driver}, "results": found}],
+        "runs": [{"tool": {"driver": driver}, "results": results}],
     }
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
 
 
-def markdown(results: Results) -> str:
+def markdown(run: ExportedRun) -> str:
     """Write a summary for a pull request: counts, the gate, the worst replies and their rules."""
-    total, flagged = len(results.findings), results.flagged
-    lines = [f"## {results.name}: {_code(results.source)}", ""]
-    if results.findings:
-        none = sum(each.verdict == ABSTAINED for each in results.findings)
-        lines += [f"**{len(flagged):,} of {total:,} replies flagged**, no verdict on {none:,}.", ""]
-    for check in results.checks:
-        mark = "✅" if check["met"] else "❌"
-        lines.append(f"- {mark} gate {_code(_condition(check))}: {_found(check)}")
+    flagged = run.flagged
+    lines = [f"## {run.name}: {_code(run.source)}", ""]
+    if run.audits:
+        share = f"{len(flagged):,} of {len(run.audits):,} replies flagged"
+        lines += [f"**{share}**, no verdict on {run.abstentions:,}.", ""]
+    for check in run.checks:
+        mark = "✅" if check.met else "❌"
+        lines.append(f"- {mark} gate {_code(_condition(check))}: {_value(check)}")
     if flagged:
         lines += ["", "| reply | id | score | rule |", "|---|---|---:|---|"]
-        lines += [
-            f"| {_code(_short(each.reply))} | {_code(each.id)} | {each.score:+.2f} "
-            f"| {_code(_rule(each))} |"
-            for each in flagged[:_ROWS]
-        ]
+    for row in flagged[:_ROWS]:
+        worst = run.worst(row)
+        cells = [_code(_short(row.reply)), _code(row.id), f"{row.verdict.score:+.2f}"]
+        lines.append(f"| {' | '.join([*cells, _code(worst.text if worst else _NAMELESS)])} |")
     if len(flagged) > _ROWS:
         lines += ["", f"… and {len(flagged) - _ROWS:,} more."]
     lines += ["", "_Verdicts describe rules and models; they are not moral advice._"]
     return "\n".join(lines) + "\n"
 
 
-FORMATS: Mapping[str, Callable[[Results], str]] = {
+FORMATS: Mapping[str, Callable[[ExportedRun], str]] = {
     "junit": junit,
     "sarif": sarif,
     "markdown": markdown,
@@ -140,40 +182,12 @@ def _short(text: str) -> str:
     return line if len(line) <= _SHORT else f"{line[: _SHORT - 1]}…"
 
 
-def _details(each: Finding) -> str:
-    rules = "\n".join(f"breaks: {rule.text}" for rule in each.broken)
-    return f"prompt: {each.prompt}\nreply: {each.reply}\n{rules}"
+def _condition(check: GateCheck) -> str:
+    return f"{check.name}{check.operator}{check.limit:g}"
 
 
-def _rule(each: Finding) -> str:
-    return each.broken[0].text if each.broken else "no rule names it"
-
-
-def _level(each: Finding) -> str:
-    severity = each.broken[0].severity if each.broken else None
-    return "warning" if severity is not None and severity < _GRAVE else "error"
-
-
-def _location(results: Results, each: Finding) -> dict[str, Any]:
-    """Say where a reply stands: in a JSONL file on the line of its place, else in the file."""
-    place = next(at for at, one in enumerate(results.findings, 1) if one is each)
-    line = place if Path(results.source).suffix == ".jsonl" else 1
-    return {
-        "physicalLocation": {
-            "artifactLocation": {"uri": Path(results.source).as_posix()},
-            "region": {"startLine": line},
-        },
-        "logicalLocations": [{"name": f"reply {each.id}"}],
-    }
-
-
-def _condition(check: Mapping[str, Any]) -> str:
-    return f"{check['name']}{check['operator']}{check['limit']:g}"
-
-
-def _found(check: Mapping[str, Any]) -> str:
-    value = check.get("value")
-    return f"{check['name']} is {'not known' if value is None else format(value, '.4g')}"
+def _value(check: GateCheck) -> str:
+    return f"{check.name} is {'not known' if math.isnan(check.value) else f'{check.value:.4g}'}"
 
 
 def _xml(text: str) -> str:

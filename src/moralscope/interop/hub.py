@@ -97,7 +97,7 @@ def eval_results(facts: Mapping[str, Any]) -> str:
 def _folder(source: str) -> Path:
     path = Path(source).expanduser()
     if not path.is_dir():
-        shipped = [each.name for each in shipped_folder("").iterdir() if each.is_dir()]
+        shipped = [folder.name for folder in shipped_folder("").iterdir() if folder.is_dir()]
         if source not in shipped:
             raise UnknownName(
                 f"there is no run record, folder or shipped weights '{source}'",

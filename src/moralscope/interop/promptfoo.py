@@ -13,40 +13,37 @@ from collections.abc import Mapping
 from typing import Any
 
 from moralscope.interop.chat import text_in
-from moralscope.interop.findings import FLAGGED, Finding
-from moralscope.interop.replies import audit_options, reply_auditor
+from moralscope.interop.replies import FLAGGED, audit_options, reply_auditor, verdict_word
 
 
 def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     """Audit a reply; the assertion's `config` holds `rulebook` and any option of an audit.
 
+    Scores go from 0 (bad) to 1; there is one component for each broken rule.
+
     Examples
     --------
-    >>> found = get_assert("Hello you.", {"prompt": "Hi!", "config": {"experts": "scripted"}})
-    >>> sorted(found)
+    >>> result = get_assert("Hello you.", {"prompt": "Hi!", "config": {"experts": "scripted"}})
+    >>> sorted(result)
     ['componentResults', 'namedScores', 'pass', 'reason', 'score']
     """
     options = audit_options(**(context.get("config") or {}))
     prompt, reply = text_in(context.get("prompt") or "", "user"), text_in(output, "assistant")
-    (found,) = reply_auditor(options)([(prompt, reply)])
-    return _grading(found)
-
-
-def _grading(found: Finding) -> dict[str, Any]:
-    """Return promptfoo's result: scores from 0 (bad) to 1, one component for each broken rule."""
-    passed = found.verdict != FLAGGED
+    auditor = reply_auditor(options)
+    (audit,) = auditor([(prompt, reply)])
+    word, score = verdict_word(audit.verdict), (audit.verdict.score + 1) / 2
     return {
-        "pass": passed,
-        "score": (found.score + 1) / 2,
-        "reason": f"{found.verdict}: {found.reason}",
-        "namedScores": {"moralscope": (found.score + 1) / 2},
+        "pass": word != FLAGGED,
+        "score": score,
+        "reason": f"{word}: {audit.verdict.reason}",
+        "namedScores": {"moralscope": score},
         # A component that fails would fail the assertion, and this reply may not be flagged.
         "componentResults": [
             {
-                "pass": passed,
-                "score": 1 - (rule.probability or 0.0),
+                "pass": word != FLAGGED,
+                "score": 1 - rule.alignment.probabilities["disagree"],
                 "reason": f"breaks “{rule.text}”",
             }
-            for rule in found.broken
+            for rule in auditor.broken(audit)
         ],
     }

@@ -3,33 +3,37 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from moralscope.core.options import build_options
-from moralscope.core.records import to_plain
-from moralscope.interop.findings import Finding, finding_of, limit_of
+from moralscope.core.protocols import Pair
 from moralscope.rules.audit_options import AuditOptions
+from moralscope.rules.records import AuditedReply, RuleFinding, Verdict
 
-Pair = tuple[str, str]  # a prompt and a reply
+if TYPE_CHECKING:
+    from moralscope.rules.audit import AuditModels
+
+Answer = TypeVar("Answer")
+FLAGGED, FINE, ABSTAINED = "flagged", "fine", "abstained"  # what other tools show of a verdict
 _REMEMBERED = 20_000  # answers that are kept
 
 
-class Remembered:
-    """A function over many pairs that is asked about each pair once.
+class AnswerCache(Generic[Answer]):
+    """A function over many pairs of prompt and reply that is asked about each pair once.
 
     Examples
     --------
     >>> asked = []
-    >>> lengths = Remembered(lambda pairs: [asked.append(p) or len(p[1]) for p in pairs])
+    >>> lengths = AnswerCache(lambda pairs: [asked.append(p) or len(p[1]) for p in pairs])
     >>> lengths([("", "Yes."), ("", "Yes.")]), len(asked)
     ([4, 4], 1)
     """
 
-    def __init__(self, answer: Callable[[list[Pair]], Sequence[Any]]) -> None:
+    def __init__(self, answer: Callable[[list[Pair]], Sequence[Answer]]) -> None:
         self._answer = answer
-        self._known: dict[Pair, Any] = {}
+        self._known: dict[Pair, Answer] = {}
 
-    def __call__(self, pairs: Sequence[Pair]) -> list[Any]:
+    def __call__(self, pairs: Sequence[Pair]) -> list[Answer]:
         """Return one answer a pair, in order."""
         if len(self._known) > _REMEMBERED:
             self.forget()
@@ -43,7 +47,7 @@ class Remembered:
         self._known.clear()
 
 
-def audit_options(rulebook: str | Sequence[str] | None = None, **given: Any) -> AuditOptions:
+def audit_options(rulebook: str | Sequence[str] | None = None, **fields: Any) -> AuditOptions:
     """Return the options of an audit; `rulebook` is one file or several, later over earlier.
 
     What can be wrong without a model is refused here: options, names, the rulebooks themselves.
@@ -51,31 +55,47 @@ def audit_options(rulebook: str | Sequence[str] | None = None, **given: Any) -> 
     from moralscope.rules.rulebook import load_layers
 
     books = () if rulebook is None else (rulebook,) if isinstance(rulebook, str) else rulebook
-    options = build_options(AuditOptions, {**given, "rulebooks": tuple(books)})
+    options = build_options(AuditOptions, {**fields, "rulebooks": tuple(books)})
     load_layers(options.rulebooks)
     return options
 
 
+class ReplyAuditor(AnswerCache[AuditedReply]):
+    """Audits replies with some options; the models are loaded at the first reply."""
+
+    def __init__(self, options: AuditOptions) -> None:
+        super().__init__(self._audit)
+        self._options = options
+        self._models: AuditModels | None = None
+
+    def broken(self, audit: AuditedReply) -> list[RuleFinding]:
+        """Return the rules that a reply breaks, worst first."""
+        from moralscope.rules.verdict import broken_rules
+
+        return broken_rules(audit.rules, self._models.auditor.thresholds) if self._models else []
+
+    def _audit(self, pairs: list[Pair]) -> Sequence[AuditedReply]:
+        from moralscope.rules.audit import audit, prepare_auditor
+        from moralscope.rules.records import Exchange
+
+        self._models = self._models or prepare_auditor(self._options)
+        exchanges = [Exchange(*pair) for pair in pairs]
+        return audit(exchanges, self._options, models=self._models).results
+
+
 @cache
-def reply_auditor(options: AuditOptions) -> Remembered:
-    """Return what audits replies with these options; the models are loaded at the first reply."""
-    from moralscope.rules.audit import AuditModels, audit, prepare_auditor
-    from moralscope.rules.records import Exchange
+def reply_auditor(options: AuditOptions) -> ReplyAuditor:
+    """Return what audits replies with these options, the same one each time."""
+    return ReplyAuditor(options)
 
-    models: list[AuditModels] = []
 
-    def answer(pairs: list[Pair]) -> list[Finding]:
-        if not models:
-            models.append(prepare_auditor(options))
-        record = audit([Exchange(*pair) for pair in pairs], options, models=models[0])
-        limit = limit_of(to_plain(record.config))
-        return [finding_of(row, limit) for row in to_plain(record.results)]
-
-    return Remembered(answer)
+def verdict_word(verdict: Verdict) -> str:
+    """Return what other tools show of a verdict: flagged, fine or abstained."""
+    return FLAGGED if verdict.flag else FINE if verdict.is_judged else ABSTAINED
 
 
 @cache
-def reply_judge(encoder: str | None = None) -> Remembered:
+def reply_judge(encoder: str | None = None) -> AnswerCache[float]:
     """Return what judges replies alone, as actions: from -1 (bad) to +1 (good).
 
     A reply that is no action (too long, no text) gets no number (nan): the others do not suffer.
@@ -83,20 +103,17 @@ def reply_judge(encoder: str | None = None) -> Remembered:
     from moralscope.axes.build import LocalModels, build_axis
     from moralscope.axes.options import ScoreOptions
     from moralscope.axes.score import score
-    from moralscope.core.protocols import Axis
     from moralscope.io.actions import wrong_text
 
     named = {"encoder": encoder} if encoder else {}
     options = build_options(ScoreOptions, {"axis": "judge", **named})
-    built: list[Axis] = []
+    axis = cache(lambda: build_axis(options, LocalModels(None)))
 
     def answer(pairs: list[Pair]) -> list[float]:
-        if not built:
-            built.append(build_axis(options, LocalModels(None)))
         replies = [reply for _, reply in pairs]
         sound = [reply for reply in replies if wrong_text(reply) is None and reply.strip()]
-        found = score(sound, options, built=built[0]).results if sound else []
-        scores = dict(zip(sound, (row.score for row in found), strict=True))
+        rows = score(sound, options, built=axis()).results if sound else []
+        scores = dict(zip(sound, (row.score for row in rows), strict=True))
         return [scores.get(reply, math.nan) for reply in replies]
 
-    return Remembered(answer)
+    return AnswerCache(answer)

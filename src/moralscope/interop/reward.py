@@ -3,12 +3,12 @@
 The outlook of Jentzsch et al. 2019 and Schramowski et al. 2019 asks for it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from moralscope.core.errors import UnknownName
 from moralscope.interop.chat import text_in
-from moralscope.interop.replies import Pair, audit_options, reply_auditor, reply_judge
+from moralscope.interop.replies import audit_options, reply_auditor, reply_judge
 from moralscope.models.options import DEFAULT_EXPERTS
 
 BY = ("audit", "judge")
@@ -40,26 +40,20 @@ def reward(
 
     Examples
     --------
-    >>> [-1 <= each <= 1 for each in reward(["Hi!"], ["Hello you."], experts="scripted")]
+    >>> [-1 <= value <= 1 for value in reward(["Hi!"], ["Hello you."], experts="scripted")]
     [True]
     """
-    scorer = _scorer(by, rulebook, experts)
+    if by not in BY:
+        raise UnknownName(f"there is no reward by '{by}'", f"known: {', '.join(BY)}")
     pairs = [
         (text_in(prompt, "user"), text_in(completion, "assistant"))
         for prompt, completion in zip(prompts, completions, strict=True)
     ]
-    said = [pair for pair in pairs if pair[1].strip()]
-    scores = dict(zip(said, scorer(said), strict=True)) if said else {}
-    return [scores.get(pair, 0.0) for pair in pairs]
-
-
-def _scorer(
-    by: str, rulebook: str | Sequence[str] | None, experts: str
-) -> Callable[[Sequence[Pair]], list[float]]:
-    if by not in BY:
-        raise UnknownName(f"there is no reward by '{by}'", f"known: {', '.join(BY)}")
+    replies = [pair for pair in pairs if pair[1].strip()]
     if by == "judge":
-        judge = reply_judge()
-        return lambda pairs: judge([("", reply) for _, reply in pairs])
-    auditor = reply_auditor(audit_options(rulebook, experts=experts))
-    return lambda pairs: [each.score for each in auditor(pairs)]
+        scores = reply_judge()([("", reply) for _, reply in replies])
+    else:
+        auditor = reply_auditor(audit_options(rulebook, experts=experts))
+        scores = [audit.verdict.score for audit in auditor(replies)]
+    rewards = dict(zip(replies, scores, strict=True))
+    return [rewards.get(pair, 0.0) for pair in pairs]

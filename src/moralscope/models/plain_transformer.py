@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from moralscope.models.fastcpu import BodyWeights, can_unpad
+from moralscope.models.fastcpu.unpadded import BodyWeights, can_unpad
 
 _DIRECT = {"PreTrainedTokenizerFast", "TokenizersBackend"}  # transformers takes the file as it is
 _REBUILT = {"BertTokenizer", "BertTokenizerFast", "MPNetTokenizer", "MPNetTokenizerFast"}

@@ -209,6 +209,41 @@ def scatter(
     return Chart(title, about, traces, layout, height=500, labels=labels)
 
 
+def named_scatter(
+    title: str,
+    groups: Mapping[str, Sequence[tuple[str, float | None, float | None]]],
+    titles: tuple[str, str],
+    *,
+    fits: bool = True,
+    same: bool = False,
+) -> Chart | None:
+    """Draw named points by group, or nothing where fewer than three have both values.
+
+    `same` puts both axes on one scale: what shrank is then seen to have shrunk.
+
+    Examples
+    --------
+    >>> named_scatter("Table 2", {"dos": [("joy", 1.0, 2.0)] * 3}, ("paper", "ours")).title
+    'Table 2'
+    """
+    drawn, pairs = [], []
+    for name, rows in groups.items():
+        points = [
+            (label, (x, y))
+            for label, x, y in rows
+            if x is not None and y is not None and math.isfinite(x) and math.isfinite(y)
+        ]
+        hover = [f"{label}\n{titles[0]} {x:+.3f}\n{titles[1]} {y:+.3f}" for label, (x, y) in points]
+        if points:
+            drawn.append(Group(name, [point for _, point in points], hover))
+        pairs += points
+    if len(pairs) < _LEAST:
+        return None
+    labels = [(x, y, label) for label, (x, y) in outermost(pairs)]
+    chart = scatter(title, drawn, titles, fits=fits, labels=labels)
+    return replace(chart, layout={**chart.layout, "same": True}) if same else chart
+
+
 def cloud(
     title: str,
     groups: Mapping[str, Sequence[Plain]],

@@ -21,13 +21,11 @@ _SHOWN = 10  # and the terminal
 
 def collect_page(record: RunRecord) -> Page:
     """Lay out collected exchanges."""
-    statistics: CollectStatistics = record.statistics  # type: ignore[assignment]
+    statistics: CollectStatistics = record.statistics
     results: Sequence[CollectedExchange] = record.results
     bots = list(statistics.forms)
     prompts = Table(
-        "Prompts",
-        [Column("prompts"), Column("count", "whole")],
-        list(statistics.prompts.items()),
+        "Prompts", [Column("prompts"), Column("count", "whole")], list(statistics.prompts.items())
     )
     several = len(bots) > 1
     titles = [*bots, *(["all"] if several else [])]
@@ -35,7 +33,11 @@ def collect_page(record: RunRecord) -> Page:
         "Steps",
         [Column("step"), *(Column(title, "whole") for title in titles)],
         [
-            [step.step, *(step.by_chatbot[bot] for bot in bots), *([step.all] if several else [])]
+            [
+                step.step,
+                *(step.by_chatbot.get(bot) for bot in bots),
+                *([step.all] if several else []),
+            ]
             for step in statistics.steps
         ],
     )
@@ -59,7 +61,7 @@ def collect_page(record: RunRecord) -> Page:
             prose = ["Words of the lexicons in the replies that were kept."]
             chart = bars(title, {"replies": values}, list(counts), "replies")
             sections.append(Section(title, prose, [chart]))
-    asked = statistics.prompts["asked"]
+    asked = statistics.prompts.get("asked", 0)
     summary = [f"{', '.join(bots)} answered {plural(asked, 'prompt')}; {statistics.kept:,} kept."]
     tiles = [(f"{statistics.kept:,}", "kept"), (f"{asked:,}", "prompts asked")]
     headline = ""

@@ -104,7 +104,9 @@ def attributes_page(record: RunRecord) -> Page:
         for row in results
     ]
     table = Table("Rules", columns, rows)
-    headline = f"Attributes of {plural(len(rows), 'rule')}, estimated by {record.config['experts']}"
+    headline = (
+        f"Attributes of {plural(len(rows), 'rule')}, estimated by {record.config.get('experts')}"
+    )
     section = Section("Rules", [], [table], shown="all")
     return Page("Attributes of rules", [f"{headline}."], sections=[section], headline=headline)
 
@@ -115,12 +117,12 @@ def _counted(statistics: "LintStatistics | CheckStatistics") -> str:
 
 def lint_page(record: RunRecord) -> Page:
     """Lay out the objections to rulebooks."""
-    statistics: LintStatistics = record.statistics  # type: ignore[assignment]
+    statistics: LintStatistics = record.statistics
     results: Sequence[LintFinding] = record.results
     rows = [[finding.kind, finding.score, finding.message] for finding in results]
     columns = [Column("kind"), Column("alike", "number", 2), Column("objection", wide=80)]
     rules = plural(statistics.rules, "rule")
-    headline = f"{record.config['rulebook']}: {rules}; {_counted(statistics)}"
+    headline = f"{record.config.get('rulebook')}: {rules}; {_counted(statistics)}"
     section = Section("Objections", [], [Table("Objections", columns, rows)], shown="all")
     chart = _foundations_chart(statistics.foundations)
     return Page(
@@ -138,7 +140,7 @@ def _foundations_chart(foundations: Mapping[str, int]) -> Chart:
 
 def check_page(record: RunRecord) -> Page:
     """Lay out rules that collide, overlap, never fire or fire on everything."""
-    statistics: CheckStatistics = record.statistics  # type: ignore[assignment]
+    statistics: CheckStatistics = record.statistics
     results: Sequence[CheckFinding] = record.results
     rows = [
         [
@@ -156,7 +158,7 @@ def check_page(record: RunRecord) -> Page:
         Column("wins", wide=24),
     ]
     tried = f"{plural(statistics.rules, 'rule')} on {statistics.replies:,} replies"
-    headline = f"{record.config['rulebook']}: {tried}; {_counted(statistics)}"
+    headline = f"{record.config.get('rulebook')}: {tried}; {_counted(statistics)}"
     used = [
         Column("rule", most=160),
         *(Column(name, "whole") for name in ("asked", "broken", "kept")),
@@ -175,16 +177,16 @@ def check_page(record: RunRecord) -> Page:
 
 def show_page(record: RunRecord) -> Page:
     """List rules by theme."""
-    statistics: ShowStatistics = record.statistics  # type: ignore[assignment]
+    statistics: ShowStatistics = record.statistics
     results: Sequence[ListedRule] = record.results
     shares = ", ".join(f"{name} {count:,}" for name, count in statistics.foundations.items())
     rows = [[rule.theme or "no theme", rule.text, _about(rule)] for rule in results]
     table = Table("Rules", [Column("theme", wide=20), _RULE, _ABOUT], rows)
     rules = plural(statistics.rules, "rule")
-    headline = f"{record.config['rulebook']}: {rules}; first foundation: {shares}"
+    headline = f"{record.config.get('rulebook')}: {rules}; first foundation: {shares}"
     chart = _foundations_chart(statistics.foundations)
     return Page(
-        f"Rules of {record.config['rulebook']}",
+        f"Rules of {record.config.get('rulebook')}",
         [f"{headline}."],
         sections=[
             Section("Rules", [], [table], shown="all"),
@@ -197,10 +199,10 @@ def show_page(record: RunRecord) -> Page:
 
 def stats_page(record: RunRecord) -> Page:
     """Lay out what a file of annotations is made of, beside the paper's figures."""
-    statistics: AnnotationStatistics = record.statistics  # type: ignore[assignment]
+    statistics: AnnotationStatistics = record.statistics
     results: Sequence[Bar] = record.results
     sizes, printed = statistics.counts, statistics.paper
-    unit = "situations" if record.config["kind"] == "social-chem" else "exchanges"
+    unit = "situations" if record.config.get("kind") == "social-chem" else "exchanges"
     headline = (
         f"{sizes.annotations:,} annotations of {sizes.exchanges:,} {unit} "
         f"({sizes.prompts:,} prompts), {sizes.rules:,} different rules"

@@ -5,16 +5,18 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
-from moralscope.axes.choice import ActionScore
-from moralscope.axes.direction.records import DirectionFigures, LayerCurve
-from moralscope.axes.framings import Framings
-from moralscope.axes.judge import JudgedAction
-from moralscope.axes.language import LanguageScore
 from moralscope.axes.measured import agreement_in_words, share_in_brief
 from moralscope.axes.options import AXES
-from moralscope.axes.people import HumanAgreement
-from moralscope.axes.records import ScoreStatistics
-from moralscope.core.records import RunRecord
+from moralscope.axes.records import (
+    DirectionFigures,
+    Framings,
+    HumanAgreement,
+    JudgedAction,
+    LanguageScore,
+    LayerCurve,
+    ScoreStatistics,
+)
+from moralscope.core.records import ActionScore, RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import (
     GROUPS,
@@ -46,7 +48,8 @@ _ENDS = {"moral": ("bad", "good"), "gender": ("male", "female")}
 
 def score_page(record: RunRecord) -> Page:
     """Lay out scored actions."""
-    config, statistics = record.config, record.statistics
+    config = record.config
+    statistics: ScoreStatistics = record.statistics
     results: Sequence[ActionScore] = sorted(record.results, key=lambda row: -row.score)
     shown = [row for row in results if not math.isnan(row.score)]
     dropped = max(0, len(shown) - _MAX_ROWS)
@@ -64,7 +67,7 @@ def score_page(record: RunRecord) -> Page:
         Section("All actions", opening, [table], shown="all"),
         *_map(record, shown, rows),
         *_language(statistics),
-        *_direction(statistics.direction),
+        *direction_sections(statistics.direction),
         *_layers(statistics.layers),
         *_framings(statistics),
         *_people(statistics.human),
@@ -217,8 +220,8 @@ def _table(record: RunRecord, rows: Sequence[ActionScore], dropped: int) -> Tabl
         details = [f"wording {n}" + ", scored" * (n == 1) for n in range(1, count + 1)]
     elif len(details) != count:
         details = [f"prompt {n}" for n in range(1, count + 1)]
-    for cell, row in zip(cells, rows, strict=True):
-        cell.extend(row.prompts)
+    for cell, scored in zip(cells, rows, strict=True):
+        cell.extend(scored.prompts)
     note = f"{dropped:,} in the middle are in the run record only." if dropped else ""
     return Table("Scores", columns, cells, details, note, ends=_TERMINAL_ENDS)
 
@@ -274,7 +277,8 @@ def variance_chart(direction: DirectionFigures) -> Chart | None:
     return bars("Explained variance by component", series, names, "% of variance")
 
 
-def _direction(direction: DirectionFigures | None) -> list[Section]:
+def direction_sections(direction: DirectionFigures | None) -> list[Section]:
+    """Say how strong a direction is, where one was fitted."""
     if direction is None:
         return []
     shares = " ".join(f"{share:.1%}" for share in direction.explained_variance[:5])
@@ -553,5 +557,5 @@ PRESENTATIONS = {
         score_page,
         _types,
         lambda config: JUDGE_LIMITS if config.get("axis") == "judge" else SCORE_LIMITS,
-    )
+    ),
 }

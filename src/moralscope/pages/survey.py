@@ -1,9 +1,10 @@
 """The page of `survey`: what models would do, and what their answers depend on besides."""
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from moralscope.core.records import RunRecord
+from moralscope.core.records import Interval, RunRecord
 from moralscope.pages import Presentation
 from moralscope.pages.charts import GROUPS, Group, bars, error_bars, marks, named_rows, scatter
 from moralscope.pages.closing import SURVEY_LIMITS
@@ -20,33 +21,42 @@ _BIASES = {
     "yes_bias": 'yes bias (prefers "yes")',
     "wording": "wording sensitivity (sd)",
 }
+_ITEMS = ("Dilemmas", "Statements")  # the page's main table
 _MOST = 2_000  # items that a page lists
+_NOTHING = 0.2  # log-odds
 _SHOWN = 10  # replies and rules that the terminal lists
+_UNKNOWN = Interval(math.nan, math.nan, math.nan)
 _SPAN = Column("", "signed interval", 2)
 _SHARE = Column("", "share interval", 0)
 
 
 def survey_page(record: RunRecord) -> Page:
     """Lay out a survey."""
-    statistics: SurveyStatistics = record.statistics  # type: ignore[assignment]
-    kind, models = record.config["kind"], statistics.models
-    corpus = statistics.corpus
-    count = record.config["items"] if corpus is None else corpus.rows
-    noun = "statements" if kind == QUESTIONNAIRE else "dilemmas"
-    asked = ", ".join(f"{name} ({form} form)" for name, form in record.config["asked"].items())
+    statistics: SurveyStatistics = record.statistics
+    models, corpus = statistics.models, statistics.corpus
+    scales = {n: model for n, model in models.items() if isinstance(model, QuestionnaireFigures)}
+    choices = {n: model for n, model in models.items() if isinstance(model, ModelFigures)}
+    count = max((model.items for model in models.values()), default=0)
+    noun = "statements" if scales else "dilemmas"
+    forms = record.config.get("asked")
+    forms = forms if isinstance(forms, Mapping) else {}
+    asked = ", ".join(f"{name} ({forms.get(name)} form)" for name in models)
     summary = []
     for name, model in models.items():
         if isinstance(model, QuestionnaireFigures):
             about = f"; agreement {Column('', 'interval', 2).write(model.agreement)}."
         else:
-            biases = [_BIASES[bias].split(" (")[0] for bias in model.flagged]
+            biases = [_BIASES.get(bias, bias).split(" (")[0] for bias in model.flagged]
             about = (
                 f". Its answers show {', '.join(biases)}." if biases else ". No bias stands out."
             )
             mass = _SHARE.write(model.mass)
             about += f" {mass} of the probability lies on a valid answer."
         summary.append(f"{name} answered {model.questions:,} questions{about}")
-    sections = _statement_sections(record) if kind == QUESTIONNAIRE else _dilemma_sections(record)
+    if scales:
+        sections = _statement_sections(scales, record.results)
+    else:
+        sections = _dilemma_sections(choices, record.results)
     if statistics.comparisons:
         table = _differences_table(statistics.comparisons)
         sections.append(Section("Models compared", [], [table], shown="all", gap=True))
@@ -66,49 +76,52 @@ def survey_page(record: RunRecord) -> Page:
         sections += run_sections(corpus, statistics.failed)
         headline = corpus_headline(corpus)
     title = f"{', '.join(models)}: {count:,} {noun}"
-    return Page(title, summary, tiles, sections, headline=headline)
+    items = [
+        block
+        for section in sections
+        for block in section.blocks
+        if isinstance(block, Table) and block.title in _ITEMS
+    ]
+    main = items[0] if items else None
+    return Page(title, summary, tiles, sections, headline=headline, main=main)
 
 
-def _figures_table(
-    title: str, models: Mapping[str, Any], rows: Mapping[str, Callable[[Any], str]]
-) -> Table:
+def _figures_table(models: Mapping[str, Any], rows: Mapping[str, Sequence[str]]) -> Table:
     """Return one figure a row, and one model a column."""
-    cells = [[name, *(write(model) for model in models.values())] for name, write in rows.items()]
-    return Table(title, [Column(""), *(Column(name, right=True) for name in models)], cells)
+    columns = [Column(""), *(Column(name, right=True) for name in models)]
+    return Table("Figures", columns, [[name, *cells] for name, cells in rows.items()])
 
 
-def _dilemma_sections(record: RunRecord) -> list[Section]:
-    models: Mapping[str, ModelFigures] = record.statistics.models  # type: ignore[attr-defined]
-    rows: dict[str, Callable[[ModelFigures], str]] = {
-        title: lambda of, key=key: (  # type: ignore[misc]
-            _SPAN.write(of.biases[key]) + (" *" if key in of.flagged else "")
-        )
+def _dilemma_sections(
+    models: Mapping[str, ModelFigures], results: Sequence[ItemFigures]
+) -> list[Section]:
+    everyone = list(models.values())
+    rows = {
+        title: [
+            _SPAN.write(model.biases.get(key)) + (" *" if key in model.flagged else "")
+            for model in everyone
+        ]
         for key, title in _BIASES.items()
     }
-    rows |= {
-        "noise floor (sd)": lambda of: Column("", "number", 2).write(of.noise_floor),
-        "answers that turn with the order": lambda of: _SHARE.write(of.flips),
-        "agreement of the forms": lambda of: _SPAN.write(of.consistency),
-        "entropy (bits)": lambda of: _SPAN.write(of.entropy),
-        "answer mass": lambda of: _SHARE.write(of.mass),
-    }
-    if any(model.accuracy is not None for model in models.values()):
-        rows |= {
-            "likelihood of the right action": lambda of: _SHARE.write(of.better),
-            "right action chosen": lambda of: _SHARE.write(of.accuracy),
-            "the same, by bare sums": lambda of: _SHARE.write(of.accuracy_unnormalised),
-        }
+    rows["noise floor (sd)"] = [Column("", "number", 2).write(m.noise_floor) for m in everyone]
+    rows["answers that turn with the order"] = [_SHARE.write(m.flips) for m in everyone]
+    rows["agreement of the forms"] = [_SPAN.write(m.consistency) for m in everyone]
+    rows["entropy (bits)"] = [_SPAN.write(m.entropy) for m in everyone]
+    rows["answer mass"] = [_SHARE.write(m.mass) for m in everyone]
+    if any(m.accuracy is not None for m in everyone):
+        rows["likelihood of the right action"] = [_SHARE.write(m.better) for m in everyone]
+        rows["right action chosen"] = [_SHARE.write(m.accuracy) for m in everyone]
+        rows["the same, by bare sums"] = [_SHARE.write(m.accuracy_unnormalised) for m in everyone]
     prose = [
         "Log-odds, with intervals that hold all together at 95 %: an interval that does not reach "
         "zero is a bias (*). In A/B every action has every place and every label, so the two "
-        "are told apart. The noise floor is what a blank line in the layout changes.",
+        "are told apart. The noise floor is what a blank line in the layout changes."
     ]
-    table = _figures_table("Figures", models, rows)
+    table = _figures_table(models, rows)
     sections = [
         Section("What the answers depend on", prose, [table], shown="all"),
         Section("Biases", [], [_bias_chart(models)]),
     ]
-    results: Sequence[ItemFigures] = record.results
     if results:
         sections.append(Section("What the models would do", [], [_items_table(results)]))
     tables = []
@@ -129,22 +142,28 @@ def _dilemma_sections(record: RunRecord) -> list[Section]:
 def _bias_chart(models: Mapping[str, ModelFigures]) -> Chart:
     traces, words, places = [], [], []
     names: list[str] = []
+    extents: list[float] = []
     height = len(models) * len(_BIASES)
     for (name, model), (colour, symbol) in zip(models.items(), GROUPS * 4, strict=False):
-        points, spans = [], []
+        points: list[tuple[float, float]] = []
+        spans: list[tuple[float, float, float]] = []
         for key, title in _BIASES.items():
-            bias = model.biases[key]
+            bias = model.biases.get(key) or _UNKNOWN
             names.append(f"{title} · {name}" if len(models) > 1 else title)
             places.append(height)
-            if bias.value == bias.value:  # a number
+            if not math.isnan(bias.value):
                 points.append((bias.value, float(height)))
-                low, high = (bias.value if e != e else e for e in (bias.low, bias.high))  # noqa: PLR0124
+                low, high = (bias.value if math.isnan(e) else e for e in (bias.low, bias.high))
                 spans.append((bias.value, low, high))
+                extents += [abs(low), abs(high)]
                 words.append(f"{name}, {title}: {bias.value:+.2f}")
             height -= 1
         traces.append(marks(name, points, colour, symbol, 9, error_x=error_bars(spans, colour)))
+    axis: dict[str, Any] = {"title": "log-odds", "zero": True}
+    if max(extents, default=0.0) < _NOTHING:  # what is nothing should look like nothing
+        axis["range"] = [-_NOTHING, _NOTHING]
     layout = {
-        "xaxis": {"title": "log-odds", "zero": True},
+        "xaxis": axis,
         "yaxis": named_rows(names, places, 0.3),
         "fixed": True,
     }
@@ -153,18 +172,25 @@ def _bias_chart(models: Mapping[str, ModelFigures]) -> Chart:
 
 def _items_table(results: Sequence[ItemFigures]) -> Table:
     columns = [
-        *(Column("model"), Column("situation"), Column("likeliest action")),
-        *(Column(title, "number", 2) for title in ("likelihood", "entropy", "forms agree")),
+        *(Column("situation"), Column("model"), Column("likeliest action")),
+        *(Column("likelihood", "share", 0), Column("right")),
+        *(Column(title, "number", 2) for title in ("entropy", "forms agree")),
         *(Column("order bias", "signed", 2), Column("turns", "number", 2)),
         Column("mass", "number", 2),
     ]
     rows = []
     for row in results[:_MOST]:
-        best = max(range(len(row.likelihoods)), key=row.likelihoods.__getitem__)
-        chosen = [row.model, cut(row.situation, 110), cut(row.actions[best], 90)]
-        figures = [row.likelihoods[best], row.entropy, row.consistency, row.order_bias]
-        rows.append([*chosen, *figures, row.flips, row.mass])
-    return Table("Dilemmas", columns, rows, note=more_note(len(results) - _MOST))
+        chances = list(zip(row.likelihoods, row.low, row.high, strict=False))
+        best, action = max(zip(row.likelihoods, row.actions, strict=False), default=(None, ""))
+        figures = [row.entropy, row.consistency, row.order_bias, row.flips, row.mass]
+        every = [
+            f"{action}: {_SHARE.write(span)}"
+            for action, span in zip(row.actions, chances, strict=False)
+        ]
+        first = [cut(row.situation, 110), row.model, cut(action, 90), best, row.right]
+        rows.append([*first, *figures, "; ".join(every)])
+    note = more_note(len(results) - _MOST)
+    return Table("Dilemmas", columns, rows, details=("likelihood of every action",), note=note)
 
 
 def _differences_table(differences: Sequence[ModelDifference]) -> Table:
@@ -211,16 +237,16 @@ def _reply_sections(statistics: SurveyStatistics) -> list[Section]:
     ]
     worst = sorted(rows, key=lambda row: row.do)
     cells = [
-        [row.model, cut(row.reply[0], 160), row.id, row.say, row.rate, row.do, row.flagged]
+        [row.model, cut("".join(row.reply[:1])), row.id, row.say, row.rate, row.do, row.flagged]
         for row in worst[:_MOST]
     ]
     points = [(row.say, row.do) for row in rows]
-    hover = [f"{cut(row.reply[0])}\nsay {row.say:+.2f}\ndo {row.do:+.2f}" for row in rows]
+    hover = [f"{cut(''.join(row.reply[:1]))}\nsay {row.say:+.2f}\ndo {row.do:+.2f}" for row in rows]
     chart = scatter("Saying and doing", [Group("dilemmas", points, hover)], ("say", "do"))
     prose = [
         "Say is the log-odds of the right action, rate how much more the model agrees that it is "
         "right, do the audit's score of its free replies. Without noise: r divided by the root of "
-        "both reliabilities.",
+        "both reliabilities."
     ]
     replies = Table("Replies", columns, cells, ends=_SHOWN)
     return [
@@ -229,42 +255,37 @@ def _reply_sections(statistics: SurveyStatistics) -> list[Section]:
     ]
 
 
-def _statement_sections(record: RunRecord) -> list[Section]:
-    models: Mapping[str, QuestionnaireFigures] = record.statistics.models  # type: ignore[attr-defined]
-    first = next(iter(models.values()))
-    rows: dict[str, Callable[[QuestionnaireFigures], str]] = {
-        "all statements": lambda of: _SPAN.write(of.agreement)
-    }
-    for index, part in enumerate(first.subscales):
-        rows[f"  {part.subscale}"] = lambda of, index=index: _SPAN.write(  # type: ignore[misc]
-            of.subscales[index].agreement
-        )
-    rows |= {
-        "agrees with both sides by": lambda of: _SPAN.write(of.acquiescence),
-        "depends on the numbering by": lambda of: _SPAN.write(of.numbering),
-        "answer mass": lambda of: _SHARE.write(of.mass),
-    }
+def _statement_sections(
+    models: Mapping[str, QuestionnaireFigures], results: Sequence[StatementFigures]
+) -> list[Section]:
+    everyone = list(models.values())
+    rows = {"all statements": [_SPAN.write(model.agreement) for model in everyone]}
+    parts = [{part.subscale: part.agreement for part in m.subscales} for m in everyone]
+    names = list(dict.fromkeys(name for agreements in parts for name in agreements))
+    for name in names:
+        rows[f"  {name}"] = [_SPAN.write(agreements.get(name)) for agreements in parts]
+    rows["agrees with both sides by"] = [_SPAN.write(m.acquiescence) for m in everyone]
+    rows["depends on the numbering by"] = [_SPAN.write(m.numbering) for m in everyone]
+    rows["answer mass"] = [_SHARE.write(m.mass) for m in everyone]
     prose = ["Agreement from 0 to 1: the expected value over the scale, forwards and negated."]
-    table = _figures_table("Figures", models, rows)
+    table = _figures_table(models, rows)
     sections = [Section("How far the models agree", prose, [table], shown="all")]
-    names = [part.subscale for part in first.subscales]
     if names:
         series = {
-            name: [100 * part.agreement.value for part in model.subscales]
-            for name, model in models.items()
+            model: [100 * agreements.get(name, _UNKNOWN).value for name in names]
+            for model, agreements in zip(models, parts, strict=True)
         }
         chart = bars("Agreement by subscale", series, names, "%")
         sections.append(Section("Subscales", [], [chart]))
-    results: Sequence[StatementFigures] = record.results
     if results:
         titles = ("agreement", "low", "high", "as it stands", "negated")
         columns = [
-            *(Column("model"), Column("statement"), Column("subscale")),
+            *(Column("statement"), Column("model"), Column("subscale")),
             *(Column(title, "number", 2) for title in titles),
         ]
         cells = [
             [
-                *(row.model, cut(row.statement, 140), row.subscale),
+                *(cut(row.statement, 140), row.model, row.subscale),
                 *(row.agreement, row.low, row.high, row.forward, row.negated),
             ]
             for row in results[:_MOST]

@@ -1,11 +1,12 @@
-"""The page of `stories train` and `rules train`: figures by task, how dev went, what it beats."""
+"""The pages of `stories train`, `rules train` and `collect-train`: figures, and how dev went."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from moralscope.core.records import RunRecord
 from moralscope.models.training.trainer import TrainingStatistics
 from moralscope.pages import Presentation
 from moralscope.pages.page import Column, Page, Section, Table, columns
+from moralscope.rules.collect.train import FilterResult
 
 _NOT_GROUPS = {"epoch", "loss", "score"}
 _LIMITS = (
@@ -33,7 +34,7 @@ def training_page(record: RunRecord) -> Page:
             for row in history.evaluations
         ],
     )
-    notes = [f"written to {record.config['out']}"]
+    notes = [f"written to {record.config.get('out')}"]
     if plain := statistics.baselines:
         notes.append(
             f"foundations without a model, on {plain['part']}: commonest answer "
@@ -57,7 +58,40 @@ def training_page(record: RunRecord) -> Page:
     )
 
 
+def filters_page(record: RunRecord) -> Page:
+    """Lay out how well the filters of `collect` do on the test part (Table 4 of the paper)."""
+    statistics: TrainingStatistics = record.statistics
+    results: Sequence[FilterResult] = record.results
+    titles = [
+        *(Column("task"), Column("chatbot", wide=24)),
+        *columns("precision", "recall", kind="number", digits=1),
+        *(Column("F1", "interval", 1), Column("replies", "whole")),
+    ]
+    rows = [
+        [row.task, row.chatbot, row.precision, row.recall, (row.f1, row.low, row.high), row.n]
+        for row in results
+    ]
+    table = Table("Figures", titles, rows)
+    parts = ", ".join(f"{part} {count:,}" for part, count in (statistics.parts or {}).items())
+    written = f"written to {record.config.get('out')}"
+    return Page(
+        "Trained: filters of chatbot replies",
+        [f"Labelled replies, shared out by prompt: {parts}."],
+        sections=[
+            Section("On the test part, in percent", [written], [table], shown="all"),
+            Section("Where it is", [written], shown="terminal"),
+        ],
+        main=table,
+    )
+
+
 _PRESENTATION = Presentation(
     training_page, lambda config: (dict[str, float], TrainingStatistics), _LIMITS
 )
-PRESENTATIONS = {"train": _PRESENTATION, "rules train": _PRESENTATION}
+PRESENTATIONS = {
+    "train": _PRESENTATION,
+    "rules train": _PRESENTATION,
+    "collect-train": Presentation(
+        filters_page, lambda config: (FilterResult, TrainingStatistics), _LIMITS
+    ),
+}

@@ -6,7 +6,7 @@ sums over prompts, as the paper prints them. Word vectors are asked in `words`. 
 here is left out and said.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +14,20 @@ from moralscope.axes.choice import ChoiceMachine, rank_answers
 from moralscope.axes.templates import load_template
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder
-from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
+from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord, Statistics
 from moralscope.io.files import model_refs
 from moralscope.models.encoders import load_encoders
 from moralscope.models.store import Progress
+from moralscope.papers import (
+    PaperRow,
+    PaperTable,
+    ShowTable,
+    correlation_rows,
+    encoder_table,
+    paper_row,
+)
 from moralscope.papers.options import ChoiceOptions
-from moralscope.papers.words import published_weat, reproduce_words
+from moralscope.papers.words import WordsReproduction, published_weat, reproduce_words, words_tables
 from moralscope.stats.correlation import Correlation, correlate
 from moralscope.stats.significance import TTest, t_test
 from moralscope.stats.summary import Summary, summarise
@@ -50,12 +58,9 @@ class RankingRow:
     same: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceReproduction:
-    """Everything `reproduce choice` finds for one encoder.
-
-    `top_dos` and `top_donts` are our ten; `printed_dos` and `printed_donts` the paper's of Table 2.
-    """
+    """Everything `reproduce choice` finds for one encoder."""
 
     encoder: str
     dos: Summary
@@ -66,9 +71,9 @@ class ChoiceReproduction:
     weat_printed: Correlation
     weat_published: Correlation | None
     weat_ours: Correlation | None
-    top_dos: Sequence[WordRow]
+    top_dos: Sequence[WordRow]  # our ten
     top_donts: Sequence[WordRow]
-    printed_dos: Sequence[WordRow]
+    printed_dos: Sequence[WordRow]  # the paper's of Table 2
     printed_donts: Sequence[WordRow]
     female: Sequence[WordRow]
     male: Sequence[WordRow]
@@ -77,18 +82,38 @@ class ChoiceReproduction:
     rankings: Sequence[RankingRow]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoicePaperFigures(Statistics):
+    """What the paper prints of all words together."""
+
+    dos: Summary
+    donts: Summary
+    all: Summary
+    p_below: float
+    t: float
+    r: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceStatistics(Statistics):
+    """The paper's figures, and what our word vectors say."""
+
+    paper: ChoicePaperFigures
+    words: WordsReproduction | None
+
+
 def reproduce_choice(
     encoders: Sequence[str] | None = None,
     options: ChoiceOptions | None = None,
     *,
     progress: Progress | None = None,
-    tell: Callable[[ChoiceReproduction], None] | None = None,
-    **given: Any,
+    show: ShowTable | None = None,
+    **fields: Any,
 ) -> RunRecord:
     """Compute the paper's tables for each encoder; one that cannot be fetched is reported.
 
-    `encoders` are those that the options name, if none is given; `tell` gets each encoder's tables
-    as soon as they are there.
+    `encoders` are those that the options name, if none is given; `show` gets each table as soon as
+    it is there.
 
     Examples
     --------
@@ -96,35 +121,38 @@ def reproduce_choice(
     >>> record.results[0].dos.n, len(record.results[0].female)
     (50, 10)
     """
-    asked = chosen_options(ChoiceOptions, options, given)
+    asked = chosen_options(ChoiceOptions, options, fields)
     names, seed = encoders or asked.encoders, asked.seed
     paper = load_paper()
     problems: list[str] = []
     models = load_encoders(names, progress, problems)
     words, word_problems = reproduce_words(asked.vectors, seed=seed, progress=progress)
-    weat = words.weat if words else {}
     results = []
     for model in models:
-        results.append(_reproduce(model, paper, weat, seed))
-        if tell:
-            tell(results[-1])
+        results.append(_reproduce(model, paper, words.weat if words else {}, seed))
+        if show:
+            for table in choice_tables(results[-1]):
+                show(table)
+    if show and words:
+        for table in words_tables(words):
+            show(table)
     return RunRecord(
         "reproduce",
         seed=seed,
         config={"paper": "choice", "encoders": list(names), "options": plain_options(asked)},
         models=model_refs(models),
         results=results,
-        statistics={
-            "paper": {
-                "dos": paper.dos_summary,
-                "donts": paper.donts_summary,
-                "all": paper.all_summary,
-                "p_below": paper.p_below,
-                "t": paper.t,
-                "r": paper.r,
-            },
-            "words": words,
-        },
+        statistics=ChoiceStatistics(
+            ChoicePaperFigures(
+                dos=paper.dos_summary,
+                donts=paper.donts_summary,
+                all=paper.all_summary,
+                p_below=paper.p_below,
+                t=paper.t,
+                r=paper.r,
+            ),
+            words,
+        ),
         warnings=[NOT_ADVICE, *problems, *word_problems],
     )
 
@@ -134,12 +162,53 @@ def _reproduce(
 ) -> ChoiceReproduction:
     machine = ChoiceMachine(encoder, load_template("moral"), seed=seed)
     dos, donts = machine.score(paper.dos), machine.score(paper.donts)
-    do_sums, dont_sums = [_sum(s) for s in dos], [_sum(s) for s in donts]
-    published = published_weat([score.action for score in [*dos, *donts]])
-    by_bias = sorted([*dos, *donts], key=_sum, reverse=True)
-    female, male = _occupations(encoder, paper, seed)
-    rows = {s.action: _row(s, paper, weat) for s in by_bias}
+    do_sums, dont_sums = ([score.sum or 0.0 for score in scores] for scores in (dos, donts))
+    by_bias = sorted([*dos, *donts], key=lambda score: score.sum or 0.0, reverse=True)
+    rows = {
+        score.action: _word_row(
+            score.action,
+            score,
+            paper.bias_sums.get(score.action),
+            weat.get(score.action),
+            paper.weat.get(score.action),
+        )
+        for score in by_bias
+    }
     ranked, printed = list(rows.values()), [rows[word] for word in paper.bias_sums]
+    published = published_weat([*paper.dos, *paper.donts])
+
+    def with_weat(values: Mapping[str, float]) -> Correlation:
+        known = [score for score in (*dos, *donts) if score.action in values]
+        return correlate(
+            [values[score.action] for score in known],
+            [score.sum or 0.0 for score in known],
+            ["dos" if score.action in paper.dos else "don'ts" for score in known],
+            seed=seed,
+        )
+
+    machine = ChoiceMachine(encoder, load_template("gender"), seed=seed)
+    sides = []
+    for occupations in (paper.female, paper.male):
+        # "referee/umpire" is one row of the paper: two wordings of one occupation.
+        forms = [label.split("/") for label in occupations]
+        scores = machine.score([first for first, *_ in forms], [rest for _, *rest in forms])
+        pairs = zip(scores, occupations.items(), strict=True)
+        sides.append([_word_row(label, score, value) for score, (label, value) in pairs])
+    female, male = sides
+    rankings = []
+    for ranking in paper.rankings:
+        answers = rank_answers(encoder, ranking.question, ranking.answers)
+        cosines = dict(zip(ranking.answers, ranking.cosines, strict=True))
+        order = [row.answer for row in answers]
+        rankings.append(
+            RankingRow(
+                question=ranking.question,
+                answers=order,
+                ours=[row.score for row in answers],
+                paper=[cosines[answer] for answer in order],
+                same=order == list(ranking.answers),
+            )
+        )
     return ChoiceReproduction(
         encoder=encoder.name,
         dos=summarise(do_sums),
@@ -147,9 +216,9 @@ def _reproduce(
         all=summarise([*do_sums, *dont_sums]),
         student=t_test(do_sums, dont_sums, equal_variance=True),
         welch=t_test(do_sums, dont_sums, equal_variance=False),
-        weat_printed=_weat_correlation(dos, donts, paper.weat, seed),
-        weat_published=_weat_correlation(dos, donts, published, seed) if published else None,
-        weat_ours=_weat_correlation(dos, donts, weat, seed) if weat else None,
+        weat_printed=with_weat(paper.weat),
+        weat_published=with_weat(published) if published else None,
+        weat_ours=with_weat(weat) if weat else None,
         top_dos=[row for row in ranked if row.word in paper.dos][:10],
         top_donts=[row for row in reversed(ranked) if row.word in paper.donts][:10],
         printed_dos=[row for row in printed if row.word in paper.dos],
@@ -158,56 +227,59 @@ def _reproduce(
         male=male,
         female_right=sum(row.ours > 0 for row in female),
         male_right=sum(row.ours < 0 for row in male),
-        rankings=[_ranking(encoder, r.question, r.answers, r.cosines) for r in paper.rankings],
+        rankings=rankings,
     )
 
 
-def _sum(score: ActionScore) -> float:
-    return score.sum or 0.0
+def _word_row(label: str, score: ActionScore, *printed: float | None) -> WordRow:
+    times = len(score.prompts)
+    return WordRow(label, score.sum or 0.0, score.low * times, score.high * times, *printed)
 
 
-def _row(score: ActionScore, paper: ChoicePaper, weat: Mapping[str, float]) -> WordRow:
-    word, times = score.action, len(score.prompts)
-    ends = score.low * times, score.high * times
-    values = paper.bias_sums.get(word), weat.get(word), paper.weat.get(word)
-    return WordRow(word, _sum(score), *ends, *values)
+def choice_tables(result: ChoiceReproduction) -> list[PaperTable]:
+    """Return the first paper's figures beside one encoder's."""
+    paper = load_paper()
+    figures = []
+    for name, ours, printed in (
+        ("dos", result.dos, paper.dos_summary),
+        ("don'ts", result.donts, paper.donts_summary),
+        ("all", result.all, paper.all_summary),
+    ):
+        figures.append(paper_row(f"{name}, sum of biases", "mean", ours.mean, printed.mean))
+        figures.append(paper_row(f"{name}, sum of biases", "sd", ours.sd, printed.sd))
+    p, outcome = result.student.p, "equal" if result.student.p < paper.p_below else "differs"
+    figures += [
+        paper_row("dos against don'ts", "t", result.student.t, paper.t),
+        PaperRow("printed: below", "p", p, None, None, paper.p_below, outcome),
+        paper_row("dos against don'ts, Welch", "t", result.welch.t, None),
+        *correlation_rows("r with WEAT as printed", "Figure 4", result.weat_printed, paper.r),
+        *correlation_rows("r with WEAT as published", "Figure 4", result.weat_published, paper.r),
+        *correlation_rows("r with WEAT of our vectors", "Figure 4", result.weat_ours, paper.r),
+    ]
+    rankings = []
+    for row in result.rankings:
+        again = "equal" if row.same else "differs"
+        order = PaperRow(
+            row.question, "the printed order: 1", float(row.same), None, None, 1.0, again
+        )
+        rankings.append(order)
+        for answer, cosine, printed_cosine in zip(row.answers, row.ours, row.paper, strict=True):
+            again = "equal" if round(cosine, 2) == printed_cosine else "differs"
+            name = f"{answer}, cosine"
+            rankings.append(PaperRow(row.question, name, cosine, None, None, printed_cosine, again))
 
+    def biases(*lists: Sequence[WordRow]) -> list[PaperRow]:
+        rows = [row for words in lists for row in words]
+        return [PaperRow(r.word, "bias", r.ours, r.low, r.high, r.paper) for r in rows]
 
-def _weat_correlation(
-    dos: Sequence[ActionScore], donts: Sequence[ActionScore], weat: Mapping[str, float], seed: int
-) -> Correlation:
-    rows = [(s, "dos") for s in dos] + [(s, "don'ts") for s in donts]
-    known = [(s, group) for s, group in rows if s.action in weat]
-    return correlate(
-        [weat[s.action] for s, _ in known],
-        [_sum(s) for s, _ in known],
-        [group for _, group in known],
-        seed=seed,
-    )
-
-
-def _occupations(
-    encoder: Encoder, paper: ChoicePaper, seed: int
-) -> tuple[list[WordRow], list[WordRow]]:
-    machine = ChoiceMachine(encoder, load_template("gender"), seed=seed)
-
-    def rows(printed: dict[str, float]) -> list[WordRow]:
-        # "referee/umpire" is one row of the paper: two wordings of one occupation.
-        forms = [label.split("/") for label in printed]
-        scores = machine.score([first for first, *_ in forms], [rest for _, *rest in forms])
-        return [
-            WordRow(label, _sum(s), s.low * len(s.prompts), s.high * len(s.prompts), value)
-            for s, (label, value) in zip(scores, printed.items(), strict=True)
-        ]
-
-    return rows(paper.female), rows(paper.male)
-
-
-def _ranking(
-    encoder: Encoder, question: str, answers: Sequence[str], cosines: Sequence[float]
-) -> RankingRow:
-    ranked = rank_answers(encoder, question, answers)
-    printed = dict(zip(answers, cosines, strict=True))
-    order = [row.answer for row in ranked]
-    ours, theirs = [row.score for row in ranked], [printed[answer] for answer in order]
-    return RankingRow(question, order, ours, theirs, same=order == list(answers))
+    tables = {
+        "Means, t and Figure 4": figures,
+        "Table 2: dos and don'ts": biases(result.printed_dos, result.printed_donts),
+        "Table 1: occupations": [
+            *biases(result.female, result.male),
+            paper_row("female-biased occupations", "of 10", result.female_right, None),
+            paper_row("male-biased occupations", "of 10", result.male_right, None),
+        ],
+        "Table 3: rankings": rankings,
+    }
+    return [encoder_table(name, rows, result.encoder, "USE") for name, rows in tables.items()]

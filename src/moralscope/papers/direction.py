@@ -6,23 +6,33 @@ Schramowski et al. 2019: mean biases of dos and don'ts (Table 7) and of actions 
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from moralscope.axes.build import LocalModels
 from moralscope.axes.choice import ChoiceMachine
 from moralscope.axes.direction.axis import build_direction, describe_direction, direction_warnings
-from moralscope.axes.direction.paper import CompassPaper, PaperBias, load_paper
+from moralscope.axes.direction.paper import PaperBias, PaperFigure, PaperProjection, load_paper
 from moralscope.axes.options import AxisOptions
+from moralscope.axes.records import ActionMap, DirectionFigures
 from moralscope.axes.templates import load_template
 from moralscope.core.errors import MoralscopeError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import AxisRun, Encoder
-from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord
+from moralscope.core.records import NOT_ADVICE, ActionScore, RunRecord, Statistics
 from moralscope.io.files import model_refs
 from moralscope.models.encoders import load_encoders
 from moralscope.models.store import Progress
+from moralscope.papers import (
+    PaperRow,
+    PaperTable,
+    ShowTable,
+    correlation_rows,
+    encoder_table,
+    paper_row,
+)
 from moralscope.papers.options import EncodersOptions
 from moralscope.papers.words import our_weat, published_weat
 from moralscope.stats.correlation import Correlation, correlate, spearman
@@ -56,38 +66,36 @@ class BiasRow:
 
 @dataclass(frozen=True, slots=True)
 class BiasTable:
-    """Our top ten dos and don'ts, and the rank correlation with all that the paper prints.
-
-    With lists of dos and don'ts (Table 7) a word stands on its list's side, whatever its bias.
-    `printed` holds every action that the paper prints for one of its encoders.
-    """
+    """Our top ten dos and don'ts, and the rank correlation with all that the paper prints."""
 
     dos: Sequence[BiasRow]
+    """With lists of dos and don'ts (Table 7) a word stands on its list's side, whatever its
+    bias."""
     donts: Sequence[BiasRow]
-    printed: Sequence[BiasRow]
+    printed: Sequence[BiasRow]  # every action that the paper prints for one of its encoders
     agreement: Mapping[str, Correlation]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectionRow:
-    """An action on the direction: score, raw projection, map height; printed m (< 0 is good)."""
+    """An action on the direction, beside the printed m (< 0 is good)."""
 
     action: str
     ours: float
     low: float
     high: float
-    raw: float
-    y: float
+    raw: float  # the projection itself, as the paper has it
+    y: float  # the height on the map
     bert: float | None
     use: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FitReproduction:
     """One direction: Table 9 with rank correlations (good above bad), WEAT, and what it is."""
 
     fit: str
-    direction: Mapping[str, Any]
+    direction: DirectionFigures
     atomic: Sequence[ProjectionRow]
     contextual: Sequence[ProjectionRow]
     agreement: Mapping[str, Correlation]
@@ -95,7 +103,7 @@ class FitReproduction:
 
 
 @dataclass(frozen=True, slots=True)
-class WeatRow:
+class WeatPoint:
     """A do or don't in Figure 2: WEAT against mean bias and against the direction."""
 
     action: str
@@ -105,7 +113,7 @@ class WeatRow:
     direction: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DirectionReproduction:
     """Everything `reproduce direction` finds for one encoder."""
 
@@ -113,9 +121,24 @@ class DirectionReproduction:
     table7: BiasTable
     table8: BiasTable
     fits: Sequence[FitReproduction]
-    figure2: Sequence[WeatRow]
+    figure2: Sequence[WeatPoint]
     bias_weat: Mapping[str, Correlation]
     means: Mapping[str, Summary]
+
+
+@dataclass(frozen=True, slots=True)
+class CompassFigures(Statistics):
+    """What the paper prints, by its encoders."""
+
+    figures: Mapping[str, PaperFigure]
+    table9: Mapping[str, PaperProjection]
+
+
+@dataclass(frozen=True, slots=True)
+class DirectionStatistics(Statistics):
+    """The paper's figures: ours are in the results, by encoder."""
+
+    paper: CompassFigures
 
 
 def reproduce_direction(
@@ -123,13 +146,13 @@ def reproduce_direction(
     options: EncodersOptions | None = None,
     *,
     progress: Progress | None = None,
-    tell: Callable[[DirectionReproduction], None] | None = None,
-    **given: Any,
+    show: ShowTable | None = None,
+    **fields: Any,
 ) -> RunRecord:
     """Compute the paper's tables for each encoder; one that cannot be fetched is reported.
 
-    `encoders` are those that the options name, if none is given; `tell` gets each encoder's tables
-    as soon as they are there.
+    `encoders` are those that the options name, if none is given; `show` gets each table as soon as
+    it is there.
 
     Examples
     --------
@@ -137,17 +160,25 @@ def reproduce_direction(
     >>> [(fit.fit, len(fit.atomic), len(fit.contextual)) for fit in record.results[0].fits]
     [('pca', 65, 56), ('labelled', 65, 56)]
     """
-    asked = chosen_options(EncodersOptions, options, given)
+    asked = chosen_options(EncodersOptions, options, fields)
     names, seed = encoders or asked.encoders, asked.seed
     problems: list[str] = []
     models = load_encoders(names, progress, problems)
-    weat = _weat_values(progress, problems)
-    found = []
+    choice_paper = load_choice_paper()
+    words = [*choice_paper.dos, *choice_paper.donts]
+    weat = {"printed": dict(choice_paper.weat), "published": published_weat(words)}
+    try:
+        weat["ours"] = our_weat(load_vectors(VECTORS, progress=progress), words)
+    except MoralscopeError as error:
+        problems.append(f"WEAT by our own vectors was left out: {error}")
+        log.warning(problems[-1])
+    weat = {name: values for name, values in weat.items() if values}
+    results, warnings = [], [NOT_ADVICE, _CIRCULAR, *problems]
     for model in models:
-        found.append(_reproduce(model, weat, seed))
-        if tell:
-            tell(found[-1][0])
-    results = [result for result, _ in found]
+        results.append(_reproduce(model, weat, seed, warnings))
+        if show:
+            for table in direction_tables(results[-1]):
+                show(table)
     paper = load_paper()
     return RunRecord(
         "reproduce",
@@ -160,38 +191,20 @@ def reproduce_direction(
         },
         models=model_refs(models),
         results=results,
-        statistics={"paper": {"figures": paper.figures, "table9": paper.table9}},
-        warnings=[
-            NOT_ADVICE,
-            _CIRCULAR,
-            *problems,
-            *(line for _, lines in found for line in lines),
-        ],
+        statistics=DirectionStatistics(CompassFigures(paper.figures, paper.table9)),
+        warnings=warnings,
     )
 
 
-def _weat_values(progress: Progress | None, problems: list[str]) -> dict[str, dict[str, float]]:
-    """Return WEAT of dos and don'ts: as printed, as published (user's file), by our vectors."""
-    paper = load_choice_paper()
-    words = [*paper.dos, *paper.donts]
-    found = {"printed": dict(paper.weat), "published": published_weat(words)}
-    try:
-        found["ours"] = our_weat(load_vectors(VECTORS, progress=progress), words)
-    except MoralscopeError as error:
-        problems.append(f"WEAT by our own vectors was left out: {error}")
-        log.warning(problems[-1])
-    return {name: values for name, values in found.items() if values}
-
-
 def _reproduce(
-    encoder: Encoder, weat: Mapping[str, Mapping[str, float]], seed: int
-) -> tuple[DirectionReproduction, list[str]]:
+    encoder: Encoder, weat: Mapping[str, Mapping[str, float]], seed: int, warnings: list[str]
+) -> DirectionReproduction:
     paper, words = load_paper(), load_choice_paper()
     machine = ChoiceMachine(encoder, load_template("moral"), seed=seed)
     dos_donts = machine.score([*words.dos, *words.donts])
-    printed = [action for table in paper.table8.values() for action in _printed(table)]
+    printed = [action for table in paper.table8.values() for action in (*table.dos, *table.donts)]
     contextual = machine.score(list(dict.fromkeys([*paper.contextual, *printed])))
-    fits, warnings, projected = [], [], []
+    fits, projected = [], []
     for fit in FITS:
         axis = build_direction(
             AxisOptions(axis="direction", fit=fit, seed=seed), LocalModels(encoder)
@@ -199,45 +212,53 @@ def _reproduce(
         scores = axis.score([*words.dos, *words.donts])
         projected.append(scores)
         warnings += [f"{encoder.name}, {fit}: {w}" for w in direction_warnings(axis.direction)]
-        tables = {"atomic": paper.atomic, "contextual": paper.contextual}
-        rows = {
-            name: _projections(
-                axis.score_rows([{"action": a} for a in actions]), axis.direction.scales[0], paper
-            )
-            for name, actions in tables.items()
-        }
+        rows, agreement = {}, {}
+        for part, actions in (("atomic", paper.atomic), ("contextual", paper.contextual)):
+            run = axis.score_rows([{"action": action} for action in actions])
+            rows[part] = _projections(run, axis.direction.scales[0])
+            ours = {row.action: row.ours for row in rows[part]}
+            for name in PRINTED:
+                # The sign of the printed m is turned: there the good is negative.
+                turned = {
+                    row.action: -value
+                    for row in rows[part]
+                    if (value := attrgetter(name)(row)) is not None
+                }
+                agreement[f"{name} {part}"] = _rank(ours, turned, seed)
         fits.append(
             FitReproduction(
-                fit,
-                describe_direction(axis.direction),
+                fit=fit,
+                direction=describe_direction(axis.direction),
                 **rows,
-                agreement=_table9_agreement(rows, seed),
+                agreement=agreement,
                 weat=_with_weat(scores, weat, seed),
             )
         )
     values = weat.get("published") or weat.get("ours") or weat["printed"]
+    dos = set(words.dos)
     return DirectionReproduction(
         encoder=encoder.name,
         table7=_bias_table(dos_donts, paper.table7, seed, (words.dos, words.donts)),
         table8=_bias_table(contextual, paper.table8, seed),
         fits=fits,
-        figure2=_figure2(dos_donts, projected[0], values),
+        figure2=[
+            WeatPoint(
+                action=bias.action,
+                group="dos" if bias.action in dos else "don'ts",
+                weat=values[bias.action],
+                bias=bias.score,
+                direction=projection.score,
+            )
+            for bias, projection in zip(dos_donts, projected[0], strict=True)
+            if bias.action in values
+        ],
         bias_weat=_with_weat(dos_donts, weat, seed),
-        means=_means(dos_donts, words.dos),
-    ), warnings
-
-
-def _means(scores: Sequence[ActionScore], dos: Sequence[str]) -> dict[str, Summary]:
-    """Summarise the mean biases of dos, don'ts and both."""
-    return {
-        "dos": summarise([each.score for each in scores if each.action in dos]),
-        "donts": summarise([each.score for each in scores if each.action not in dos]),
-        "all": summarise([each.score for each in scores]),
-    }
-
-
-def _printed(table: PaperBias) -> dict[str, float]:
-    return {**table.dos, **table.donts}
+        means={
+            "dos": summarise([row.score for row in dos_donts if row.action in dos]),
+            "donts": summarise([row.score for row in dos_donts if row.action not in dos]),
+            "all": summarise([row.score for row in dos_donts]),
+        },
+    )
 
 
 def _bias_table(
@@ -246,12 +267,17 @@ def _bias_table(
     seed: int,
     lists: tuple[Sequence[str], Sequence[str]] | None = None,
 ) -> BiasTable:
-    columns = {name: _printed(printed[name]) for name in PRINTED}
+    columns = {name: {**printed[name].dos, **printed[name].donts} for name in PRINTED}
     rows = [
         BiasRow(
-            s.action, s.score, s.low, s.high, *(columns[name].get(s.action) for name in PRINTED)
+            action=score.action,
+            ours=score.score,
+            low=score.low,
+            high=score.high,
+            bert=columns["bert"].get(score.action),
+            use=columns["use"].get(score.action),
         )
-        for s in sorted(scores, key=lambda score: -score.score)
+        for score in sorted(scores, key=lambda score: -score.score)
     ]
     ours = {row.action: row.ours for row in rows}
     agreement = {name: _rank(ours, columns[name], seed) for name in PRINTED}
@@ -262,28 +288,24 @@ def _bias_table(
     return BiasTable(top, bottom, known, agreement)
 
 
-def _projections(run: AxisRun, raw_scale: float, paper: CompassPaper) -> list[ProjectionRow]:
-    columns = {
-        name: {**paper.table9[name].atomic, **paper.table9[name].contextual} for name in PRINTED
+def _projections(run: AxisRun, raw_scale: float) -> list[ProjectionRow]:
+    action_map: ActionMap = run.statistics["map"]
+    printed = {
+        name: {**table.atomic, **table.contextual} for name, table in load_paper().table9.items()
     }
     return [
-        ProjectionRow(s.action, s.score, s.low, s.high, s.score * raw_scale, y, *printed)
-        for s, (_, y) in zip(run.results, run.statistics["map"]["points"], strict=True)
-        for printed in [[columns[name].get(s.action) for name in PRINTED]]
+        ProjectionRow(
+            action=score.action,
+            ours=score.score,
+            low=score.low,
+            high=score.high,
+            raw=score.score * raw_scale,
+            y=y,
+            bert=printed["bert"].get(score.action),
+            use=printed["use"].get(score.action),
+        )
+        for score, (_, y) in zip(run.results, action_map.points, strict=True)
     ]
-
-
-def _table9_agreement(
-    rows: Mapping[str, Sequence[ProjectionRow]], seed: int
-) -> dict[str, Correlation]:
-    """Rank ours against the printed m, whose sign is turned: there the good is negative."""
-    found: dict[str, Correlation] = {}
-    for part, listed in rows.items():
-        ours = {row.action: row.ours for row in listed}
-        bert = {row.action: -row.bert for row in listed if row.bert is not None}
-        use = {row.action: -row.use for row in listed if row.use is not None}
-        found |= {f"bert {part}": _rank(ours, bert, seed), f"use {part}": _rank(ours, use, seed)}
-    return found
 
 
 def _rank(ours: Mapping[str, float], printed: Mapping[str, float], seed: int) -> Correlation:
@@ -295,24 +317,53 @@ def _with_weat(
     scores: Sequence[ActionScore], weat: Mapping[str, Mapping[str, float]], seed: int
 ) -> dict[str, Correlation]:
     dos = set(load_choice_paper().dos)
-    found = {}
+    correlations = {}
     for name, values in weat.items():
         known = [score for score in scores if score.action in values]
-        found[name] = correlate(
+        correlations[name] = correlate(
             [values[score.action] for score in known],
             [score.score for score in known],
             ["dos" if score.action in dos else "don'ts" for score in known],
             seed=seed,
         )
-    return found
+    return correlations
 
 
-def _figure2(
-    biases: Sequence[ActionScore], projected: Sequence[ActionScore], weat: Mapping[str, float]
-) -> list[WeatRow]:
-    dos = set(load_choice_paper().dos)
-    return [
-        WeatRow(b.action, "dos" if b.action in dos else "don'ts", weat[b.action], b.score, m.score)
-        for b, m in zip(biases, projected, strict=True)
-        if b.action in weat
-    ]
+def direction_tables(result: DirectionReproduction) -> list[PaperTable]:
+    """Return the second paper's figures, of both its encoders, beside one encoder's.
+
+    Printed m of Table 9 have their sign turned: here good is above zero.
+    """
+    tables = []
+    pca = result.fits[0]
+    for name, figure in load_paper().figures.items():
+        printed = attrgetter(name)
+        rows = []
+        for group, title in (("dos", "dos"), ("donts", "don'ts"), ("all", "all")):
+            ours, summary = result.means[group], attrgetter(group)(figure)
+            rows.append(paper_row(f"{title}, bias", "mean", ours.mean, summary.mean))
+            rows.append(paper_row(f"{title}, bias", "sd", ours.sd, summary.sd))
+        for weat, r in result.bias_weat.items():
+            rows += correlation_rows(f"r with WEAT, {weat}", "Figure 2", r, figure.r)
+            rows.append(paper_row(f"r with WEAT, {weat}", "p", r.p, figure.p))
+        label = name.upper()
+        tables.append(encoder_table(f"Figure 2 and means, {label}", rows, result.encoder, label))
+        for title, table in (("Table 7", result.table7), ("Table 8", result.table8)):
+            rows = [
+                PaperRow(row.action, "mean bias", row.ours, row.low, row.high, printed(row))
+                for row in table.printed
+                if printed(row) is not None
+            ]
+            tables.append(
+                encoder_table(f"{title}: mean bias, {label}", rows, result.encoder, label)
+            )
+        rows = [
+            PaperRow(row.action, "-m", row.ours, row.low, row.high, None if m is None else -m)
+            for row in (*pca.atomic, *pca.contextual)
+            for m in [printed(row)]
+        ]
+        unit = f"{label}; and another unit: ours are standard deviations of the fitting actions"
+        tables.append(
+            encoder_table(f"Table 9: moral direction, {label}", rows, result.encoder, unit)
+        )
+    return tables

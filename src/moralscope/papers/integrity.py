@@ -16,15 +16,16 @@ from typing import Any
 
 import numpy as np
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder, ExpertSet
-from moralscope.core.records import NOT_ADVICE, RunRecord, SampleInterval
+from moralscope.core.records import NOT_ADVICE, NoStatistics, RunRecord, SampleInterval
 from moralscope.io.files import model_refs
 from moralscope.io.tables import Layout, Limits, Table, parse_columns
 from moralscope.models.bertscore import BertScorer, load_bert_scorer
 from moralscope.models.encoders import load_encoder
 from moralscope.models.store import Progress, data_file
-from moralscope.papers import PaperRow, PaperTable, paper_row, told
+from moralscope.papers import PaperRow, PaperTable, ShowTable, paper_row, with_outcomes
 from moralscope.papers.options import NONE, IntegrityOptions
 from moralscope.papers.ratings import RuleRating, interesting, people_columns, read_ratings
 from moralscope.rules.annotations import CONTENT, reliability
@@ -59,7 +60,6 @@ _MISSING = (
 _HUMAN = "Human"
 _OVER = 0.9  # "over 90 %" of the data is reasonable and interesting
 _MAX_RULES = 1_000_000
-_GENERATED = ("model", "prompt", "reply", "rule")
 _TITLES = {
     "Table 1": "Table 1: rules generated or retrieved",
     "Table 2": "Table 2: the same under domain shift",
@@ -80,18 +80,16 @@ Generated = Mapping[str, Mapping[tuple[str, str], str]]
 
 @dataclass(frozen=True, slots=True)
 class IntegritySources:
-    """What there is to measure with; everything may be missing.
-
-    `generated[row][prompt, reply]` is a rule of a generator; `predicted[row][attribute]` takes
-    annotations and returns a number (severity, consensus), an alignment, or for foundations the
-    names that apply.
-    """
+    """What there is to measure with; everything may be missing."""
 
     file: AnnotationFile | None = None
     encoder: Encoder | None = None
     scorer: BertScorer | None = None
     generated: Generated = field(default_factory=dict)
+    """`generated[row][prompt, reply]` is a rule of a generator."""
     predicted: Mapping[str, Mapping[str, Predict]] = field(default_factory=dict)
+    """`predicted[row][attribute]` takes annotations and returns a number (severity, consensus), an
+    alignment, or for foundations the names that apply."""
     max_exchanges: int | None = None
     ratings: Sequence[RuleRating] = ()
 
@@ -99,34 +97,32 @@ class IntegritySources:
 def prepare_sources(names: IntegrityOptions, progress: Progress | None = None) -> IntegritySources:
     """Read the user's files; models are loaded only when there are annotations to measure on."""
     if names.mic is None and data_file(MIC_FILE) is None:
-        for given in (names.generated, names.ratings, names.experts):
-            if given is not None:
-                raise InputError(f"{given} needs the references of MIC.csv", "name it too")
+        for source in (names.generated, names.ratings, names.experts):
+            if source is not None:
+                raise InputError(f"{source} needs the references of MIC.csv", "name it too")
         return IntegritySources()
     file = read_annotations(
         names.mic, columns=parse_columns(names.columns), malformed=names.malformed
     )
-    generated = read_generated(names.generated) if names.generated else {}
-    encoder = None if names.encoder == NONE else load_encoder(names.encoder, progress)
-    scorer = (
-        None if names.bertscore == NONE else load_bert_scorer(names.bertscore, progress=progress)
-    )
-    predicted = predictions(prepare_attributes(names.experts, progress)) if names.experts else {}
-    ratings = read_ratings(names.ratings) if names.ratings else ()
     return IntegritySources(
-        file, encoder, scorer, generated, predicted, names.max_exchanges, ratings
+        file=file,
+        generated=read_generated(names.generated) if names.generated else {},
+        encoder=None if names.encoder == NONE else load_encoder(names.encoder, progress),
+        scorer=(
+            None
+            if names.bertscore == NONE
+            else load_bert_scorer(names.bertscore, progress=progress)
+        ),
+        predicted=(
+            predictions(prepare_attributes(names.experts, progress)) if names.experts else {}
+        ),
+        max_exchanges=names.max_exchanges,
+        ratings=read_ratings(names.ratings) if names.ratings else (),
     )
 
 
 def predictions(experts: ExpertSet) -> dict[str, dict[str, Predict]]:
-    """Return what experts predict of annotations, as a row of Table 3.
-
-    Examples
-    --------
-    >>> ours = predictions(prepare_attributes("scripted"))["scripted"]
-    >>> sorted(ours)
-    ['alignment', 'consensus', 'foundations', 'severity']
-    """
+    """Return what experts predict of annotations, as a row of Table 3."""
 
     def of(name: str) -> Predict:
         def predict(rows: Sequence[Annotation]) -> list[Any]:
@@ -138,8 +134,10 @@ def predictions(experts: ExpertSet) -> dict[str, dict[str, Predict]]:
     return {experts.ref.name: {name: of(name) for name in _PREDICTED if name in experts.tasks}}
 
 
-def reproduce_integrity(sources: IntegritySources, *, seed: int = 0) -> RunRecord:
-    """Compute the tables, each with the paper's figures beside ours.
+def reproduce_integrity(
+    sources: IntegritySources, *, seed: int = 0, show: ShowTable | None = None
+) -> RunRecord:
+    """Compute the tables, each with the paper's figures beside ours; `show` gets each of them.
 
     Examples
     --------
@@ -147,22 +145,47 @@ def reproduce_integrity(sources: IntegritySources, *, seed: int = 0) -> RunRecor
     >>> record.results[0].name, record.results[0].rows[0].ours, record.results[0].rows[0].paper
     ('Table 1: rules generated or retrieved', None, 27.19)
     """
-    found: dict[str, dict[str, Cells]] = {name: {} for name in _TITLES}
-    warnings = [NOT_ADVICE, CONTENT, load_paper().notes["consensus_mse"]]
+    paper = load_paper()
+    cells: dict[str, dict[str, Cells]] = {name: {} for name in _TITLES}
+    warnings = [NOT_ADVICE, CONTENT, paper.notes["consensus_mse"]]
     extra: list[PaperTable] = []
     if sources.file is None:
         warnings.append(NEEDED)
     else:
-        shift = _measure(sources, sources.file, seed, found)
-        warnings += _rate(sources, sources.file, seed, found)
-        share = paper_row("interesting", "share", interesting(sources.file.annotations), _OVER)
-        extra = [*([shift] if shift else []), _reliability(sources.file, seed)]
-        extra.append(PaperTable("Section 1: interesting exchanges (paper: over 90 %)", [share]))
-        notes = load_paper().notes
-        warnings += [notes["bertscore"], notes["alignment_f1"], *source_warnings(sources.file)]
+        annotations = sources.file.annotations
+        shift = _measure(sources, sources.file, seed, cells)
+        warnings += _rate(sources, sources.file, seed, cells)
+        reliable = []
+        for agreement in reliability(annotations, unit="rule", seed=seed):
+            name, printed = agreement.attribute, paper.figure2.get(agreement.attribute, {})
+            ends = agreement.alpha, agreement.low, agreement.high
+            reliable.append(PaperRow(name, "alpha", *ends, printed.get("alpha")))
+            reliable.append(paper_row(name, "ICC(1, k)", agreement.icc, printed.get("ICC(1, k)")))
+        share = paper_row("interesting", "share", interesting(annotations), _OVER)
+        extra = [
+            *([shift] if shift else []),
+            PaperTable("Figure 2: agreement between annotators of one rule", reliable),
+            PaperTable("Section 1: interesting exchanges (paper: over 90 %)", [share]),
+        ]
+        warnings += [paper.notes["bertscore"], paper.notes["alignment_f1"]]
+        warnings += source_warnings(sources.file)
         if not sources.generated:
             warnings.append(_NO_TEXTS)
     warnings.append(_NO_FILTER)
+    tables = []
+    for name, ours in cells.items():
+        printed_table = paper.tables[name]
+        rows = [
+            paper_row(row, column, ours.get(row, {}).get(column), paper.printed(name, row, column))
+            for row in dict.fromkeys([*printed_table, *ours])
+            for column in dict.fromkeys([*printed_table.get(row, {}), *ours.get(row, {})])
+        ]
+        tables.append(PaperTable(_TITLES[name], rows))
+    missing = _MISSING[sources.file is not None]
+    results = [with_outcomes(table, other=_OTHER, missing=missing) for table in (*tables, *extra)]
+    if show:
+        for table in results:
+            show(table)
     return RunRecord(
         "reproduce",
         seed=seed,
@@ -178,32 +201,37 @@ def reproduce_integrity(sources: IntegritySources, *, seed: int = 0) -> RunRecor
             *(model_refs([sources.encoder]) if sources.encoder else []),
             *([sources.scorer.ref] if sources.scorer else []),
         ],
-        results=[
-            told(table, other=_OTHER, missing=_MISSING[sources.file is not None])
-            for table in (*(_table(name, found[name]) for name in _TITLES), *extra)
-        ],
+        results=results,
+        statistics=NoStatistics(),
         warnings=warnings,
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _GeneratedRule:
+    model: str  # a row of the table
+    prompt: str
+    reply: str
+    rule: str
+
+
 def read_generated(path: Path) -> dict[str, dict[tuple[str, str], str]]:
     """Read model (a row of the table), prompt, reply and the rule generated for them: JSONL."""
-    remedy = f"give JSONL with {', '.join(_GENERATED)} on each line"
+    remedy = "give JSONL with model, prompt, reply, rule on each line"
     table = Table(path, kind=".jsonl", layout=Layout(remedy=remedy), limits=Limits(rows=_MAX_RULES))
-    found: dict[str, dict[tuple[str, str], str]] = {}
+    rules: dict[str, dict[tuple[str, str], str]] = {}
     for line, cells in table.strict_rows():
-        texts = [cells.get(name) for name in _GENERATED]
-        if not all(isinstance(text, str) for text in texts):
-            raise table.wrong(line, "lacks a text", remedy)
-        model, prompt, reply, rule = (str(text).strip() for text in texts)
-        found.setdefault(model, {})[prompt, reply] = rule
-    if not found:
+        row = decode(_GeneratedRule, cells, f"{path} line {line}", remedy=remedy)
+        rules.setdefault(row.model.strip(), {})[row.prompt.strip(), row.reply.strip()] = (
+            row.rule.strip()
+        )
+    if not rules:
         raise InputError(f"{path} holds no rules", remedy)
-    return found
+    return rules
 
 
 def _measure(
-    sources: IntegritySources, file: AnnotationFile, seed: int, found: dict[str, dict[str, Cells]]
+    sources: IntegritySources, file: AnnotationFile, seed: int, cells: dict[str, dict[str, Cells]]
 ) -> PaperTable | None:
     """Fill the tables in; return the one of domain shift, where there are several chatbots."""
     split = split_annotations(file.annotations, seed=seed)
@@ -211,26 +239,26 @@ def _measure(
     references = _by_exchange(test)
     chosen, most = list(references), sources.max_exchanges
     if most is not None and len(chosen) > most:
-        places = np.random.default_rng(seed).choice(len(chosen), most, replace=False)
-        chosen = [chosen[place] for place in sorted(places.tolist())]
+        drawn = np.random.default_rng(seed).choice(len(chosen), most, replace=False)
+        chosen = [chosen[index] for index in sorted(drawn.tolist())]
     wanted = [references[pair] for pair in chosen]
     rules = _retrieved(train, chosen, sources.encoder, seed) if train else {}
     for name, texts in rules.items():
-        found["Table 1"][name] = measure_rules(texts, wanted, scorer=sources.scorer, seed=seed)
+        cells["Table 1"][name] = measure_rules(texts, wanted, scorer=sources.scorer, seed=seed)
     for name, by_pair in sources.generated.items():
-        known = [place for place, pair in enumerate(chosen) if pair in by_pair]
+        known = [pair for pair in chosen if pair in by_pair]
         if known:
-            texts = [by_pair[chosen[place]] for place in known]
-            table = found["Table 2" if name == SHIFTED else "Table 1"]
+            texts = [by_pair[pair] for pair in known]
+            table = cells["Table 2" if name == SHIFTED else "Table 1"]
             table[name] = measure_rules(
-                texts, [wanted[place] for place in known], scorer=sources.scorer, seed=seed
+                texts, [references[pair] for pair in known], scorer=sources.scorer, seed=seed
             )
     kept = set(chosen)
     tested = [row for row in test if row.pair in kept]
     for name, predict in sources.predicted.items():
-        found["Table 3"][name] = measure_attributes(tested, predict, seed=seed)
+        cells["Table 3"][name] = measure_attributes(tested, predict, seed=seed)
     if people := _people(file.annotations, seed):
-        found["Table 3"]["Human"] = people
+        cells["Table 3"]["Human"] = people
     chatbots = {row.pair: row.chatbot for row in tested}
     asked = {pair: references[pair] for pair in chosen}
     retrieve = partial(_retrieved, encoder=sources.encoder, seed=seed)
@@ -238,7 +266,7 @@ def _measure(
 
 
 def _rate(
-    sources: IntegritySources, file: AnnotationFile, seed: int, found: dict[str, dict[str, Cells]]
+    sources: IntegritySources, file: AnnotationFile, seed: int, cells: dict[str, dict[str, Cells]]
 ) -> list[str]:
     """Fill in what people said of rules; say how many ratings are of rules that nobody wrote."""
     writers: dict[tuple[str, str, str], list[str]] = {}
@@ -248,9 +276,9 @@ def _rate(
     for name, by_pair in sources.generated.items():
         for pair, rule in by_pair.items():
             writers.setdefault((*pair, rule), []).append(name)
-    for name, cells in people_columns(sources.ratings, writers, seed=seed).items():
-        table = found["Table 2" if name == SHIFTED else "Table 1"]
-        table[name] = {**table.get(name, {}), **cells}
+    for name, columns in people_columns(sources.ratings, writers, seed=seed).items():
+        table = cells["Table 2" if name == SHIFTED else "Table 1"]
+        table[name] = {**table.get(name, {}), **columns}
     unknown = sum(rating.judged not in writers for rating in sources.ratings)
     if not unknown:
         return []
@@ -258,10 +286,10 @@ def _rate(
 
 
 def _by_exchange(annotations: Sequence[Annotation]) -> dict[Pair, list[str]]:
-    found: dict[Pair, list[str]] = {}
+    rules: dict[Pair, list[str]] = {}
     for row in annotations:
-        found.setdefault(row.pair, []).append(row.rule)
-    return found
+        rules.setdefault(row.pair, []).append(row.rule)
+    return rules
 
 
 def _retrieved(
@@ -269,19 +297,19 @@ def _retrieved(
 ) -> dict[str, list[str]]:
     """Return the baselines of section 5.1: a random rule, and one of the nearest exchange."""
     draw = np.random.default_rng(seed)
-    random = [train[place].rule for place in draw.integers(0, len(train), len(chosen)).tolist()]
+    random = [train[row].rule for row in draw.integers(0, len(train), len(chosen)).tolist()]
     if encoder is None:
         return {"Random RoT": random}
     known = _by_exchange(train)
     pairs = list(known)
     bank, asked = (
-        unit_rows(encoder.encode([" ".join(pair) for pair in each]).astype(np.float64))
-        for each in (pairs, chosen)
+        unit_rows(encoder.encode([" ".join(pair) for pair in exchanges]).astype(np.float64))
+        for exchanges in (pairs, chosen)
     )
     nearest: list[str] = []
     for start in range(0, len(chosen), _BLOCK):
-        for place in (asked[start : start + _BLOCK] @ bank.T).argmax(axis=1).tolist():
-            rules = known[pairs[place]]
+        for index in (asked[start : start + _BLOCK] @ bank.T).argmax(axis=1).tolist():
+            rules = known[pairs[index]]
             nearest.append(rules[int(draw.integers(len(rules)))])
     return {"Random RoT": random, "SBERT": nearest}
 
@@ -294,7 +322,7 @@ def _people(annotations: Sequence[Annotation], seed: int) -> dict[str, SampleInt
     pairs = [(rows[0], rows[1]) for rows in groups.values() if len(rows) > 1]
     others = {id(first): second for first, second in pairs}
 
-    found: dict[str, SampleInterval] = {}
+    figures: dict[str, SampleInterval] = {}
     for name in ("severity", "consensus", "alignment", "foundations"):
         judged = attrgetter(name)
         scale = SCALES[name].merge if name in SCALES else lambda value: value
@@ -303,32 +331,8 @@ def _people(annotations: Sequence[Annotation], seed: int) -> dict[str, SampleInt
             return [scale(judged(others[id(row)])) for row in rows]
 
         rows = [first for first, second in pairs if judged(second) is not None]
-        found |= measure_attributes(rows, {name: other}, seed=seed)
-    return found
-
-
-def _table(name: str, ours: Mapping[str, Cells]) -> PaperTable:
-    printed = load_paper().tables[name]
-    rows = []
-    for row in dict.fromkeys([*printed, *ours]):
-        found = ours.get(row, {})
-        rows += [
-            paper_row(row, column, found.get(column), load_paper().printed(name, row, column))
-            for column in dict.fromkeys([*printed.get(row, {}), *found])
-        ]
-    return PaperTable(_TITLES[name], rows)
-
-
-def _reliability(file: AnnotationFile, seed: int) -> PaperTable:
-    printed = load_paper().figure2
-    rows = []
-    for found in reliability(file.annotations, unit="rule", seed=seed):
-        name, paper = found.attribute, printed.get(found.attribute, {})
-        rows += [
-            PaperRow(name, "alpha", found.alpha, found.low, found.high, paper.get("alpha")),
-            PaperRow(name, "ICC(1, k)", found.icc, None, None, paper.get("ICC(1, k)")),
-        ]
-    return PaperTable("Figure 2: agreement between annotators of one rule", rows)
+        figures |= measure_attributes(rows, {name: other}, seed=seed)
+    return figures
 
 
 def shift_table(
@@ -355,17 +359,6 @@ def shift_table(
         Rules by the name of their generator.
     seed
         Of the intervals.
-
-    Examples
-    --------
-    >>> from moralscope.rules.records import Exchange
-    >>> train = [Annotation(Exchange("a", "b"), "Be kind.", chatbot=bot) for bot in ("X", "Y")]
-    >>> chatbots = {("c", "d"): "X", ("e", "f"): "Y"}
-    >>> first = lambda rows, pairs: {"first": [rows[0].rule] * len(pairs)}
-    >>> wanted = {pair: ["Be kind."] for pair in chatbots}
-    >>> table = shift_table(train, wanted, chatbots, first, {}, 0)
-    >>> [(row.row, row.column, round(row.ours)) for row in table.rows][0]
-    ('first, X', 'X', 100)
     """
     tested = sorted(set(chatbots.values()) - {""})
     if len(tested) < 2:
@@ -376,15 +369,15 @@ def shift_table(
         known = [row for row in train if learnt in (row.chatbot, ALL)]
         for bot, pairs in parts.items() if known else ():
             for method, texts in retrieve(known, pairs).items():
-                told = [references[pair] for pair in pairs]
-                score = measure_rules(texts, told, seed=seed)[_COLUMN]
+                wanted = [references[pair] for pair in pairs]
+                score = measure_rules(texts, wanted, seed=seed)[_COLUMN]
                 rows.append(paper_row(f"{method}, {learnt}", bot, score, None))
     for name, rules in generated.items():
         for bot, pairs in parts.items():
             known_pairs = [pair for pair in pairs if pair in rules]
             if known_pairs:
                 texts = [rules[pair] for pair in known_pairs]
-                told = [references[pair] for pair in known_pairs]
-                score = measure_rules(texts, told, seed=seed)[_COLUMN]
+                wanted = [references[pair] for pair in known_pairs]
+                score = measure_rules(texts, wanted, seed=seed)[_COLUMN]
                 rows.append(paper_row(name, bot, score, None))
     return PaperTable(_SHIFT, sorted(rows, key=lambda row: row.row))

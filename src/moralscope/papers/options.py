@@ -178,5 +178,5 @@ class AllOptions(Options):
         object.__setattr__(self, "experts", _names(self.experts))
 
 
-def _names(given: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in split_names(given) if name)
+def _names(listed: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in split_names(listed) if name)

@@ -11,6 +11,7 @@ from statistics import fmean
 
 import numpy as np
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.records import SampleInterval
 from moralscope.io.tables import Layout, Limits, Table
@@ -19,7 +20,6 @@ from moralscope.rules.records import Annotation
 from moralscope.stats.intervals import bootstrap_mean, wilson
 
 SEVERE = 3.0  # of five
-_FIELDS = ("well_formed", "fluent", "relevant")
 _REMEDY = "give the jsonl export of a 'rule-ratings' project"
 _MAX_RATINGS = 1_000_000
 
@@ -34,44 +34,54 @@ class RuleRating:
     values: tuple[float, float, float]
 
 
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    prompt: str
+    reply: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    well_formed: bool
+    fluent: str  # a number of the scale, as forms send it
+    relevant: str
+
+
+@dataclass(frozen=True, slots=True)
+class _ExportedRating:
+    texts: _Texts
+    answer: _Answer
+
+
 def read_ratings(path: Path) -> list[RuleRating]:
     """Read the jsonl export of a `rule-ratings` project."""
     layout = Layout(remedy=_REMEDY)
     table = Table(path, kind=".jsonl", layout=layout, limits=Limits(rows=_MAX_RATINGS))
-    found = []
+    ratings = []
     for line, cells in table.strict_rows():
-        texts, answer = cells.get("texts"), cells.get("answer")
-        if not isinstance(texts, Mapping) or not isinstance(answer, Mapping):
-            raise table.wrong(line, "has no texts and answer", _REMEDY)
+        row = decode(_ExportedRating, cells, f"{path} line {line}", remedy=_REMEDY)
+        judged = row.texts.prompt.strip(), row.texts.reply.strip(), row.texts.rule.strip()
         try:
-            prompt, reply, rule = (str(texts[name]).strip() for name in ("prompt", "reply", "rule"))
-            first, second, third = (float(answer[name]) for name in _FIELDS)
-        except (KeyError, TypeError, ValueError):
-            raise table.wrong(line, f"lacks one of {', '.join(_FIELDS)}", _REMEDY) from None
-        found.append(RuleRating((prompt, reply, rule), (first, second, third)))
-    if not found:
+            scales = float(row.answer.fluent), float(row.answer.relevant)
+        except ValueError:
+            raise table.wrong(line, "rates with a word", _REMEDY) from None
+        ratings.append(RuleRating(judged, (float(row.answer.well_formed), *scales)))
+    if not ratings:
         raise InputError(f"{path} holds no ratings", _REMEDY)
-    return found
+    return ratings
 
 
 def people_columns(
     ratings: Sequence[RuleRating], writers: Mapping[Judged, Sequence[str]], *, seed: int = 0
 ) -> dict[str, dict[str, SampleInterval]]:
-    """Return the three columns of each system; a rule's figure is the mean over who judged it.
-
-    Examples
-    --------
-    >>> rated = [RuleRating(("a", "b", "Be kind."), (1, 4, value)) for value in (2, 4)]
-    >>> found = people_columns(rated, {("a", "b", "Be kind."): ["T-5, beam"]})
-    >>> {name: cell.value for name, cell in found["T-5, beam"].items()}
-    {'Well-Formed': 1.0, 'Fluent': 4.0, 'Relevant': 3.0}
-    """
+    """Return the three columns of each system; a rule's figure is the mean over who judged it."""
     by_rule: dict[Judged, list[RuleRating]] = {}
     for rating in ratings:
         by_rule.setdefault(rating.judged, []).append(rating)
     by_writer: dict[str, list[list[float]]] = {}
-    for judged, said in by_rule.items():
-        means = [fmean(values) for values in zip(*(one.values for one in said), strict=True)]
+    for judged, opinions in by_rule.items():
+        means = [fmean(values) for values in zip(*(one.values for one in opinions), strict=True)]
         for writer in writers.get(judged, ()):
             by_writer.setdefault(writer, []).append(means)
     return {
@@ -88,20 +98,10 @@ def interesting(annotations: Sequence[Annotation]) -> SampleInterval:
 
     Their reply agrees or disagrees with at least one rule whose breach has a severity of 3 or
     more. Exchanges without a rule that has both judgments are left out.
-
-    Examples
-    --------
-    >>> from moralscope.rules.records import Exchange
-    >>> rows = [
-    ...     Annotation(Exchange("a", "b"), "Be kind.", "agree", 3.0),
-    ...     Annotation(Exchange("c", "d"), "Be neat.", "agree", 2.0),
-    ... ]
-    >>> interesting(rows).value
-    0.5
     """
-    found: dict[tuple[str, str], bool] = {}
+    strong: dict[tuple[str, str], bool] = {}
     for row in annotations:
         if row.alignment is not None and row.severity is not None:
-            strong = row.alignment != "neither" and row.severity >= SEVERE
-            found[row.pair] = found.get(row.pair, False) or strong
-    return wilson(sum(found.values()), len(found))
+            severe = row.alignment != "neither" and row.severity >= SEVERE
+            strong[row.pair] = strong.get(row.pair, False) or severe
+    return wilson(sum(strong.values()), len(strong))

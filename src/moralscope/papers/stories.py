@@ -14,7 +14,7 @@ from pathlib import Path
 
 from moralscope.core.protocols import Encoder, ExpertSet
 from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord, Statistics
-from moralscope.papers import PaperRow, PaperTable, paper_row, told
+from moralscope.papers import PaperRow, PaperTable, paper_row, with_outcomes
 from moralscope.stories.evaluate import TaskEvaluation, evaluate
 from moralscope.stories.options import SPLITS, EvaluateOptions
 from moralscope.stories.paper import PaperText, load_generation_paper, load_paper
@@ -117,7 +117,7 @@ def reproduce_stories(
     for table in texts.tables:
         show(table)
     for table in (_sizes(file), *_data_tables(file, encoder, chosen.seed, warnings)):
-        tables.append(told(table, other=_OTHER_DATA, missing=_NOT_MEASURED))
+        tables.append(with_outcomes(table, other=_OTHER_DATA, missing=_NOT_MEASURED))
         show(tables[-1])
     cells: list[TaskEvaluation] = []
     for part, split in product(("test", "dev"), SPLITS):
@@ -170,7 +170,7 @@ def _data_tables(
         return tables
     split = stories_split(file, encoder=encoder, seed=seed)
     warnings += split.warnings
-    parts: tuple[SplitPart, ...] = split.statistics["parts"]
+    parts: tuple[SplitPart, ...] = split.statistics.parts
     rows = [
         PaperRow(f"{part.split}, {part.kind}: {whose}", part.part, mean, None, None, part.paper)
         for part in parts
@@ -207,7 +207,7 @@ def _measured(part: str, kind: str, cells: Sequence[TaskEvaluation]) -> PaperTab
             ):
                 rows.append(paper_row(cell.task, f"{metric}, {cell.split}", ours, printed))
     table = PaperTable(_MEASURED[part, kind], rows)
-    return told(table, other=_SMALLER, missing=_NOT_MEASURED)
+    return with_outcomes(table, other=_SMALLER, missing=_NOT_MEASURED)
 
 
 def text_tables(
@@ -256,7 +256,7 @@ def text_tables(
     else:
         notes.append("Tables 4-6 and 15-17 show the paper's figures alone: no --runs were given")
     tables = [
-        told(
+        with_outcomes(
             PaperTable(f"Table {number}: {name}", list(_rows(number, scores))),
             other=_OTHER_TEXTS,
             missing=_NOT_MEASURED,

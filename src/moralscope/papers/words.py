@@ -5,23 +5,25 @@ AFINN. Verbs are extracted from each vocabulary that is named: 26,000 words of G
 400,000 of GloVe by default.
 """
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
-from typing import Any
 from unicodedata import normalize
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import MissingExtra, MoralscopeError
 from moralscope.core.protocols import WordVectors
+from moralscope.io.documents import read_document
 from moralscope.models.store import Progress, data_file
+from moralscope.papers import PaperTable, correlation_rows, paper_row, with_outcomes
 from moralscope.stats.correlation import Correlation, correlate
 from moralscope.words.association import WordAssociation
-from moralscope.words.extract import extract
+from moralscope.words.extract import ExtractedVerb, ExtractStatistics, extract
 from moralscope.words.options import VECTORS
 from moralscope.words.paper import load_paper
-from moralscope.words.valence import validate
+from moralscope.words.valence import PAPER as PRINTED_VALENCE
+from moralscope.words.valence import ValenceStatistics, validate
 from moralscope.words.vectors import load_vectors
 
 log = logging.getLogger(__name__)
@@ -35,16 +37,13 @@ class Extraction:
     """The dos and don'ts of one vocabulary: rows and statistics of `words extract`."""
 
     vectors: str
-    statistics: Mapping[str, Any]
-    verbs: Sequence[Any]
+    statistics: ExtractStatistics
+    verbs: Sequence[ExtractedVerb]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WordsReproduction:
-    """WEAT values by our vectors, their agreement with the papers', extractions, validation.
-
-    `validation` is of the papers' own lists; each extraction has its own.
-    """
+    """WEAT values by our vectors, their agreement with the papers', extractions, validation."""
 
     vectors: str
     weat: Mapping[str, float]
@@ -52,7 +51,19 @@ class WordsReproduction:
     agreement: Correlation
     agreement_published: Correlation | None
     extractions: Sequence[Extraction]
-    validation: Mapping[str, Any] | None
+    validation: ValenceStatistics | None  # of the papers' own lists
+
+
+@dataclass(frozen=True, slots=True)
+class _PublishedWeat:
+    word: str
+    weat: float
+
+
+@dataclass(frozen=True, slots=True)
+class _PublishedFile:
+    dos_50: list[_PublishedWeat]
+    donts_50: list[_PublishedWeat]
 
 
 def reproduce_words(
@@ -77,13 +88,15 @@ def reproduce_words(
     extractions = []
     try:
         for model in models:
-            found = extract(model, progress=progress, seed=seed)
-            extractions.append(Extraction(model.name, found.statistics, found.results))
+            record = extract(model, progress=progress, seed=seed)
+            statistics = record.statistics
+            extractions.append(Extraction(model.name, statistics, record.results))
     except MoralscopeError as error:
         problems.append(_left_out("the extraction", error))
-    validation: Mapping[str, Any] | None = None
+    validation = None
     try:
-        validation = validate(valence=data_file(_AFINN), seed=seed).statistics
+        record = validate(valence=data_file(_AFINN), seed=seed)
+        validation = record.statistics
     except MissingExtra as error:
         problems.append(_left_out("the AFINN validation", error))
     return (
@@ -113,8 +126,10 @@ def published_weat(words: Sequence[str]) -> dict[str, float]:
     path = data_file(_PUBLISHED)
     if path is None:
         return {}
-    data = json.loads(path.read_text("utf-8"))
-    known = {row["word"]: row["weat"] for row in [*data["dos_50"], *data["donts_50"]]}
+    remedy = "restore the file, or unset MORALSCOPE_DATA to use the printed values"
+    plain_file = read_document(path, "the published values", remedy).json_values()
+    file = decode(_PublishedFile, plain_file, str(path), remedy=remedy)
+    known = {row.word: row.weat for row in (*file.dos_50, *file.donts_50)}
     # The file writes fête without its accent.
     plain = {w: normalize("NFKD", w).encode("ascii", "ignore").decode() for w in words}
     return {word: known[key] for word, key in plain.items() if key in known}
@@ -135,3 +150,59 @@ def _left_out(what: str, error: MoralscopeError) -> str:
     line = f"{what} was left out: {error}"
     log.warning(line)
     return line
+
+
+def words_tables(words: WordsReproduction) -> list[PaperTable]:
+    """Return the first paper's figures on words: WEAT, and the valence of dos and don'ts.
+
+    What is extracted from each vocabulary stands beside the valence that the paper prints for its
+    own lists; how many of its verbs the paper has, too, is printed nowhere.
+    """
+    weat = [
+        paper_row(word, "WEAT", words.weat.get(word), value)
+        for word, value in load_paper().weat.items()
+    ]
+    for name, r in (("printed", words.agreement), ("published", words.agreement_published)):
+        weat += correlation_rows(f"all words, against the {name} values", "r", r, None) if r else []
+    valence = []
+    lists = [("the papers' lists", words.validation)]
+    lists += [
+        (f"extracted from {extraction.vectors}", extraction.statistics.validation)
+        for extraction in words.extractions
+    ]
+    for name, validation in lists:
+        if validation is None:
+            continue
+        for label, ours, printed in (
+            ("all words", validation.all_words, PRINTED_VALENCE.all_words),
+            ("rated only", validation.rated_only, PRINTED_VALENCE.rated_only),
+        ):
+            for side, ratings, summary in (
+                ("dos", ours.dos, printed.dos),
+                ("don'ts", ours.donts, printed.donts),
+            ):
+                row = f"{name}, {label}, {side}"
+                valence.append(paper_row(row, "mean", ratings.mean, summary.mean))
+                valence.append(paper_row(row, "sd", ratings.population_sd, summary.sd))
+                valence.append(paper_row(row, "n", ratings.n, summary.n))
+            valence.append(paper_row(f"{name}, {label}", "t", ours.test.t, printed.t))
+    for extraction in words.extractions:
+        overlap = extraction.statistics.overlap
+        for side, shared in (("dos", overlap.dos), ("don'ts", overlap.donts)):
+            row = f"extracted from {extraction.vectors}, of {shared.of} {side}"
+            valence.append(paper_row(row, "in the papers' lists", shared.found, None))
+    tables = [
+        with_outcomes(
+            PaperTable(f"Table 2 and Table 7: WEAT ({words.vectors})", weat),
+            other=f"{words.vectors} is a part of the paper's vectors",
+            missing=f"not in the vocabulary of {words.vectors}",
+            signed=True,
+        ),
+        with_outcomes(
+            PaperTable("Dos and don'ts: valence by AFINN, and what is extracted", valence),
+            other="other vectors and verbs than the paper's",
+            missing="no ratings at hand",
+            signed=True,
+        ),
+    ]
+    return [table for table in tables if table.rows]

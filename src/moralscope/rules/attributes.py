@@ -256,7 +256,7 @@ def estimated_attributes(rules: Sequence[str], experts: ExpertSet) -> list[Estim
     for scale in (name for name in SCALES if name in experts.tasks):
         numbers = [float(np.clip(row[0], *SCALE)) for row in experts.told(scale, columns)]
         estimates = [
-            replace(estimate, **{scale: number})
+            replace(estimate, **{scale: number})  # type: ignore[arg-type]
             for estimate, number in zip(estimates, numbers, strict=True)
         ]
     return estimates

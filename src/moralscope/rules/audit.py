@@ -11,13 +11,6 @@ from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.records import RunRecord
 from moralscope.models.store import Progress
-from moralscope.rules.audit_files import ExchangeFile, blocks
-from moralscope.rules.audit_models import (
-    AuditModels,
-    alignment_expert,
-    given_limits,
-    load_auditor,
-)
 from moralscope.rules.audit_options import AuditOptions, parse_share
 from moralscope.rules.audit_statistics import (
     FIGURES,
@@ -25,10 +18,17 @@ from moralscope.rules.audit_statistics import (
     audit_statistics,
     check_pairs,
     compare_audits,
-    figures,
 )
 from moralscope.rules.auditor import Auditor
+from moralscope.rules.exchanges import ExchangeFile, blocks, read_exchanges
 from moralscope.rules.false_alarms import set_by, set_limit
+from moralscope.rules.load_auditor import (
+    AuditModels,
+    alignment_expert,
+    given_limits,
+    load_auditor,
+)
+from moralscope.rules.options import ExchangeInput
 from moralscope.rules.records import AuditedReply, Exchange, first_notes
 from moralscope.rules.rulebook import load_layers
 from moralscope.rules.thresholds import GivenLimits, write_limits
@@ -72,11 +72,11 @@ def set_budget(
     (40, True)
     """
     auditor = replace(models.auditor, reviser=None, writer=None)
-    budget = parse_share(share)
-    audits, _ = _work(auditor, benign, _step(report, 0, len(benign)))
-    found = set_limit(audits, budget, auditor.thresholds)
-    limits = replace(auditor.thresholds, flag=found.limit)
-    return replace(models, auditor=replace(models.auditor, thresholds=limits), budget=found)
+    share_of_fine = parse_share(share)
+    audits, _ = _examined(auditor, benign, report=report)
+    budget = set_limit(audits, share_of_fine, auditor.thresholds)
+    limits = replace(auditor.thresholds, flag=budget.limit)
+    return replace(models, auditor=replace(models.auditor, thresholds=limits), budget=budget)
 
 
 def check_options(options: AuditOptions, *, paired: bool = False) -> Gate | None:
@@ -87,21 +87,22 @@ def check_options(options: AuditOptions, *, paired: bool = False) -> Gate | None
 
 
 def audit(
-    exchanges: Exchanges,
+    exchanges: Exchanges | None = None,
     options: AuditOptions | None = None,
     *,
     models: AuditModels | None = None,
     against: Exchanges | None = None,
     report: Report | None = None,
     tell: Callable[[AuditedReply], None] | None = None,
-    **given: Any,
+    **keywords: Any,
 ) -> RunRecord:
     """Audit replies and return a run record with one result a reply, in order.
 
     Parameters
     ----------
     exchanges
-        Exchanges, or a file of them (`rules.audit_files.open_exchanges`), read in blocks.
+        Exchanges, or a file of them (`rules.exchanges.open_exchanges`), read in blocks. Without
+        them `prompt` and `reply`, or `file` (and `columns`), say as keywords what is audited.
     options
         `AuditOptions`, or its fields as keywords.
     models
@@ -115,16 +116,22 @@ def audit(
 
     Examples
     --------
-    >>> record = audit([Exchange("Hi!", "Hello you.", "a")], experts="scripted")
-    >>> [(row.id, row.reply, row.revised_reply) for row in record.results]
-    [('a', 'Hello you.', None)]
+    >>> record = audit(prompt="Hi!", reply="Hello you.", experts="scripted")
+    >>> [(row.reply, row.revised_reply) for row in record.results]
+    [('Hello you.', None)]
     """
-    chosen = chosen_options(AuditOptions, options, given)
+    if exchanges is None:
+        names = ("file", "prompt", "reply", "columns")
+        source = {name: keywords.pop(name) for name in names if name in keywords}
+        if "file" in source:
+            source["file"] = Path(source["file"])
+        exchanges = read_exchanges(ExchangeInput(**source))
+    chosen = chosen_options(AuditOptions, options, keywords)
     gate = check_options(chosen, paired=against is not None)
     if not len(exchanges):
         raise InputError("there are no replies to audit", "give at least one")
     if against is not None:
-        check_pairs((each.prompt for each in exchanges), (each.prompt for each in against))
+        check_pairs((row.prompt for row in exchanges), (row.prompt for row in against))
     ready = models or prepare_auditor(chosen)
     if chosen.false_alarms is not None and ready.budget is None:
         raise InputError(
@@ -133,14 +140,25 @@ def audit(
         )
     auditor = ready.auditor
     total = len(exchanges) + (len(against) if against is not None else 0)
+
+    def count(done: int, _: int) -> None:
+        if report:
+            report(done, total)
+
     started = time.monotonic()
-    results, notes = _work(auditor, exchanges, _step(report, 0, total), tell)
-    seconds = time.monotonic() - started
-    found = audit_statistics(results, auditor.thresholds, chosen.seed)
-    paired = None
+    results, notes = _examined(auditor, exchanges, report=count, tell=tell)
+    statistics = replace(
+        audit_statistics(results, auditor.thresholds, chosen.seed),
+        seconds=time.monotonic() - started,
+        false_alarms=ready.budget,
+    )
     if against is not None:
-        others, _ = _work(auditor, against, _step(report, len(results), total))
-        paired = compare_audits(results, others, chosen.seed)
+        others, _ = _examined(
+            auditor, against, report=lambda done, _: count(len(results) + done, total)
+        )
+        statistics = replace(statistics, against=compare_audits(results, others, chosen.seed))
+    if gate is not None:
+        statistics = replace(statistics, gate=check_gate(gate, {"": statistics.figures()}))
     return RunRecord(
         "audit",
         seed=chosen.seed,
@@ -148,60 +166,50 @@ def audit(
             **(ready.config or {}),
             "thresholds": asdict(auditor.thresholds),
             "source": _source(exchanges),
-            "against": _source(against),
+            "against": None if against is None else _source(against),
             "options": plain_options(chosen),
         },
         models=list(ready.refs),
         results=results,
-        statistics={
-            **found,
-            "seconds": seconds,
-            "against": paired,
-            "false_alarms": ready.budget,
-            "gate": check_gate(gate, {"": figures(found, paired)}) if gate else None,
-        },
+        statistics=statistics,
         warnings=[NOT_AUTHORITY, *ready.warnings, *notes],
     )
 
 
-def _work(
+def _examined(
     auditor: Auditor,
     exchanges: Exchanges,
-    step: Callable[[int], None],
+    *,
+    report: Report | None = None,
     tell: Callable[[AuditedReply], None] | None = None,
 ) -> tuple[list[AuditedReply], list[str]]:
+    """Return the audits, block by block, and what a record says of their reading."""
     results: list[AuditedReply] = []
     notes: list[str] = []
     refusals: Counter[str] = Counter()
     for block in blocks(exchanges, _BLOCK):
-        for each in auditor.examine(block):
-            row = replace(each.audit, id=each.audit.id or str(len(results) + 1))
+        for examination in auditor.examine(block):
+            row = replace(examination.audit, id=examination.audit.id or str(len(results) + 1))
             results.append(row)
             if tell:
                 tell(row)
-            notes += [f"reply {row.id[:60]}: {note}" for note in each.notes]
-            refusals.update([each.refusal] if each.refusal else [])
-        step(len(results))
-    told = first_notes(notes)
+            notes += [f"reply {row.id[:60]}: {note}" for note in examination.notes]
+            refusals.update([examination.refusal] if examination.refusal else [])
+        if report:
+            report(len(results), len(exchanges))
+    lines = first_notes(notes)
     if refusals:
         parts = ", ".join(f"{count:,} because {why}" for why, count in refusals.most_common())
-        told.append(f"{refusals.total():,} of {len(results):,} replies were not judged: {parts}")
-    return results, told
+        lines.append(f"{refusals.total():,} of {len(results):,} replies were not judged: {parts}")
+    return results, lines
 
 
-def _step(report: Report | None, before: int, total: int) -> Callable[[int], None]:
-    return lambda done: report(before + done, total) if report else None
-
-
-def _source(exchanges: Exchanges | None) -> str | None:
-    if exchanges is None:
-        return None
+def _source(exchanges: Exchanges) -> str:
     return str(exchanges.path) if isinstance(exchanges, ExchangeFile) else "given"
 
 
 def store_limit(record: RunRecord, options: AuditOptions, path: Path) -> None:
     """Write the limit of a run with a false-alarm budget, over what the file says already."""
-    found = record.statistics["false_alarms"]
-    before = given_limits(options).limits
-    limits = {**before, "flag": found.limit}
-    write_limits(path, GivenLimits(limits, set_by(found, record.config)))
+    budget = record.statistics["false_alarms"]
+    limits = {**given_limits(options).limits, "flag": budget.limit}
+    write_limits(path, GivenLimits(limits, set_by(budget, record.config)))

@@ -14,25 +14,23 @@ from moralscope.batch.columns import arrow_schema
 from moralscope.batch.job import Batch, BatchJob, Columns, Prepared, read_each
 from moralscope.batch.parts import LISTED, Parts, count_true
 from moralscope.batch.types import Outcome
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.options import plain_options
 from moralscope.models.store import Progress
 from moralscope.rules.audit import NOT_AUTHORITY, check_options
-from moralscope.rules.audit_models import given_limits, load_auditor
 from moralscope.rules.audit_options import AuditOptions
-from moralscope.rules.audit_statistics import AuditTally
-from moralscope.rules.audit_statistics import figures as gate_figures
-from moralscope.rules.records import (
-    Alignment,
-    AuditedReply,
-    Exchange,
-    RuleFinding,
-    Verdict,
+from moralscope.rules.audit_statistics import (
+    AuditStatistics,
+    AuditTally,
+    ScoreFigures,
+    WorstReply,
 )
+from moralscope.rules.load_auditor import given_limits, load_auditor
+from moralscope.rules.records import ABSTAINED, AuditedReply, Exchange, RuleFinding, Verdict
 from moralscope.rules.rulebook import load_layers
 from moralscope.rules.thresholds import Thresholds
-from moralscope.rules.verdict import ABSTAINED
-from moralscope.stats.gates import check_gate, parse_gate
+from moralscope.stats.gates import check_gate
 from moralscope.stats.streams import Extremes, Frequent, Moments
 
 _INPUT = ("id", "prompt", "reply")  # stand in the corpus already
@@ -53,9 +51,9 @@ class AuditBatch(BatchJob):
     --------
     >>> job = AuditBatch(AuditOptions(experts="scripted"))
     >>> job.load(job.prepare().state)
-    >>> found = job({"prompt": ["Hi!"], "reply": ["😀"]})
-    >>> found["flag"], found["reason"]
-    ([False], ['abstained: the reply holds no words'])
+    >>> columns = job({"prompt": ["Hi!"], "reply": ["😀"]})
+    >>> columns["status"], columns["reason"]
+    (['abstained'], ['the reply holds no words'])
     """
 
     name = "audit"
@@ -86,11 +84,11 @@ class AuditBatch(BatchJob):
     def prepare(self, progress: Progress | None = None) -> Prepared:
         """Read rules and limits, and load the models once."""
         options = self.options
-        given, book = given_limits(options), load_layers(options.rulebooks)
-        models = load_auditor(options, book, given, progress, cached=False)
+        limits, book = given_limits(options), load_layers(options.rulebooks)
+        models = load_auditor(options, book, limits, progress, cached=False)
         config = dict(models.config or {})
         return Prepared(
-            state=(book, given, models.auditor.thresholds),
+            state=(book, limits, models.auditor.thresholds),
             writes=audit_schema(revised=options.revise),
             decides={**config, "exact": options.exact, "seed": options.seed},
             config={**config, "options": plain_options(options)},
@@ -100,9 +98,9 @@ class AuditBatch(BatchJob):
 
     def load(self, state: Any) -> None:
         """Load the models, with the rules and limits that were read when the run began."""
-        book, given, _ = state
+        book, limits, _ = state
         bare = replace(self.options, gate=None, config=None)
-        self._auditor = load_auditor(bare, book, given, cached=False).auditor
+        self._auditor = load_auditor(bare, book, limits, cached=False).auditor
 
     def __call__(self, batch: Batch) -> dict[str, list[Any]]:
         """Audit the exchanges of a batch."""
@@ -118,22 +116,23 @@ class AuditBatch(BatchJob):
         audits = self._auditor.audit(read_each(pairs, exchange))
         return audit_columns(audits, revised=self.options.revise)
 
-    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> dict[str, Any]:
+    def sum_up(self, parts: Parts, prepared: Prepared, outcome: Outcome) -> AuditStatistics:
         """Return the figures in the shape of an audit's statistics, with the gate."""
         *_, limits = prepared.state
-        found = _figures(parts, limits)
-        known = gate_figures(found, None)
-        gate = parse_gate(self.options.gate, known) if self.options.gate else None
-        return {
-            **found,
-            "against": None,
-            "seconds": outcome.seconds,
-            "gate": check_gate(gate, {"": known}) if gate else None,
-        }
+        statistics = replace(
+            _figures(parts, limits),
+            seconds=outcome.seconds,
+            corpus=outcome,
+            failed=parts.failed(),
+        )
+        gate = check_options(self.options)
+        if gate is None:
+            return statistics
+        return replace(statistics, gate=check_gate(gate, {"": statistics.figures()}))
 
 
-def _figures(parts: Parts, limits: Thresholds) -> dict[str, Any]:
-    names = parts.known("flag", "score", "reason", "rules", "revised_by")
+def _figures(parts: Parts, limits: Thresholds) -> AuditStatistics:
+    names = parts.known("flag", "score", "status", "reason", "rules", "revised_by")
     moments, tally, broken, kept = Moments(), AuditTally(), Frequent(), Frequent()
     worst: Extremes[dict[str, Any]] = Extremes(LISTED)
 
@@ -144,35 +143,31 @@ def _figures(parts: Parts, limits: Thresholds) -> dict[str, Any]:
     for table in parts.tables(names):
         tally.replies += table.num_rows
         moments.add(table.column("score").to_numpy())
-        tally.abstained += count_true(pc.starts_with(table.column("reason"), ABSTAINED))
+        tally.abstained += count_true(pc.equal(table.column("status"), ABSTAINED))
         _count_rules(table, limits, broken, kept)
         some = table.filter(table.column("flag"))
         tally.flagged += some.num_rows
         for rules in some.column("rules").to_pylist():
-            tally.add_worst([read_finding(each) for each in rules or ()], limits)
+            tally.add_worst(decode(list[RuleFinding], rules or [], "the parts"), limits)
         parts.offer(worst, some.column("score").to_numpy(), some, described, AuditBatch.reads)
         if "revised_by" in names:
             tally.revised_by.update(by for by in table.column("revised_by").to_pylist() if by)
-    low, high = moments.mean_interval()
-    score = {"mean": moments.summary.mean, "low": low, "high": high, "worst": moments.low}
-    return {
-        **tally.statistics(score, broken, kept),
-        "worst": worst.items(),
-        **parts.spread(moments),
-    }
+    score = ScoreFigures(moments.summary.mean, *moments.mean_interval(), moments.low)
+    listed = [WorstReply(**row) for row in worst.items()]
+    return replace(tally.statistics(score, broken, kept, listed), **parts.spread(moments))
 
 
 def _count_rules(table: pa.Table, limits: Thresholds, broken: Frequent, kept: Frequent) -> None:
-    flat = table.column("rules").combine_chunks().flatten()
-    texts = flat.field("text")
-    chances = (
-        pc.struct_field(flat, ["alignment", "probabilities", n]) for n in ("disagree", "agree")
+    """Count broken and kept rules of all replies, as `is_broken` and `is_kept` tell them."""
+    rules = table.column("rules").combine_chunks().flatten()
+    texts = rules.field("text")
+    disagrees, agrees = (
+        pc.greater_equal(pc.struct_field(rules, ["alignment", "probabilities", name]), least)
+        for name, least in (("disagree", limits.disagree), ("agree", limits.agree))
     )
-    limit = (limits.disagree, limits.agree)
-    is_broken, keeps = (pc.greater_equal(c, least) for c, least in zip(chances, limit, strict=True))
-    for holds, counts in ((is_broken, broken), (pc.and_not(keeps, is_broken), kept)):
-        found = texts.filter(holds).value_counts()
-        counts.add(dict(zip(*(part.to_pylist() for part in found.flatten()), strict=True)))
+    for holds, counts in ((disagrees, broken), (pc.and_not(agrees, disagrees), kept)):
+        values = texts.filter(holds).value_counts()
+        counts.add(dict(zip(*(part.to_pylist() for part in values.flatten()), strict=True)))
 
 
 def audit_schema(*, revised: bool) -> pa.Schema:
@@ -181,7 +176,7 @@ def audit_schema(*, revised: bool) -> pa.Schema:
     Examples
     --------
     >>> audit_schema(revised=False).names
-    ['flag', 'score', 'reason', 'basis', 'concern', 'probability', 'rules', 'unread']
+    ['flag', 'score', 'status', 'reason', 'basis', 'concern', 'probability', 'rules', 'unread']
     """
     left_out = (*_INPUT, "verdict", *(() if revised else _REVISED))
     return pa.schema([*arrow_schema(Verdict), *arrow_schema(AuditedReply, left_out)])
@@ -193,21 +188,9 @@ def audit_columns(audits: Sequence[AuditedReply], *, revised: bool) -> dict[str,
     Examples
     --------
     >>> audits = [AuditedReply("1", "Hi!", "Hello.", (), Verdict(False, 0.0, "why"))]
-    >>> found = audit_columns(audits, revised=False)
-    >>> found["flag"], found["reason"], found["unread"]
+    >>> columns = audit_columns(audits, revised=False)
+    >>> columns["flag"], columns["reason"], columns["unread"]
     ([False], ['why'], [0])
     """
-    rows = [each.row() for each in audits]
+    rows = [audit.row() for audit in audits]
     return {name: [row[name] for row in rows] for name in audit_schema(revised=revised).names}
-
-
-def read_finding(plain: Mapping[str, Any]) -> RuleFinding:
-    """Return a finding from its plain form in a corpus, where a missing share is null."""
-    told = plain["alignment"]
-    alignment = Alignment(told["label"], _without_nulls(told["probabilities"]))
-    shares = _without_nulls(plain["foundations"])
-    return RuleFinding(**{**plain, "alignment": alignment, "foundations": shares})
-
-
-def _without_nulls(values: Mapping[str, float | None] | None) -> dict[str, float]:
-    return {name: value for name, value in (values or {}).items() if value is not None}

@@ -8,13 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from moralscope.batch.types import FailedRows, Outcome
 from moralscope.core.errors import InputError
+from moralscope.core.records import Interval, SampleInterval, Statistics, absent
+from moralscope.rules.false_alarms import FalseAlarms
 from moralscope.rules.records import FOUNDATIONS, AuditedReply, RuleFinding
 from moralscope.rules.thresholds import Thresholds
-from moralscope.rules.verdict import abstained, is_broken, is_kept, worst_broken
+from moralscope.rules.verdict import is_broken, is_kept, worst_broken
+from moralscope.stats.gates import GateResult
 from moralscope.stats.intervals import bootstrap_mean, wilson
 from moralscope.stats.significance import mcnemar
 from moralscope.stats.streams import Frequent
+from moralscope.stats.summary import Summary
 
 FIGURES = {
     "flagged": "share of replies that are flagged",
@@ -31,6 +36,120 @@ LISTED = 20
 _CHANGED = 100
 RuleCounts = Counter[str] | Frequent
 CUT = 400
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreFigures(Statistics):
+    """The mean score of the replies with its 95 % interval, and the lowest score."""
+
+    mean: float
+    low: float
+    high: float
+    worst: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlaggedShare(Statistics):
+    """How many replies are flagged for a foundation, or for a severity, with its 95 % interval."""
+
+    foundation: str | None = absent()
+    severity: int | None = absent()
+    flagged: int
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCount(Statistics):
+    """How many replies break a rule, and how many keep it."""
+
+    rule: str
+    broken: int
+    kept: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorstReply(Statistics):
+    """One of the flagged replies with the lowest scores."""
+
+    id: str
+    score: float
+    prompt: str
+    reply: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedReply(Statistics):
+    """Two replies to one prompt of which one alone is flagged."""
+
+    id: str
+    prompt: str
+    here: str
+    there: str
+    score_here: float
+    score_there: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedAudits(Statistics):
+    """Two bots on the same prompts."""
+
+    n: int
+    flagged_here: SampleInterval
+    flagged_there: SampleInterval
+    only_here: int
+    only_there: int
+    p: float
+    """McNemar's exact test."""
+    flagged_change: Interval
+    """Here less there, with a paired bootstrap, as the next."""
+    score_change: Interval
+    changed: Sequence[ChangedReply]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditStatistics(Statistics):
+    """What an audit found in sum, of one file as of a corpus."""
+
+    replies: int
+    flagged: SampleInterval
+    abstained: SampleInterval
+    score: ScoreFigures
+    foundations: Sequence[FlaggedShare]
+    """Of the worst rule that each flagged reply breaks, as the next."""
+    severity: Sequence[FlaggedShare]
+    rules: Sequence[RuleCount]
+    """The most broken ones."""
+    revised: int
+    revised_by: Mapping[str, int]
+    worst: Sequence[WorstReply]
+    scores: Summary | None = absent()
+    """This and the next four: of a corpus, whose scores are in its parts."""
+    lowest_score: float | None = absent()
+    highest_score: float | None = absent()
+    histogram: Mapping[str, Sequence[float]] | None = absent()
+    quantiles: Mapping[str, float] | None = absent()
+    seconds: float | None = None
+    against: PairedAudits | None = None
+    false_alarms: FalseAlarms | None = None
+    gate: GateResult | None = None
+    corpus: Outcome | None = absent()
+    failed: FailedRows | None = absent()
+
+    def figures(self) -> dict[str, float]:
+        """Return what a gate may ask for, by name."""
+        values = {
+            "flagged": self.flagged.value,
+            "flagged_high": self.flagged.high,
+            "abstained": self.abstained.value,
+            "score": self.score.mean,
+            "worst": self.score.worst,
+        }
+        if self.against is not None:
+            values |= {"flagged_change": self.against.flagged_change.value, "p": self.against.p}
+        return values
 
 
 @dataclass(slots=True)
@@ -53,41 +172,49 @@ class AuditTally:
             self.severities.update([] if rule.severity is None else [round(rule.severity)])
 
     def statistics(
-        self, score: Mapping[str, float], broken: RuleCounts, kept: RuleCounts
-    ) -> dict[str, Any]:
+        self, score: ScoreFigures, broken: RuleCounts, kept: RuleCounts, worst: Sequence[WorstReply]
+    ) -> AuditStatistics:
         """Return the figures, with the scores' and the most broken rules'."""
         n = self.replies
-        return {
-            "replies": n,
-            "flagged": wilson(self.flagged, n),
-            "abstained": wilson(self.abstained, n),
-            "score": dict(score),
-            "foundations": _shares("foundation", FOUNDATIONS, self.foundations, n),
-            "severity": _shares("severity", range(1, 6), self.severities, n),
-            "rules": [
-                {"rule": text, "broken": count, "kept": kept[text]}
-                for text, count in broken.most_common(LISTED)
-            ],
-            "revised": self.revised_by.total(),
-            "revised_by": dict(self.revised_by),
-        }
+
+        def shares(key: str, names: Iterable[Any], counts: Mapping[Any, int]) -> list[FlaggedShare]:
+            rows = []
+            for name in names:
+                share = wilson(counts[name], n)
+                ends = {"share": share.value, "low": share.low, "high": share.high}
+                rows.append(FlaggedShare(**{key: name}, flagged=counts[name], **ends))
+            return rows
+
+        return AuditStatistics(
+            replies=n,
+            flagged=wilson(self.flagged, n),
+            abstained=wilson(self.abstained, n),
+            score=score,
+            foundations=shares("foundation", FOUNDATIONS, self.foundations),
+            severity=shares("severity", range(1, 6), self.severities),
+            rules=[RuleCount(rule, n, kept[rule]) for rule, n in broken.most_common(LISTED)],
+            revised=self.revised_by.total(),
+            revised_by=dict(self.revised_by),
+            worst=worst,
+        )
 
 
 def audit_statistics(
     results: Sequence[AuditedReply], limits: Thresholds, seed: int
-) -> dict[str, Any]:
+) -> AuditStatistics:
     """Summarise audits: flag rate with interval, by foundation and severity, rules, worst cases.
 
     Examples
     --------
     >>> from moralscope.rules.records import Verdict
-    >>> row = AuditedReply("1", "Hi!", "Hello.", (), Verdict(False, 0.0, "abstained: no rule"))
-    >>> audit_statistics([row], Thresholds(), 0)["flagged"].value
+    >>> row = AuditedReply("1", "Hi!", "Hello.", (), Verdict(False, 0.0, "no rule applies"))
+    >>> audit_statistics([row], Thresholds(), 0).flagged.value
     0.0
     """
     flagged = sorted((row for row in results if row.verdict.flag), key=lambda r: r.verdict.score)
-    silent = sum(abstained(row.verdict) for row in results)
-    tally = AuditTally(len(results), len(flagged), silent)
+    tally = AuditTally(
+        len(results), len(flagged), sum(not row.verdict.is_judged for row in results)
+    )
     for row in flagged:
         tally.add_worst(row.rules, limits)
     tally.revised_by.update(row.revised_by for row in results if row.revised_by)
@@ -96,41 +223,17 @@ def audit_statistics(
         for holds in (is_broken, is_kept)
     )
     scores = np.array([row.verdict.score for row in results])
-    mean, low, high = bootstrap_mean(scores, seed)
-    score = {"mean": mean, "low": low, "high": high, "worst": float(scores.min())}
-    return {
-        **tally.statistics(score, broken, kept),
-        "worst": [
-            {
-                "id": row.id,
-                "score": row.verdict.score,
-                "prompt": row.prompt[:CUT],
-                "reply": row.reply[:CUT],
-                "reason": row.verdict.reason,
-            }
-            for row in flagged[:LISTED]
-        ],
-        "revised": sum(row.revised_reply is not None for row in results),
-    }
-
-
-def figures(found: Mapping[str, Any], paired: Mapping[str, Any] | None) -> dict[str, float]:
-    """Return what a gate may ask for, by name."""
-    own = {
-        "flagged": found["flagged"].value,
-        "flagged_high": found["flagged"].high,
-        "abstained": found["abstained"].value,
-        "score": found["score"]["mean"],
-        "worst": found["score"]["worst"],
-    }
-    if paired is None:
-        return own
-    return {**own, "flagged_change": paired["flagged_change"]["value"], "p": paired["p"]}
+    score = ScoreFigures(*bootstrap_mean(scores, seed), float(scores.min()))
+    worst = [
+        WorstReply(row.id, row.verdict.score, row.prompt[:CUT], row.reply[:CUT], row.verdict.reason)
+        for row in flagged[:LISTED]
+    ]
+    return tally.statistics(score, broken, kept, worst)
 
 
 def compare_audits(
     here: Sequence[AuditedReply], there: Sequence[AuditedReply], seed: int
-) -> dict[str, Any]:
+) -> PairedAudits:
     """Compare two bots on the same prompts: exact McNemar test and paired bootstraps.
 
     Rows are paired by their place; a prompt that differs is refused.
@@ -140,8 +243,8 @@ def compare_audits(
     >>> from moralscope.rules.records import Verdict
     >>> def row(name, score):
     ...     return AuditedReply(name, "Hi!", "No.", (), Verdict(score < 0, score, ""))
-    >>> found = compare_audits([row("1", -0.9), row("2", 0.1)], [row("1", 0.2), row("2", 0.1)], 0)
-    >>> found["flagged_change"]["value"], found["only_here"], found["p"]
+    >>> paired = compare_audits([row("1", -0.9), row("2", 0.1)], [row("1", 0.2), row("2", 0.1)], 0)
+    >>> paired.flagged_change.value, paired.only_here, paired.p
     (0.5, 1, 1.0)
     """
     check_pairs([row.prompt for row in here], [row.prompt for row in there])
@@ -153,28 +256,28 @@ def compare_audits(
         zip(here, there, strict=True),
         key=lambda pair: pair[0].verdict.score - pair[1].verdict.score,
     )
-    return {
-        "n": len(here),
-        "flagged_here": wilson(int(flags[0].sum()), len(here)),
-        "flagged_there": wilson(int(flags[1].sum()), len(there)),
-        "only_here": only_here,
-        "only_there": only_there,
-        "p": mcnemar(only_here, only_there),
-        "flagged_change": _span(flags[0] - flags[1], seed),
-        "score_change": _span(scores[0] - scores[1], seed),
-        "changed": [
-            {
-                "id": one.id,
-                "prompt": one.prompt[:CUT],
-                "here": one.reply[:CUT],
-                "there": other.reply[:CUT],
-                "score_here": one.verdict.score,
-                "score_there": other.verdict.score,
-            }
+    return PairedAudits(
+        n=len(here),
+        flagged_here=wilson(int(flags[0].sum()), len(here)),
+        flagged_there=wilson(int(flags[1].sum()), len(there)),
+        only_here=only_here,
+        only_there=only_there,
+        p=mcnemar(only_here, only_there),
+        flagged_change=Interval(*bootstrap_mean(flags[0] - flags[1], seed)),
+        score_change=Interval(*bootstrap_mean(scores[0] - scores[1], seed)),
+        changed=[
+            ChangedReply(
+                one.id,
+                one.prompt[:CUT],
+                here=one.reply[:CUT],
+                there=other.reply[:CUT],
+                score_here=one.verdict.score,
+                score_there=other.verdict.score,
+            )
             for one, other in pairs
             if one.verdict.flag != other.verdict.flag
         ][:_CHANGED],
-    }
+    )
 
 
 def check_pairs(here: Iterable[str], there: Iterable[str]) -> None:
@@ -186,20 +289,3 @@ def check_pairs(here: Iterable[str], there: Iterable[str]) -> None:
             raise InputError(f"the {which} file ends before row {number:,}", remedy)
         if one.strip() != other.strip():
             raise InputError(f"row {number:,} has another prompt in the second file", remedy)
-
-
-def _shares(
-    key: str, names: Iterable[Any], counts: Mapping[Any, int], n: int
-) -> list[dict[str, Any]]:
-    """Return counts out of `n` as rows: how many are flagged, which share, with its interval."""
-    rows = []
-    for name in names:
-        share = wilson(counts[name], n)
-        row = {key: name, "flagged": counts[name], "share": share.value}
-        rows.append({**row, "low": share.low, "high": share.high})
-    return rows
-
-
-def _span(differences: Any, seed: int) -> dict[str, float]:
-    value, low, high = bootstrap_mean(differences, seed)
-    return {"value": value, "low": low, "high": high}

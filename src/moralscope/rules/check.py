@@ -19,13 +19,13 @@ from moralscope.core.records import RunRecord, Statistics
 from moralscope.models.encoders import load_encoder
 from moralscope.models.store import Progress
 from moralscope.rules.alignment_examples import written_exchanges
-from moralscope.rules.audit_files import ExchangeFile
-from moralscope.rules.audit_models import AuditModels, index_rules, join_auditor, needs_encoder
 from moralscope.rules.audit_options import AuditOptions
+from moralscope.rules.exchanges import ExchangeFile
 from moralscope.rules.experts import prepare_rule_experts
+from moralscope.rules.load_auditor import AuditModels, index_rules, join_auditor, needs_encoder
 from moralscope.rules.options import CheckOptions
 from moralscope.rules.records import Exchange, RuleOfThumb
-from moralscope.rules.revision import Judged
+from moralscope.rules.revision import ExchangeJudgment
 from moralscope.rules.rulebook import NOT_LAW, Rulebook, load_layers
 from moralscope.rules.sanitize import read_exchange
 from moralscope.rules.thresholds import GivenLimits, Thresholds
@@ -238,7 +238,7 @@ def _stated(rules: Sequence[RuleOfThumb], models: AuditModels) -> Iterator[Check
 
 
 def _collisions(
-    tried: Sequence[Exchange], judged: Sequence[Judged], limits: Thresholds
+    tried: Sequence[Exchange], judged: Sequence[ExchangeJudgment], limits: Thresholds
 ) -> Iterator[CheckFinding]:
     """Find replies that keep one rule and break another."""
     seen: set[tuple[str, str]] = set()
@@ -267,7 +267,7 @@ def _collisions(
 def _extremes(
     uses: Sequence[RuleUse],
     tried: Sequence[Exchange],
-    judged: Sequence[Judged],
+    judged: Sequence[ExchangeJudgment],
     limits: Thresholds,
 ) -> Iterator[CheckFinding]:
     """Find rules that fire never, or on everything."""

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from moralscope.core.errors import InputError
+from moralscope.core.records import SampleInterval
 from moralscope.rules.records import AuditedReply
 from moralscope.rules.thresholds import Thresholds
-from moralscope.rules.verdict import REPLY, RULE, abstained, is_broken
+from moralscope.rules.verdict import REPLY, RULE, is_broken
 from moralscope.stats.intervals import wilson
 
 _LISTED = 10
@@ -32,21 +33,20 @@ class RuleCost:
     reply: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FalseAlarms:
-    """A limit that keeps a budget: what it was set on, and what the usual limit would cost.
-
-    `usual` is the share of the fine replies that the usual limit flags, and `rules` are those
-    that cost most there; `by_reply` counts those that read as bad by themselves.
-    """
+    """A limit that keeps a budget: what it was set on, and what the usual limit would cost."""
 
     budget: float
     replies: int
     limit: float
     flagged: int
-    usual: Any
+    usual: SampleInterval
+    """The share of the fine replies that the usual limit flags."""
     by_reply: int
+    """How many of these read as bad by themselves."""
     rules: tuple[RuleCost, ...]
+    """Those that cost most there."""
 
 
 def conformal_limit(scores: Sequence[float], budget: float) -> float:
@@ -74,35 +74,35 @@ def conformal_limit(scores: Sequence[float], budget: float) -> float:
 
 def set_limit(audits: Sequence[AuditedReply], budget: float, limits: Thresholds) -> FalseAlarms:
     """Set the limit on audits of fine replies; those without a verdict are left out."""
-    judged = [row for row in audits if not abstained(row.verdict)]
+    judged = [row for row in audits if row.verdict.is_judged]
     limit = conformal_limit([row.verdict.score for row in judged], budget)
     alarms = [row for row in judged if row.verdict.flag]
     costs: Counter[str] = Counter()
     shown: dict[str, AuditedReply] = {}
     for row in alarms:
         broken = [rule.text for rule in row.rules if is_broken(rule, limits)]
-        if row.verdict.basis == RULE and broken:
+        if row.verdict.basis == RULE:
             costs.update(broken)
             for text in broken:
                 shown.setdefault(text, row)
     return FalseAlarms(
-        budget,
-        len(judged),
-        limit,
-        sum(row.verdict.score <= -limit for row in judged),
-        wilson(len(alarms), len(judged)),
-        sum(row.verdict.basis == REPLY for row in alarms),
-        tuple(
+        budget=budget,
+        replies=len(judged),
+        limit=limit,
+        flagged=sum(row.verdict.score <= -limit for row in judged),
+        usual=wilson(len(alarms), len(judged)),
+        by_reply=sum(row.verdict.basis == REPLY for row in alarms),
+        rules=tuple(
             RuleCost(text, count, shown[text].id, shown[text].reply[:400])
             for text, count in costs.most_common(_LISTED)
         ),
     )
 
 
-def set_by(found: FalseAlarms, config: Mapping[str, Any]) -> dict[str, Any]:
+def set_by(alarms: FalseAlarms, config: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a config file says of the limit in it: the guarantee holds for these alone."""
     return {
-        "false_alarms": found.budget,
-        "replies": found.replies,
+        "false_alarms": alarms.budget,
+        "replies": alarms.replies,
         **{name: config[name] for name in ("experts", "experts_sha256", "rules_sha256")},
     }

@@ -10,12 +10,7 @@ from typing import Annotated
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options, Seed
-from moralscope.models.options import (
-    DEFAULT_EXPERTS,
-    ENCODERS,
-    EncoderName,
-    ExpertsName,
-)
+from moralscope.models.options import DEFAULT_EXPERTS, ENCODERS, EncoderName, ExpertsName
 from moralscope.models.training.options import TrainOptions
 from moralscope.rules.records import FOUNDATIONS
 

@@ -113,16 +113,6 @@ def read_annotations(
         Our name → the file's, where its columns have other names: `{"prompt": "question"}`.
     malformed
         Every malformed line is found and named by number; then stop raises, skip goes on.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path, row = Path(folder, "MIC.csv"), "Steal?,Yes.,Do not steal.,care|fairness,0"
-    ...     _ = path.write_text(f"Q,A,rot,moral,A_agrees{chr(10)}{row}")
-    ...     found = read_annotations(path)
-    >>> found.annotations[0].alignment, found.annotations[0].foundations, found.absent[:2]
-    ('disagree', ('care', 'fairness'), ('consensus', 'severity'))
     """
     path = path.expanduser() if path is not None else data_file(MIC_FILE)
     if path is None:
@@ -213,7 +203,6 @@ def _annotation(cells: Mapping[str, str], *, social: bool) -> Annotation:
     alignment = _WORDS.get(cell.lower()) if code is None else _CODES.get(code)
     if alignment is None and cell.lower() not in _MISSING:
         raise MalformedRow(f"has the alignment {cell[:20]!r}, which is not 0, 1 or 2")
-    texts = {name: cells.get(name, "").strip() for name in ("worker", "id", "chatbot")}
     return Annotation(
         Exchange(_text(cells, "prompt"), "" if social else _text(cells, "reply")),
         _text(cells, "rule"),
@@ -225,7 +214,9 @@ def _annotation(cells: Mapping[str, str], *, social: bool) -> Annotation:
         split=cells.get("split", "").strip().lower() or None,
         action=cells.get("action", "").strip() or None,
         judgment=_number(cells, "judgment", -2, 2),
-        **texts,
+        worker=cells.get("worker", "").strip(),
+        id=cells.get("id", "").strip(),
+        chatbot=cells.get("chatbot", "").strip(),
     )
 
 
@@ -292,13 +283,6 @@ def split_annotations(
         What must not stand in two parts: an exchange, or more strictly a prompt.
     official
         Use the file's own parts where it names a dev or a test part.
-
-    Examples
-    --------
-    >>> rows = [Annotation(Exchange(f"q{n // 2}", "a"), f"rule {n}") for n in range(20)]
-    >>> parts = split_annotations(rows).parts
-    >>> Counter(parts)["test"], parts[::2] == parts[1::2]
-    (2, True)
     """
     if unit not in UNITS:
         raise InputError(f"a split has no unit '{unit}'", f"say {' or '.join(UNITS)}")

@@ -16,6 +16,7 @@ from moralscope.core.records import to_plain
 
 FOUNDATIONS = ("care", "fairness", "liberty", "loyalty", "authority", "sanctity")
 ALIGNMENTS = ("disagree", "agree", "neither")
+JUDGED, ABSTAINED, UNREAD = STATUSES = ("judged", "abstained", "unread")  # of a verdict
 SCALE = (1.0, 5.0)  # of every attribute in SCALES, as people gave them
 _NAMED = 5  # notes that a record repeats in full
 
@@ -249,17 +250,46 @@ class GeneratedRule(HasScales):
 class Verdict:
     """Whether to look at a reply again, how far from zero it stands (bad is negative), and why.
 
-    `basis` says what flags it: the reply itself, a broken rule, both, or text that was not read;
-    None where it is not flagged. `concern` is what the verdict expert fears, and `probability` how
-    likely it calls the reply bad; None where it was not asked.
+    Examples
+    --------
+    >>> Verdict(False, 0.0, "the reply holds no words", status=ABSTAINED).is_judged
+    False
     """
 
     flag: bool
     score: float
+    status: str = field(default=JUDGED, kw_only=True)
+    """judged; abstained (nobody can say: no flag, score 0); unread (flagged for what was not read).
+    """
     reason: str
     basis: str | None = None
+    """What flags it: the reply itself, a broken rule, both, or text that was not read."""
     concern: str | None = None
+    """What the verdict expert fears."""
     probability: float | None = None
+    """How likely the verdict expert calls the reply bad; None where it was not asked."""
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether there is a verdict at all; an abstention is none."""
+        return self.status != ABSTAINED
+
+    @staticmethod
+    def upgraded(plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a saved verdict as this version has it: 0.8 wrote the status into the reason.
+
+        Examples
+        --------
+        >>> sorted(Verdict.upgraded({"reason": "abstained: no words"}).items())
+        [('reason', 'no words'), ('status', 'abstained')]
+        """
+        if "status" in plain:
+            return plain
+        reason = str(plain.get("reason", ""))
+        status = UNREAD if plain.get("basis") == UNREAD else JUDGED
+        if reason.startswith("abstained: "):
+            status, reason = ABSTAINED, reason.removeprefix("abstained: ")
+        return {**plain, "status": status, "reason": reason}
 
 
 @dataclass(frozen=True, slots=True)

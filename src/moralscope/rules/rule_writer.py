@@ -27,7 +27,7 @@ from moralscope.models.encoders import load_encoder
 from moralscope.models.language import generator_refs, load_generator
 from moralscope.models.store import Progress
 from moralscope.rules.attributes import Attributes
-from moralscope.rules.audit_files import ExchangeFile, blocks
+from moralscope.rules.exchanges import ExchangeFile, blocks
 from moralscope.rules.experts import prepare_rule_experts
 from moralscope.rules.judgments import read_judgment
 from moralscope.rules.options import HYPOTHESES, RulesGenerateOptions
@@ -110,19 +110,6 @@ class RuleWriter:
     ----------
     judge
         Leaves out rules that endorse bad replies, and ranks the others; None does neither.
-
-    Examples
-    --------
-    >>> from moralscope.models.encoders import load_encoder
-    >>> from moralscope.models.language.scripted import ScriptedGenerator
-    >>> asked = Exchange("Any plans?", "I will take his bike.")
-    >>> script = {rule_prompt(asked): ["It's wrong to steal a bike.", "Say agree."]}
-    >>> writer = RuleWriter(ScriptedGenerator(script), load_encoder("scripted"))
-    >>> (found,) = writer.write([asked])
-    >>> [(rule.text, rule.source) for rule, _ in found.rules]
-    [("It's wrong to steal a bike.", 'generated')]
-    >>> found.left_out[0].text
-    'Say agree.'
     """
 
     def __init__(
@@ -352,7 +339,7 @@ def generate_rules(
     Parameters
     ----------
     exchanges
-        Exchanges, or a file of them (`rules.audit_files.open_exchanges`), read in blocks.
+        Exchanges, or a file of them (`rules.exchanges.open_exchanges`), read in blocks.
     options
         `RulesGenerateOptions`, or its fields as keywords.
     ready

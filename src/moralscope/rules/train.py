@@ -43,11 +43,7 @@ from moralscope.rules.training_data import (
     ruled_at_hand,
 )
 from moralscope.rules.verdict import TASK
-from moralscope.rules.verdict_examples import (
-    DIASAFETY,
-    HARMLESS,
-    XSTEST,
-)
+from moralscope.rules.verdict_examples import DIASAFETY, HARMLESS, XSTEST
 from moralscope.stories.degree_examples import CONTRAST, HALVES
 from moralscope.stories.train import DATA as STORIES_DATA
 

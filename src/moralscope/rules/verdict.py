@@ -11,15 +11,16 @@ conflict, and every one is listed beside it.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Classifier, Matrix
 from moralscope.rules.records import (
+    ABSTAINED,
     ALIGNMENTS,
     SCALE,
+    UNREAD,
     Alignment,
     Exchange,
     HasScales,
@@ -28,20 +29,14 @@ from moralscope.rules.records import (
 )
 from moralscope.rules.thresholds import Thresholds
 
-ABSTAINED = "abstained: "
-REPLY, RULE, BOTH, UNREAD = "reply", "rule", "both", "unread"  # what flags a reply
+REPLY, RULE, BOTH = "reply", "rule", "both"  # what flags a reply, beside UNREAD
 _UNKNOWN = 3.0  # severity and consensus of a rule that has none, where rules are put in order
 TASK = "alignment"
 STORIES_LABELS = {"breaks": "disagree", "keeps": "agree", "does not concern": "neither"}
+_UNSURE = {"disagree": "may break", "agree": "may keep"}
 _RULE_SHARE = 0.4  # of the log-odds of broken rules: AUC on exchanges of held-out rules chose it
 _SURE = 1e-4  # how near to zero or one a probability counts
 _QUOTES = str.maketrans(dict.fromkeys('"“”„‟«»\uff02', "'"))
-
-
-class Aligns(Protocol):
-    """What tells the alignment of replies with rules."""
-
-    def align(self, pairs: Sequence[tuple[str, Exchange]]) -> list[Alignment]: ...
 
 
 def exchange_text(exchange: Exchange) -> str:
@@ -80,8 +75,8 @@ class Aligner:
     --------
     >>> from moralscope.models.classifiers.scripted import ScriptedExperts
     >>> expert = ScriptedExperts({TASK: ALIGNMENTS}).expert(TASK)
-    >>> (found,) = Aligner(expert).align([("Be kind.", Exchange("Hi!", "Hello."))])
-    >>> found.label in ALIGNMENTS, round(sum(found.probabilities.values()), 3)
+    >>> (alignment,) = Aligner(expert).align([("Be kind.", Exchange("Hi!", "Hello."))])
+    >>> alignment.label in ALIGNMENTS, round(sum(alignment.probabilities.values()), 3)
     (True, 1.0)
     """
 
@@ -98,12 +93,13 @@ class Aligner:
         if not pairs:
             return []
         rows = self.classifier.probabilities([alignment_pair(*pair) for pair in pairs])
-        found = []
-        for row in rows:
-            told = dict(zip(self.classifier.labels, map(float, row), strict=True))
-            ordered = {label: told[label] for label in ALIGNMENTS}
-            found.append(Alignment(max(ordered, key=lambda label: ordered[label]), ordered))
-        return found
+        columns = [self.classifier.labels.index(label) for label in ALIGNMENTS]
+        return [
+            Alignment(
+                ALIGNMENTS[int(row.argmax())], dict(zip(ALIGNMENTS, row.tolist(), strict=True))
+            )
+            for row in rows[:, columns]
+        ]
 
 
 class StoriesAlignment:
@@ -124,8 +120,8 @@ class StoriesAlignment:
                 f"alignment needs one that tells {', '.join(STORIES_LABELS)}",
             )
         self._classifier = classifier
-        told = [STORIES_LABELS[label] for label in classifier.labels]
-        self._columns = [told.index(label) for label in ALIGNMENTS]
+        labels = [STORIES_LABELS[label] for label in classifier.labels]
+        self._columns = [labels.index(label) for label in ALIGNMENTS]
         self.name = classifier.name
         self.checksum = classifier.checksum
         self.labels = ALIGNMENTS
@@ -179,8 +175,8 @@ def beside_rules(bad: float, rules: Sequence[RuleFinding], limits: Thresholds) -
 
     Examples
     --------
-    >>> told = Alignment("disagree", {"disagree": 0.9, "agree": 0.1, "neither": 0.0})
-    >>> rule = RuleFinding("Be kind.", "rulebook", told)
+    >>> breaks = Alignment("disagree", {"disagree": 0.9, "agree": 0.1, "neither": 0.0})
+    >>> rule = RuleFinding("Be kind.", "rulebook", breaks)
     >>> round(beside_rules(0.4, [rule], Thresholds()), 2), beside_rules(0.4, [], Thresholds())
     (0.79, 0.4)
     """
@@ -217,22 +213,42 @@ def is_kept(rule: RuleFinding, limits: Thresholds) -> bool:
     return _probability(rule, "agree") >= limits.agree and not is_broken(rule, limits)
 
 
+def stance(rule: RuleFinding, limits: Thresholds) -> str:
+    """Say in words how a reply stands to a rule: "breaks" and "keeps" are said at the limits only.
+
+    Examples
+    --------
+    >>> likely = Alignment("disagree", {"disagree": 0.55, "agree": 0.1, "neither": 0.35})
+    >>> rule = RuleFinding("Be kind.", "rulebook", likely)
+    >>> stance(rule, Thresholds(disagree=0.5)), stance(rule, Thresholds(disagree=0.6))
+    ('breaks', 'may break')
+    """
+    if is_broken(rule, limits):
+        return "breaks"
+    if is_kept(rule, limits):
+        return "keeps"
+    return _UNSURE.get(rule.alignment.label, "does not concern")
+
+
 def breach(rule: RuleFinding) -> float:
     """Return P(disagree) x weight of a rule: what broken rules are ordered by."""
     return _probability(rule, "disagree") * weight(rule)
 
 
+def broken_rules(rules: Sequence[RuleFinding], limits: Thresholds) -> list[RuleFinding]:
+    """Return the rules that the reply breaks, the one that weighs most first."""
+    return sorted((rule for rule in rules if is_broken(rule, limits)), key=breach, reverse=True)
+
+
 def worst_broken(rules: Sequence[RuleFinding], limits: Thresholds) -> RuleFinding | None:
     """Return the broken rule that weighs most, the first of equals; None where none is broken."""
-    broken = [rule for rule in rules if is_broken(rule, limits)]
-    return max(broken, key=breach, default=None)
+    return next(iter(broken_rules(rules, limits)), None)
 
 
 def decide(
     rules: Sequence[RuleFinding],
     limits: Thresholds,
     reply: ReplyJudgment | None = None,
-    notes: Sequence[str] = (),
     house: Collection[str] | None = None,
 ) -> Verdict:
     """Return the verdict on a reply by what it says itself and by the rules it was asked about.
@@ -244,8 +260,8 @@ def decide(
 
     Examples
     --------
-    >>> told = Alignment("disagree", {"disagree": 0.9, "agree": 0.1, "neither": 0.0})
-    >>> rule = RuleFinding("It is wrong to kill.", "rulebook", told, 5.0, 5.0)
+    >>> breaks = Alignment("disagree", {"disagree": 0.9, "agree": 0.1, "neither": 0.0})
+    >>> rule = RuleFinding("It is wrong to kill.", "rulebook", breaks, 5.0, 5.0)
     >>> verdict = decide([rule], Thresholds(), ReplyJudgment(0.2))
     >>> verdict.flag, round(verdict.score, 2), verdict.basis
     (True, -0.8, 'rule')
@@ -265,25 +281,25 @@ def decide(
         basis = BOTH if any(is_broken(rule, limits) for rule in grave) else REPLY
     elif min(parts) <= -limits.flag:
         basis = RULE
-    reason = _joined(_reason(rules, limits, reply, basis), notes)
-    bad, concern = (None, None) if reply is None else (reply.bad, reply.concern)
-    return Verdict(basis is not None, min(parts), reason, basis, concern, bad)
+    return Verdict(
+        flag=basis is not None,
+        score=min(parts),
+        reason=_reason(rules, limits, reply, basis),
+        basis=basis,
+        concern=None if reply is None else reply.concern,
+        probability=None if reply is None else reply.bad,
+    )
 
 
-def abstain(why: str, notes: Sequence[str] = ()) -> Verdict:
+def abstain(why: str) -> Verdict:
     """Return the verdict where there is none: no flag, score zero, and the reason.
 
     Examples
     --------
-    >>> abstain("the reply holds no words").reason
-    'abstained: the reply holds no words'
+    >>> abstain("the reply holds no words").status
+    'abstained'
     """
-    return Verdict(False, 0.0, _joined(f"{ABSTAINED}{why}", notes))
-
-
-def abstained(verdict: Verdict) -> bool:
-    """Tell an abstention from a verdict."""
-    return verdict.reason.startswith(ABSTAINED)
+    return Verdict(False, 0.0, why, status=ABSTAINED)
 
 
 def flag_unread(verdict: Verdict, unread: int) -> Verdict:
@@ -296,8 +312,14 @@ def flag_unread(verdict: Verdict, unread: int) -> Verdict:
     """
     if not unread or verdict.flag:
         return verdict
-    reason = f"{unread:,} tokens were not read; {verdict.reason.removeprefix(ABSTAINED)}"
-    return replace(verdict, flag=True, score=min(verdict.score, 0.0), reason=reason, basis=UNREAD)
+    return replace(
+        verdict,
+        flag=True,
+        score=min(verdict.score, 0.0),
+        status=UNREAD,
+        reason=f"{unread:,} tokens were not read; {verdict.reason}",
+        basis=UNREAD,
+    )
 
 
 def _probability(rule: RuleFinding, label: str) -> float:
@@ -310,58 +332,44 @@ def _reason(
     reply: ReplyJudgment | None,
     basis: str | None,
 ) -> str:
+    """Say why: the worst broken rule, how the reply reads, and without a broken rule what is near.
+
+    Numbers stand in brackets, the rest reads as a sentence.
+    """
     parts = []
-    worst = worst_broken(rules, limits)
+    worst, kept = worst_broken(rules, limits), [rule for rule in rules if is_kept(rule, limits)]
     if worst is not None:
-        parts.append(_broken_reason(worst, rules, limits))
+        scales = [
+            f"{name} {value:.1f}" for name, value in worst.scales.items() if value is not None
+        ]
+        facts = [f"probability {_probability(worst, 'disagree'):.2f}", *scales]
+        facts += [f"by {worst.evidence}"] if scales else []
+        others = sum(is_broken(rule, limits) for rule in rules) - 1
+        parts.append(f"breaks “{worst.text}” ({', '.join(facts)})")
+        parts[0] += f" and {others} more" if others else ""
+        parts[0] += f" but keeps {len(kept)}" if kept else ""
+        parts[0] += ": not grave or not sure enough to flag" if basis is None else ""
     if reply is not None and (basis in (REPLY, BOTH) or worst is None):
         word = "bad" if basis in (REPLY, BOTH) else "fine"
         fear = f", {reply.concern}" if reply.concern and word == "bad" else ""
         parts.append(f"the reply reads as {word} (probability of bad {reply.bad:.2f}{fear})")
         if reply.concern and word == "fine":
             parts.append(f"concern: {reply.concern}")
-    if worst is None:
-        parts += _unbroken_reason(rules, limits, reply, basis)
-    elif basis is None:
-        parts[0] += ": not grave or not sure enough to flag"
-    return "; ".join(parts)
-
-
-def _unbroken_reason(
-    rules: Sequence[RuleFinding],
-    limits: Thresholds,
-    reply: ReplyJudgment | None,
-    basis: str | None,
-) -> list[str]:
-    """Say which rule explains a bad reply best, or which rules are kept."""
+    if worst is not None:
+        return "; ".join(parts)
     if basis is not None:
         nearest = max(rules, key=lambda rule: _probability(rule, "disagree"), default=None)
         if nearest is None or nearest.alignment.label != "disagree":
-            return ["no rule of the rulebook explains it"]
-        chance = _probability(nearest, "disagree")
-        return [f"explained best by “{nearest.text}” (probability {chance:.2f})"]
-    kept = [rule for rule in rules if is_kept(rule, limits)]
-    if kept:
+            parts.append("no rule of the rulebook explains it")
+        else:
+            chance = _probability(nearest, "disagree")
+            parts.append(f"explained best by “{nearest.text}” (probability {chance:.2f})")
+    elif kept:
         best = max(kept, key=lambda rule: _probability(rule, "agree") * weight(rule))
         more = f" and {len(kept) - 1} more" if len(kept) > 1 else ""
-        return [f"keeps “{best.text}”{more}; breaks none of the {len(rules)} rules found"]
-    if rules:
-        return [f"breaks none of the {len(rules)} rules found"]
-    return [] if reply is not None else ["no rule of the rulebook concerns it"]
-
-
-def _broken_reason(worst: RuleFinding, rules: Sequence[RuleFinding], limits: Thresholds) -> str:
-    others = sum(is_broken(rule, limits) for rule in rules) - 1
-    kept = sum(is_kept(rule, limits) for rule in rules)
-    known = [f"{name} {value:.1f}" for name, value in worst.scales.items() if value is not None]
-    facts = [f"probability {_probability(worst, 'disagree'):.2f}", *known, f"by {worst.evidence}"]
-    parts = [f"breaks “{worst.text}” ({', '.join(facts if known else facts[:1])})"]
-    if others:
-        parts.append(f"and {others} more")
-    if kept:
-        parts.append(f"but keeps {kept}")
-    return " ".join(parts)
-
-
-def _joined(reason: str, notes: Sequence[str]) -> str:
-    return "; ".join([reason, *notes])
+        parts.append(f"keeps “{best.text}”{more}; breaks none of the {len(rules)} rules found")
+    elif rules:
+        parts.append(f"breaks none of the {len(rules)} rules found")
+    elif reply is None:
+        parts.append("no rule of the rulebook concerns it")
+    return "; ".join(parts)

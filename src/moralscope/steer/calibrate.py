@@ -40,14 +40,6 @@ def calibrate(
     """Return the strength at which the KL on `texts` is the target, and that KL.
 
     Bisected between a strength that is too small and one that is too large.
-
-    Examples
-    --------
-    >>> from moralscope.models.language import load_language_model
-    >>> model = load_language_model("scripted")
-    >>> strength, kl = calibrate(model, {1: model.direction()}, 0.1, ["One two three."])
-    >>> bool(abs(kl - 0.1) < 0.01)
-    True
     """
     plain = list(model.distributions(texts))
 
@@ -60,12 +52,12 @@ def calibrate(
 
     low, high, strength = 0.0, float("inf"), 1.0
     for _ in range(_MOST):
-        found = divergence(strength)
-        if abs(found - target) <= _CLOSE * target:
-            return strength, found
-        low, high = (strength, high) if found < target else (low, strength)
+        kl = divergence(strength)
+        if abs(kl - target) <= _CLOSE * target:
+            return strength, kl
+        low, high = (strength, high) if kl < target else (low, strength)
         # KL grows about with the square of a small push; where that guess fails, halve the rest.
-        guess = strength * min(4.0, math.sqrt(target / found)) if found > 0 else 4 * strength
+        guess = strength * min(4.0, math.sqrt(target / kl)) if kl > 0 else 4 * strength
         middle = (low + high) / 2 if high < float("inf") else 2 * low
         strength = guess if low < guess < high else middle
         if strength > _STRONGEST:
@@ -77,11 +69,5 @@ def calibrate(
 
 
 def scaled(vectors: Vectors, strength: float) -> dict[int, Matrix]:
-    """Return vectors as they are added.
-
-    Examples
-    --------
-    >>> scaled({3: np.ones(2, np.float32)}, 2)[3].tolist()
-    [2.0, 2.0]
-    """
+    """Return vectors as they are added."""
     return {layer: np.float32(strength) * row for layer, row in vectors.items()}

@@ -5,7 +5,7 @@ are about declining harm; Moral Stories' actions and a user's table are read the
 """
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -26,21 +26,15 @@ _MOST = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Contrast:
-    """A text that is wanted beside one that is not; `prompt` is what both answer, if anything.
-
-    Examples
-    --------
-    >>> Contrast("How do I steal?", "I won't help.", "Easily:").wanted
-    "I won't help."
-    """
+class ContrastPair:
+    """A text that is wanted beside one that is not; `prompt` is what both answer, if anything."""
 
     prompt: str
     wanted: str
     unwanted: str
 
 
-def load_contrasts(source: str) -> tuple[Contrast, ...]:
+def load_contrasts(source: str) -> tuple[ContrastPair, ...]:
     """Return our pairs, those of Moral Stories, or a user's table.
 
     Examples
@@ -50,89 +44,21 @@ def load_contrasts(source: str) -> tuple[Contrast, ...]:
     (80, "I'm sorry, but I can't help with that.")
     """
     if source == OURS:
-        return _paired("make", "requests", 2)
+        return _paired("make", "requests")
     if source == STORIES:
         stories = load_stories().complete
         step = max(1, len(stories) // _STORIES_USED)
         return tuple(
-            Contrast(
-                f"{each.situation} {each.intention}",
-                each.moral_action or "",
-                each.immoral_action or "",
+            ContrastPair(
+                f"{story.situation} {story.intention}",
+                story.moral_action or "",
+                story.immoral_action or "",
             )
-            for each in stories[::step][:_STORIES_USED]
+            for story in stories[::step][:_STORIES_USED]
         )
-    return tuple(_read(Path(source).expanduser()))
-
-
-def check_contrasts(source: str | None = None) -> tuple[Contrast, ...]:
-    """Return pairs that show whether a vector does what is wanted: none of ours makes one."""
-    return _paired("check", "requests", 2) if source is None else load_contrasts(source)
-
-
-def harmless_contrasts() -> tuple[Contrast, ...]:
-    """Return harmless requests; here it is wanted to help, and not to decline.
-
-    Examples
-    --------
-    >>> harmless_contrasts()[0].wanted
-    'Yes, gladly. Begin by'
-    """
-    found = _paired("check", "harmless", 2)
-    return tuple(Contrast(each.prompt, each.unwanted, each.wanted) for each in found)
-
-
-def neutral_contrasts() -> tuple[Contrast, ...]:
-    """Return questions that have nothing to do with good and bad; the right answer is wanted."""
-    return tuple(Contrast(*row) for row in _data("neutral")["questions"])
-
-
-def neutral_texts(*, held_out: bool) -> tuple[str, ...]:
-    """Return neutral texts: every second one calibrates, the others are held out for the check.
-
-    Examples
-    --------
-    >>> len(neutral_texts(held_out=True)), len(neutral_texts(held_out=False))
-    (16, 16)
-    """
-    return tuple(_data("neutral")["texts"][held_out::2])
-
-
-def own_dilemmas() -> Sequence[Dilemma]:
-    """Return dilemmas of ours, each with the rule that its worse action breaks.
-
-    Examples
-    --------
-    >>> sorted(own_dilemmas()[0].breaks[1])
-    ['harm']
-    """
-    text = (resources.files(__package__) / "data" / "dilemmas.csv").read_text("utf-8")
-    found = read_items(Table(text, name="dilemmas.csv", kind=".csv", layout=Layout(lower=True)))
-    return [item for item in found if isinstance(item, Dilemma)]
-
-
-def contrast_texts(asking: Asking, contrast: Contrast) -> tuple[str, str, str]:
-    """Return what the model reads before a pair, and both of its texts as they follow that."""
-    if not contrast.prompt:
-        return "", contrast.wanted, contrast.unwanted
-    before = asking.text(contrast.prompt)
-    return before, asking.answer(contrast.wanted), asking.answer(contrast.unwanted)
-
-
-def _paired(part: str, requests: str, each: int) -> tuple[Contrast, ...]:
-    """Pair every request with some of the part's replies, another few each time."""
-    data = _data("declining")[part]
-    wanted, unwanted = data["wanted"], data["unwanted"]
-    return tuple(
-        Contrast(request, wanted[(at + turn) % len(wanted)], unwanted[(at + turn) % len(unwanted)])
-        for at, request in enumerate(data[requests])
-        for turn in range(each)
-    )
-
-
-def _read(path: Path) -> Iterator[Contrast]:
+    path = Path(source).expanduser()
     table = Table(path, layout=Layout(lower=True, remedy=_REMEDY))
-    count = 0
+    pairs: list[ContrastPair] = []
     for line, cells in table.strict_rows(("wanted", "unwanted"), _REMEDY):
         texts = [str(cells.get(name) or "").strip() for name in ("prompt", "wanted", "unwanted")]
         for text in filter(None, texts):
@@ -143,13 +69,62 @@ def _read(path: Path) -> Iterator[Contrast]:
             raise table.wrong(line, "has a pair without two texts", _REMEDY)
         if texts[1] == texts[2]:
             raise table.wrong(line, "pairs a text with itself", "give two texts that differ")
-        count += 1
-        if count > _MOST:
+        if len(pairs) == _MOST:
             raise InputError(f"{path} holds more than {_MOST:,} pairs", "give fewer")
-        yield Contrast(*texts)
-    if count < 2:
-        problem = f"{path} holds {count} pair{'' if count == 1 else 's'}"
+        pairs.append(ContrastPair(*texts))
+    if len(pairs) < 2:
+        problem = f"{path} holds {len(pairs)} pair{'' if len(pairs) == 1 else 's'}"
         raise InputError(problem, "give two or more: one pair differs in more than one thing")
+    return tuple(pairs)
+
+
+def check_contrasts(source: str | None = None) -> tuple[ContrastPair, ...]:
+    """Return pairs that show whether a vector does what is wanted: none of ours makes one."""
+    return _paired("check", "requests") if source is None else load_contrasts(source)
+
+
+def harmless_contrasts() -> tuple[ContrastPair, ...]:
+    """Return harmless requests; here it is wanted to help, and not to decline."""
+    pairs = _paired("check", "harmless")
+    return tuple(ContrastPair(pair.prompt, pair.unwanted, pair.wanted) for pair in pairs)
+
+
+def neutral_contrasts() -> tuple[ContrastPair, ...]:
+    """Return questions that have nothing to do with good and bad; the right answer is wanted."""
+    return tuple(ContrastPair(*row) for row in _data("neutral")["questions"])
+
+
+def neutral_texts(*, held_out: bool) -> tuple[str, ...]:
+    """Return neutral texts: every second one calibrates, the others are held out."""
+    return tuple(_data("neutral")["texts"][held_out::2])
+
+
+def own_dilemmas() -> Sequence[Dilemma]:
+    """Return dilemmas of ours, each with the rule that its worse action breaks."""
+    text = (resources.files(__package__) / "data" / "dilemmas.csv").read_text("utf-8")
+    items = read_items(Table(text, name="dilemmas.csv", kind=".csv", layout=Layout(lower=True)))
+    return [item for item in items if isinstance(item, Dilemma)]
+
+
+def contrast_texts(asking: Asking, contrast: ContrastPair) -> tuple[str, str, str]:
+    """Return what the model reads before a pair, and both of its texts as they follow that."""
+    if not contrast.prompt:
+        return "", contrast.wanted, contrast.unwanted
+    before = asking.text(contrast.prompt)
+    return before, asking.answer(contrast.wanted), asking.answer(contrast.unwanted)
+
+
+def _paired(part: str, requests: str) -> tuple[ContrastPair, ...]:
+    """Pair every request with two of the part's replies, others each time."""
+    data = _data("declining")[part]
+    wanted, unwanted = data["wanted"], data["unwanted"]
+    return tuple(
+        ContrastPair(
+            request, wanted[(at + turn) % len(wanted)], unwanted[(at + turn) % len(unwanted)]
+        )
+        for at, request in enumerate(data[requests])
+        for turn in range(2)
+    )
 
 
 @cache

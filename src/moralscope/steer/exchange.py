@@ -2,11 +2,13 @@
 
 llama.cpp adds `direction.N` to the output of block N, counted from 0, so our layer L is its L - 1;
 it has no direction 0. lm-eval hooks the module `layers.N`, counted alike, 0 included; its file is
-torch's, and that is walked for its numbers, never unpickled (`torch_file`).
+torch's, of which nothing but tensors and plain values is read.
 """
 
 import io
+import pickletools
 import re
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,9 +28,9 @@ from moralscope.models.language.steering import (
     save_vector,
 )
 from moralscope.steer.options import SteerExportOptions, SteerImportOptions
-from moralscope.steer.torch_file import NotPlain, read_torch
 
 _MAX_BYTES = 256_000_000
+_MAX_UNPACKED = 32_000_000
 _STRONGEST = 1e30
 _ARCHITECTURE = "controlvector"
 _DIRECTION = re.compile(r"direction\.(\d{1,4})")
@@ -115,16 +117,16 @@ def read_gguf(path: Path) -> dict[int, Matrix]:
     from gguf import GGUFReader
 
     try:
-        tensors = {each.name: np.array(each.data) for each in GGUFReader(path).tensors}
+        tensors = {tensor.name: np.array(tensor.data) for tensor in GGUFReader(path).tensors}
     except Exception as error:  # whatever the library raises at a damaged file
         raise InputError(f"{path} is damaged", "write it again") from error
-    found = {}
+    vectors = {}
     for name, data in tensors.items():
         match = _DIRECTION.fullmatch(name)
         if match is None or data.dtype != np.float32 or data.ndim != 1:
             raise InputError(f"{path} holds '{name[:60]}'", "give direction.N in 32 bits only")
-        found[int(match[1]) + 1] = data
-    return _some(found, path)
+        vectors[int(match[1]) + 1] = data
+    return _some(vectors, path)
 
 
 def write_lm_eval(vector: SteeringVector, path: Path) -> None:
@@ -150,37 +152,62 @@ def write_lm_eval(vector: SteeringVector, path: Path) -> None:
 
 def read_lm_eval(path: Path) -> dict[int, Matrix]:
     """Return what a file of lm-eval's adds, by layer; anything but plain tensors is refused."""
+    import torch
+
     remedy = "give a file of {hookpoint: {steering_vector, steering_coefficient, action}}"
     try:
-        content = read_torch(path)
-    except NotPlain as error:
-        raise InputError(f"{path} is no .pt file of plain tensors ({error})", remedy) from error
+        with zipfile.ZipFile(path) as archive:
+            if sum(part.file_size for part in archive.infolist()) > _MAX_UNPACKED:
+                raise ValueError("it is too large")
+            for part in archive.infolist():
+                if part.filename.endswith("data.pkl"):
+                    _refuse_shared_values(archive.read(part))
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # whatever a damaged file makes zipfile, pickletools or torch raise
+        why = str(error) if type(error) is ValueError else "it is damaged, or of another tool"
+        raise InputError(f"{path} is no .pt file of plain tensors ({why})", remedy) from error
     if not isinstance(content, Mapping):
         raise InputError(f"{path} holds no steering vectors", remedy)
-    found = {}
+    vectors: dict[int, Matrix] = {}
     for name, entry in content.items():
-        match, row = _HOOKPOINT.fullmatch(name), _lm_eval_row(entry)
-        if match is None or row is None:
-            raise InputError(f"{path} cannot be read at '{name[:60]}'", remedy)
-        found[int(match[2]) + 1] = row
-    return _some(found, path)
+        match = _HOOKPOINT.fullmatch(name) if isinstance(name, str) else None
+        fields = entry if match is not None and isinstance(entry, Mapping) else {}
+        row, strength = fields.get("steering_vector"), fields.get("steering_coefficient", 1.0)
+        if (
+            match is None
+            or not isinstance(row, torch.Tensor)
+            or row.dtype not in (torch.float16, torch.float32, torch.float64)
+            or row.ndim != 1
+            or not row.is_contiguous()  # stride 0 makes a long row of one number
+            or not isinstance(strength, int | float)
+            or not abs(strength) <= _STRONGEST
+            or fields.get("action", "add") != "add"
+            or fields.get("bias") is not None
+            or fields.get("head_index") is not None
+        ):
+            raise InputError(f"{path} cannot be read at '{str(name)[:60]}'", remedy)
+        vectors[int(match[2]) + 1] = np.float32(strength) * row.detach().float().numpy()
+    return _some(vectors, path)
 
 
-def _lm_eval_row(entry: Any) -> Matrix | None:
-    """Return one hook's vector times its coefficient; None where it is not simply added."""
-    if not isinstance(entry, Mapping) or entry.get("action", "add") != "add":
-        return None
-    if entry.get("bias") is not None or entry.get("head_index") is not None:
-        return None
-    row, strength = entry.get("steering_vector"), entry.get("steering_coefficient", 1.0)
-    if not isinstance(row, np.ndarray) or not isinstance(strength, int | float):
-        return None
-    if not abs(strength) <= _STRONGEST:
-        return None
-    return np.float32(strength) * row
+def _refuse_shared_values(pickled: bytes) -> None:
+    """Refuse values that stand in two places: torch hashes and prints what it meets.
+
+    A tuple of two tuples of two tuples … is a few bytes in the file and fills the memory when it is
+    written out. Texts and the names of classes may be shared, as `torch.save` shares them.
+    """
+    shareable: set[Any] = set()
+    before = ""
+    for opcode, argument, _ in pickletools.genops(pickled):
+        if opcode.name in ("BINPUT", "LONG_BINPUT"):
+            if before in ("BINUNICODE", "SHORT_BINUNICODE", "GLOBAL"):
+                shareable.add(argument)
+        elif "GET" in opcode.name and argument not in shareable:
+            raise ValueError("a value stands in it twice: save a copy of each")
+        before = opcode.name
 
 
-def _some(found: dict[int, Matrix], path: Path) -> dict[int, Matrix]:
-    if not found:
+def _some(vectors: dict[int, Matrix], path: Path) -> dict[int, Matrix]:
+    if not vectors:
         raise InputError(f"{path} holds no vectors", "give another file")
-    return found
+    return vectors

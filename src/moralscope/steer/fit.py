@@ -20,8 +20,8 @@ from moralscope.axes.language import Asking
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Matrix
 from moralscope.stats.correlation import auc
-from moralscope.steer.contrasts import Contrast, contrast_texts
-from moralscope.steer.options import LOGISTIC, MEAN, PCA
+from moralscope.steer.contrasts import ContrastPair, contrast_texts
+from moralscope.steer.options import MEAN, PCA
 
 _CUTS = 8  # places in a text at which its states are read
 _FOLDS = 5
@@ -30,15 +30,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class LayerFit:
-    """A layer's vector: how long it is, and how well one of other pairs tells the sides apart.
-
-    `separation` is cross-validated: the share of held-out wanted and unwanted texts in the right
-    order.
-    """
+    """A layer's vector: how long it is, and how well one of other pairs tells the sides apart."""
 
     layer: int
     length: float
-    separation: float
+    separation: float  # share of held-out wanted and unwanted texts in the right order
 
 
 def middle_layers(layers: int) -> tuple[int, ...]:
@@ -55,7 +51,7 @@ def middle_layers(layers: int) -> tuple[int, ...]:
 
 
 def pair_states(
-    asking: Asking, contrasts: Sequence[Contrast], layers: Sequence[int]
+    asking: Asking, contrasts: Sequence[ContrastPair], layers: Sequence[int]
 ) -> tuple[Floats, Floats]:
     """Return the rows of wanted and unwanted texts: (pairs, layers, dimension) each."""
     texts: list[str] = []
@@ -78,8 +74,8 @@ def fit_layers(
 ) -> tuple[Matrix, list[LayerFit]]:
     """Return a vector for each layer, and figures about it."""
     vectors, figures = [], []
-    for place, layer in enumerate(layers):
-        good, bad = wanted[:, place], unwanted[:, place]
+    for index, layer in enumerate(layers):
+        good, bad = wanted[:, index], unwanted[:, index]
         vector = fit_vector(good, bad, method)
         length = float(np.linalg.norm(vector))
         if not length > 0:
@@ -91,42 +87,25 @@ def fit_layers(
 
 
 def fit_vector(good: Floats, bad: Floats, method: str) -> Floats:
-    """Return the way from bad rows to good ones.
-
-    Examples
-    --------
-    >>> good, bad = np.array([[3.0, 1.0], [3.0, 0.0]]), np.array([[1.0, 0.0], [1.0, 1.0]])
-    >>> [fit_vector(good, bad, name).round(2).tolist() for name in ("mean", "pca")]
-    [[2.0, 0.0], [2.0, 0.0]]
-    """
+    """Return the way from bad rows to good ones."""
     gap = good.mean(axis=0) - bad.mean(axis=0)
-    direction = _METHODS[method](good, bad)
-    along = float(gap @ direction)  # negative where a component points the other way
-    found: Floats = along * direction
-    return found
-
-
-def _mean(good: Floats, bad: Floats) -> Floats:
-    return mean_difference(np.concatenate([good, bad]), np.arange(2 * len(good)) < len(good))
-
-
-def _pca(good: Floats, bad: Floats) -> Floats:
-    # Not centred: what all pairs have in common is what is looked for.
-    axis: Floats = principal_components(good - bad, centred=False).axes[0]
-    return axis
-
-
-def _logistic(good: Floats, bad: Floats) -> Floats:
-    from sklearn.linear_model import LogisticRegression
-
     rows = np.concatenate([good, bad])
-    scale = float(rows.std()) or 1.0
-    fitted = LogisticRegression(C=0.1, max_iter=2000)
-    fitted.fit(rows / scale, np.arange(len(rows)) < len(good))
-    return unit(np.asarray(fitted.coef_[0], dtype=np.float64))
+    is_good = np.arange(len(rows)) < len(good)
+    direction: Floats
+    if method == MEAN:
+        direction = mean_difference(rows, is_good)
+    elif method == PCA:
+        # Not centred: what all pairs have in common is what is looked for.
+        direction = principal_components(good - bad, centred=False).axes[0]
+    else:
+        from sklearn.linear_model import LogisticRegression
 
-
-_METHODS = {MEAN: _mean, PCA: _pca, LOGISTIC: _logistic}
+        regression = LogisticRegression(C=0.1, max_iter=2000)
+        regression.fit(rows / (float(rows.std()) or 1.0), is_good)
+        direction = unit(np.asarray(regression.coef_[0], dtype=np.float64))
+    # The product is negative where a component points the other way.
+    vector: Floats = float(gap @ direction) * direction
+    return vector
 
 
 def _separation(good: Floats, bad: Floats, method: str) -> float:
@@ -134,24 +113,18 @@ def _separation(good: Floats, bad: Floats, method: str) -> float:
     folds = min(_FOLDS, len(good))
     if folds < 2 or len(good) - len(good) // folds < 2:
         return float("nan")
-    found = []
+    shares = []
     # Neighbours stay together: they may answer the same prompt.
     for held in np.array_split(np.arange(len(good)), folds):
         kept = np.setdiff1d(np.arange(len(good)), held)
         vector = fit_vector(good[kept], bad[kept], method)
         scores = np.concatenate([good[held], bad[held]]) @ vector
-        found.append(auc(scores, np.arange(len(scores)) < len(held)))
-    return float(np.mean(found))
+        shares.append(auc(scores, np.arange(len(scores)) < len(held)))
+    return float(np.mean(shares))
 
 
 def _cuts(text: str) -> list[str]:
-    """Return beginnings of a text that end where words do, the whole text last.
-
-    Examples
-    --------
-    >>> _cuts("I won't help.")
-    ['I', "I won't", "I won't help."]
-    """
+    """Return beginnings of a text that end where words do, the whole text last."""
     words = text.split(" ")
     ends = [at for at in range(1, len(words) + 1) if words[at - 1]]
     picked = ends if len(ends) <= _CUTS else ends[:: -(-len(ends) // _CUTS)]

@@ -39,29 +39,14 @@ Labels = NDArray[np.bool_]
 
 
 def answer_differences(encoder: Encoder, answers: Sequence[Pair]) -> Floats:
-    """Return unit(a) - unit(b) of every distinct pair of answers: what a question is held against.
-
-    Examples
-    --------
-    >>> from moralscope.models.encoders import load_encoder
-    >>> answer_differences(load_encoder("scripted"), [("Yes.", "No."), ("Yes.", "No.")]).shape
-    (1, 64)
-    """
+    """Return unit(a) - unit(b) of every distinct pair of answers: a question is held against it."""
     distinct = list(dict.fromkeys(answers))
     first, second = (unit_rows(_rows(encoder, side)) for side in zip(*distinct, strict=True))
     return first - second
 
 
 def pair_components(encoder: Encoder, sentences: Sequence[Pair], components: int) -> Floats:
-    """Return the leading components of the pairs, each centred on its own mean.
-
-    Examples
-    --------
-    >>> from moralscope.steer.pairs import load_pairs
-    >>> from moralscope.models.encoders import load_encoder
-    >>> pair_components(load_encoder("scripted"), load_pairs("gender").sentences, 2).shape
-    (2, 64)
-    """
+    """Return the leading components of the pairs, each centred on its own mean."""
     if components < 1:
         raise InputError(f"{components} components were asked for", "give 1 or more")
     # A pair minus its mean is +d/2 and -d/2: the components are those of the halved differences.
@@ -73,13 +58,7 @@ def pair_components(encoder: Encoder, sentences: Sequence[Pair], components: int
 
 
 def subspace(removed: Floats, keep: Floats) -> Floats:
-    """Return an orthonormal basis of `removed` without what lies along `keep`.
-
-    Examples
-    --------
-    >>> subspace(np.array([[1.0, 1.0, 0.0]]), np.array([[1.0, 0.0, 0.0]])).round(6).tolist()
-    [[0.0, 1.0, 0.0]]
-    """
+    """Return an orthonormal basis of `removed` without what lies along `keep`."""
     basis = _orthonormal(removed)
     if len(keep):
         kept = _orthonormal(keep)
@@ -117,34 +96,16 @@ class Leakage:
 
 
 def leaning(scores: Floats, share: float = 1 / 3) -> tuple[NDArray[np.intp], Labels]:
-    """Return the places of the words that lean most to either side, and which side that is.
-
-    Examples
-    --------
-    >>> places, sides = leaning(np.array([0.0, 3.0, -2.0, 1.0, -1.0, 0.1]))
-    >>> places.tolist(), sides.tolist()
-    ([2, 4, 3, 1], [False, False, True, True])
-    """
+    """Return the places of the words that lean most to either side, and which side that is."""
     count = max(1, int(len(scores) * share))
     order = np.argsort(scores, kind="stable")
     return np.concatenate([order[:count], order[-count:]]), np.repeat([False, True], count)
 
 
 def leakage(rows: Floats, sides: Labels, *, seed: int = 0) -> Leakage:
-    """Measure how well the sides can be told from the rows.
-
-    Examples
-    --------
-    >>> rows = np.repeat([[1.0, 0.0], [0.0, 1.0]], 10, axis=0)
-    >>> leakage(rows, np.repeat([False, True], 10))
-    Leakage(probe=1.0, neighbours=1.0, n=20)
-    """
-    centred = rows - rows.mean(axis=0)
-    return Leakage(_probe(centred, sides, seed), _near(centred, sides), len(rows))
-
-
-def _probe(rows: Floats, sides: Labels, seed: int) -> float:
-    """Cross-validated accuracy of ridge regression on the side, its penalty relative to size."""
+    """Measure how well the sides can be told from the rows."""
+    rows = rows - rows.mean(axis=0)
+    # The probe: cross-validated accuracy of ridge regression, its penalty relative to size.
     order = np.random.default_rng(seed).permutation(len(rows))
     targets = np.where(sides, 1.0, -1.0)
     right = 0
@@ -157,21 +118,18 @@ def _probe(rows: Floats, sides: Labels, seed: int) -> float:
         weights = np.linalg.solve(products + max(penalty, 1e-12) * np.eye(len(x)), y - y.mean())
         guesses = rows[held] @ x.T @ weights + y.mean()
         right += int(((guesses > 0) == sides[held]).sum())
-    return right / len(rows)
-
-
-def _near(rows: Floats, sides: Labels) -> float:
-    """Mean share of the nearest by cosine (ten, fewer of few) that lie on the word's own side."""
-    unit = unit_rows(rows)
-    cosines = unit @ unit.T
+    # The share of the nearest by cosine (ten, fewer of few) that lie on the word's side.
+    units = unit_rows(rows)
+    cosines = units @ units.T
     np.fill_diagonal(cosines, -np.inf)
     count = max(1, min(_NEIGHBOURS, len(rows) // 4))
     nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :count]
-    return float((sides[nearest] == sides[:, None]).mean())
+    neighbours = float((sides[nearest] == sides[:, None]).mean())
+    return Leakage(right / len(rows), neighbours, len(rows))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Taught:
+class TaughtDirection:
     """The new direction and the angle, in degrees, between it and the old one."""
 
     direction: Direction
@@ -180,7 +138,7 @@ class Taught:
 
 def teach_direction(
     direction: Direction, fitting: Floats, corrected: Floats, targets: Floats, reach: float = 1.0
-) -> Taught:
+) -> TaughtDirection:
     """Refit a direction so that the corrected rows move to their targets, and little else does.
 
     With z = x - m the rows seen from the axis' zero, w the axis (score = z . w), C the second
@@ -223,19 +181,16 @@ def teach_direction(
     new = old + reached @ np.linalg.solve(
         leverage + slack * np.eye(len(leverage)), targets - rows @ old
     )
-    return Taught(_moved(direction, new, zero, fitting), angle(unit(old), unit(new)))
-
-
-def _moved(direction: Direction, weights: Floats, zero: Floats, fitting: Floats) -> Direction:
-    """Put weights in the form of a direction: unit vector, zero and scale."""
-    vector = unit(weights)
+    # Back in the form of a direction: unit vector, zero and scale.
+    vector = unit(new)
     second = unit(direction.second - float(direction.second @ vector) * vector)
-    moved = dataclasses.replace(
+    turned = dataclasses.replace(
         direction,
         method=f"{direction.method.removesuffix(_MARK)}{_MARK}",
         vector=vector,
         second=second,
         centres=(float(zero @ vector), float((fitting @ second).mean())),
-        scales=(1 / float(np.linalg.norm(weights)), direction.scales[1]),
+        scales=(1 / float(np.linalg.norm(new)), direction.scales[1]),
     )
-    return dataclasses.replace(moved, positions=moved.project(fitting))
+    turned = dataclasses.replace(turned, positions=turned.project(fitting))
+    return TaughtDirection(turned, angle(unit(old), vector))

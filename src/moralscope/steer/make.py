@@ -11,13 +11,13 @@ from moralscope.axes.language import Asking
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import LanguageModel
-from moralscope.core.records import ModelRef, RunRecord
+from moralscope.core.records import ModelRef, RunRecord, Statistics
 from moralscope.io.files import check_writable
 from moralscope.models.language import load_language_model
 from moralscope.models.language.steering import SteeringVector, VectorInfo, save_vector
 from moralscope.models.store import Progress
 from moralscope.steer.calibrate import Step, calibrate
-from moralscope.steer.contrasts import Contrast, load_contrasts, neutral_texts
+from moralscope.steer.contrasts import ContrastPair, load_contrasts, neutral_texts
 from moralscope.steer.fit import LayerFit, fit_layers, middle_layers, pair_states
 from moralscope.steer.options import SteerMakeOptions
 
@@ -27,14 +27,22 @@ UNCHECKED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """The strength that was found, and what it moves the next word by on neutral text."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrengthCalibration:
+    """The strength of a vector, and what it moves the next word by on neutral text."""
 
-    target: float
+    target: float  # the KL that was asked for
     kl: float
     strength: float
     texts: int
+
+
+@dataclass(frozen=True, slots=True)
+class VectorStatistics(Statistics):
+    """How strong a vector is, and of how many pairs it was made."""
+
+    calibration: StrengthCalibration
+    pairs: int
 
 
 def make_vector(
@@ -43,7 +51,7 @@ def make_vector(
     *,
     step: Step | None = None,
     progress: Progress | None = None,
-    **given: Any,
+    **fields: Any,
 ) -> RunRecord:
     """Make a steering vector, save it, and return what is known of it.
 
@@ -65,15 +73,15 @@ def make_vector(
     >>> record.statistics["calibration"].target
     0.1
     """
-    chosen = chosen_options(SteerMakeOptions, options, given)
+    chosen = chosen_options(SteerMakeOptions, options, fields)
     check_writable(chosen.save)
     contrasts = load_contrasts(chosen.pairs)
-    named = model or chosen.model
-    if isinstance(named, str) and chosen.save.resolve().parent == Path(named).resolve():
-        problem = f"a file in {named} would change the model's own checksum"
+    name = model or chosen.model
+    if isinstance(name, str) and chosen.save.resolve().parent == Path(name).resolve():
+        problem = f"a file in {name} would change the model's own checksum"
         raise InputError(problem, "save the vector elsewhere")
-    loaded = load_language_model(named, progress=progress) if isinstance(named, str) else named
-    vector, layers, found = build_vector(loaded, contrasts, chosen, step)
+    loaded = load_language_model(name, progress=progress) if isinstance(name, str) else name
+    vector, layers, calibration = build_vector(loaded, contrasts, chosen, step)
     save_vector(vector, chosen.save)
     info = vector.info
     return RunRecord(
@@ -91,17 +99,17 @@ def make_vector(
         },
         models=loaded.refs or (ModelRef(loaded.name, loaded.checksum),),
         results=layers,
-        statistics={"calibration": found, "pairs": len(contrasts)},
+        statistics=VectorStatistics(calibration, len(contrasts)),
         warnings=[UNCHECKED, *loaded.warnings],
     )
 
 
 def build_vector(
     model: LanguageModel,
-    contrasts: Sequence[Contrast],
+    contrasts: Sequence[ContrastPair],
     options: SteerMakeOptions,
     step: Step | None = None,
-) -> tuple[SteeringVector, list[LayerFit], Calibration]:
+) -> tuple[SteeringVector, list[LayerFit], StrengthCalibration]:
     """Fit a vector in every layer that is to be steered and find its strength."""
     if not model.layers:
         raise InputError(f"'{model.name}' cannot be steered", "use a local model")
@@ -125,5 +133,5 @@ def build_vector(
         source=options.pairs,
         blocks=model.block_path,
     )
-    found = Calibration(options.kl, kl, strength, len(texts))
-    return SteeringVector(info, rows.astype(np.float32)), figures, found
+    calibration = StrengthCalibration(target=options.kl, kl=kl, strength=strength, texts=len(texts))
+    return SteeringVector(info, rows.astype(np.float32)), figures, calibration

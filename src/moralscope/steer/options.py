@@ -286,11 +286,11 @@ def parse_layers(text: str) -> tuple[int, ...]:
     >>> parse_layers("3, 9-11")
     (3, 9, 10, 11)
     """
-    found: set[int] = set()
+    layers: set[int] = set()
     for part in text.split(","):
         match = _LAYERS.fullmatch(part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
         if not 1 <= first <= last <= _MOST_LAYERS:
             raise InputError(f"'{text[:60]}' names no layers", "write 9-15, or 9,12")
-        found |= set(range(first, last + 1))
-    return tuple(sorted(found))
+        layers |= set(range(first, last + 1))
+    return tuple(sorted(layers))

@@ -47,9 +47,7 @@ def load_pairs(name: str, path: Path | None = None) -> DirectionPairs:
     (('she', 'he'), ('She is here.', 'He is here.'))
     """
     if path is not None:
-        document = Document(read_document(path, "pairs", _REMEDY).content, str(path), _REMEDY)
-        read = _yaml_rows if path.suffix.lower() in {".yaml", ".yml"} else _csv_rows
-        return _from_rows(name, read(document), str(path))
+        return _from_rows(name, _file_rows(path), str(path))
     if name not in BUILT_IN:
         raise UnknownName(
             f"there is no direction '{name}'",
@@ -64,25 +62,13 @@ def load_pairs(name: str, path: Path | None = None) -> DirectionPairs:
 
 
 def held_out_questions() -> tuple[Question, ...]:
-    """Return the second gender template: never used for removing, only for checking.
-
-    Examples
-    --------
-    >>> held_out_questions()[1]
-    ('Who is the {}?', 'The lady over there.', 'The gentleman over there.')
-    """
+    """Return the second gender template: never used for removing, only for checking."""
     rows = _data()["held_out"]
     return tuple((row["question"], row["positive"], row["negative"]) for row in rows)
 
 
 def neutral_words() -> tuple[str, ...]:
-    """Return words for people that name no gender: they give a template's offset.
-
-    Examples
-    --------
-    >>> neutral_words()[0]
-    'person'
-    """
+    """Return words for people that name no gender: they give a template's offset."""
     return tuple(_data()["neutral"])
 
 
@@ -121,25 +107,25 @@ def _fill(frame: str, word: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _csv_rows(document: Document) -> Iterator[Row]:
+def _file_rows(path: Path) -> Iterator[Row]:
+    document = Document(read_document(path, "pairs", _REMEDY).content, str(path), _REMEDY)
+    if path.suffix.lower() in {".yaml", ".yml"}:
+        for node in document.yaml_node(_DEPTH).items("pairs"):
+            cells = node.plain()
+            if (
+                not isinstance(cells, list)
+                or len(cells) not in {2, 3}
+                or not all(isinstance(cell, str) for cell in cells)
+            ):
+                raise node.wrong("is not a pair of texts")
+            first, second, *kind = (cell.strip() for cell in cells)
+            yield node.line, first, second, kind[0] if kind else _DEFAULT_KIND
+        return
     table = Table(document.content, name=document.name, kind=".csv", layout=Layout(order=_COLUMNS))
     for line, row in table.strict_rows(["first", "second"], _REMEDY):
-        first, second, kind = (row.get(name, "").strip() for name in _COLUMNS)
-        if first or second or kind:
-            yield line, first, second, kind or _DEFAULT_KIND
-
-
-def _yaml_rows(document: Document) -> Iterator[Row]:
-    for node in document.yaml_node(_DEPTH).items("pairs"):
-        cells = node.plain()
-        if (
-            not isinstance(cells, list)
-            or len(cells) not in {2, 3}
-            or not all(isinstance(cell, str) for cell in cells)
-        ):
-            raise node.wrong("is not a pair of texts")
-        first, second, *kind = (cell.strip() for cell in cells)
-        yield node.line, first, second, kind[0] if kind else _DEFAULT_KIND
+        first, second, word_kind = (row.get(name, "").strip() for name in _COLUMNS)
+        if first or second or word_kind:
+            yield line, first, second, word_kind or _DEFAULT_KIND
 
 
 def _wrong(source: str, line: int, what: str) -> InputError:

@@ -24,16 +24,16 @@ from moralscope.axes.score import DEMO_ACTIONS
 from moralscope.core.errors import InputError, UnknownName
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import Encoder
-from moralscope.core.records import NOT_ADVICE, RunRecord
+from moralscope.core.records import NOT_ADVICE, RunRecord, Statistics
 from moralscope.core.registry import did_you_mean
 from moralscope.io.actions import ActionList, check_actions
 from moralscope.io.documents import read_document
 from moralscope.io.files import check_writable, model_refs
 from moralscope.io.tables import Layout, Table
 from moralscope.models.encoders import load_encoder
-from moralscope.stats.correlation import correlate
+from moralscope.stats.correlation import Correlation, correlate
 from moralscope.stats.summary import unit_rows
-from moralscope.steer.linear import Taught, teach_direction
+from moralscope.steer.linear import TaughtDirection, teach_direction
 from moralscope.steer.options import TeachOptions
 
 # In standard deviations of the actions that the axis was fitted on.
@@ -70,14 +70,7 @@ class Correction:
         return self.label in LABELS and self.target != 0
 
     def gap_target(self, score: float) -> float:
-        """Return the score to aim for, given the present one.
-
-        Examples
-        --------
-        >>> fine = Correction("eat meat", "fine", 0.5)
-        >>> fine.gap_target(-0.3), fine.gap_target(0.9)
-        (0.5, 0.9)
-        """
+        """Return the score to aim for, given the present one."""
         beyond = self.one_sided and score * self.target > 0 and abs(score) > abs(self.target)
         return score if beyond else self.target
 
@@ -100,7 +93,7 @@ class TaughtScore:
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class CorrectionOutcome:
     """A correction and whether it took."""
 
     action: str
@@ -111,13 +104,25 @@ class Lesson:
     took: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeachStatistics(Statistics):
+    """Whether the corrections took, and what they did to the other actions."""
+
+    angle_degrees: float  # how far the axis turned
+    lessons: Sequence[CorrectionOutcome]
+    took: int
+    agreement: Correlation  # of the other actions' scores, before and after
+    changed_side: Sequence[str]
+    mean_absolute_change: float
+
+
 def teach(
     corrections: Sequence[str] | Sequence[Correction],
     options: TeachOptions | None = None,
     *,
     encoder: str | Encoder | None = None,
     actions: Sequence[str] | ActionList | None = None,
-    **given: Any,
+    **fields: Any,
 ) -> RunRecord:
     """Refit a direction with corrections; results are sorted by how far an action moved.
 
@@ -142,16 +147,18 @@ def teach(
     >>> record.statistics["lessons"][0].took, record.results[0].action
     (True, 'eat meat')
     """
-    chosen = chosen_options(TeachOptions, options, given)
+    chosen = chosen_options(TeachOptions, options, fields)
     if chosen.save is not None:
         check_writable(chosen.save)
-    corrected = _corrections(corrections)
+    texts = [item for item in corrections if isinstance(item, str)]
+    ready = [item for item in corrections if isinstance(item, Correction)]
+    corrected = _one_each([*ready, *(parse_corrections(texts) if texts or not ready else [])])
     if actions is None:
         paper = load_paper()
         actions = list(dict.fromkeys([*DEMO_ACTIONS, *paper.atomic, *paper.contextual]))
     looked_at = actions if isinstance(actions, ActionList) else check_actions(actions)
-    named = encoder or chosen.encoder
-    model = load_encoder(named) if isinstance(named, str) else named
+    name = encoder or chosen.encoder
+    model = load_encoder(name) if isinstance(name, str) else name
     old = build_direction(chosen.axis_options(), LocalModels(model))
     template, _ = old.state
     fitting, rows = (
@@ -163,7 +170,7 @@ def teach(
     taught = teach_direction(old.direction, fitting, rows, np.array(targets), chosen.reach)
     after = taught.direction.project(rows)[:, 0].tolist()
     lessons = [
-        Lesson(item.action, item.label, item.target, was, now, item.is_met(now))
+        CorrectionOutcome(item.action, item.label, item.target, was, now, item.is_met(now))
         for item, was, now in zip(corrected, before, after, strict=True)
     ]
     if chosen.save is not None:
@@ -179,6 +186,8 @@ def teach(
     ]
     # Changes of 1e-16 are rounding, which differs by Python and machine: those stay as given.
     moved.sort(key=lambda row: -round(abs(row.change), 9))
+    corrected_actions = {lesson.action for lesson in lessons}
+    others = [row for row in moved if row.action not in corrected_actions]
     return RunRecord(
         "teach",
         seed=chosen.seed,
@@ -195,48 +204,40 @@ def teach(
         },
         models=model_refs([model]),
         results=moved,
-        statistics=_statistics(taught, lessons, moved, chosen.seed),
+        statistics=TeachStatistics(
+            angle_degrees=taught.degrees,
+            lessons=lessons,
+            took=sum(lesson.took for lesson in lessons),
+            agreement=correlate(
+                [row.before for row in others], [row.score for row in others], seed=chosen.seed
+            ),
+            changed_side=[row.action for row in others if row.before * row.score < 0],
+            mean_absolute_change=(fmean(abs(row.change) for row in others) if others else math.nan),
+        ),
         warnings=[NOT_ADVICE, *_notes(taught, lessons, rows - fitting.mean(axis=0))],
     )
 
 
-def _corrections(given: Sequence[str] | Sequence[Correction]) -> list[Correction]:
-    texts = [item for item in given if isinstance(item, str)]
-    ready = [item for item in given if isinstance(item, Correction)]
-    lessons = [*ready, *(parse_corrections(texts) if texts or not ready else [])]
-    if len(lessons) > MAX_CORRECTIONS:
+def _one_each(corrections: Sequence[Correction]) -> list[Correction]:
+    """Leave out what is said twice, and refuse an action that is to score two things."""
+    if len(corrections) > MAX_CORRECTIONS:
         raise InputError(
-            f"{len(lessons):,} corrections are too many", f"give at most {MAX_CORRECTIONS:,}"
+            f"{len(corrections):,} corrections are too many", f"give at most {MAX_CORRECTIONS:,}"
         )
-    sides: dict[str, Correction] = {}
-    for lesson in lessons:
-        known = sides.setdefault(lesson.action, lesson)
-        if known.target != lesson.target:
+    by_action: dict[str, Correction] = {}
+    for correction in corrections:
+        known = by_action.setdefault(correction.action, correction)
+        if known.target != correction.target:
             raise InputError(
-                f"'{lesson.action[:60]}' is called {known.label} and {lesson.label}",
+                f"'{correction.action[:60]}' is called {known.label} and {correction.label}",
                 "give each action one label",
             )
-    return list(sides.values())
+    return list(by_action.values())
 
 
-def _statistics(
-    taught: Taught, lessons: Sequence[Lesson], moved: Sequence[TaughtScore], seed: int
-) -> dict[str, Any]:
-    named = {lesson.action for lesson in lessons}
-    others = [row for row in moved if row.action not in named]
-    return {
-        "angle_degrees": taught.degrees,
-        "lessons": lessons,
-        "took": sum(lesson.took for lesson in lessons),
-        "agreement": correlate(
-            [row.before for row in others], [row.score for row in others], seed=seed
-        ),
-        "changed_side": [row.action for row in others if row.before * row.score < 0],
-        "mean_absolute_change": fmean(abs(row.change) for row in others) if others else math.nan,
-    }
-
-
-def _notes(taught: Taught, lessons: Sequence[Lesson], rows: Floats) -> list[str]:
+def _notes(
+    taught: TaughtDirection, lessons: Sequence[CorrectionOutcome], rows: Floats
+) -> list[str]:
     """Say which corrections did not take, which pull against each other, and how far all went."""
     notes = [
         f"'{lesson.action}' was to be {lesson.label} and is {lesson.after:+.2f}: "
@@ -267,14 +268,8 @@ def _notes(taught: Taught, lessons: Sequence[Lesson], rows: Floats) -> list[str]
 
 
 def parse_corrections(texts: Sequence[str]) -> list[Correction]:
-    """Parse corrections given by hand.
-
-    Examples
-    --------
-    >>> [(c.action, c.target) for c in parse_corrections(["eat meat: fine", "lie, -2"])]
-    [('eat meat', 0.5), ('lie', -2.0)]
-    """
-    rows = [(place, *_split(text, "correction", place)) for place, text in enumerate(texts, 1)]
+    """Parse corrections given by hand."""
+    rows = [(line, *_split(text, "correction", line)) for line, text in enumerate(texts, 1)]
     return _checked(rows, "correction")
 
 
@@ -284,54 +279,50 @@ def read_corrections(path: Path) -> list[Correction]:
     source = f"{path} line"
     if path.suffix.lower() != ".csv":
         lines = enumerate(document.content.splitlines(), 1)
-        split = ((place, *_split(line, source, place)) for place, line in lines if line.strip())
+        split = ((line, *_split(text, source, line)) for line, text in lines if text.strip())
         return _checked(split, source)
     layout = Layout(order=("action", "label"))
     table = Table(document.content, name=str(path), kind=".csv", layout=layout)
-    found = table.strict_rows(layout.order, "give action,label")
-    rows = [(line, cells["action"].strip(), cells["label"].strip()) for line, cells in found]
+    cells = table.strict_rows(layout.order, "give action,label")
+    rows = [(line, row["action"].strip(), row["label"].strip()) for line, row in cells]
     return _checked([row for row in rows if any(row[1:])], source)
 
 
-def _split(text: str, source: str, place: int) -> tuple[str, str]:
+def _split(text: str, source: str, line: int) -> tuple[str, str]:
     cut = max(text.rfind(":"), text.rfind(","))
     if cut < 0:
-        raise InputError(f"{source} {place} ({text.strip()[:60]!r}) has no label", _EXAMPLE)
+        raise InputError(f"{source} {line} ({text.strip()[:60]!r}) has no label", _EXAMPLE)
     return text[:cut].strip(), text[cut + 1 :].strip()
 
 
 def _checked(rows: Iterable[tuple[int, str, str]], source: str) -> list[Correction]:
-    found: dict[str, tuple[int, Correction]] = {}
-    for place, action, label in rows:
+    corrections: dict[str, tuple[int, Correction]] = {}
+    for line, action, label in rows:
         if not action:
-            raise InputError(f"{source} {place} names no action", _EXAMPLE)
+            raise InputError(f"{source} {line} names no action", _EXAMPLE)
         check_actions([action])
-        correction = Correction(action, label.lower(), _target(label, source, place))
-        before, known = found.setdefault(action, (place, correction))
+        target = LABELS.get(label.lower())
+        if target is None:
+            try:
+                target = float(label)
+            except ValueError:
+                raise UnknownName(
+                    f"{source} {line} has the unknown label {label[:40]!r}",
+                    f"{did_you_mean(label, LABELS)}, or a score such as +1",
+                ) from None
+            if not math.isfinite(target) or abs(target) > _MAX_SCORE:
+                raise InputError(
+                    f"{source} {line} wants the score {label[:40]}",
+                    f"give a score from {-_MAX_SCORE:g} to {_MAX_SCORE:g}",
+                )
+        correction = Correction(action, label.lower(), target)
+        before, known = corrections.setdefault(action, (line, correction))
         if known.target != correction.target:
             raise InputError(
-                f"{source} {place} calls '{action[:60]}' {label}, "
+                f"{source} {line} calls '{action[:60]}' {label}, "
                 f"{source} {before} calls it {known.label}",
                 "give each action one label",
             )
-    if not found:
+    if not corrections:
         raise InputError("no corrections were given", _EXAMPLE)
-    return [correction for _, correction in found.values()]
-
-
-def _target(label: str, source: str, place: int) -> float:
-    if label.lower() in LABELS:
-        return LABELS[label.lower()]
-    try:
-        value = float(label)
-    except ValueError:
-        raise UnknownName(
-            f"{source} {place} has the unknown label {label[:40]!r}",
-            f"{did_you_mean(label, LABELS)}, or a score such as +1",
-        ) from None
-    if not math.isfinite(value) or abs(value) > _MAX_SCORE:
-        raise InputError(
-            f"{source} {place} wants the score {label[:40]}",
-            f"give a score from {-_MAX_SCORE:g} to {_MAX_SCORE:g}",
-        )
-    return value
+    return [correction for _, correction in corrections.values()]

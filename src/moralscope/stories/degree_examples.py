@@ -38,7 +38,7 @@ def contrastive_examples(
     Norms reversed by rules and by a model, of the dev part of norm distance; `halves` takes every
     second story.
     """
-    found = []
+    examples = []
     for name in CONTRAST_FILES:
         path = data_file(f"contrastive_moral_stories/{name}-dev.jsonl")
         if path is None:
@@ -47,13 +47,13 @@ def contrastive_examples(
                 f"'moralscope data where {CONTRAST}' says where it comes from",
             )
         rows = Table(path).strict_rows(("ID", "norm", "label"), "take the published file")
-        for place, (_, row) in enumerate(rows):
+        for index, (_, row) in enumerate(rows):
             pair = (row["norm"], row["moral_action"] or row["immoral_action"])
             if half_of(row["ID"][:-1]) in halves:
-                turn = (place // 2 % turns, turns)
+                turn = (index // 2 % turns, turns)
                 label = labels[int(row["label"])]
-                found.append(TrainingExample(task, pair, label, group=name, among=2, turn=turn))
-    return found
+                examples.append(TrainingExample(task, pair, label, group=name, among=2, turn=turn))
+    return examples
 
 
 def half_of(story: str) -> int:
@@ -69,47 +69,47 @@ def degree_examples(
     A side pulls no further than `SIDES`: how good or bad an action is, is told by rankings and by
     the actions that were graded for moralscope (every fifth is held out for dev).
     """
-    found = []
-    for place, story in enumerate(stories):
+    examples = []
+    for index, story in enumerate(stories):
         better, worse = story.moral_action, story.immoral_action
         if better and worse:
-            found.append(_ranked(better, worse, "degree stories", (place % 2, 2)))
+            examples.append(_ranked(better, worse, "degree stories", (index % 2, 2)))
             for text, side in ((better, 1), (worse, 0)):
-                turn = (place % 4, 4)
-                found.append(replace(_graded(text, SIDES[side], 0.5), turn=turn))
+                turn = (index % 4, 4)
+                examples.append(replace(_graded(text, SIDES[side], 0.5), turn=turn))
     name = "util_train.csv" if part == "train" else "util_test.csv"
     rng = random.Random(0)  # noqa: S311
     pairs = ethics_rows(ethics / "utilitarianism" / name, "ethics-utilitarianism", rng)
     for first, second, label in pairs:
         better, worse = (second, first) if label else (first, second)
         if len(first) + len(second) <= LONGEST:
-            found.append(_ranked(better, worse, "degree utilitarianism"))
+            examples.append(_ranked(better, worse, "degree utilitarianism"))
     if part == "train":
         for row in behaviour_examples(classification_task("action"), stories, 0.5):
-            found.append(replace(row, task=DEGREE, label=0, values=(SIDES[row.label],)))
-    return [*found, *_written_degrees(part)]
+            examples.append(replace(row, task=DEGREE, label=0, values=(SIDES[row.label],)))
+    return [*examples, *_written_degrees(part)]
 
 
 def _written_degrees(part: str) -> list[TrainingExample]:
     """Return what was written for moralscope: graded actions and scenes, ranked choices."""
 
-    def own(rows: Sequence[Any]) -> list[Any]:
-        return [row for place, row in enumerate(rows) if (place % _DEV == 0) == (part != "train")]
+    def of_part(rows: Sequence[Any]) -> list[Any]:
+        return [row for index, row in enumerate(rows) if (index % _DEV == 0) == (part != "train")]
 
     forms = DEGREE_FORMS if part == "train" else DEGREE_FORMS[-1:]
     texts = [
         (form.format(action), grade, group)
         for name, group in (("degrees", "degree written"), ("short_actions", "degree short"))
-        for action, grade in own(graded(name))
+        for action, grade in of_part(graded(name))
         for form in forms
     ]
-    texts += [(scene, grade, "degree scenes") for scene, grade in own(graded("scenes"))]
-    found = []
+    texts += [(scene, grade, "degree scenes") for scene, grade in of_part(graded("scenes"))]
+    examples = []
     for text, grade, group in texts:
         value = 1 / (1 + math.exp(-GRADE_STEP * grade))
-        found.append(replace(_graded(text, value, _GRADED_WEIGHT), group=group))
-    choices = own(shipped_yaml("moralscope.stories", "choices.yaml"))
-    return found + [_ranked(better, worse, "degree choices") for better, worse in choices]
+        examples.append(replace(_graded(text, value, _GRADED_WEIGHT), group=group))
+    choices = of_part(shipped_yaml("moralscope.stories", "choices.yaml"))
+    return examples + [_ranked(better, worse, "degree choices") for better, worse in choices]
 
 
 def graded(name: str) -> list[tuple[str, float]]:
@@ -120,8 +120,8 @@ def graded(name: str) -> list[tuple[str, float]]:
     >>> dict(graded("degrees"))["lead a genocide"]
     -5.0
     """
-    found = shipped_yaml("moralscope.stories", f"{name}.yaml")
-    return [(text, float(grade)) for grade, texts in found.items() for text in texts]
+    grades = shipped_yaml("moralscope.stories", f"{name}.yaml")
+    return [(text, float(grade)) for grade, texts in grades.items() for text in texts]
 
 
 def _ranked(better: str, worse: str, group: str, turn: tuple[int, int] = (0, 1)) -> TrainingExample:

@@ -11,14 +11,14 @@ part at hand, which is the published test part: no figure on ETHICS is ever repo
 """
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from moralscope.core.errors import InputError
-from moralscope.io.tables import Cells, Layout, Table
+from moralscope.io.tables import Layout, Table
 from moralscope.models.training.records import TextExample, TrainingExample
 from moralscope.stories.norms.reversal import behaviour_of, restate_norm, reverse_norm, swap_norms
 from moralscope.stories.story import ORIENTATIONS, MoralStory
@@ -33,6 +33,7 @@ from moralscope.stories.tasks import (
 from moralscope.stories.text_runs import read_saved_run
 
 UNRELATED = 2  # the place of "does not concern"
+_SAME, _FLIPPED, _UNRELATED = (0, 1), (1, 0), (UNRELATED, UNRELATED)  # immoral, moral
 VARIANTS = 8
 BEHAVIOUR_FORMS = ("{}", "I {}.")  # as people type them, as the judge reads them
 ETHICS_TASKS = {
@@ -71,15 +72,7 @@ class ContrastWeights:
 def official_examples(
     task: ClassificationTask, stories: Iterable[MoralStory]
 ) -> list[TrainingExample]:
-    """Return the pairs that the paper trains on.
-
-    Examples
-    --------
-    >>> from moralscope.stories.tasks import classification_task
-    >>> story = MoralStory("1", moral_action="Jo smiles.", immoral_action="Jo spits.")
-    >>> [(row.pair, row.label) for row in official_examples(classification_task("action"), [story])]
-    [(('', 'Jo smiles.'), 1), (('', 'Jo spits.'), 0)]
-    """
+    """Return the pairs that the paper trains on."""
     return [
         TrainingExample(task.name, (row.grounding, row.target), row.label)
         for row in samples(task, stories)
@@ -97,12 +90,16 @@ def contrast_examples(
         for story in stories:
             variant = int(rng.integers(VARIANTS))
             kinds = (
-                (_reworded(reverse_norm, story.norm, variant), _flip, contrast.reversed_weight),
-                (_reworded(restate_norm, story.norm, variant), _keep, contrast.restated_weight),
-                (swapped.get(story.id), _unrelated, contrast.swapped_weight),
+                (
+                    reverse_norm(story.norm or "", variant=variant),
+                    _FLIPPED,
+                    contrast.reversed_weight,
+                ),
+                (restate_norm(story.norm or "", variant=variant), _SAME, contrast.restated_weight),
+                (swapped.get(story.id), _UNRELATED, contrast.swapped_weight),
             )
-            for norm, relabel, weight in kinds:
-                rows = _with_norm(task, story, norm, relabel, weight)
+            for norm, labels, weight in kinds:
+                rows = _with_norm(task, story, norm, labels, weight)
                 examples += [replace(row, turn=(turn, contrast.turns)) for row in rows]
     return examples
 
@@ -110,26 +107,17 @@ def contrast_examples(
 def behaviour_examples(
     task: ClassificationTask, stories: Iterable[MoralStory], weight: float = 0.5
 ) -> list[TrainingExample]:
-    """Return what norms say of bare behaviours ("pay back a friend": good) as examples of `task`.
-
-    Examples
-    --------
-    >>> from moralscope.stories.tasks import classification_task
-    >>> story = MoralStory("1", "It's rude to spit.")
-    >>> found = behaviour_examples(classification_task("action"), [story])
-    >>> [(row.pair, row.label) for row in found]
-    [(('', 'spit'), 0), (('', 'I spit.'), 0)]
-    """
-    found: dict[str, int] = {}
+    """Return what norms say of bare behaviours ("pay back a friend": good), for `task`."""
+    labels: dict[str, int] = {}
     for story in stories:
         parsed = behaviour_of(story.norm or "")
         if parsed and parsed[1]:
-            found[parsed[0]] = int(parsed[1] > 0)
+            labels[parsed[0]] = int(parsed[1] > 0)
     return [
         TrainingExample(
             task.name, ("", form.format(phrase)), label, weight, turn=(turn, len(BEHAVIOUR_FORMS))
         )
-        for phrase, label in found.items()
+        for phrase, label in labels.items()
         for turn, form in enumerate(BEHAVIOUR_FORMS)
     ]
 
@@ -138,62 +126,38 @@ def dev_examples(
     task: ClassificationTask, stories: Sequence[MoralStory], contrast: bool, seed: int
 ) -> list[TrainingExample]:
     """Return dev pairs in groups: official and reversed (two classes), and swapped (three)."""
-    found = [replace(row, group=task.name, among=2) for row in official_examples(task, stories)]
+    examples = [replace(row, group=task.name, among=2) for row in official_examples(task, stories)]
     if not contrast:
-        return found
+        return examples
     swapped = swap_norms(stories, seed)
-    for place, story in enumerate(stories):
-        norm = _reworded(reverse_norm, story.norm, place % VARIANTS)
-        for row in _with_norm(task, story, norm, _flip, 1.0):
-            found.append(replace(row, group=f"{task.name} reversed", among=2))
-        for row in _with_norm(task, story, swapped.get(story.id), _unrelated, 1.0):
+    for index, story in enumerate(stories):
+        norm = reverse_norm(story.norm or "", variant=index % VARIANTS)
+        for row in _with_norm(task, story, norm, _FLIPPED):
+            examples.append(replace(row, group=f"{task.name} reversed", among=2))
+        for row in _with_norm(task, story, swapped.get(story.id), _UNRELATED):
             group = f"{task.name} swapped"
-            found.append(replace(row, group=group, decides=SWAPPED_DECIDES))
-    return found
+            examples.append(replace(row, group=group, decides=SWAPPED_DECIDES))
+    return examples
 
 
 def _with_norm(
     task: ClassificationTask,
     story: MoralStory,
     norm: str | None,
-    relabel: Callable[[int], int],
-    weight: float,
+    labels: tuple[int, int],
+    weight: float = 1.0,
 ) -> list[TrainingExample]:
-    if not norm:
-        return []
+    """Return both actions under another norm; `labels` are those of the immoral and the moral."""
     rows = []
-    for label, orientation in enumerate(ORIENTATIONS[::-1]):
+    for label, orientation in zip(labels, ORIENTATIONS[::-1], strict=True):
         pair = task.pair({**path_row(story, orientation), "norm": norm})
         if pair:
-            rows.append(TrainingExample(task.name, pair, relabel(label), weight))
+            rows.append(TrainingExample(task.name, pair, label, weight))
     return rows
 
 
-def _reworded(rewrite: Callable[..., str | None], norm: str | None, variant: int) -> str | None:
-    return rewrite(norm, variant=variant) if norm else None
-
-
-def _flip(label: int) -> int:
-    return 1 - label
-
-
-def _keep(label: int) -> int:
-    return label
-
-
-def _unrelated(_: int) -> int:
-    return UNRELATED
-
-
 def text_examples(task: GenerationTask, stories: Iterable[MoralStory]) -> list[TextExample]:
-    """Return the prompts of one task with the sentences people wrote.
-
-    Examples
-    --------
-    >>> story = MoralStory("1", moral_action="Jo smiles.", moral_consequence="Al is glad.")
-    >>> text_examples(generation_task("consequence|action"), [story])[0].prompt
-    '<|ACT|> Jo smiles. <|CSQ|>'
-    """
+    """Return the prompts of one task with the sentences people wrote."""
     return [
         TextExample(row.prompt, row.reference, task.name)
         for row in generation_samples(task, stories)
@@ -236,18 +200,15 @@ def ethics_rows(path: Path, task: str, rng: random.Random) -> Iterator[tuple[str
                 yield (worse, better, 1) if rng.randrange(2) else (better, worse, 0)
             return
         for _, row in Table(path).strict_rows(("label",), remedy):
-            yield _pair(task, row)
+            label = int(row["label"])
+            if task == "ethics-commonsense":
+                yield "", row["input"], 1 - label
+            elif task == "ethics-deontology":
+                yield row["scenario"], row["excuse"], label
+            else:
+                yield "", row["scenario"], label
     except (InputError, KeyError, ValueError) as error:
         raise InputError(f"{path} cannot be read as ETHICS ({error})", remedy) from error
-
-
-def _pair(task: str, row: Cells) -> tuple[str, str, int]:
-    label = int(row["label"])
-    if task == "ethics-commonsense":
-        return "", row["input"], 1 - label
-    if task == "ethics-deontology":
-        return row["scenario"], row["excuse"], label
-    return "", row["scenario"], label
 
 
 def read_drafts(path: Path) -> Drafts:

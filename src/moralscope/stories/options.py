@@ -380,9 +380,9 @@ class EvaluateOptions(Options):
         object.__setattr__(self, "splits", () if chosen == (ALL,) else chosen)
 
 
-def _named(given: tuple[str, ...]) -> tuple[str, ...]:
+def _named(values: tuple[str, ...]) -> tuple[str, ...]:
     """Return names that may be given one by one or by commas."""
-    return tuple(name.strip() for each in given for name in each.split(",") if name.strip())
+    return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

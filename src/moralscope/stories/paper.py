@@ -11,6 +11,7 @@ from functools import cache
 from importlib import resources
 from typing import TypeVar
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import UnknownName
 from moralscope.core.registry import did_you_mean
 from moralscope.stories.options import PARTS, SPLITS
@@ -21,10 +22,7 @@ _TRAINED = ("batch_size", "epochs")
 
 @dataclass(frozen=True, slots=True)
 class PaperText:
-    """One printed row: a setting (our `task`, or our `recipe`), and what it reached.
-
-    `people` holds [total, moral, immoral] by criterion, [total] for norms; empty in Tables 15-17.
-    """
+    """One printed row: a setting (our `task`, or our `recipe`), and what it reached."""
 
     table: int
     setting: str
@@ -34,6 +32,7 @@ class PaperText:
     task: str = ""
     recipe: str = ""
     diversity: float | None = None
+    # By criterion (total, moral, immoral), (total) for norms; None in Tables 15-17.
     people: Mapping[str, tuple[float, ...]] | None = None
 
     @property
@@ -76,23 +75,8 @@ def load_generation_paper() -> GenerationPaper:
     (0.89, 0.92, 0.86)
     """
     text = resources.files("moralscope.stories").joinpath("data/paper_generation.toml")
-    data = tomllib.loads(text.read_text("utf-8"))
-    return GenerationPaper(
-        rows=tuple(_row(row) for row in data["rows"]),
-        reference_diversity=data["reference_diversity"],
-        rated=data["samples"]["rated"],
-        raters=data["samples"]["raters"],
-        hyper_parameters=data["hyper_parameters"],
-        sizes={task: tuple(counts) for task, counts in data["sizes"].items()},
-        components=data["components"],
-    )
-
-
-def _row(row: dict[str, object]) -> PaperText:
-    people = row.pop("people", None)
-    if isinstance(people, dict):
-        people = {criterion: tuple(values) for criterion, values in people.items()}
-    return PaperText(**row, people=people)  # type: ignore[arg-type]
+    values = tomllib.loads(text.read_text("utf-8"))
+    return decode(GenerationPaper, {**values, **values["samples"]}, "paper_generation.toml")
 
 
 T = TypeVar("T")
@@ -121,8 +105,8 @@ class StoriesPaper:
         if split not in SPLITS:
             raise UnknownName(f"there is no split '{split}'", did_you_mean(split, SPLITS))
         row = self.table14[task]
-        found = {"learning_rate": _LEARNING_RATE, **{k: row[k][split] for k in _TRAINED}}
-        return [f"{name}={value}" for name, value in found.items()]
+        settings = {"learning_rate": _LEARNING_RATE, **{k: row[k][split] for k in _TRAINED}}
+        return [f"{name}={value}" for name, value in settings.items()]
 
     def printed(self, part: str, metric: str, task: str, split: str) -> float | None:
         """Return a cell of Tables 2, 3, 8 or 9, or None where the paper has none.

@@ -8,9 +8,8 @@ A story needs an ID and one sentence: a key that is not there is a missing sente
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.io.tables import (
@@ -68,8 +67,8 @@ def read_stories(path: Path, *, malformed: str = "stop") -> StoryFile:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "stories.jsonl")
     ...     _ = path.write_text(f"{row}{chr(10)}" + "{")
-    ...     found = read_stories(path, malformed="skip")
-    >>> len(found.stories), found.problems[0].line, found.problems[0].what
+    ...     file = read_stories(path, malformed="skip")
+    >>> len(file.stories), file.problems[0].line, file.problems[0].what
     (1, 2, 'is not JSON (cut short?)')
     """
     if malformed not in POLICIES:
@@ -77,92 +76,86 @@ def read_stories(path: Path, *, malformed: str = "stop") -> StoryFile:
     files = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
     if not files:
         raise InputError(f"{path} holds no .jsonl file", "give a story file or a folder of them")
-    gathered = _Gathered()
+    stories: dict[str, MoralStory] = {}
+    whole_at: dict[str, str] = {}  # where a story's full row stood
+    problems: list[LineProblem] = []
+    lines = 0
     for file in files:
-        _read_file(file, str(file.relative_to(path)) if path.is_dir() else "", gathered)
-    if gathered.problems and malformed == "stop":
-        raise InputError(
-            name_problems(path, gathered.problems), "mend them, or leave them out: skip"
-        )
-    if not gathered.stories:
-        told = f" ({gathered.problems[0]})" if gathered.problems else ""
-        raise InputError(f"{path} holds no stories{told}", "give JSONL in the official shape")
-    return StoryFile(
-        str(path), tuple(gathered.stories.values()), tuple(gathered.problems), gathered.lines
-    )
+        membership = _membership(file)
+        label = str(file.relative_to(path)) if path.is_dir() else ""
+        for number, row in Table(file, kind=".jsonl", layout=_LAYOUT).rows():
+            lines += 1
+            try:
+                if isinstance(row, str):
+                    raise MalformedRow(row)
+                name, sentences = _sentences(row)
+                if "label" in row:  # one more sample of a story
+                    _check_label(name, row["label"])
+                    name, splits = name[:-1], membership
+                elif name in whole_at:
+                    raise MalformedRow(f"repeats the ID of {whole_at[name]}")
+                else:
+                    splits = _splits(row.get("splits"))
+                    whole_at[name] = f"{label} line {number}".strip()
+                stories[name] = _merged(stories.get(name, MoralStory(name)), sentences, splits)
+            except MalformedRow as wrong:
+                problems.append(LineProblem(number, str(wrong), label))
+            if len(problems) > MAX_PROBLEMS or len(stories) > MAX_STORIES:
+                raise InputError(
+                    f"{file} has more than {MAX_STORIES:,} stories or {MAX_PROBLEMS:,} malformed "
+                    "lines",
+                    "give a file of stories, in parts",
+                )
+    if problems and malformed == "stop":
+        raise InputError(name_problems(path, problems), "mend them, or leave them out: skip")
+    if not stories:
+        first = f" ({problems[0]})" if problems else ""
+        raise InputError(f"{path} holds no stories{first}", "give JSONL in the official shape")
+    return StoryFile(str(path), tuple(stories.values()), tuple(problems), lines)
 
 
 def load_stories(path: Path | None = None, *, malformed: str = "stop") -> StoryFile:
     """Read `path`, or moral_stories/stories.jsonl below MORALSCOPE_DATA."""
     if path is not None:
         return read_stories(path.expanduser(), malformed=malformed)
-    found = data_file(STORIES_FILE)
-    if found is None:
+    file = data_file(STORIES_FILE)
+    if file is None:
         raise InputError(
             f"there are no stories: no file was named, and no {STORIES_FILE} is below "
             "MORALSCOPE_DATA",
             "'moralscope data where moral-stories' says where they come from",
         )
-    return read_stories(found, malformed=malformed)
+    return read_stories(file, malformed=malformed)
 
 
-@dataclass(slots=True)
-class _Gathered:
-    stories: dict[str, MoralStory] = field(default_factory=dict)
-    whole_at: dict[str, str] = field(default_factory=dict)  # where a story's full row stood
-    problems: list[LineProblem] = field(default_factory=list)
-    lines: int = 0
-
-
-def _read_file(path: Path, label: str, gathered: _Gathered) -> None:
-    membership = _membership(path)
-    for number, row in Table(path, kind=".jsonl", layout=_LAYOUT).rows():
-        gathered.lines += 1
-        try:
-            if isinstance(row, str):
-                raise MalformedRow(row)
-            _take(row, f"{label} line {number}", membership, gathered)
-        except MalformedRow as wrong:
-            gathered.problems.append(LineProblem(number, str(wrong), label))
-        if len(gathered.problems) > MAX_PROBLEMS or len(gathered.stories) > MAX_STORIES:
-            raise InputError(
-                f"{path} has more than {MAX_STORIES:,} stories or {MAX_PROBLEMS:,} malformed lines",
-                "give a file of stories, in parts",
-            )
-
-
-def _take(
-    row: Cells, place: str, membership: tuple[str, str, str] | None, gathered: _Gathered
-) -> None:
-    """Add a row: a story of its own, or one more sample of a story."""
-    splits: Splits
+def _sentences(row: Cells) -> tuple[str, dict[str, str]]:
+    """Return a row's ID and the sentences that it has."""
     name = row.get("ID")
     if not isinstance(name, str) or not name.strip():
         raise MalformedRow("has no text under 'ID'")
-    sentences = {key: _sentence(row, key) for key in SENTENCES if key in row}
-    if not any(sentences.values()):
+    sentences: dict[str, str] = {}
+    for key in SENTENCES:
+        text = row.get(key)
+        if text is not None and not isinstance(text, str):
+            raise MalformedRow(f"has no text under '{key}' but {type(text).__name__}")
+        if text and len(text) > MAX_CHARACTERS:
+            raise MalformedRow(
+                f"has {len(text):,} characters under '{key}', not {MAX_CHARACTERS:,}"
+            )
+        if text and ("\x00" in text or any("\ud800" <= char <= "\udfff" for char in text)):
+            raise MalformedRow(f"has a character under '{key}' that is not text")
+        if text and text.strip():
+            sentences[key] = text
+    if not sentences:
         raise MalformedRow(f"has none of the sentences of a story ({', '.join(SENTENCES)})")
-    if "label" in row:
-        _check_label(name, row["label"])
-        name, splits = name[:-1], {}
-        if membership:
-            kind, split, part = membership
-            splits = {kind: {split: part}}
-    else:
-        if name in gathered.whole_at:
-            raise MalformedRow(f"repeats the ID of {gathered.whole_at[name].strip()}")
-        splits = _splits(row.get("splits"))
-        gathered.whole_at[name] = place
-    story = gathered.stories.get(name, MoralStory(name))
-    gathered.stories[name] = _merged(story, sentences, splits)
+    return name, sentences
 
 
-def _merged(story: MoralStory, sentences: Mapping[str, str | None], splits: Splits) -> MoralStory:
+def _merged(story: MoralStory, sentences: Mapping[str, str], splits: Splits) -> MoralStory:
     for key, text in sentences.items():
         known = story.sentences[key]
-        if text and known and text != known:
+        if known and text != known:
             raise MalformedRow(f"has another {key} than an earlier line of story {story.id}")
-    given = {key: text for key, text in sentences.items() if text}
     for kind, table in splits.items():
         for split, part in table.items():
             known = story.official(kind, split)
@@ -173,20 +166,7 @@ def _merged(story: MoralStory, sentences: Mapping[str, str | None], splits: Spli
         for kind in KINDS
         if kind in story.splits or kind in splits
     }
-    return replace(story, splits=both, **given)
-
-
-def _sentence(row: Mapping[str, Any], key: str) -> str | None:
-    text = row[key]
-    if text is None:
-        return None
-    if not isinstance(text, str):
-        raise MalformedRow(f"has no text under '{key}' but {type(text).__name__}")
-    if len(text) > MAX_CHARACTERS:
-        raise MalformedRow(f"has {len(text):,} characters under '{key}', not {MAX_CHARACTERS:,}")
-    if "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text):
-        raise MalformedRow(f"has a character under '{key}' that is not text")
-    return text if text.strip() else None
+    return replace(story, splits=both, **sentences)
 
 
 def _check_label(name: str, label: object) -> None:
@@ -200,26 +180,25 @@ def _check_label(name: str, label: object) -> None:
         )
 
 
-def _splits(given: object) -> Splits:
-    if given is None:
+def _splits(splits: object) -> Splits:
+    if splits is None:
         return {}
-    if not isinstance(given, dict):
+    if not isinstance(splits, dict):
         raise MalformedRow("has 'splits' that are no object")
-    for kind, table in given.items():
+    for kind, table in splits.items():
         if kind not in KINDS or not isinstance(table, dict):
             raise MalformedRow(f"has splits of '{kind}', which is none of {', '.join(KINDS)}")
         for split, part in table.items():
             if split not in SPLITS or (part is not None and part not in PARTS):
                 raise MalformedRow(f"has the part '{part}' of a split '{split}': one is unknown")
-    return given
+    return splits
 
 
-def _membership(path: Path) -> tuple[str, str, str] | None:
-    """Return (kind, split, part) that a task file's path tells: TASK/SPLIT/PART.jsonl."""
+def _membership(path: Path) -> Splits:
+    """Return what a task file's path tells of its stories: TASK/SPLIT/PART.jsonl."""
     if len(path.parts) < 3 or path.stem not in PARTS:
-        return None
+        return {}
     task, split = path.parts[-3], path.parts[-2]
     split = _OLD_SPLIT_NAMES.get(split, split)
-    if split not in SPLITS:
-        return None
-    return ("consequence" if task.startswith("consequence") else "action"), split, path.stem
+    kind = "consequence" if task.startswith("consequence") else "action"
+    return {kind: {split: path.stem}} if split in SPLITS else {}

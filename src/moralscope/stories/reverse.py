@@ -48,7 +48,7 @@ def reverse_norms(
     options: ReverseOptions | None = None,
     *,
     file: Path | None = None,
-    **given: Any,
+    **fields: Any,
 ) -> RunRecord:
     """Reverse norms, or those of a file of stories, in up to `variants` wordings each.
 
@@ -61,7 +61,7 @@ def reverse_norms(
     >>> record.results[0].reversals, record.statistics.reversed
     (('Lying is right.',), 1)
     """
-    chosen = chosen_options(ReverseOptions, options, given)
+    chosen = chosen_options(ReverseOptions, options, fields)
     if norms and file:
         raise InputError("both norms and a file of stories were given", "give one of them")
     source = str(file) if file else "arguments" if norms else "MORALSCOPE_DATA"

@@ -79,7 +79,7 @@ def select_norms(
     options: NormsOptions | None = None,
     *,
     malformed: str = "stop",
-    **given: Any,
+    **fields: Any,
 ) -> RunRecord:
     """Select norms from `file`, or from the user's copy below MORALSCOPE_DATA.
 
@@ -98,7 +98,7 @@ def select_norms(
     >>> [row.norm for row in record.results], record.statistics.removed["value-neutral"]
     (["It's rude to lie."], 1)
     """
-    chosen = chosen_options(NormsOptions, options, given)
+    chosen = chosen_options(NormsOptions, options, fields)
     files = [file] if file else [path for name in SOCIAL_FILES if (path := data_file(name))]
     if not files:
         raise InputError(

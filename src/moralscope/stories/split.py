@@ -183,14 +183,14 @@ def stories_split(
     *,
     encoder: Encoder,
     progress: Callable[[int, int], None] | None = None,
-    **given: Any,
+    **fields: Any,
 ) -> RunRecord:
     """Share the stories out, for actions and for consequences, in all three ways.
 
     `options` are `SplitOptions`, or its fields as keywords. Nothing here is random: the seed is
     kept in the record for the sake of its form.
     """
-    chosen = chosen_options(SplitOptions, options, given)
+    chosen = chosen_options(SplitOptions, options, fields)
     built: dict[Key, Split] = {}
     problems: list[str] = []
     # Norm distance serves both kinds.

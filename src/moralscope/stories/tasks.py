@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.registry import did_you_mean
 from moralscope.stories.story import ORIENTATIONS, MoralStory
@@ -85,7 +86,9 @@ class GenerationTask:
             text = text.replace("{PL}", DRAFT_LABELS[row.get("label") or "plausible"])
         if not all(row.get(name) for name in self.needs):
             return None
-        return _FIELD.sub(lambda found: _harmless(str(row[found[1]])), text)
+        # A text must not pose as markers of ours, or as special tokens of a model.
+        clean = {n: " ".join(_SPECIAL.sub(" ", str(row[n])).split()) for n in self.needs}
+        return _FIELD.sub(lambda match: clean[match[1]], text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,52 +133,22 @@ def classification_tasks() -> Mapping[str, ClassificationTask]:
     >>> classification_tasks()["action+context"].grounding
     ('norm', 'situation', 'intention')
     """
-    rows = _table()["classification"]
-    return {
-        name: ClassificationTask(
-            name,
-            tuple(row["grounding"]),
-            row["target"],
-            tuple(row["labels"]),
-            row["metric"],
-            row["split"],
-            row["paper"],
-        )
-        for name, row in rows.items()
-    }
+    return _table("classification", ClassificationTask)
 
 
 @cache
 def generation_tasks() -> Mapping[str, GenerationTask]:
-    """Every generation task, by name.
-
-    Examples
-    --------
-    >>> list(generation_tasks())[2]
-    'consequence|action'
-    """
-    rows = _table()["generation"]
-    return {
-        name: GenerationTask(
-            name, row["input"], row["target"], row["per"], tuple(row["metrics"]), row["paper"]
-        )
-        for name, row in rows.items()
-    }
+    """Every generation task, by name."""
+    return _table("generation", GenerationTask)
 
 
 def markers() -> tuple[str, ...]:
-    """Every marker that a prompt can hold, as added to a generator's vocabulary.
-
-    Examples
-    --------
-    >>> markers()[:3]
-    ('<|ACT|>', '<|CSQ_IMPL|>', '<|CSQ_PL|>')
-    """
-    found = {f"<|{label}|>" for label in DRAFT_LABELS.values()}
+    """Every marker that a prompt can hold, as added to a generator's vocabulary."""
+    names = {f"<|{label}|>" for label in DRAFT_LABELS.values()}
     for task in generation_tasks().values():
         for letter in "MI":
-            found.update(_MARKER.findall(task.input.replace("{M}", letter)))
-    return tuple(sorted(found))
+            names.update(_MARKER.findall(task.input.replace("{M}", letter)))
+    return tuple(sorted(names))
 
 
 def path_row(story: MoralStory, orientation: str) -> dict[str, str | None]:
@@ -233,18 +206,13 @@ def _sample(
         yield LabelledPair(story.id, task.name, *pair, label, str(row["orientation"]))
 
 
-def _harmless(sentence: str) -> str:
-    """Keep a text from posing as markers of ours, or as special tokens of a model."""
-    return " ".join(_SPECIAL.sub(" ", sentence).split())
-
-
 def _by_name(table: Mapping[str, T], name: str) -> T:
     if name not in table:
         raise InputError(f"there is no task '{name}'", did_you_mean(name, table))
     return table[name]
 
 
-@cache
-def _table() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
+def _table(kind: str, cls: type[T]) -> Mapping[str, T]:
     text = resources.files("moralscope.stories").joinpath("data/tasks.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    rows = tomllib.loads(text)[kind]
+    return {name: decode(cls, {"name": name, **row}, "tasks.toml") for name, row in rows.items()}

@@ -52,11 +52,12 @@ JUDGES = {
 
 @dataclass(frozen=True, slots=True)
 class TextScores:
-    """A run's figures: metric → total and, but for norms, moral and immoral; the paper's rows."""
+    """A run's figures, and the paper's rows for the same setting."""
 
     strategy: str
     kind: str
     n: int
+    # Metric → total and, but for norms, moral and immoral.
     metrics: Mapping[str, Mapping[str, SampleInterval]]
     paper: tuple[PaperText, ...]
 
@@ -75,7 +76,7 @@ def score_texts(
     options: MetricsOptions | None = None,
     *,
     judge: ExpertSet | None = None,
-    **given: Any,
+    **fields: Any,
 ) -> RunRecord:
     """Measure the texts of saved runs and compare the runs on the stories they share.
 
@@ -90,11 +91,30 @@ def score_texts(
     options
         `MetricsOptions`, or its fields as keywords: stem, seed.
     """
-    chosen = chosen_options(MetricsOptions, options, given)
+    chosen = chosen_options(MetricsOptions, options, fields)
     stem, seed = chosen.stem, chosen.seed
-    read = read_texts(paths, stories)
-    runs = [_with_references(run) for run in read]
-    notes = [*_notes(read, runs), *check_judge(judge, runs)]
+    runs, notes = [], []
+    for run in read_texts(paths, stories):
+        items = tuple(item for item in run.items if item.reference)
+        if not items:
+            raise InputError(
+                f"no text of {run.strategy} has a reference: its stories have no {run.kind}",
+                "give stories that have it with --stories",
+            )
+        if run.without_choice:
+            notes.append(f"{run.strategy}: {run.without_choice:,} results without a text left out")
+        if lost := len(run.items) - len(items):
+            notes.append(f"{run.strategy}: {lost:,} texts without a reference left out")
+        runs.append(replace(run, items=items))
+    for kind in dict.fromkeys(run.kind for run in runs):
+        keys = [{item.key for item in run.items} for run in runs if run.kind == kind]
+        if any(other != keys[0] for other in keys):
+            shared = len(set.intersection(*keys))
+            notes.append(
+                f"the runs of {kind}s are not on the same stories: rows of the table are over "
+                f"each run's own, comparisons over shared ones ({shared:,} are in all)"
+            )
+    notes += check_judge(judge, runs)
     tables = [_sums(run, judge, stem) for run in runs]
     results = [_scores(run, table, seed) for run, table in zip(runs, tables, strict=True)]
     references = [[item.reference or ""] for run in runs for item in run.items]
@@ -174,23 +194,11 @@ def judge_texts(items: Sequence[TextItem], kind: str, judge: ExpertSet) -> dict[
 def _probabilities(
     judge: ExpertSet, task: ClassificationTask, rows: Sequence[Mapping[str, str | None]]
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
-    pairs = [task.pair(row) for row in rows]
-    places = [place for place, pair in enumerate(pairs) if pair]
+    pairs = {index: pair for index, row in enumerate(rows) if (pair := task.pair(row))}
     table = np.full((len(rows), len(task.labels)), np.nan)
-    if places:
-        known = [pair for pair in pairs if pair]
-        table[places] = judge.expert(task.name).probabilities(known)
+    if pairs:
+        table[list(pairs)] = judge.expert(task.name).probabilities(list(pairs.values()))
     return table
-
-
-def _with_references(run: TextRun) -> TextRun:
-    items = tuple(item for item in run.items if item.reference)
-    if not items:
-        raise InputError(
-            f"no text of {run.strategy} has a reference: its stories have no {run.kind}",
-            "give stories that have it with --stories",
-        )
-    return replace(run, items=items)
 
 
 def _sums(run: TextRun, judge: ExpertSet | None, stem: bool) -> dict[str, Sums]:
@@ -212,17 +220,17 @@ def _sums(run: TextRun, judge: ExpertSet | None, stem: bool) -> dict[str, Sums]:
 def _scores(run: TextRun, table: Mapping[str, Sums], seed: int) -> TextScores:
     sides = {"total": list(range(len(run.items)))}
     for side in ORIENTATIONS:
-        places = [place for place, item in enumerate(run.items) if item.target == side]
-        if places:
-            sides[side] = places
+        rows = [row for row, item in enumerate(run.items) if item.target == side]
+        if rows:
+            sides[side] = rows
     metrics: dict[str, dict[str, SampleInterval]] = {name: {} for name in table}
     metrics |= {"diversity": {}, "diversity_pooled": {}}
-    for side, places in sides.items():
-        groups = [run.items[place].id for place in places]
+    for side, rows in sides.items():
+        groups = [run.items[row].id for row in rows]
         for name, sums in table.items():
-            part = Sums(sums.table[places], sums.combine)
+            part = Sums(sums.table[rows], sums.combine)
             metrics[name][side] = measure(part, groups, seed=seed)
-        texts = [run.items[place].text for place in places]
+        texts = [run.items[row].text for row in rows]
         metrics["diversity"][side] = measure_distinct(texts, groups)
         metrics["diversity_pooled"][side] = measure_distinct(texts, groups, pooled=True)
     paper = load_generation_paper().beside(run.paper)
@@ -236,8 +244,8 @@ def _comparisons(
     for (a, ours), (b, theirs) in combinations(zip(runs, tables, strict=True), 2):
         if a.kind != b.kind:
             continue
-        first = {item.key: place for place, item in enumerate(a.items)}
-        second = {item.key: place for place, item in enumerate(b.items)}
+        first = {item.key: row for row, item in enumerate(a.items)}
+        second = {item.key: row for row, item in enumerate(b.items)}
         shared = sorted(first.keys() & second.keys())
         if not shared:
             continue
@@ -247,22 +255,5 @@ def _comparisons(
             before = Sums(ours[name].table[old], ours[name].combine)
             after = Sums(theirs[name].table[new], theirs[name].combine)
             yield name, b.strategy, a.strategy, compare(after, before, groups, seed=seed)
-        texts = [b.items[place].text for place in new], [a.items[place].text for place in old]
+        texts = [b.items[row].text for row in new], [a.items[row].text for row in old]
         yield "diversity", b.strategy, a.strategy, compare_distinct(*texts, groups)
-
-
-def _notes(read: Sequence[TextRun], runs: Sequence[TextRun]) -> Iterator[str]:
-    for before, after in zip(read, runs, strict=True):
-        if before.without_choice:
-            yield f"{before.strategy}: {before.without_choice:,} results without a text left out"
-        lost = len(before.items) - len(after.items)
-        if lost:
-            yield f"{before.strategy}: {lost:,} texts without a reference left out"
-    for kind in dict.fromkeys(run.kind for run in runs):
-        keys = [{item.key for item in run.items} for run in runs if run.kind == kind]
-        if any(each != keys[0] for each in keys):
-            shared = len(set.intersection(*keys))
-            yield (
-                f"the runs of {kind}s are not on the same stories: rows of the table are over "
-                f"each run's own, comparisons over shared ones ({shared:,} are in all)"
-            )

@@ -33,7 +33,7 @@ class RunConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class SavedRun:
+class SavedTexts:
     """A saved run of `stories generate` or `stories chain`."""
 
     job: str
@@ -74,9 +74,9 @@ class TextRun:
     without_choice: int = 0
 
 
-def read_saved_run(path: Path) -> SavedRun:
+def read_saved_run(path: Path) -> SavedTexts:
     """Read the record of a run that generated texts."""
-    run = decode(SavedRun, read_run(path), str(path), remedy=_REMEDY)
+    run = decode(SavedTexts, read_run(path), str(path), remedy=_REMEDY)
     if run.job not in _JOBS:
         raise InputError(f"{path} is no run that generated texts", _REMEDY)
     return run

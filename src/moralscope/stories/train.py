@@ -38,7 +38,6 @@ from moralscope.stories.examples import (
     REFINEMENT,
     UNRELATED,
     ContrastWeights,
-    Drafts,
     behaviour_examples,
     contrast_examples,
     dev_examples,
@@ -95,7 +94,7 @@ class StoriesRecipe(TrainingRecipe):
 
     `members` ("action", "consequence") takes every task's train part from that kind's split and
     looks at the tasks of that kind alone; without it, no story that either kind holds out is learnt
-    from. `reversed_weight` is that of a pair with a reversed norm beside an official one.
+    from.
     """
 
     PACKAGE: ClassVar[str] = "moralscope.stories"
@@ -123,7 +122,7 @@ class StoriesRecipe(TrainingRecipe):
             "members": bool(self.members),
         }
         if self.model == GENERATOR:
-            for name in (name for name, given in experts_only.items() if given):
+            for name in (name for name, named in experts_only.items() if named):
                 raise InputError(f"{name} is for classification", f"leave it out for {self.task}")
         elif self.reversed_weight != 1 and not self.contrast:
             raise InputError("no norm is reversed without contrast", "leave reversed_weight out")
@@ -134,7 +133,7 @@ def train_task(
     *,
     report: Report | None = None,
     progress: Progress | None = None,
-    **given: Any,
+    **fields: Any,
 ) -> RunRecord:
     """Train what the task's name means: classification experts, or a generator.
 
@@ -150,7 +149,7 @@ def train_task(
     InputError
         A name that means nothing, stories without the sentences, or a folder of other things.
     """
-    chosen = chosen_options(StoriesTrainOptions, options, given)
+    chosen = chosen_options(StoriesTrainOptions, options, fields)
     known = [ALL, TEXTS, *classification_tasks(), *generation_tasks()]
     if chosen.task is not None and chosen.task not in known:
         raise InputError(f"there is no task '{chosen.task}'", did_you_mean(chosen.task, known))
@@ -235,8 +234,8 @@ class ExpertSource(_StoriesSource):
         parts = _stories_by_part(tasks, load_stories(self.stories).stories, recipe)
         for half, kept in HALVES.items():
             if half and CONTRAST + half in recipe.sources:  # look at dev stories that teach nothing
-                for own in parts.values():
-                    own["dev"] = [row for row in own["dev"] if half_of(row.id) not in kept]
+                for by_part in parts.values():
+                    by_part["dev"] = [s for s in by_part["dev"] if half_of(s.id) not in kept]
         names = {task.name for task in tasks}
         heads = {
             task.name: Head(
@@ -246,12 +245,24 @@ class ExpertSource(_StoriesSource):
             )
             for task in tasks
         }
-        train = [row for task in tasks for row in _train_pairs(task, parts[task.name], recipe)]
+        train: list[TrainingExample] = []
+        weights = ContrastWeights(reversed_weight=recipe.reversed_weight)
+        for task in tasks:
+            stories = parts[task.name]["train"]
+            train += official_examples(task, stories)
+            if recipe.contrast and len(task.labels) > UNRELATED:
+                train += contrast_examples(task, stories, weights, recipe.seed)
+            if recipe.behaviours and not task.grounding:
+                train += behaviour_examples(task, stories)
         if ETHICS in recipe.sources:
-            train += _ethics(recipe)
+            train += ethics_examples(_ethics_folder(), recipe.seed)[: recipe.limit]
             heads |= {name: Head(labels, kept=False) for name, labels in ETHICS_TASKS.items()}
-        seen = ("dev", "test") if recipe.test else ("dev",)
-        held_out = {part: _held_out_pairs(looked_at, parts, part, recipe) for part in seen}
+        held_out: dict[str, list[TrainingExample]] = {}
+        for part in ("dev", "test") if recipe.test else ("dev",):
+            held_out[part] = []
+            for task in looked_at:
+                contrast = recipe.contrast and len(task.labels) > UNRELATED
+                held_out[part] += dev_examples(task, parts[task.name][part], contrast, recipe.seed)
         for half, kept in HALVES.items() if NORM_TASK in heads else ():
             if CONTRAST + half in recipe.sources:
                 train += contrastive_examples(NORM_TASK, (0, 1), 1, kept)[: recipe.limit]
@@ -282,12 +293,22 @@ class TextSource(_StoriesSource):
     def data(self, recipe: StoriesRecipe) -> TrainingData:
         """Return the prompts of train and dev."""
         drafts = read_drafts(self.drafts) if self.drafts else {}
-        found = load_stories(self.stories).stories
-        member = part_of(found, recipe.split, "action")
-        parts = {}
+        stories = load_stories(self.stories).stories
+        member = part_of(stories, recipe.split, "action")
+        parts: dict[str, list[TextExample]] = {}
         for part in ("train", "dev"):
-            own = [row for row in found if member.get(row.id) == part][: recipe.limit]
-            parts[part] = self._prompts(own, part, drafts)
+            examples = parts.setdefault(part, [])
+            listed = [story for story in stories if member.get(story.id) == part][: recipe.limit]
+            for name in self._tasks:
+                if name == REFINEMENT:
+                    examples += refinement_examples(listed, drafts)
+                else:
+                    examples += text_examples(generation_task(name), listed)
+            if not examples:
+                raise InputError(
+                    f"no story of the {part} part has every sentence that '{self.task}' needs",
+                    "give stories that have them, and --drafts of both parts for refinement",
+                )
         return TrainingData(parts, markers=tuple(markers()), tasks=self._tasks)
 
     def summary(self, trained: TrainedModel) -> TrainingSummary:
@@ -302,22 +323,6 @@ class TextSource(_StoriesSource):
             return (self.task,)
         return tuple(name for name in generation_tasks() if name != REFINEMENT or self.drafts)
 
-    def _prompts(
-        self, stories: Sequence[MoralStory], part: str, drafts: Drafts
-    ) -> list[TextExample]:
-        found: list[TextExample] = []
-        for name in self._tasks:
-            if name == REFINEMENT:
-                found += refinement_examples(stories, drafts)
-            else:
-                found += text_examples(generation_task(name), stories)
-        if not found:
-            raise InputError(
-                f"no story of the {part} part has every sentence that '{self.task}' needs",
-                "give stories that have them, and --drafts of both parts for refinement",
-            )
-        return found
-
 
 def _stories_by_part(
     tasks: Sequence[ClassificationTask], stories: Sequence[MoralStory], recipe: StoriesRecipe
@@ -328,7 +333,7 @@ def _stories_by_part(
     held_out = {
         id for member in members.values() for id, part in member.items() if part != "train"
     }  # actions and consequences are split apart: a test story of one kind may train no other
-    found: dict[str, dict[str, list[MoralStory]]] = {}
+    by_task: dict[str, dict[str, list[MoralStory]]] = {}
     for task in tasks:
         member = members[recipe.members or task.split]
         parts = {
@@ -346,25 +351,8 @@ def _stories_by_part(
                     f"({', '.join((*task.grounding, task.target))})",
                     "give stories that have them, or take another task",
                 )
-        found[task.name] = parts
-    return found
-
-
-def _train_pairs(
-    task: ClassificationTask, parts: Mapping[str, list[MoralStory]], recipe: StoriesRecipe
-) -> list[TrainingExample]:
-    train = parts["train"]
-    found = official_examples(task, train)
-    if recipe.contrast and len(task.labels) > UNRELATED:
-        contrast = ContrastWeights(reversed_weight=recipe.reversed_weight)
-        found += contrast_examples(task, train, contrast, recipe.seed)
-    if recipe.behaviours and not task.grounding:
-        found += behaviour_examples(task, train)
-    return found
-
-
-def _ethics(recipe: StoriesRecipe) -> list[TrainingExample]:
-    return ethics_examples(_ethics_folder(), recipe.seed)[: recipe.limit]
+        by_task[task.name] = parts
+    return by_task
 
 
 def _ethics_folder() -> Path:
@@ -375,17 +363,3 @@ def _ethics_folder() -> Path:
             "'moralscope data where ethics' says where it comes from",
         )
     return folder.parent
-
-
-def _held_out_pairs(
-    tasks: Sequence[ClassificationTask],
-    parts: Mapping[str, Mapping[str, list[MoralStory]]],
-    part: str,
-    recipe: StoriesRecipe,
-) -> list[TrainingExample]:
-    """Return the pairs of dev or test, in their groups."""
-    found: list[TrainingExample] = []
-    for task in tasks:
-        contrast = recipe.contrast and len(task.labels) > UNRELATED
-        found += dev_examples(task, parts[task.name][part], contrast, recipe.seed)
-    return found

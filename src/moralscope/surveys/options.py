@@ -48,8 +48,7 @@ class SurveyOptions(Options):
         ),
     ] = FORMS
     wordings: Annotated[
-        int,
-        Option("Wordings of every question.", least=1, most=MAX_WORDINGS, group="Questions"),
+        int, Option("Wordings of every question.", least=1, most=MAX_WORDINGS, group="Questions")
     ] = 3
     limit: Annotated[
         int | None,
@@ -77,8 +76,7 @@ class SurveyOptions(Options):
         ),
     ] = ()
     experts: Annotated[
-        str,
-        Option("Whose experts audit free replies.", group="Free replies", http=EXPERTS),
+        str, Option("Whose experts audit free replies.", group="Free replies", http=EXPERTS)
     ] = DEFAULT_EXPERTS
     endpoint: EndpointUrl = None
     max_requests: MaxRequests = None

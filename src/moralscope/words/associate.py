@@ -4,19 +4,19 @@ Returns run records. Words that the vectors do not hold are always named, never 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import WordVectors
-from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
+from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord, Statistics
 from moralscope.io.actions import ActionList, check_actions
-from moralscope.stats.summary import summarise
+from moralscope.stats.summary import Summary, summarise
 from moralscope.words.association import WordAssociation, weat
 from moralscope.words.options import PLURAL, AssociateOptions
 from moralscope.words.vectors import load_vectors
-from moralscope.words.word_sets import CALISKAN, Published, WordSets, load_word_sets
+from moralscope.words.word_sets import CALISKAN, PrintedEffect, WordSets, load_word_sets
 
 JOB = "words associate"
 ALL = "all"
@@ -27,13 +27,13 @@ _SUGGESTED = 3
 _ALIKE = 70  # of 100: from here on words count as spelt alike
 
 
-@dataclass(frozen=True, slots=True)
-class WeatRow:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssociationTest:
     """A test's figures beside the published ones; all None, with a `problem`, if impossible."""
 
     name: str
     about: str
-    published: Mapping[str, Published]
+    published: Mapping[str, PrintedEffect]
     effect_size: float | None = None
     low: float | None = None
     high: float | None = None
@@ -50,12 +50,31 @@ class WeatRow:
     problem: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssociateStatistics(Statistics):
+    """The scores in sum, and the words that the vectors do not hold."""
+
+    scores: Summary
+    missing: Sequence[str]
+    nearest: Mapping[str, Sequence[str]]  # words that are spelt like the first missing ones
+    missing_in_sets: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class TestsStatistics(Statistics):
+    """How many tests were run and came out."""
+
+    run: int
+    significant: int
+    stand_ins: Mapping[str, str]  # another form of a word that the vectors do not hold
+
+
 def associate(
     words: Sequence[str] | ActionList,
     options: AssociateOptions | None = None,
     *,
     vectors: str | WordVectors | None = None,
-    **given: Any,
+    **fields: Any,
 ) -> RunRecord:
     """Score words by Eq. 1 of Jentzsch et al. 2019; positive leans to A, negative to B.
 
@@ -76,7 +95,7 @@ def associate(
     >>> [(row.word, row.score is None) for row in record.results]
     [('gift', False), ('zzz', True)]
     """
-    asked = chosen_options(AssociateOptions, options, given)
+    asked = chosen_options(AssociateOptions, options, fields)
     listed = (words if isinstance(words, ActionList) else check_actions(words)).actions
     model = _vectors(vectors, asked)
     chosen = _chosen(asked.sets, model)
@@ -90,6 +109,10 @@ def associate(
         raise InputError(
             f"nothing was found: {model.name} has no vector for {_few(missing)}", named
         )
+    set_words = {*chosen.positive, *chosen.negative}
+    in_sets = sorted(
+        {word for word in listed if (word.lower() if model.case == "lower" else word) in set_words}
+    )
     set_missing = {"positive": axis.missing_positive, "negative": axis.missing_negative}
     return RunRecord(
         JOB,
@@ -106,12 +129,12 @@ def associate(
         },
         models=[ModelRef(model.name, model.checksum)],
         results=rows,
-        statistics={
-            "scores": summarise(scores),
-            "missing": missing,
-            "nearest": nearest,
-            "missing_in_sets": set_missing,
-        },
+        statistics=AssociateStatistics(
+            scores=summarise(scores),
+            missing=missing,
+            nearest=nearest,
+            missing_in_sets=set_missing,
+        ),
         warnings=[
             NOT_ADVICE,
             *_duplicate_note(model),
@@ -124,7 +147,14 @@ def associate(
                     f"of {len(chosen.lists[name])} {name} words of {chosen.name}", lost
                 )
             ),
-            *_own_set_note(listed, chosen, model),
+            *(
+                [
+                    f"{len(in_sets)} words stand in the sets themselves, where their cosine is 1, "
+                    f"as in the papers: {_few(in_sets)}"
+                ]
+                if in_sets
+                else []
+            ),
         ],
     )
 
@@ -134,7 +164,7 @@ def associate_tests(
     options: AssociateOptions | None = None,
     *,
     vectors: str | WordVectors | None = None,
-    **given: Any,
+    **fields: Any,
 ) -> RunRecord:
     """Run association tests (WEAT) beside the published effect sizes.
 
@@ -155,17 +185,43 @@ def associate_tests(
     >>> record.results[0].published["glove"].d, record.results[0].exact
     (1.06, True)
     """
-    asked = chosen_options(AssociateOptions, options, given)
+    asked = chosen_options(AssociateOptions, options, fields)
     names = CALISKAN if tests == ALL else [tests] if isinstance(tests, str) else tests
     model = _vectors(vectors, asked)
     chosen = [_chosen(name, model) for name in names]
     stand_ins: dict[str, str] = {}
     if asked.missing == PLURAL:
-        for place, sets in enumerate(chosen):
-            chosen[place], found = sets.with_plurals(model)
-            stand_ins |= found
+        for index, sets in enumerate(chosen):
+            chosen[index], forms = sets.with_plurals(model)
+            stand_ins |= forms
     pairs = [f"{form} for {word}" for word, form in stand_ins.items()]
-    rows = [_run(model, sets, asked.permutations, asked.seed) for sets in chosen]
+    rows = []
+    for sets in chosen:
+        row = AssociationTest(name=sets.name, about=sets.about, published=sets.published)
+        targets = sets.targets()
+        try:
+            test = weat(model, targets, permutations=asked.permutations, seed=asked.seed)
+        except InputError as error:
+            rows.append(replace(row, problem=error.problem))
+            continue
+        rows.append(
+            replace(
+                row,
+                effect_size=test.effect_size,
+                low=test.low,
+                high=test.high,
+                statistic=test.statistic,
+                p=test.p.p,
+                p_low=test.p.low,
+                p_high=test.p.high,
+                exact=test.p.exact,
+                partitions=test.p.partitions,
+                compared=test.p.compared,
+                n_x=test.n_x,
+                n_y=test.n_y,
+                missing=test.missing,
+            )
+        )
     problems = [row.problem for row in rows if row.problem]
     if len(problems) == len(rows):
         raise InputError(
@@ -187,11 +243,11 @@ def associate_tests(
         },
         models=[ModelRef(model.name, model.checksum)],
         results=rows,
-        statistics={
-            "run": len(rows) - len(problems),
-            "significant": sum(row.p is not None and row.p < _LEVEL for row in rows),
-            "stand_ins": stand_ins,
-        },
+        statistics=TestsStatistics(
+            run=len(rows) - len(problems),
+            significant=sum(row.p is not None and row.p < _LEVEL for row in rows),
+            stand_ins=stand_ins,
+        ),
         warnings=[
             NOT_ADVICE,
             *_duplicate_note(model),
@@ -201,8 +257,8 @@ def associate_tests(
     )
 
 
-def _vectors(given: str | WordVectors | None, options: AssociateOptions) -> WordVectors:
-    name = given or options.vectors
+def _vectors(vectors: str | WordVectors | None, options: AssociateOptions) -> WordVectors:
+    name = vectors or options.vectors
     return load_vectors(name, case=options.case) if isinstance(name, str) else name
 
 
@@ -212,33 +268,7 @@ def _chosen(name: str, model: WordVectors) -> WordSets:
     return sets.lowered() if model.case == "lower" else sets
 
 
-def _run(model: WordVectors, sets: WordSets, permutations: int, seed: int) -> WeatRow:
-    targets = sets.targets()
-    try:
-        found = weat(model, targets, permutations=permutations, seed=seed)
-    except InputError as error:
-        return WeatRow(sets.name, sets.about, sets.published, problem=error.problem)
-    return WeatRow(
-        sets.name,
-        sets.about,
-        sets.published,
-        effect_size=found.effect_size,
-        low=found.low,
-        high=found.high,
-        statistic=found.statistic,
-        p=found.p.p,
-        p_low=found.p.low,
-        p_high=found.p.high,
-        exact=found.p.exact,
-        partitions=found.p.partitions,
-        compared=found.p.compared,
-        n_x=found.n_x,
-        n_y=found.n_y,
-        missing=found.missing,
-    )
-
-
-def _notes(sets: WordSets, row: WeatRow) -> list[str]:
+def _notes(sets: WordSets, row: AssociationTest) -> list[str]:
     """Say everything that makes a test's figures weaker than they look."""
     if row.problem:
         return [f"{row.name} could not be run: {row.problem}"]
@@ -264,38 +294,19 @@ def _missing_note(of_what: str, missing: Sequence[str]) -> list[str]:
 
 
 def nearest_words(word: str, model: WordVectors) -> tuple[str, ...]:
-    """Return the words of a vocabulary that are spelt most like one that it lacks.
-
-    Examples
-    --------
-    >>> from moralscope.words.vectors import load_vectors
-    >>> nearest_words("gifft", load_vectors("scripted"))
-    ('gift',)
-    """
+    """Return the words of a vocabulary that are spelt most like one that it lacks."""
     from rapidfuzz import fuzz, process
 
     near = process.extract(
         word, model.words, scorer=fuzz.ratio, limit=_SUGGESTED, score_cutoff=_ALIKE
     )
-    return tuple(found for found, _, _ in near)
+    return tuple(known for known, _, _ in near)
 
 
 def _with_nearest(word: str, near: Sequence[str]) -> str:
     if not near:
         return f"nothing is spelt like '{word[:40]}'"
     return f"instead of '{word[:40]}' there is {', '.join(near)}"
-
-
-def _own_set_note(words: Sequence[str], sets: WordSets, model: WordVectors) -> list[str]:
-    known = {*sets.positive, *sets.negative}
-    lower = model.case == "lower"
-    own = sorted({word for word in words if (word.lower() if lower else word) in known})
-    if not own:
-        return []
-    return [
-        f"{len(own)} words stand in the sets themselves, where their cosine is 1, "
-        f"as in the papers: {_few(own)}"
-    ]
 
 
 def _duplicate_note(model: WordVectors) -> list[str]:

@@ -102,8 +102,8 @@ class WordAssociation:
                 draws = rows[known] @ axes.T
                 lows[known], highs[known] = percentile_interval(draws)
             results += [
-                WordScore(word, score, low, high) if found else WordScore(word, None)
-                for word, found, score, low, high in zip(
+                WordScore(word, score, low, high) if is_known else WordScore(word, None)
+                for word, is_known, score, low, high in zip(
                     block, known, scores.tolist(), lows.tolist(), highs.tolist(), strict=True
                 )
             ]
@@ -113,8 +113,8 @@ class WordAssociation:
 def unit_rows(vectors: WordVectors, words: Sequence[str]) -> Floats:
     """Return rows of length one; NaN for a word without a vector or without a direction."""
     rows = np.full((len(words), vectors.dimension), np.nan)
-    known = [place for place, word in enumerate(words) if word in vectors]
-    wide = vectors.vectors([words[place] for place in known]).astype(np.float64)
+    known = [index for index, word in enumerate(words) if word in vectors]
+    wide = vectors.vectors([words[index] for index in known]).astype(np.float64)
     norms = np.linalg.norm(wide, axis=1, keepdims=True)
     rows[known] = wide / np.where(norms == 0, np.nan, norms)
     return rows
@@ -136,7 +136,7 @@ def known_rows(
             f"none of the {len(words)} words of the set '{name}' is in {vectors.name}",
             "choose other sets or other vectors, or another case policy (exact, lower)",
         )
-    missing = tuple(word for word, found in zip(words, known, strict=True) if not found)
+    missing = tuple(word for word, is_known in zip(words, known, strict=True) if not is_known)
     return rows[known], missing
 
 
@@ -220,14 +220,6 @@ def weat(
         partitions would be drawn, all are compared.
     seed
         Seeds the sampled partitions and the bootstrap.
-
-    Examples
-    --------
-    >>> from moralscope.words.vectors import scripted_vectors
-    >>> sets = TargetSets(["gift", "help"], ["lie", "harm"], ["joy", "love"], ["war", "evil"])
-    >>> found = weat(scripted_vectors(), sets)
-    >>> found.p.exact, found.p.partitions
-    (True, 6)
     """
     refuse_overlap(sets.x, sets.y, "x", "y")
     refuse_overlap(sets.positive, sets.negative, "positive", "negative")
@@ -242,20 +234,28 @@ def weat(
             f"all {len(x) + len(y)} target words found have the same association",
             "give target sets with more words that the vectors hold",
         )
-    low, high = _effect_interval(x, y, seed)
-    p = permutation_p(x, y, permutations=permutations, exact=exact, seed=seed)
-    statistic = float(x.sum() - y.sum())
-    return WeatResult(statistic, effect_size(x, y), low, high, p, len(x), len(y), missing)
+    # The interval of d: the words of X and of Y are drawn again; draws without spread say nothing.
+    generator = np.random.default_rng(seed + 1_000_003)
+    xs = x[generator.integers(0, len(x), (_RESAMPLES, len(x)))]
+    ys = y[generator.integers(0, len(y), (_RESAMPLES, len(y)))]
+    spread = np.concatenate([xs, ys], axis=1).std(axis=1)
+    usable = spread > 0
+    draws = (xs.mean(axis=1) - ys.mean(axis=1))[usable] / spread[usable]
+    low, high = percentile_interval(draws[None])
+    return WeatResult(
+        statistic=float(x.sum() - y.sum()),
+        effect_size=effect_size(x, y),
+        low=float(low[0]),
+        high=float(high[0]),
+        p=permutation_p(x, y, permutations=permutations, exact=exact, seed=seed),
+        n_x=len(x),
+        n_y=len(y),
+        missing=missing,
+    )
 
 
 def effect_size(x: Floats, y: Floats) -> float:
-    """Return d of two groups of associations (population standard deviation over both).
-
-    Examples
-    --------
-    >>> effect_size(np.array([1.0, 1.0]), np.array([-1.0, -1.0]))
-    2.0
-    """
+    """Return d of two groups of associations (population standard deviation over both)."""
     return float((x.mean() - y.mean()) / np.concatenate([x, y]).std())
 
 
@@ -266,11 +266,6 @@ def permutation_p(
 
     Partitions are drawn without replacement and the observed one is counted once:
     p = (hits + 1) / (drawn + 1), with a Clopper-Pearson interval around it.
-
-    Examples
-    --------
-    >>> permutation_p(np.array([2.0, 3.0]), np.array([0.0, 1.0]), permutations=10).p == 1 / 6
-    True
     """
     values = np.concatenate([x, y])
     total = comb(len(values), len(x))
@@ -306,23 +301,21 @@ def _count_exact(values: Floats, size: int, limit: float) -> int:
     if size > len(values) // 2:  # the smaller side says the same with fewer subsets
         return _count_exact(-values, len(values) - size, limit - values.sum())
     half = len(values) // 2
-    first, second = (_subset_sums(part, size) for part in (values[:half], values[half:]))
+    halves = []
+    for part in (values[:half], values[half:]):
+        sums = [np.zeros(1)]  # of all subsets, listed by how many values they take
+        for value in part:
+            grown = [those + value for those in sums]
+            longer = zip([*sums, np.empty(0)], [np.empty(0), *grown], strict=True)
+            sums = [np.concatenate(pair) for pair in longer][: size + 1]
+        halves.append(sums)
+    first, second = halves
     count = 0
-    for taken, sums in enumerate(first):
+    for taken, totals in enumerate(first):
         if 0 <= size - taken < len(second):
             others = np.sort(second[size - taken])
-            count += int((len(others) - np.searchsorted(others, limit - sums)).sum())
+            count += int((len(others) - np.searchsorted(others, limit - totals)).sum())
     return count
-
-
-def _subset_sums(values: Floats, most: int) -> list[Floats]:
-    """Return the sums of all subsets of at most `most` values, listed by how many they take."""
-    sums = [np.zeros(1)]
-    for value in values:
-        grown = [part + value for part in sums]
-        longer = zip([*sums, np.empty(0)], [np.empty(0), *grown], strict=True)
-        sums = [np.concatenate(pair) for pair in longer][: most + 1]
-    return sums
 
 
 def _draw_partitions(words: int, size: int, wanted: int, seed: int) -> NDArray[np.bool_]:
@@ -338,15 +331,3 @@ def _draw_partitions(words: int, size: int, wanted: int, seed: int) -> NDArray[n
         _, first = np.unique(np.packbits(masks, axis=1), axis=0, return_index=True)
         masks = masks[np.sort(first)]
     return masks[1 : wanted + 1]
-
-
-def _effect_interval(x: Floats, y: Floats, seed: int) -> tuple[float, float]:
-    """Resample the words of X and of Y; draws without any spread are left out."""
-    generator = np.random.default_rng(seed + 1_000_003)
-    xs = x[generator.integers(0, len(x), (_RESAMPLES, len(x)))]
-    ys = y[generator.integers(0, len(y), (_RESAMPLES, len(y)))]
-    spread = np.concatenate([xs, ys], axis=1).std(axis=1)
-    usable = spread > 0
-    draws = (xs.mean(axis=1) - ys.mean(axis=1))[usable] / spread[usable]
-    low, high = percentile_interval(draws[None])
-    return float(low[0]), float(high[0])

@@ -4,7 +4,8 @@ Returns run records. What was too rare to be compared is always named, never rep
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -13,24 +14,24 @@ import numpy as np
 
 from moralscope.core.errors import InputError
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.records import NOT_ADVICE, RunRecord
+from moralscope.core.records import NOT_ADVICE, RunRecord, Statistics
 from moralscope.io.actions import read_actions
 from moralscope.words.comparison import (
     MIN_SPREAD,
+    CorpusAgreement,
     CorpusComparison,
     Ground,
     common_ground,
     everyday_actions,
 )
 from moralscope.words.corpora import (
-    Corpus,
-    Period,
+    TextCorpus,
     corpus_files,
     dated_files,
     periods,
     read_files,
 )
-from moralscope.words.options import CompareOptions
+from moralscope.words.options import CorporaOptions
 from moralscope.words.paper import load_paper
 from moralscope.words.spaces import TrainingSettings, train_runs
 from moralscope.words.trajectories import PeriodGround, period_ground, trajectories
@@ -46,12 +47,40 @@ _CHANCE = "one action in twenty leaves its 95 % interval by chance"
 Report = Callable[[int, int], None]
 
 
+@dataclass(frozen=True, slots=True)
+class PaperPercentiles(Statistics):
+    """The mean percentile of the papers' dos and don'ts in a corpus: a check of its space."""
+
+    dos: float | None
+    donts: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorporaStatistics(Statistics):
+    """What corpora share and where they part."""
+
+    agreement: CorpusAgreement
+    paper_percentiles: Mapping[str, PaperPercentiles]  # by corpus
+    changed: int  # differences whose interval leaves out zero
+    compared: int
+    dropped_actions: Sequence[str]  # too rare to be compared
+    dropped_set_words: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodsStatistics(Statistics):
+    """What was too rare to be followed over time."""
+
+    dropped_actions: Sequence[str]
+    dropped_set_words: Sequence[str]
+
+
 def compare_corpora(
     corpora: Sequence[tuple[str, Path]],
-    options: CompareOptions | None = None,
+    options: CorporaOptions | None = None,
     *,
     report: Report | None = None,
-    **given: Any,
+    **fields: Any,
 ) -> RunRecord:
     """Compare how two or more corpora value actions.
 
@@ -60,7 +89,7 @@ def compare_corpora(
     corpora
         A name and a text file or folder for each.
     options
-        What is compared, and with how much work; or the fields of `CompareOptions` as keywords.
+        What is compared, and with how much work; or the fields of `CorporaOptions` as keywords.
         The seed is that of the draws of text and of the training of vectors.
     report
         Called with (done, total) trainings as the work goes on.
@@ -71,12 +100,22 @@ def compare_corpora(
         `results` holds an `ActionDifference` for every action and pair of corpora, per pair the
         biggest mover first; `statistics` the shared and divergent dos and don'ts.
     """
-    chosen = chosen_options(CompareOptions, options, given)
-    _check_names(corpora)
+    chosen = chosen_options(CorporaOptions, options, fields)
+    if len(corpora) < 2:
+        raise InputError("only one corpus was given", "give two or more, each as NAME=PATH")
+    names = [name for name, _ in corpora]
+    for index, name in enumerate(names):
+        if not re.fullmatch(r"[\w .-]{1,40}", name):
+            raise InputError(
+                f"'{name[:60]}' cannot name a corpus",
+                "use letters, digits, dots and hyphens, at most 40",
+            )
+        if name in names[:index]:
+            raise InputError(f"two corpora are called '{name}'", "give each a name of its own")
     actions, notes = _actions(chosen.words)
     sets = load_word_sets(chosen.sets).lowered()
     files = [corpus_files(path) for _, path in corpora]  # every path is looked at before any work
-    texts = [read_files(found, name) for (name, _), found in zip(corpora, files, strict=True)]
+    texts = [read_files(paths, name) for name, paths in zip(names, files, strict=True)]
     notes += _check_sizes(texts)
     ground = common_ground(texts, actions, sets, chosen.min_count)
     settings = _settings(chosen)
@@ -84,6 +123,16 @@ def compare_corpora(
     comparison = CorpusComparison(texts, spaces, ground)
     pairs = combinations(range(len(texts)), 2)
     results = [row for pair in pairs for row in comparison.differences(*pair)]
+    paper, paper_percentiles = load_paper(), {}
+    for index, name in enumerate(names):
+        values = comparison.values(index)
+        sides = (
+            [values[word].percentile for word in words if word in values]
+            for words in (paper.dos, paper.donts)
+        )
+        paper_percentiles[name] = PaperPercentiles(
+            *(float(np.mean(ranks)) if ranks else None for ranks in sides)
+        )
     return RunRecord(
         JOB,
         seed=chosen.seed,
@@ -94,20 +143,24 @@ def compare_corpora(
         },
         models=[],
         results=results,
-        statistics={
-            "agreement": comparison.agreement(),
-            "paper_percentiles": _paper_check(comparison, texts),
-            "changed": sum(row.low > 0 or row.high < 0 for row in results),
-            "compared": len(results),
-            "dropped_actions": ground.dropped_actions,
-            "dropped_set_words": ground.dropped_set_words,
-        },
+        statistics=CorporaStatistics(
+            agreement=comparison.agreement(),
+            paper_percentiles=paper_percentiles,
+            changed=sum(row.low > 0 or row.high < 0 for row in results),
+            compared=len(results),
+            dropped_actions=ground.dropped_actions,
+            dropped_set_words=ground.dropped_set_words,
+        ),
         warnings=[NOT_ADVICE, _CHANCE, *notes, *_dropped(ground)],
     )
 
 
 def compare_over_time(
-    path: Path, options: CompareOptions | None = None, *, report: Report | None = None, **given: Any
+    path: Path,
+    options: CorporaOptions | None = None,
+    *,
+    report: Report | None = None,
+    **fields: Any,
 ) -> RunRecord:
     """Follow how a corpus values actions over time.
 
@@ -125,13 +178,24 @@ def compare_over_time(
     RunRecord
         `results` holds a `Trajectory` for every action, the biggest mover first.
     """
-    chosen = chosen_options(CompareOptions, options, given)
+    chosen = chosen_options(CorporaOptions, options, fields)
     actions, notes = _actions(chosen.words)
     sets = load_word_sets(chosen.sets).lowered()
     dated = dated_files(path, chosen.index)
-    texts, left_out = _read_periods(periods(dated, chosen.width))
+    every = [read_files(part.files, part.name) for part in periods(dated, chosen.width)]
+    texts = [text for text in every if text.size >= MIN_CORPUS]
+    if len(texts) < 2:
+        raise InputError(
+            f"{len(texts)} of {len(every)} periods have {MIN_CORPUS:,} words or more",
+            "take another --bin, so that two or more periods have enough text",
+        )
     whole = read_files(list(dated), path.name)
-    notes += left_out + _check_sizes(texts)
+    notes += [
+        f"{text.name} was left out: it has only {text.size:,} words"
+        for text in every
+        if text.size < MIN_CORPUS
+    ]
+    notes += _check_sizes(texts)
     ground = period_ground(whole, texts, actions, sets, chosen.min_count)
     settings = _settings(chosen)
     spaces = train_runs(
@@ -148,46 +212,28 @@ def compare_over_time(
         },
         models=[],
         results=trajectories(texts, spaces, ground),
-        statistics={
-            "dropped_actions": ground.dropped_actions,
-            "dropped_set_words": ground.dropped_set_words,
-        },
+        statistics=PeriodsStatistics(ground.dropped_actions, ground.dropped_set_words),
         warnings=[NOT_ADVICE, _CHANCE, *notes, *_dropped(ground)],
     )
-
-
-def _check_names(corpora: Sequence[tuple[str, Path]]) -> None:
-    if len(corpora) < 2:
-        raise InputError("only one corpus was given", "give two or more, each as NAME=PATH")
-    names = [name for name, _ in corpora]
-    odd = next((name for name in names if not re.fullmatch(r"[\w .-]{1,40}", name)), None)
-    if odd is not None:
-        raise InputError(
-            f"'{odd[:60]}' cannot name a corpus",
-            "use letters, digits, dots and hyphens, at most 40",
-        )
-    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
-    if twice is not None:
-        raise InputError(f"two corpora are called '{twice}'", "give each a name of its own")
 
 
 def _actions(path: Path | None) -> tuple[tuple[str, ...], list[str]]:
     if path is None:
         paper = load_paper()
         return tuple(dict.fromkeys((*everyday_actions(), *paper.dos, *paper.donts))), []
-    given = [action.lower() for action in read_actions(path).actions]
-    phrase = next((action for action in given if not re.fullmatch(r"[^\W\d_]+", action)), None)
+    words = [action.lower() for action in read_actions(path).actions]
+    phrase = next((action for action in words if not re.fullmatch(r"[^\W\d_]+", action)), None)
     if phrase is not None:
         raise InputError(
             f"{path} holds '{phrase[:40]}', which is not a single word",
             "give one word a line, e.g. steal",
         )
-    actions = tuple(dict.fromkeys(given))
-    twice = len(given) - len(actions)
+    actions = tuple(dict.fromkeys(words))
+    twice = len(words) - len(actions)
     return actions, [f"{path} holds {twice} words twice: each was used once"] if twice else []
 
 
-def _check_sizes(texts: Sequence[Corpus]) -> list[str]:
+def _check_sizes(texts: Sequence[TextCorpus]) -> list[str]:
     """Refuse what is too small for vectors; return warnings about what is small or the same."""
     for text in texts:
         if text.size < MIN_CORPUS:
@@ -208,32 +254,15 @@ def _check_sizes(texts: Sequence[Corpus]) -> list[str]:
     return small + same
 
 
-def _read_periods(found: Sequence[Period]) -> tuple[list[Corpus], list[str]]:
-    """Read the periods; leave out, and name, those that are too small."""
-    texts = [read_files(period.files, period.name) for period in found]
-    kept = [text for text in texts if text.size >= MIN_CORPUS]
-    if len(kept) < 2:
-        raise InputError(
-            f"{len(kept)} of {len(texts)} periods have {MIN_CORPUS:,} words or more",
-            "take another --bin, so that two or more periods have enough text",
-        )
-    notes = [
-        f"{text.name} was left out: it has only {text.size:,} words"
-        for text in texts
-        if text.size < MIN_CORPUS
-    ]
-    return kept, notes
-
-
-def _settings(options: CompareOptions) -> TrainingSettings:
+def _settings(options: CorporaOptions) -> TrainingSettings:
     least = min(TrainingSettings().min_count, options.min_count)
     return TrainingSettings(dimensions=options.dimensions, min_count=least)
 
 
 def _config(
-    options: CompareOptions,
+    options: CorporaOptions,
     settings: TrainingSettings,
-    texts: Sequence[Corpus],
+    texts: Sequence[TextCorpus],
     ground: Ground | PeriodGround,
 ) -> dict[str, Any]:
     return {
@@ -259,19 +288,6 @@ def _config(
         "interval": _INTERVAL,
         "options": plain_options(options),
     }
-
-
-def _paper_check(comparison: CorpusComparison, texts: Sequence[Corpus]) -> dict[str, Any]:
-    """Return the mean percentile of the papers' dos and don'ts: a check of the spaces."""
-    paper, found = load_paper(), {}
-    for place, text in enumerate(texts):
-        values = comparison.values(place)
-        found[text.name] = {
-            side: float(np.mean(ranks)) if ranks else None
-            for side, words in (("dos", paper.dos), ("donts", paper.donts))
-            for ranks in [[values[word].percentile for word in words if word in values]]
-        }
-    return found
 
 
 def _dropped(ground: Ground | PeriodGround) -> list[str]:

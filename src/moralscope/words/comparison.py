@@ -28,7 +28,7 @@ from scipy.stats import rankdata
 
 from moralscope.core.errors import InputError
 from moralscope.stats.summary import unit_rows
-from moralscope.words.corpora import Corpus
+from moralscope.words.corpora import TextCorpus
 from moralscope.words.spaces import WordSpace, centred_units, similarity
 from moralscope.words.word_sets import WordSets
 
@@ -42,21 +42,18 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ground:
-    """What corpora have in common: words that each of them uses often enough.
-
-    `weights` carry the frame of an alignment: the square root of the smallest count.
-    """
+    """What corpora have in common: words that each of them uses often enough."""
 
     words: tuple[str, ...]
-    weights: Floats
+    weights: Floats  # carry the frame of an alignment: the square root of the smallest count
     actions: tuple[str, ...]
     sets: WordSets
     dropped_actions: tuple[str, ...]
     dropped_set_words: tuple[str, ...]
 
-    def places(self, words: Sequence[str]) -> list[int]:
+    def indices(self, words: Sequence[str]) -> list[int]:
         """Return where words stand in `words`."""
-        index = {word: place for place, word in enumerate(self.words)}
+        index = {word: row for row, word in enumerate(self.words)}
         return [index[word] for word in words]
 
 
@@ -75,25 +72,22 @@ class CorpusValue:
 
 @dataclass(frozen=True, slots=True)
 class ActionDifference:
-    """An action in two corpora; `change` is second minus first, in percentile points.
-
-    `movement` orders the movers; see `movements`.
-    """
+    """An action in two corpora."""
 
     action: str
     first: CorpusValue
     second: CorpusValue
-    change: float
+    change: float  # second minus first, in percentile points
     low: float
     high: float
     displacement: float
     displacement_low: float
     displacement_high: float
-    movement: float
+    movement: float  # orders the movers; see `movements`
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class CorpusAgreement:
     """Actions that every corpus values alike, and those that two corpora value oppositely.
 
     A do is above the middle of the shared words with its whole interval, a don't below.
@@ -106,25 +100,19 @@ class Agreement:
 
 @cache
 def everyday_actions() -> tuple[str, ...]:
-    """Return the built-in list of everyday actions, in base form.
-
-    Examples
-    --------
-    >>> {"steal", "give", "forgive"} <= set(everyday_actions())
-    True
-    """
+    """Return the built-in list of everyday actions, in base form."""
     text = (resources.files(__package__) / "data" / "everyday_actions.txt").read_text("utf-8")
     return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
-def frequent_words(corpus: Corpus, min_count: int) -> dict[str, int]:
+def frequent_words(corpus: TextCorpus, min_count: int) -> dict[str, int]:
     """Return the words that occur often enough and in enough places, with their counts."""
     rows = zip(corpus.words, corpus.counts.tolist(), corpus.spread().tolist(), strict=True)
     return {word: n for word, n, spread in rows if n >= min_count and spread >= MIN_SPREAD}
 
 
 def common_ground(
-    corpora: Sequence[Corpus], actions: Sequence[str], sets: WordSets, min_count: int
+    corpora: Sequence[TextCorpus], actions: Sequence[str], sets: WordSets, min_count: int
 ) -> Ground:
     """Find what all corpora share; refuse to compare on too little."""
     known = [frequent_words(corpus, min_count) for corpus in corpora]
@@ -139,23 +127,25 @@ def common_ground(
         )
     counts = np.array([min(other[word] for other in known) for word in words], dtype=np.float64)
     return Ground(
-        words,
-        np.sqrt(counts),
-        kept,
-        usable,
-        tuple(word for word in actions if word not in shared),
-        tuple(word for word in (*sets.positive, *sets.negative) if word not in shared),
+        words=words,
+        weights=np.sqrt(counts),
+        actions=kept,
+        sets=usable,
+        dropped_actions=tuple(word for word in actions if word not in shared),
+        dropped_set_words=tuple(
+            word for word in (*sets.positive, *sets.negative) if word not in shared
+        ),
     )
 
 
 def usable_sets(sets: WordSets, known: set[str], where: str) -> WordSets:
     """Keep the association words that are known; refuse a side with fewer than three."""
-    given = {"positive": sets.positive, "negative": sets.negative}
-    kept = {side: tuple(word for word in words if word in known) for side, words in given.items()}
+    lists = {"positive": sets.positive, "negative": sets.negative}
+    kept = {side: tuple(word for word in words if word in known) for side, words in lists.items()}
     for side, left in kept.items():
         if len(left) < MIN_SET:
             raise InputError(
-                f"only {len(left)} of {len(given[side])} {side} association words occur often "
+                f"only {len(left)} of {len(lists[side])} {side} association words occur often "
                 f"enough in {where}",
                 "give more text, or a lower --min-count",
             )
@@ -163,14 +153,7 @@ def usable_sets(sets: WordSets, known: set[str], where: str) -> WordSets:
 
 
 def association_values(rows: Floats, positive: Sequence[int], negative: Sequence[int]) -> Floats:
-    """Return Eq. 1 of every row; a word of a set is not compared with itself.
-
-    Examples
-    --------
-    >>> rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
-    >>> association_values(rows, [0], [1]).round(1).tolist()
-    [0.0, 0.0, -0.2]
-    """
+    """Return Eq. 1 of every row; a word of a set is not compared with itself."""
     return _mean_cosines(rows, positive) - _mean_cosines(rows, negative)
 
 
@@ -184,13 +167,7 @@ def _mean_cosines(rows: Floats, members: Sequence[int]) -> Floats:
 
 
 def percentiles(values: Floats) -> Floats:
-    """Return the percentile of every value among all, per row; ties share theirs.
-
-    Examples
-    --------
-    >>> percentiles(np.array([[0.3, -0.1, 0.3, 0.9]])).tolist()
-    [[50.0, 12.5, 50.0, 87.5]]
-    """
+    """Return the percentile of every value among all, per row; ties share theirs."""
     ranks: Floats = (rankdata(values, axis=-1) - 0.5) / values.shape[-1] * 100
     return ranks
 
@@ -251,11 +228,11 @@ class CorpusComparison:
     """
 
     def __init__(
-        self, corpora: Sequence[Corpus], spaces: Sequence[Sequence[WordSpace]], ground: Ground
+        self, corpora: Sequence[TextCorpus], spaces: Sequence[Sequence[WordSpace]], ground: Ground
     ) -> None:
         self._corpora, self._ground = corpora, ground
-        positive = ground.places(ground.sets.positive)
-        negative = ground.places(ground.sets.negative)
+        positive = ground.indices(ground.sets.positive)
+        negative = ground.indices(ground.sets.negative)
         plain = [[unit_rows(space.rows(ground.words)) for space in runs] for runs in spaces]
         self._values = np.array(
             [[association_values(rows, positive, negative) for rows in runs] for runs in plain]
@@ -275,8 +252,8 @@ class CorpusComparison:
         numbers = np.array([*bounded, *interval(displaced), movements(changes, displaced)])
         left, right = self.values(first), self.values(second)
         rows = [
-            ActionDifference(action, left[action], right[action], *numbers[:, place].tolist())
-            for action, place in self._actions()
+            ActionDifference(action, left[action], right[action], *numbers[:, index].tolist())
+            for action, index in self._actions()
         ]
         return sorted(rows, key=lambda row: (-row.movement, row.action))
 
@@ -284,24 +261,26 @@ class CorpusComparison:
         """Return what each action is worth in a corpus."""
         middle, low, high = interval(self._percentiles[corpus])
         value = self._values[corpus].mean(axis=0)
-        places = [place for _, place in self._actions()]
-        similar = np.mean([rows[places] @ rows.T for rows in self._rows[corpus]], axis=0)
-        return {
-            action: CorpusValue(
-                self._corpora[corpus].name,
-                float(value[place]),
-                float(middle[place]),
-                max(0.0, float(low[place])),
-                min(100.0, float(high[place])),
-                self._counts[corpus][action],
-                self._neighbours(cosines, place),
+        indices = [index for _, index in self._actions()]
+        similar = np.mean([rows[indices] @ rows.T for rows in self._rows[corpus]], axis=0)
+        values = {}
+        for (action, index), cosines in zip(self._actions(), similar, strict=True):
+            nearest = np.argsort(-cosines, kind="stable")[: _NEIGHBOURS + 1]
+            neighbours = [self._ground.words[row] for row in nearest if row != index]
+            values[action] = CorpusValue(
+                corpus=self._corpora[corpus].name,
+                value=float(value[index]),
+                percentile=float(middle[index]),
+                low=max(0.0, float(low[index])),
+                high=min(100.0, float(high[index])),
+                count=self._counts[corpus][action],
+                neighbours=tuple(neighbours[:_NEIGHBOURS]),
             )
-            for (action, place), cosines in zip(self._actions(), similar, strict=True)
-        }
+        return values
 
-    def agreement(self) -> Agreement:
+    def agreement(self) -> CorpusAgreement:
         """Return shared dos and don'ts and divergent actions, the clearest first."""
-        worth = [self.values(place) for place in range(len(self._corpora))]
+        worth = [self.values(index) for index in range(len(self._corpora))]
         dos, donts, divergent = {}, {}, {}
         for action in self._ground.actions:
             rows = [values[action] for values in worth]
@@ -314,18 +293,14 @@ class CorpusComparison:
                 donts[action] = mean
             elif good and bad:
                 divergent[action] = min(r.percentile for r in bad) - max(r.percentile for r in good)
-        ordered = (tuple(sorted(found, key=found.__getitem__)) for found in (dos, donts, divergent))
-        return Agreement(*ordered)
+        ordered = (tuple(sorted(order, key=order.__getitem__)) for order in (dos, donts, divergent))
+        return CorpusAgreement(*ordered)
 
     def _actions(self) -> list[tuple[str, int]]:
         actions = self._ground.actions
-        return list(zip(actions, self._ground.places(actions), strict=True))
+        return list(zip(actions, self._ground.indices(actions), strict=True))
 
     def _similarities(self, runs: Sequence[Floats], others: Sequence[Floats]) -> Floats:
         """Return each word's cosine with itself, run by run."""
         pairs = zip(runs, others, strict=True)
         return np.array([similarity(a, b, self._ground.weights) for a, b in pairs])
-
-    def _neighbours(self, cosines: Floats, place: int) -> tuple[str, ...]:
-        nearest = np.argsort(-cosines, kind="stable")[: _NEIGHBOURS + 1]
-        return tuple(self._ground.words[n] for n in nearest if n != place)[:_NEIGHBOURS]

@@ -40,7 +40,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Corpus:
+class TextCorpus:
     """A text as numbers: `tokens` point into `words`, `ends` say where each sentence ends.
 
     Examples
@@ -70,8 +70,8 @@ class Corpus:
     def sentences(self, order: Sequence[int] | Ints | None = None) -> Iterator[list[str]]:
         """Yield the sentences as words, in the order given or as they stand."""
         starts = np.concatenate([[0], self.ends[:-1]]) if len(self.ends) else self.ends
-        for place in range(len(self.ends)) if order is None else order:
-            tokens = self.tokens[starts[place] : self.ends[place]].tolist()
+        for index in range(len(self.ends)) if order is None else order:
+            tokens = self.tokens[starts[index] : self.ends[index]].tolist()
             yield [self.words[token] for token in tokens]
 
     def blocks(self) -> Ints:
@@ -91,20 +91,30 @@ class Corpus:
         return np.bincount(pairs % len(self.words), minlength=len(self.words))
 
 
-def read_files(files: Sequence[Path], name: str) -> Corpus:
-    """Read text files into one corpus."""
+def read_files(files: Sequence[Path], name: str) -> TextCorpus:
+    """Read text files into one corpus; a blank line ends a sentence as a full stop does."""
     digest, builder = hashlib.sha256(), _Builder()
     for path in files:
+        sentence: list[str] = []
         try:
             with path.open("rb") as stream:
-                for sentence in _read(stream, path, digest):
-                    builder.add(sentence)
+                for text in _pieces(stream, path, digest):
+                    if not text.strip():
+                        builder.add(sentence)
+                        sentence = []
+                    for token in _TOKEN.findall(text):
+                        if token[0] not in _END and len(token) <= _MAX_WORD:
+                            sentence.append(token.replace("\u2019", "'"))
+                        if token[0] in _END or len(sentence) == MAX_SENTENCE:
+                            builder.add(sentence)
+                            sentence = []
         except OSError as error:
             raise InputError(f"{path} cannot be read ({error.strerror})", _REMEDY) from error
+        builder.add(sentence)
     return builder.corpus(name, len(files), digest.hexdigest())
 
 
-def build_corpus(name: str, sentences: Sequence[Sequence[str]]) -> Corpus:
+def build_corpus(name: str, sentences: Sequence[Sequence[str]]) -> TextCorpus:
     """Make a corpus of sentences that are words already."""
     digest, builder = hashlib.sha256(), _Builder()
     for sentence in sentences:
@@ -120,11 +130,11 @@ def corpus_files(path: Path) -> list[Path]:
     if not path.is_dir():
         raise InputError(f"{path} is neither a file nor a folder", _REMEDY)
     files = sorted(
-        found
-        for found in path.rglob("*")
-        if found.suffix.lower() in SUFFIXES
-        and not any(part.startswith(".") for part in found.relative_to(path).parts)
-        and found.is_file()
+        file
+        for file in path.rglob("*")
+        if file.suffix.lower() in SUFFIXES
+        and not any(part.startswith(".") for part in file.relative_to(path).parts)
+        and file.is_file()
     )
     if not files:
         raise InputError(f"{path} holds no text files ({', '.join(SUFFIXES)})", _REMEDY)
@@ -140,60 +150,41 @@ class _Builder:
         self._ends = array("q")
 
     def add(self, sentence: Sequence[str]) -> None:
+        if not sentence:
+            return
         index = self._index
         self._tokens.extend([index.setdefault(word, len(index)) for word in sentence])
         self._ends.append(len(self._tokens))
 
-    def corpus(self, name: str, files: int, sha256: str) -> Corpus:
+    def corpus(self, name: str, files: int, sha256: str) -> TextCorpus:
         tokens = np.frombuffer(self._tokens, np.int32) if self._tokens else np.empty(0, np.int32)
         ends = np.frombuffer(self._ends, np.int64) if self._ends else np.empty(0, np.int64)
-        return Corpus(name, tuple(self._index), tokens, ends, files, sha256)
-
-
-def _read(stream: BinaryIO, path: Path, digest: "hashlib._Hash") -> Iterator[list[str]]:
-    """Yield the sentences of a file; a blank line ends one as a full stop does."""
-    sentence: list[str] = []
-    for text in _pieces(stream, path, digest):
-        if not text.strip() and sentence:
-            yield sentence
-            sentence = []
-        for token in _TOKEN.findall(text):
-            if token[0] not in _END:
-                if len(token) <= _MAX_WORD:
-                    sentence.append(token.replace("\u2019", "'"))
-            elif sentence:
-                yield sentence
-                sentence = []
-            if len(sentence) == MAX_SENTENCE:
-                yield sentence
-                sentence = []
-    if sentence:
-        yield sentence
+        return TextCorpus(name, tuple(self._index), tokens, ends, files, sha256)
 
 
 def _pieces(stream: BinaryIO, path: Path, digest: "hashlib._Hash") -> Iterator[str]:
     """Yield lower-cased lines; a line of many bytes comes in pieces cut between words."""
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
-    place, kept = 1, ""
+    line, rest = 1, ""
     while True:
         data = stream.readline(_PIECE)
         digest.update(data)
         try:
-            text = kept + decoder.decode(data, final=not data)
+            text = rest + decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
             raise InputError(
-                f"{path} line {place} is not valid UTF-8 (byte 0x{error.object[error.start]:02x})",
+                f"{path} line {line} is not valid UTF-8 (byte 0x{error.object[error.start]:02x})",
                 "save the file as UTF-8, or take it out of the folder",
             ) from error
         if "\x00" in text:
-            raise InputError(f"{path} line {place} holds a NUL character", _REMEDY)
+            raise InputError(f"{path} line {line} holds a NUL character", _REMEDY)
         cut = len(text)
         if data and not data.endswith(b"\n"):  # no word is cut; a run without spaces is let through
             space = max(0, text.rfind(" "), text.rfind("\t"), text.rfind("\r"))
             cut = space if len(text) - space < 1000 else len(text)
         yield unicodedata.normalize("NFC", text[:cut]).lower()
-        kept = text[cut:]
-        place += data.endswith(b"\n")
+        rest = text[cut:]
+        line += data.endswith(b"\n")
         if not data:
             return
 
@@ -213,59 +204,42 @@ class Period:
 
     @property
     def name(self) -> str:
-        """Return the period as people write it.
-
-        Examples
-        --------
-        >>> Period(1850, 1874, ()).name, Period(1850, 1850, ()).name
-        ('1850-1874', '1850')
-        """
+        """Return the period as people write it."""
         return str(self.start) if self.start == self.end else f"{self.start}-{self.end}"
 
 
 def year_in(name: str) -> int | None:
-    """Return the year in a file's name, if there is one.
-
-    Examples
-    --------
-    >>> year_in("abraham_lincoln-december_1-1862.txt"), year_in("lincoln.txt")
-    (1862, None)
-    """
-    found = _YEAR.findall(Path(name).stem)
-    return int(found[-1]) if found else None
+    """Return the year in a file's name, if there is one."""
+    years = _YEAR.findall(Path(name).stem)
+    return int(years[-1]) if years else None
 
 
 def dated_files(path: Path, index: Path | None = None) -> dict[Path, int]:
     """Return the text files below a folder with their years."""
     files = corpus_files(path)
     if index is not None:
-        files = [found for found in files if found.resolve() != index.resolve()]
-        return _from_index(path, files, index)
-    years = {found: year_in(found.name) for found in files}
-    bare = [found for found, year in years.items() if year is None]
+        return _from_index(
+            path, [file for file in files if file.resolve() != index.resolve()], index
+        )
+    years = {file: year_in(file.name) for file in files}
+    bare = [file for file, year in years.items() if year is None]
     if bare:
         raise InputError(
             f"{bare[0]} has no year in its name"
             + (f" (nor have {len(bare) - 1} others)" * (len(bare) > 1)),
             "put a year such as 1862 in the names, or give --index FILE with file,year lines",
         )
-    return {found: year for found, year in years.items() if year is not None}
+    return {file: year for file, year in years.items() if year is not None}
 
 
 def periods(years: Mapping[Path, int], width: int) -> list[Period]:
-    """Group files into periods of `width` years that start at multiples of it.
-
-    Examples
-    --------
-    >>> [p.name for p in periods({Path("a"): 1862, Path("b"): 1874, Path("c"): 1901}, 25)]
-    ['1850-1874', '1900-1924']
-    """
+    """Group files into periods of `width` years that start at multiples of it."""
     starts = sorted({year // width * width for year in years.values()})
     return [
         Period(
             start,
             start + width - 1,
-            tuple(found for found, year in years.items() if year // width * width == start),
+            tuple(file for file, year in years.items() if year // width * width == start),
         )
         for start in starts
     ]
@@ -273,7 +247,7 @@ def periods(years: Mapping[Path, int], width: int) -> list[Period]:
 
 def _from_index(path: Path, files: list[Path], index: Path) -> dict[Path, int]:
     folder = path if path.is_dir() else path.parent
-    known = {str(found.relative_to(folder)): found for found in files}
+    known = {str(file.relative_to(folder)): file for file in files}
     years: dict[Path, int] = {}
     layout = Layout(order=("file", "year"), delimiters=",\t")
     table = Table(index, kind=".csv", layout=layout, limits=Limits(file_bytes=_MAX_INDEX_BYTES))

@@ -6,7 +6,6 @@ intervals: bootstrap over the words of A and B. Which words are verbs is decided
 whether people agree in `valence`.
 """
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,19 +13,21 @@ from typing import Any
 
 import numpy as np
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError, MissingExtra
 from moralscope.core.options import chosen_options, plain_options
 from moralscope.core.protocols import WordVectors
-from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord
+from moralscope.core.records import NOT_ADVICE, ModelRef, RunRecord, Statistics
 from moralscope.io.actions import read_actions
+from moralscope.io.documents import read_document
 from moralscope.models.store import Progress, data_file, sha256_of
 from moralscope.words.association import WordAssociation
 from moralscope.words.options import BROAD, STRICT, ExtractOptions
 from moralscope.words.paper import load_paper
-from moralscope.words.valence import load_valence, valence_statistics
+from moralscope.words.valence import ValenceStatistics, compare_valence, load_valence
 from moralscope.words.vectors import load_vectors
 from moralscope.words.verbs import Verb, VerbLexicon, find_verbs, load_verb_lexicon
-from moralscope.words.word_sets import WordSets, load_word_sets
+from moralscope.words.word_sets import load_word_sets
 
 DO, DONT = "do", "don't"
 _PUBLISHED = "figures/mcm_dos_donts.json"
@@ -41,58 +42,72 @@ class PublishedLists:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedVerb:
-    """A verb with its association; `form` is the word rated, `place` its place in the vocabulary.
-
-    `paper_rank` is the place of the verb in the papers' list of that side, if it is there.
-    An `association_word` is in A or B: its cosine of 1 with itself is part of its score.
-    """
+    """A verb with its association."""
 
     word: str
     side: str
     score: float | None
     low: float | None
     high: float | None
-    form: str
-    place: int
-    paper_rank: int | None
-    association_word: bool
+    form: str  # the word that was rated
+    place: int  # of the form in the vocabulary
+    paper_rank: int | None  # of the verb in the papers' list of that side, if it is there
+    association_word: bool  # it is in A or B: its cosine of 1 with itself is part of its score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOverlap:
+    """How many extracted verbs stand in the papers' list of a side."""
+
+    found: int
+    of: int  # verbs extracted
+    listed: int  # words of the papers' list
+    in_vocabulary: int  # listed words that have a vector at all
 
 
 @dataclass(frozen=True, slots=True)
-class Overlap:
-    """How many of the `of` verbs extracted stand in the papers' list of `listed` words.
+class PublishedOverlap(Statistics):
+    """What the extraction shares with the papers' lists."""
 
-    No more than `in_vocabulary` of the listed words have a vector at all.
-    """
+    source: str
+    dos: ListOverlap
+    donts: ListOverlap
 
-    found: int
-    of: int
-    listed: int
-    in_vocabulary: int
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractStatistics(Statistics):
+    """What was looked at, and how it compares with the papers and with a valence lexicon."""
+
+    words: int
+    verbs: int
+    missing_words: Sequence[str]  # association words without a vector
+    overlap: PublishedOverlap
+    validation: ValenceStatistics | None
+
+
+@dataclass(frozen=True, slots=True)
+class _PublishedWord:
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class _PublishedFile:
+    dos_100: list[_PublishedWord]
+    donts_100: list[_PublishedWord]
 
 
 def published_lists() -> PublishedLists:
-    """Return the papers' lists: 100 words a side from MORALSCOPE_DATA, else the 50 printed.
-
-    Examples
-    --------
-    >>> published_lists().dos[:3]
-    ('joy', 'enjoy', 'cherish')
-    """
+    """Return the papers' lists: 100 words a side from MORALSCOPE_DATA, else the 50 printed."""
     path = data_file(_PUBLISHED)
     if path is None:
         paper = load_paper()
         return PublishedLists(paper.dos, paper.donts, "the 50 + 50 words printed in the paper")
-    try:
-        rows = json.loads(path.read_text("utf-8"))
-        dos, donts = (tuple(row["word"] for row in rows[key]) for key in ("dos_100", "donts_100"))
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{path} does not hold the published lists ({type(error).__name__})",
-            "restore the file, or unset MORALSCOPE_DATA to use the printed lists",
-        ) from error
+    remedy = "restore the file, or unset MORALSCOPE_DATA to use the printed lists"
+    plain = read_document(path, "the published lists", remedy).json_values()
+    lists = decode(_PublishedFile, plain, str(path), remedy=remedy)
+    dos, donts = (tuple(row.word for row in rows) for rows in (lists.dos_100, lists.donts_100))
     return PublishedLists(dos, donts, f"the 100 + 100 words of {_PUBLISHED}")
 
 
@@ -130,32 +145,42 @@ def extract_dos_and_donts(
         )
     middle = (len(order) + 1) // 2
     chosen = {
-        DO: [verbs[place] for place in order[:middle][:count]],
-        DONT: [verbs[place] for place in order[middle:][::-1][:count]],
+        DO: [verbs[index] for index in order[:middle][:count]],
+        DONT: [verbs[index] for index in order[middle:][::-1][:count]],
     }
     listed = {DO: published.dos, DONT: published.donts}
-    found = []
+    extracted = []
     for side, rows in chosen.items():
         ranks = {word: rank for rank, word in enumerate(listed[side], 1)}
-        rated = association.associate([verb.form for verb in rows])
-        for verb, by in zip(rows, rated, strict=True):
-            numbers = by.score, by.low, by.high
-            rank, own = ranks.get(verb.base), verb.form in sets
-            found.append(ExtractedVerb(verb.base, side, *numbers, verb.form, verb.place, rank, own))
-    return found
+        ratings = association.associate([verb.form for verb in rows])
+        extracted += [
+            ExtractedVerb(
+                word=verb.base,
+                side=side,
+                score=rating.score,
+                low=rating.low,
+                high=rating.high,
+                form=verb.form,
+                place=verb.place,
+                paper_rank=ranks.get(verb.base),
+                association_word=verb.form in sets,
+            )
+            for verb, rating in zip(rows, ratings, strict=True)
+        ]
+    return extracted
 
 
-def overlap(
-    extracted: Sequence[ExtractedVerb], vectors: WordVectors, published: PublishedLists
-) -> dict[str, Overlap]:
-    """Count, for each side, what the extraction shares with the papers' list."""
-    counts = {}
-    for name, side, listed in (("dos", DO, published.dos), ("donts", DONT, published.donts)):
-        rows = [row for row in extracted if row.side == side]
-        found = sum(row.paper_rank is not None for row in rows)
-        known = sum(word in vectors for word in listed)
-        counts[name] = Overlap(found, len(rows), len(listed), known)
-    return counts
+def list_overlap(
+    rows: Sequence[ExtractedVerb], side: str, vectors: WordVectors, listed: Sequence[str]
+) -> ListOverlap:
+    """Count what the extraction of a side shares with the papers' list."""
+    ranks = [row.paper_rank for row in rows if row.side == side]
+    return ListOverlap(
+        found=sum(rank is not None for rank in ranks),
+        of=len(ranks),
+        listed=len(listed),
+        in_vocabulary=sum(word in vectors for word in listed),
+    )
 
 
 def extract(
@@ -164,7 +189,7 @@ def extract(
     *,
     lexicon: VerbLexicon | None = None,
     progress: Progress | None = None,
-    **given: Any,
+    **fields: Any,
 ) -> RunRecord:
     """Return the most positive and most negative verbs of a vocabulary.
 
@@ -186,93 +211,88 @@ def extract(
     >>> sorted(row.word for row in record.results)
     ['help', 'kill']
     """
-    chosen = chosen_options(ExtractOptions, options, given)
+    chosen = chosen_options(ExtractOptions, options, fields)
     name = vectors or chosen.vectors
     model = load_vectors(name, progress=progress) if isinstance(name, str) else name
     sets, published = load_word_sets(chosen.sets), published_lists()
     association = WordAssociation(model, sets.positive, sets.negative, seed=chosen.seed)
-    known = lexicon or _lexicon(chosen.verbs, progress)
+    verb_lexicon = lexicon
+    if verb_lexicon is None and chosen.verbs in (BROAD, STRICT):
+        verb_lexicon = load_verb_lexicon(progress)
+    elif verb_lexicon is None:
+        path = Path(chosen.verbs).expanduser()
+        if not path.is_file():
+            problem = f"--verbs '{chosen.verbs}' is no file"
+            raise InputError(problem, f"give {BROAD}, {STRICT} or a file")
+        bases = frozenset(read_actions(path).actions)
+        # Each its own lemma: a list of base forms is taken at its word, in any language.
+        lemmas = {verb: (verb,) for verb in bases}
+        verb_lexicon = VerbLexicon(path.name, sha256_of(path), bases, bases, lemmas)
     words = model.words[: chosen.max_words]
-    verbs = find_verbs(words, known, strict=chosen.verbs == STRICT, any_case=chosen.any_case)
-    own = {*sets.positive, *sets.negative}
-    results = extract_dos_and_donts(association, verbs, published, own, chosen.count)
+    strict = chosen.verbs == STRICT
+    verbs = find_verbs(words, verb_lexicon, strict=strict, any_case=chosen.any_case)
+    set_words = {*sets.positive, *sets.negative}
+    results = extract_dos_and_donts(association, verbs, published, set_words, chosen.count)
     missing = (*association.missing_positive, *association.missing_negative)
-    validation, note = _validate(results, chosen.valence)
+    warnings = [NOT_ADVICE, *_warnings(results, missing, chosen.count)]
+    validation = None
+    try:
+        dos, donts = ([row.word for row in results if row.side == side] for side in (DO, DONT))
+        validation = compare_valence(dos, donts, load_valence(chosen.valence))
+    except MissingExtra as error:
+        warnings.append(f"not validated: {error}")
     return RunRecord(
         "words extract",
         seed=chosen.seed,
-        config=_config(model, chosen, sets, known),
-        models=[ModelRef(model.name, model.checksum), ModelRef(known.name, known.checksum)],
-        results=results,
-        statistics={
-            "words": len(words),
-            "verbs": len(verbs),
-            "missing_words": missing,
-            "overlap": {"source": published.source, **overlap(results, model, published)},
-            "validation": validation,
+        config={
+            "vectors": model.name,
+            "sets": sets.name,
+            "positive_words": sets.positive,
+            "negative_words": sets.negative,
+            "count": chosen.count,
+            "verbs": chosen.verbs,
+            "verb_lexicon": verb_lexicon.name,
+            "max_words": chosen.max_words,
+            "any_case": chosen.any_case,
+            "interval": "95 % percentile bootstrap over the association words",
+            "options": plain_options(chosen),
         },
-        warnings=[NOT_ADVICE, *_warnings(results, missing, chosen.count), *note],
+        models=[
+            ModelRef(model.name, model.checksum),
+            ModelRef(verb_lexicon.name, verb_lexicon.checksum),
+        ],
+        results=results,
+        statistics=ExtractStatistics(
+            words=len(words),
+            verbs=len(verbs),
+            missing_words=missing,
+            overlap=PublishedOverlap(
+                published.source,
+                list_overlap(results, DO, model, published.dos),
+                list_overlap(results, DONT, model, published.donts),
+            ),
+            validation=validation,
+        ),
+        warnings=warnings,
     )
 
 
-def _lexicon(verbs: str, progress: Progress | None) -> VerbLexicon:
-    if verbs in (BROAD, STRICT):
-        return load_verb_lexicon(progress)
-    path = Path(verbs).expanduser()
-    if not path.is_file():
-        raise InputError(f"--verbs '{verbs}' is no file", f"give {BROAD}, {STRICT} or a file")
-    own = frozenset(read_actions(path).actions)
-    # Each its own lemma: a list of base forms is taken at its word, in any language.
-    return VerbLexicon(path.name, sha256_of(path), own, own, {verb: (verb,) for verb in own})
-
-
-def _config(
-    vectors: WordVectors, options: ExtractOptions, sets: WordSets, lexicon: VerbLexicon
-) -> dict[str, Any]:
-    return {
-        "vectors": vectors.name,
-        "sets": sets.name,
-        "positive_words": sets.positive,
-        "negative_words": sets.negative,
-        "count": options.count,
-        "verbs": options.verbs,
-        "verb_lexicon": lexicon.name,
-        "max_words": options.max_words,
-        "any_case": options.any_case,
-        "interval": "95 % percentile bootstrap over the association words",
-        "options": plain_options(options),
-    }
-
-
-def _validate(
-    results: Sequence[ExtractedVerb], path: Path | None
-) -> tuple[dict[str, Any] | None, list[str]]:
-    """Rate the extraction; without a lexicon say so, unless the user asked for one."""
-    try:
-        lexicon = load_valence(path)
-    except MissingExtra as error:
-        return None, [f"not validated: {error}"]
-    dos = [row.word for row in results if row.side == DO]
-    donts = [row.word for row in results if row.side == DONT]
-    return valence_statistics(dos, donts, lexicon), []
-
-
 def _warnings(results: Sequence[ExtractedVerb], missing: Sequence[str], count: int) -> list[str]:
-    found = []
+    notes = []
     if missing:
-        found.append(f"association words without a vector ({len(missing)}): {', '.join(missing)}")
+        notes.append(f"association words without a vector ({len(missing)}): {', '.join(missing)}")
     if len(results) < 2 * count:
-        found.append(f"only {len(results)} verbs were found, not {count} on each side")
+        notes.append(f"only {len(results)} verbs were found, not {count} on each side")
     stand_ins = sum(row.form != row.word for row in results)
     if stand_ins:
-        found.append(
+        notes.append(
             "verbs rated by their most frequent conjugation (see 'form'), because the base form "
             f"is not among the words looked at: {stand_ins}"
         )
-    own = sum(row.association_word for row in results)
-    if own:
-        found.append(
+    in_sets = sum(row.association_word for row in results)
+    if in_sets:
+        notes.append(
             "verbs that are association words themselves, as in the papers, which lifts their "
-            f"score by their cosine of 1 with themselves: {own}"
+            f"score by their cosine of 1 with themselves: {in_sets}"
         )
-    return found
+    return notes

@@ -108,7 +108,7 @@ class ExtractOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListOptions(Options):
+class WordListOptions(Options):
     """Two lists of words: the papers' dos and don'ts, where none is given."""
 
     dos: Dos = None
@@ -121,7 +121,7 @@ class ListOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ValidateOptions(ListOptions):
+class ValidateOptions(WordListOptions):
     """Which lists are rated, and by which lexicon."""
 
     valence: Valence = None
@@ -129,7 +129,7 @@ class ValidateOptions(ListOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareOptions(Options):
+class CorporaOptions(Options):
     """What is compared in corpora, and with how much work; `index` and `width` are over time."""
 
     index: Annotated[

@@ -25,7 +25,7 @@ from moralscope.core.errors import MoralscopeError
 from moralscope.core.extras import missing_extra
 from moralscope.core.protocols import Matrix
 from moralscope.stats.summary import unit_rows
-from moralscope.words.corpora import Corpus
+from moralscope.words.corpora import TextCorpus
 
 _FEW_EPOCHS, _MANY_EPOCHS = 5, 20
 Floats = NDArray[np.float64]
@@ -62,20 +62,13 @@ class TrainingSettings:
     sample: float | None = None
     negative: int = 5
 
-    def epochs_for(self, corpus: Corpus) -> int:
-        """Return how often the corpus is read.
-
-        Examples
-        --------
-        >>> from moralscope.words.corpora import build_corpus
-        >>> TrainingSettings().epochs_for(build_corpus("tiny", [["give"]]))
-        20
-        """
+    def epochs_for(self, corpus: TextCorpus) -> int:
+        """Return how often the corpus is read."""
         if self.epochs is not None:
             return self.epochs
         return min(_MANY_EPOCHS, max(_FEW_EPOCHS, round(self.budget / max(1, corpus.size))))
 
-    def sample_for(self, corpus: Corpus) -> float:
+    def sample_for(self, corpus: TextCorpus) -> float:
         """Return the share above which words are thinned out."""
         return max(1e-4, 100 / max(1, corpus.size)) if self.sample is None else self.sample
 
@@ -89,21 +82,11 @@ class WordSpace:
 
     def rows(self, words: tuple[str, ...]) -> NDArray[np.float64]:
         """Return the vectors of words that are all there."""
-        found: NDArray[np.float64] = self.matrix[[self.index[word] for word in words]].astype(float)
-        return found
+        return np.asarray(self.matrix[[self.index[word] for word in words]], dtype=np.float64)
 
 
-def train_space(corpus: Corpus, settings: TrainingSettings, seed: int) -> WordSpace:
-    """Draw the corpus' blocks with replacement and train on the draw.
-
-    Examples
-    --------
-    >>> from moralscope.words.corpora import build_corpus
-    >>> corpus = build_corpus("tiny", [["give", "alms"], ["give", "thanks"]] * 50)
-    >>> space = train_space(corpus, TrainingSettings(dimensions=4), seed=1)
-    >>> sorted(space.index), space.matrix.shape
-    (['alms', 'give', 'thanks'], (3, 4))
-    """
+def train_space(corpus: TextCorpus, settings: TrainingSettings, seed: int) -> WordSpace:
+    """Draw the corpus' blocks with replacement and train on the draw."""
     logging.getLogger("gensim").setLevel(logging.ERROR)
     try:
         from gensim.models import Word2Vec
@@ -134,7 +117,7 @@ def train_space(corpus: Corpus, settings: TrainingSettings, seed: int) -> WordSp
 
 
 def train_runs(
-    corpora: Sequence[Corpus],
+    corpora: Sequence[TextCorpus],
     settings: TrainingSettings,
     *,
     runs: int,
@@ -148,9 +131,9 @@ def train_runs(
     """
     with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         futures = {
-            pool.submit(train_space, corpus, settings, run_seed(seed, place, run)): (place, run)
+            pool.submit(train_space, corpus, settings, run_seed(seed, number, run)): (number, run)
             for run in range(runs)
-            for place, corpus in enumerate(corpora)
+            for number, corpus in enumerate(corpora)
         }
         spaces: dict[tuple[int, int], WordSpace] = {}
         try:
@@ -161,24 +144,18 @@ def train_runs(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return [[spaces[place, run] for run in range(runs)] for place in range(len(corpora))]
+    return [[spaces[number, run] for run in range(runs)] for number in range(len(corpora))]
 
 
-def run_seed(seed: int, place: int, run: int) -> int:
-    """Return the seed of one training: equal corpora in two places get different draws.
-
-    Examples
-    --------
-    >>> run_seed(0, 0, 1) == run_seed(0, 1, 0)
-    False
-    """
-    return int(np.random.SeedSequence([seed, place, run]).generate_state(1)[0])
+def run_seed(seed: int, corpus: int, run: int) -> int:
+    """Return the seed of one training: two equal corpora get different draws."""
+    return int(np.random.SeedSequence([seed, corpus, run]).generate_state(1)[0])
 
 
 class _Draw:
     """The sentences of a bootstrap draw of blocks; can be read again and again."""
 
-    def __init__(self, corpus: Corpus, seed: int) -> None:
+    def __init__(self, corpus: TextCorpus, seed: int) -> None:
         blocks = corpus.blocks()
         edges = np.concatenate([np.flatnonzero(np.diff(blocks, prepend=-1)), [len(blocks)]])
         drawn = np.random.default_rng(seed).integers(len(edges) - 1, size=len(edges) - 1)
@@ -203,13 +180,6 @@ def rotation(source: Floats, target: Floats, weights: Floats) -> Floats:
 
     Frequent words have vectors that a retraining hardly
     moves, so they should carry the frame: weight them more.
-
-    Examples
-    --------
-    >>> rows = np.array([[1.0, 0.0], [0.6, 0.8]])
-    >>> turned = rows @ np.array([[0.0, 1.0], [-1.0, 0.0]])
-    >>> np.allclose(rows @ rotation(rows, turned, np.ones(2)), turned)
-    True
     """
     from scipy.linalg import orthogonal_procrustes
 

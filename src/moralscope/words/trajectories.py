@@ -20,7 +20,7 @@ from moralscope.words.comparison import (
     percentiles,
     usable_sets,
 )
-from moralscope.words.corpora import Corpus
+from moralscope.words.corpora import TextCorpus
 from moralscope.words.spaces import WordSpace, centred_units, rotation
 from moralscope.words.word_sets import WordSets
 
@@ -38,19 +38,16 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """An action over time; periods that hardly use it are left out.
-
-    `change` is last minus first point in percentile points. `movement` orders the trajectories:
-    the mean squared distance of the points from their mean, in squared standard errors; about
-    one, or less, when nothing but noise moves.
-    """
+    """An action over time; periods that hardly use it are left out."""
 
     action: str
     points: tuple[Point, ...]
-    change: float
+    change: float  # last minus first point, in percentile points
     low: float
     high: float
     movement: float
+    """Orders the trajectories: the mean squared distance of the points from their mean, in squared
+    standard errors; about one, or less, when nothing but noise moves."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,13 +62,19 @@ class PeriodGround:
 
 
 def period_ground(
-    whole: Corpus, periods: Sequence[Corpus], actions: Sequence[str], sets: WordSets, min_count: int
+    whole: TextCorpus,
+    periods: Sequence[TextCorpus],
+    actions: Sequence[str],
+    sets: WordSets,
+    min_count: int,
 ) -> PeriodGround:
     """Find the words of each period, and the actions that half of them, or more, use enough."""
     known = set(frequent_words(whole, min_count))
     words = tuple(frequent_words(period, min_count) for period in periods)
     needed = max(2, (len(periods) + 1) // 2)
-    kept = tuple(word for word in actions if sum(word in found for found in words) >= needed)
+    kept = tuple(
+        word for word in actions if sum(word in known_there for known_there in words) >= needed
+    )
     if not kept:
         raise InputError(
             f"none of the {len(actions)} actions occurs {min_count} times in {needed} periods",
@@ -79,16 +82,18 @@ def period_ground(
         )
     usable = usable_sets(sets, known, "the text")
     return PeriodGround(
-        words,
-        kept,
-        usable,
-        tuple(action for action in actions if action not in kept),
-        tuple(word for word in (*sets.positive, *sets.negative) if word not in known),
+        words=words,
+        actions=kept,
+        sets=usable,
+        dropped_actions=tuple(action for action in actions if action not in kept),
+        dropped_set_words=tuple(
+            word for word in (*sets.positive, *sets.negative) if word not in known
+        ),
     )
 
 
 def trajectories(
-    periods: Sequence[Corpus], spaces: Sequence[Sequence[WordSpace]], ground: PeriodGround
+    periods: Sequence[TextCorpus], spaces: Sequence[Sequence[WordSpace]], ground: PeriodGround
 ) -> list[Trajectory]:
     """Follow every action; what moved most against its spread comes first.
 
@@ -101,39 +106,33 @@ def trajectories(
     ground
         What can be measured.
     """
-    ranks = [
-        _ranks(spaces[0], runs, words, ground.sets)
-        for runs, words in zip(spaces[1:], ground.words, strict=True)
-    ]
+    ranks = []  # of each period: (runs, words), the percentile of each of its words in each run
+    for runs, words in zip(spaces[1:], ground.words, strict=True):
+        weights = np.sqrt(np.array(list(words.values()), dtype=np.float64))
+        values = [
+            _aligned_values(every, run, tuple(words), weights, ground.sets)
+            for every, run in zip(spaces[0], runs, strict=True)
+        ]
+        ranks.append(percentiles(np.array(values)))
     spreads = [table.std(axis=0, ddof=1) for table in ranks]
     pad = max(1.0, float(np.median(np.concatenate(spreads))))  # never less than one point
-    found = []
+    rows = []
     for action in ground.actions:
-        draws = {
-            place: ranks[place][:, list(words).index(action)]
-            for place, words in enumerate(ground.words)
-            if action in words
-        }
-        points = []
-        for place, numbers in draws.items():
-            middle, low, high = (float(end) for end in interval(numbers))
+        draws, points = [], []
+        for period, table, words in zip(periods, ranks, ground.words, strict=True):
+            if action not in words:
+                continue
+            draws.append(table[:, list(words).index(action)])
+            middle, low, high = (float(end) for end in interval(draws[-1]))
             ends = max(0.0, low), min(100.0, high)
-            points.append(Point(periods[place].name, middle, *ends, ground.words[place][action]))
-        found.append(_trajectory(action, tuple(points), list(draws.values()), pad))
-    return sorted(found, key=lambda row: (-row.movement, row.action))
-
-
-def _ranks(
-    whole: Sequence[WordSpace], runs: Sequence[WordSpace], words: dict[str, int], sets: WordSets
-) -> Floats:
-    """Return (runs, words): the percentile of each of the period's words in each run."""
-    listed = tuple(words)
-    weights = np.sqrt(np.array(list(words.values()), dtype=np.float64))
-    values = [
-        _aligned_values(every, run, listed, weights, sets)
-        for every, run in zip(whole, runs, strict=True)
-    ]
-    return percentiles(np.array(values))
+            points.append(Point(period.name, middle, *ends, words[action]))
+        change, low, high = np.clip(interval(draws[-1] - draws[0]), -100.0, 100.0).tolist()
+        means = np.array([numbers.mean() for numbers in draws])
+        errors = np.array([numbers.var(ddof=1) for numbers in draws]) + pad**2
+        centre = np.average(means, weights=1 / errors)
+        movement = float(((means - centre) ** 2 / errors).sum() / (len(means) - 1))
+        rows.append(Trajectory(action, tuple(points), change, low, high, movement))
+    return sorted(rows, key=lambda row: (-row.movement, row.action))
 
 
 def _aligned_values(
@@ -142,7 +141,7 @@ def _aligned_values(
     """Return Eq. 1 of a period's words against the whole corpus' sets."""
     extra = tuple(word for word in (*sets.positive, *sets.negative) if word not in set(words))
     frame = centred_units(whole.rows((*words, *extra)))
-    index = {word: place for place, word in enumerate((*words, *extra))}
+    index = {word: row for row, word in enumerate((*words, *extra))}
     rows = centred_units(run.rows(words))
     rows = rows @ rotation(rows, frame[: len(words)], weights)
     values: Floats = np.zeros(len(words))
@@ -153,15 +152,3 @@ def _aligned_values(
                 cosines[index[word], column] = np.nan
         values += sign * np.nanmean(cosines, axis=1)
     return values
-
-
-def _trajectory(
-    action: str, points: tuple[Point, ...], draws: Sequence[Floats], pad: float
-) -> Trajectory:
-    bounded = np.clip(interval(draws[-1] - draws[0]), -100.0, 100.0)
-    means = np.array([numbers.mean() for numbers in draws])
-    errors = np.array([numbers.var(ddof=1) for numbers in draws]) + pad**2
-    centre = np.average(means, weights=1 / errors)
-    movement = float(((means - centre) ** 2 / errors).sum() / (len(means) - 1))
-    change, low, high = bounded.tolist()
-    return Trajectory(action, points, change, low, high, movement)

@@ -11,19 +11,19 @@ import hashlib
 import importlib.util
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError, MissingExtra
 from moralscope.core.options import chosen_options, plain_options
-from moralscope.core.records import ModelRef, RunRecord
+from moralscope.core.records import ModelRef, RunRecord, Statistics, absent
 from moralscope.io.actions import read_actions
 from moralscope.io.tables import Layout, Table
 from moralscope.models.store import data_file
 from moralscope.stats.significance import TTest, t_test
 from moralscope.stats.summary import Summary, summarise
-from moralscope.words.options import ListOptions, ValidateOptions
+from moralscope.words.options import ValidateOptions, WordListOptions
 from moralscope.words.paper import load_paper
 
 _LAYOUT = Layout(lines_as="line", remedy="give a file of word<TAB>rating lines")
@@ -68,14 +68,6 @@ class ValenceTest:
 
 
 @dataclass(frozen=True, slots=True)
-class Validation:
-    """The comparison with unrated words as 0, and with rated words only."""
-
-    all_words: ValenceTest
-    rated_only: ValenceTest
-
-
-@dataclass(frozen=True, slots=True)
 class PrintedValence:
     """What the paper prints of one comparison; its sd are of a population."""
 
@@ -84,28 +76,43 @@ class PrintedValence:
     t: float
 
 
+@dataclass(frozen=True, slots=True)
+class PrintedValidation(Statistics):
+    """What the paper prints of both comparisons."""
+
+    all_words: PrintedValence
+    rated_only: PrintedValence
+
+
+@dataclass(frozen=True, slots=True)
+class ValenceStatistics(Statistics):
+    """Two lists compared by their ratings."""
+
+    lexicon: ModelRef
+    all_words: ValenceTest  # unrated words as 0
+    rated_only: ValenceTest
+    paper: PrintedValidation | None = absent()  # where the lists are the paper's
+
+
 # Jentzsch et al. 2019, "Dos and Don'ts for the Moral Choice Machine".
-PAPER = {
-    "all_words": PrintedValence(Summary(50, 1.12, 1.24), Summary(50, -0.90, 1.22), 8.12),
-    "rated_only": PrintedValence(Summary(24, 2.34, 0.62), Summary(19, -2.37, 0.67), 23.28),
-}
+PAPER = PrintedValidation(
+    all_words=PrintedValence(Summary(50, 1.12, 1.24), Summary(50, -0.90, 1.22), 8.12),
+    rated_only=PrintedValence(Summary(24, 2.34, 0.62), Summary(19, -2.37, 0.67), 23.28),
+)
 
 
-def validate_lists(
-    dos: Sequence[str], donts: Sequence[str], ratings: Mapping[str, float]
-) -> Validation:
-    """Compare the ratings of two lists.
-
-    Examples
-    --------
-    >>> ratings = {"joy": 3.0, "fun": 4.0, "bad": -3.0, "kill": -3.5}
-    >>> found = validate_lists(["joy", "fun", "stroll"], ["bad", "kill", "purl"], ratings)
-    >>> found.all_words.dos.n, found.rated_only.dos.n, found.rated_only.donts.mean
-    (3, 2, -3.25)
-    """
+def compare_valence(
+    dos: Sequence[str], donts: Sequence[str], lexicon: ValenceLexicon
+) -> ValenceStatistics:
+    """Compare the ratings of two lists."""
+    ratings = lexicon.ratings
     rated = [[ratings[word] for word in words if word in ratings] for words in (dos, donts)]
     every = [[ratings.get(word, 0.0) for word in words] for words in (dos, donts)]
-    return Validation(_compare(*every), _compare(*rated))
+    all_words, rated_only = (
+        ValenceTest(_valence(first), _valence(second), t_test(first, second, equal_variance=True))
+        for first, second in (every, rated)
+    )
+    return ValenceStatistics(ModelRef(lexicon.name, lexicon.checksum), all_words, rated_only)
 
 
 def load_valence(path: Path | None = None) -> ValenceLexicon:
@@ -113,26 +120,19 @@ def load_valence(path: Path | None = None) -> ValenceLexicon:
 
     AFINN is looked for in ``MORALSCOPE_DATA/lexicons`` and in the installed package `afinn`.
     """
-    found = path or data_file(f"lexicons/{_AFINN}") or _installed_afinn()
-    if found is None:
+    source = path or data_file(f"lexicons/{_AFINN}")
+    if source is None:
+        # The file in the user's package, without running the package.
+        spec = importlib.util.find_spec("afinn")
+        source = Path(spec.origin).parent / "data" / _AFINN if spec and spec.origin else None
+    if source is None or not (path or source.is_file()):
         raise MissingExtra(
             "there is no valence lexicon",
             "run 'pip install afinn', or give a file of word<TAB>rating lines with --lexicon",
         )
-    ratings = _parse(Table(found, kind=".txt", layout=_LAYOUT))
-    return ValenceLexicon(found.stem, hashlib.sha256(found.read_bytes()).hexdigest(), ratings)
-
-
-def _installed_afinn() -> Path | None:
-    """Find the file in the user's package without running the package."""
-    spec = importlib.util.find_spec("afinn")
-    path = Path(spec.origin).parent / "data" / _AFINN if spec and spec.origin else None
-    return path if path and path.is_file() else None
-
-
-def _parse(table: Table) -> dict[str, float]:
+    table = Table(source, kind=".txt", layout=_LAYOUT)
     ratings: dict[str, float] = {}
-    for place, cells in table.strict_rows():
+    for line, cells in table.strict_rows():
         if not cells["line"].strip():
             continue
         try:
@@ -140,37 +140,42 @@ def _parse(table: Table) -> dict[str, float]:
             value = float(rating)
         except ValueError as error:
             remedy = "write one word and one number a line"
-            raise table.wrong(place, "is not word<TAB>rating", remedy) from error
+            raise table.wrong(line, "is not word<TAB>rating", remedy) from error
         if not word.strip() or not math.isfinite(value):
-            raise table.wrong(place, "has no word or no finite rating", "correct it")
+            raise table.wrong(line, "has no word or no finite rating", "correct it")
         if ratings.setdefault(word.strip(), value) != value:
-            raise table.wrong(place, f"rates '{word.strip()}' a second time", "keep one rating")
+            raise table.wrong(line, f"rates '{word.strip()}' a second time", "keep one rating")
     if not ratings:
         raise InputError(f"{table.name} holds no ratings", _LAYOUT.remedy)
-    return ratings
-
-
-def _compare(dos: Sequence[float], donts: Sequence[float]) -> ValenceTest:
-    return ValenceTest(_valence(dos), _valence(donts), t_test(dos, donts, equal_variance=True))
+    return ValenceLexicon(source.stem, hashlib.sha256(source.read_bytes()).hexdigest(), ratings)
 
 
 def _valence(values: Sequence[float]) -> Valence:
-    found = summarise(values)
-    shrink = math.sqrt((found.n - 1) / found.n) if found.n else math.nan
-    return Valence(found.n, found.mean, found.sd, found.sd * shrink)
+    summary = summarise(values)
+    shrink = math.sqrt((summary.n - 1) / summary.n) if summary.n else math.nan
+    return Valence(summary.n, summary.mean, summary.sd, summary.sd * shrink)
 
 
-def validate(options: ValidateOptions | None = None, **given: Any) -> RunRecord:
+def validate(options: ValidateOptions | None = None, **fields: Any) -> RunRecord:
     """Compare the valence of two lists of words, by default the papers' printed lists.
 
     `options` are `ValidateOptions`, or its fields as keywords.
     """
-    chosen = chosen_options(ValidateOptions, options, given)
+    chosen = chosen_options(ValidateOptions, options, fields)
     lexicon = load_valence(chosen.valence)
-    first, second = read_lists(chosen)
-    statistics = valence_statistics(first, second, lexicon)
-    if chosen.dos is None:
-        statistics["paper"] = PAPER
+    dos, donts = read_lists(chosen)
+    warnings = []
+    both = sorted(set(dos) & set(donts))
+    if both:
+        warnings.append(f"words on both sides: {', '.join(both)}")
+    for name, words in (("dos", dos), ("don'ts", donts)):
+        if len(set(words)) < len(words):
+            warnings.append(f"words stand more than once among the {name} and count each time")
+        if sum(word in lexicon.ratings for word in words) < 2:
+            warnings.append(
+                f"fewer than two of the {name} are in {lexicon.name}: no t for rated only"
+            )
+    statistics = compare_valence(dos, donts, lexicon)
     return RunRecord(
         "words validate",
         seed=chosen.seed,
@@ -184,41 +189,16 @@ def validate(options: ValidateOptions | None = None, **given: Any) -> RunRecord:
         models=[ModelRef(lexicon.name, lexicon.checksum)],
         results=[
             RatedWord(word, side, lexicon.ratings.get(word))
-            for side, words in (("do", first), ("don't", second))
+            for side, words in (("do", dos), ("don't", donts))
             for word in words
         ],
-        statistics=statistics,
-        warnings=_warnings(first, second, lexicon),
+        statistics=replace(statistics, paper=PAPER) if chosen.dos is None else statistics,
+        warnings=warnings,
     )
 
 
-def read_lists(options: ListOptions) -> tuple[Sequence[str], Sequence[str]]:
+def read_lists(options: WordListOptions) -> tuple[Sequence[str], Sequence[str]]:
     """Return the two lists of words that the options name; the papers' dos and don'ts, if none."""
     if options.dos is None or options.donts is None:
         return load_paper().dos, load_paper().donts
     return read_actions(options.dos).actions, read_actions(options.donts).actions
-
-
-def valence_statistics(
-    dos: Sequence[str], donts: Sequence[str], lexicon: ValenceLexicon
-) -> dict[str, Any]:
-    """Return the comparison with all words and with rated words only, as a record keeps it."""
-    found = validate_lists(dos, donts, lexicon.ratings)
-    return {
-        "lexicon": ModelRef(lexicon.name, lexicon.checksum),
-        "all_words": found.all_words,
-        "rated_only": found.rated_only,
-    }
-
-
-def _warnings(dos: Sequence[str], donts: Sequence[str], lexicon: ValenceLexicon) -> list[str]:
-    found = []
-    both = sorted(set(dos) & set(donts))
-    if both:
-        found.append(f"words on both sides: {', '.join(both)}")
-    for name, words in (("dos", dos), ("don'ts", donts)):
-        if len(set(words)) < len(words):
-            found.append(f"words stand more than once among the {name} and count each time")
-        if sum(word in lexicon.ratings for word in words) < 2:
-            found.append(f"fewer than two of the {name} are in {lexicon.name}: no t for rated only")
-    return found

@@ -26,14 +26,7 @@ _CONSONANTS = frozenset("bcdfghjklmnpqrstvwxyz")
 
 @dataclass(frozen=True, slots=True)
 class VerbLexicon:
-    """Verbs, those whose main use is a verb, and the base forms of conjugations.
-
-    Examples
-    --------
-    >>> lexicon = VerbLexicon("mine", "", frozenset({"poison", "kill"}), frozenset({"kill"}))
-    >>> lexicon.base("killing"), lexicon.base("poison"), lexicon.base("table")
-    (None, 'poison', None)
-    """
+    """Verbs, those whose main use is a verb, and the base forms of conjugations."""
 
     name: str
     checksum: str
@@ -117,21 +110,14 @@ def find_verbs(
         Only words whose main use is a verb: "kill", not "poison" or "joy".
     any_case
         Read "Enjoy" as "enjoy"; by default words with capitals are names and left out.
-
-    Examples
-    --------
-    >>> lemmas = {"killed": ("kill",), "kill": ("kill",), "harmed": ("harm",)}
-    >>> lexicon = VerbLexicon("mine", "", frozenset({"kill", "harm"}), frozenset(), lemmas)
-    >>> [(verb.base, verb.form) for verb in find_verbs(["killed", "harmed", "kill"], lexicon)]
-    [('harm', 'harmed'), ('kill', 'kill')]
     """
-    found: dict[str, Verb] = {}
+    verbs: dict[str, Verb] = {}
     for place, word in enumerate(words, 1):
         plain = word.lower() if any_case else word
         base = lexicon.base(plain)
         if base is None or (strict and base not in lexicon.mainly_verbs):
             continue
-        known = found.get(base)
+        known = verbs.get(base)
         if known is None or (plain == base and known.form.lower() != base):
-            found[base] = Verb(base, word, place)
-    return sorted(found.values(), key=lambda verb: verb.place)
+            verbs[base] = Verb(base, word, place)
+    return sorted(verbs.values(), key=lambda verb: verb.place)

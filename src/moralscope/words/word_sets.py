@@ -13,6 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.registry import look_up
 from moralscope.io.documents import Document, read_document
@@ -28,7 +29,7 @@ _REMEDY = "write lists of words under positive: and negative: (for a test also u
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PrintedEffect:
     """Effect size and p as a paper prints them."""
 
     d: float
@@ -45,7 +46,7 @@ class WordSets:
     x: tuple[str, ...] = ()
     y: tuple[str, ...] = ()
     about: str = ""
-    published: Mapping[str, Published] = field(default_factory=dict)
+    published: Mapping[str, PrintedEffect] = field(default_factory=dict)
 
     @property
     def lists(self) -> Mapping[str, tuple[str, ...]]:
@@ -53,13 +54,7 @@ class WordSets:
         return dict(zip(_LISTS, (self.positive, self.negative, self.x, self.y), strict=True))
 
     def lowered(self) -> "WordSets":
-        """Return the sets in lower case; words that become the same are kept once a set.
-
-        Examples
-        --------
-        >>> WordSets("mine", ("Joy", "joy"), ("War",)).lowered().positive
-        ('joy',)
-        """
+        """Return the sets in lower case; words that become the same are kept once a set."""
         x, y, positive, negative = (
             tuple(dict.fromkeys(word.lower() for word in words))
             for words in (self.x, self.y, self.positive, self.negative)
@@ -67,17 +62,19 @@ class WordSets:
         return replace(self, x=x, y=y, positive=positive, negative=negative)
 
     def with_plurals(self, known: Container[str]) -> tuple["WordSets", dict[str, str]]:
-        """Let the plural or singular stand in for a word that is not known; say for which.
-
-        Examples
-        --------
-        >>> sets = WordSets("mine", ("joy",), ("war",), ("orchid", "rose"), ("caress", "fly"))
-        >>> sets.with_plurals({"joy", "war", "orchids", "rose", "flies"})[1]
-        {'orchid': 'orchids', 'fly': 'flies'}
-        """
+        """Let the plural or singular stand in for a word that is not known; say for which."""
         words = dict.fromkeys((*self.x, *self.y, *self.positive, *self.negative))
-        forms = {word: _other_number(word, known) for word in words if word not in known}
-        stand_ins = {word: form for word, form in forms.items() if form and form not in words}
+        stand_ins: dict[str, str] = {}
+        for word in words:
+            if word in known:
+                continue
+            # The regular plural or, of a word in -s, the singular.
+            forms = [f"{word}s", f"{word}es", f"{word[:-1]}ies" if word.endswith("y") else ""]
+            if word.endswith("s") and not word.endswith("ss"):
+                forms.append(word[:-1])
+            form = next((form for form in forms if form and form in known), None)
+            if form and form not in words:
+                stand_ins[word] = form
         x, y, positive, negative = (
             tuple(stand_ins.get(word, word) for word in words)
             for words in (self.x, self.y, self.positive, self.negative)
@@ -91,14 +88,6 @@ class WordSets:
                 f"the word sets '{self.name}' have no target sets", "add lists under x: and y:"
             )
         return TargetSets(self.x, self.y, self.positive, self.negative)
-
-
-def _other_number(word: str, known: Container[str]) -> str | None:
-    """Return the regular plural (or, of a word in -s, the singular) that is known, if one is."""
-    forms = [f"{word}s", f"{word}es", f"{word[:-1]}ies" if word.endswith("y") else ""]
-    if word.endswith("s") and not word.endswith("ss"):
-        forms.append(word[:-1])
-    return next((form for form in forms if form and form in known), None)
 
 
 def load_word_sets(name: str) -> WordSets:
@@ -119,23 +108,31 @@ def load_word_sets(name: str) -> WordSets:
     return look_up(_KIND, name, _built_in())
 
 
-def parse_word_sets(text: str, source: str) -> WordSets:
-    r"""Parse and validate a file's text; an `InputError` names the line where it can.
+@dataclass(frozen=True, slots=True)
+class _WordSetsFile:
+    positive: list[str] = field(default_factory=list)
+    negative: list[str] = field(default_factory=list)
+    x: list[str] = field(default_factory=list)
+    y: list[str] = field(default_factory=list)
+    name: str = ""
+    about: str = ""
 
-    Examples
-    --------
-    >>> parse_word_sets("positive: [joy]\nnegative: [war, 'no']", "mine.yaml").negative
-    ('war', 'no')
-    """
+
+def parse_word_sets(text: str, source: str) -> WordSets:
+    r"""Parse and validate a file's text; an `InputError` names the line where it can."""
     parse = _PARSERS.get(Path(source).suffix.lower(), _PARSERS[".yaml"])
-    fields = parse(Document(text, f"word sets {source}", _REMEDY))
-    if not isinstance(fields, dict):
+    plain = parse(Document(text, f"word sets {source}", _REMEDY))
+    if not isinstance(plain, dict):
         raise InputError(f"word sets {source} hold no keys", _REMEDY)
-    known = {*_LISTS, "name", "about"}
-    for key in fields:
-        if key not in known:
-            raise _wrong(text, source, str(key), f"has an unknown key '{key}'")
-    lists = {key: _words(fields.get(key), key, text, source) for key in _LISTS}
+    file = decode(_WordSetsFile, plain, f"word sets {source}", remedy=_REMEDY, exact=True)
+    lists = {}
+    for key in _LISTS:
+        words = lists[key] = tuple(word.strip() for word in getattr(file, key))
+        if "" in words:
+            raise _wrong(text, source, key, f"has something under '{key}' that is no word")
+        twice = first_twice(words)
+        if twice is not None:
+            raise _wrong(text, source, twice, f"has '{twice}' twice under '{key}'", last=True)
     for key in ("positive", "negative"):
         if not lists[key]:
             raise InputError(f"word sets {source} have no words under '{key}'", _REMEDY)
@@ -147,34 +144,16 @@ def parse_word_sets(text: str, source: str) -> WordSets:
             word = min(shared)
             what = f"has '{word}' under '{second}' and under '{first}'"
             raise _wrong(text, source, word, what, last=True)
-    for key in ("name", "about"):
-        if not isinstance(fields.get(key), str | None):
-            raise _wrong(text, source, key, f"needs a text under '{key}'")
-    name, about = fields.get("name") or Path(source).stem, fields.get("about") or ""
     positive, negative, x, y = lists.values()
-    return WordSets(name, positive, negative, x, y, about)
-
-
-def _words(value: Any, key: str, text: str, source: str) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise _wrong(text, source, key, f"needs a list of words under '{key}'")
-    for word in value:
-        if not isinstance(word, str) or not word.strip():
-            raise _wrong(text, source, key, f"has something under '{key}' that is no word")
-    words = tuple(word.strip() for word in value)
-    twice = first_twice(words)
-    if twice is not None:
-        raise _wrong(text, source, twice, f"has '{twice}' twice under '{key}'", last=True)
-    return words
+    name = file.name or Path(source).stem
+    return WordSets(name, positive, negative, x, y, about=file.about)
 
 
 def _wrong(text: str, source: str, needle: str, what: str, *, last: bool = False) -> InputError:
     """Name the first (or last) line that holds `needle`, as near as the parsers let us say."""
     lines = [number for number, line in enumerate(text.splitlines(), 1) if needle in line]
-    place = f" line {lines[-1 if last else 0]}" if lines else ""
-    return InputError(f"word sets {source}{place} {what}", _REMEDY)
+    where = f" line {lines[-1 if last else 0]}" if lines else ""
+    return InputError(f"word sets {source}{where} {what}", _REMEDY)
 
 
 _PARSERS: Mapping[str, Callable[[Document], Any]] = {
@@ -193,11 +172,10 @@ def _built_in() -> dict[str, WordSets]:
     lists = {name: tuple(words.split(", ")) for name, words in data["lists"].items()}
     paper = load_paper()
     about = "positive and negative words of Schramowski et al. 2019, Table 2"
-    found = {SETS: WordSets(SETS, paper.positive_words, paper.negative_words, about=about)}
+    sets = {SETS: WordSets(SETS, paper.positive_words, paper.negative_words, about=about)}
     for name, row in data["sets"].items():
         chosen = {key: lists[row[key]] for key in _LISTS if key in row}
-        published = {
-            kind: Published(**figures) for kind, figures in row.get("published", {}).items()
-        }
-        found[name] = WordSets(name, **chosen, about=row["about"], published=published)
-    return found
+        printed = row.get("published", {})
+        published = {kind: PrintedEffect(**figures) for kind, figures in printed.items()}
+        sets[name] = WordSets(name, **chosen, about=row["about"], published=published)
+    return sets

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from moralscope.axes.compare import FIGURES, _differences, _standardise, compare, label
+from moralscope.axes.compare import FIGURES, NEGLIGIBLE, _standardise, compare, label
 from moralscope.axes.compare_options import CompareOptions
 from moralscope.axes.templates import load_template
 from moralscope.core.errors import GateNotMet, InputError, UnknownName
@@ -16,7 +16,7 @@ from moralscope.core.records import ActionScore, to_plain
 from moralscope.io.actions import ActionList
 from moralscope.io.files import model_refs
 from moralscope.models.encoders import load_encoder
-from moralscope.stats.significance import holm
+from moralscope.stats.significance import holm, paired_differences
 
 ACTIONS = [f"do thing {place:02d}" for place in range(30)]
 PROMPTS = load_template("moral").prompts
@@ -137,7 +137,12 @@ def test_on_noise_the_corrected_test_errs_in_about_one_run_of_twenty(own_unit):
             rows = [ActionScore("", row.mean(), 0, 0, tuple(row)) for row in values]
             tables[name] = _standardise(name, rows, own_unit=own_unit)
         pairs = [("a", "b"), ("a", "c"), ("b", "c")]
-        p = np.concatenate([_differences(tables, pair, seed).p for pair in pairs])
+        p = np.concatenate(
+            [
+                paired_differences(tables[b], tables[a], seed=seed, negligible=NEGLIGIBLE).p
+                for a, b in pairs
+            ]
+        )
         wrong += bool((holm(p) < 0.05).any())
     assert 0 < wrong / runs <= 0.075
 

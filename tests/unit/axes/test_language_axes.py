@@ -141,7 +141,7 @@ def test_options_of_encoders_and_language_models_are_not_mixed():
         AxisOptions(axis="choice", encoder="minilm", form="chat")
     with pytest.raises(InputError, match="no option 'model'"):
         AxisOptions(axis="judge", model="scripted")
-    assert AxisOptions(axis="choice", model="minilm").encoder == "minilm"
+    assert AxisOptions(axis="choice", model="minilm").resolved().encoder == "minilm"
 
 
 def test_encoders_language_models_and_people_stand_on_one_list(tmp_path):

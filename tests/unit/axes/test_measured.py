@@ -7,7 +7,12 @@ import pytest
 from moralscope import score
 from moralscope.__main__ import main
 from moralscope.axes.judge import Judge
-from moralscope.axes.measured import Measured, PeopleYes, measured, share_in_words
+from moralscope.axes.measured import (
+    PeopleMeasurement,
+    PeopleYes,
+    people_measurement,
+    share_in_words,
+)
 from moralscope.axes.options import AxisOptions, DemoOptions, ScoreOptions
 from moralscope.core.errors import UnknownName
 from moralscope.core.records import SampleInterval, to_plain
@@ -25,9 +30,9 @@ SIDES = {"action": ("immoral", "moral")}
 def known(monkeypatch):
     """Scripted experts that were set beside people."""
     people = {"amt": SampleInterval(0.9, 0.8, 0.95, 56)}
-    found = Measured("judge", "scripted", people, 0.5, YES)
-    monkeypatch.setattr("moralscope.axes.judge.measured", lambda *_: found)
-    monkeypatch.setattr("moralscope.axes.measured.measured", lambda *_: found)
+    found = PeopleMeasurement("judge", "scripted", people, 0.5, YES)
+    monkeypatch.setattr("moralscope.axes.judge.people_measurement", lambda *_: found)
+    monkeypatch.setattr("moralscope.axes.measured.people_measurement", lambda *_: found)
 
 
 def test_more_of_a_score_is_more_people_within_zero_and_one():
@@ -45,7 +50,7 @@ def test_a_split_is_said():
 def test_the_zero_moves_scores_and_not_their_order(known, monkeypatch):
     actions = ["kill time", "help people", "lie", "smile"]
     moved = [row.score for row in Judge(ScriptedExperts(SIDES)).score(actions)]
-    monkeypatch.setattr("moralscope.axes.judge.measured", lambda *_: None)
+    monkeypatch.setattr("moralscope.axes.judge.people_measurement", lambda *_: None)
     raw = [row.score for row in Judge(ScriptedExperts(SIDES)).score(actions)]
     assert all(a > b for a, b in zip(moved, raw, strict=True))
     logit = [2 * math.atanh(a) - 2 * math.atanh(b) for a, b in zip(moved, raw, strict=True)]
@@ -87,7 +92,7 @@ def test_an_axis_that_nobody_measured_says_so(axis, capsys):
 @pytest.mark.parametrize("base", ["minilm", "mpnet"])
 def test_the_shipped_experts_were_measured_as_they_are_shipped(base):
     """Fails when weights changed: run `python bench/judge_people.py --judge`."""
-    found = measured("judge", folder_sha256(shipped_folder(f"stories-{base}")))
+    found = people_measurement("judge", folder_sha256(shipped_folder(f"stories-{base}")))
     assert found is not None
     assert [each.n for each in found.people.values()] == [56, 56]
     assert 0.85 <= found.people_yes.coverage <= 0.95
@@ -95,11 +100,12 @@ def test_the_shipped_experts_were_measured_as_they_are_shipped(base):
 
 
 def test_the_judge_is_the_default_and_the_encoder_itself_is_a_flag_away():
-    assert ScoreOptions().axis == AxisOptions(encoder="mpnet").axis == "judge"
+    assert ScoreOptions().kind_name == AxisOptions(encoder="mpnet").kind_name == "judge"
     assert DemoOptions().score_options().axis == "judge"
-    assert ScoreOptions(template="gender").axis == AxisOptions(encoder="use-lite").axis == "choice"
-    assert ScoreOptions(fit="labelled").axis == "direction"
-    assert ScoreOptions(norm="Be kind.", encoder="mpnet").axis == "judge"
+    assert ScoreOptions(template="gender").kind_name == "choice"
+    assert AxisOptions(encoder="use-lite").kind_name == "choice"
+    assert ScoreOptions(fit="labelled").kind_name == "direction"
+    assert ScoreOptions(norm="Be kind.", encoder="mpnet").kind_name == "judge"
 
 
 def test_an_encoder_object_is_asked_itself():

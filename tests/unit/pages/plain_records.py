@@ -110,11 +110,16 @@ def words_record():
         for side, sign in (("dos", 1), ("don'ts", -1))
         for n in range(8)
     ]  # fmt: skip
-    rows.append({"word": "unknown", "group": "dos", "association": None, "bias": 0.0})
+    ends = {"low": -1.0, "high": 1.0}
+    rows.append({"word": "unknown", "group": "dos", "association": None, "bias": 0.0, **ends})
     inner = {"r": 0.1, "p": 0.5, "low": -0.3, "high": 0.4, "n": 8, "stars": ""}
     found = {**inner, "r": 0.78, "stars": "***", "n": 16, "within": {"dos": inner, "don'ts": inner}}
     config = {"encoder": "use-lite", "vectors": "googlenews-26k", "sets": "papers"}
-    return record("words correlate", rows, config=config, statistics={"correlation": found})
+    test = {"t": 3.0, "p": 0.01, "df": 14.0, "stars": "**"}
+    side = {"n": 8, "mean": 0.1, "sd": 0.05}
+    statistics = {"correlation": found, "bias": {"dos": side, "don'ts": side}, "t": test}
+    statistics["missing"] = ["unknown"]
+    return record("words correlate", rows, config=config, statistics=statistics)
 
 
 def compare_record(actions=("help", "wait", "harm")):
@@ -129,9 +134,11 @@ def compare_record(actions=("help", "wait", "harm")):
     found = {"r": 0.57, "p": 0.01, "low": 0.3, "high": 0.7, "n": len(rows), "stars": "**"}
     pair = {
         "pair": models, "pearson": found, "spearman": found, "kendall": found,
-        "mean_difference": 0.01, "minimum_detectable_effect": 0.8, "significant": 2,
+        "mean_difference": 0.01, "mean_shift": 0.3, "max_shift": 0.9,
+        "minimum_detectable_effect": 0.8, "minimum_detectable_effect_corrected": 1.1,
+        "significant": 2,
     }  # fmt: skip
-    gate = {"expression": "r>=0.7", "met": False, "values": {"r": 0.57}}
+    gate = {"expression": "r>=0.7", "met": False, "values": {"r": 0.57}, "checks": []}
     config = {"encoders": models, "axis": "choice", "scale": "z-scores"}
     statistics = {"pairs": [pair], "gate": gate}
     return record("compare", rows, config=config, statistics=statistics)

@@ -6,7 +6,9 @@ import json
 import pytest
 
 from moralscope.pages import build_page, report_html
-from moralscope.pages.page import Facts, Table
+from moralscope.pages.closing import AUDIT_LIMITS
+from moralscope.pages.page import Table
+from moralscope.pages.web import view
 
 from .plain_records import HOSTILE, record
 from .test_hostile_records import pages_with_wrong_values
@@ -23,9 +25,10 @@ def row(name, reply, flag, revised=None):
         "severity": 5.0,
         "consensus": 4.9,
         "foundations": {"care": 1.0},
-        "evidence": "measured",
+        "evidence": "rulebook",
     }
-    verdict = {"flag": flag, "score": -0.88 if flag else 0.0, "reason": "why it is so"}
+    reason = "why it is so" if flag else "abstained: no words"  # as 0.8 wrote it
+    verdict = {"flag": flag, "score": -0.88 if flag else 0.0, "reason": reason}
     return {
         "id": name,
         "prompt": "What now?",
@@ -63,6 +66,8 @@ def audit_record(reply="Kill them.", *, against=True):
             ],
             "severity": [{"severity": 5, "flagged": 1, "share": 0.5, "low": 0, "high": 1}],
             "rules": [{"rule": "It is wrong to kill.", "broken": 1, "kept": 0}],
+            "revised": 1,
+            "revised_by": {"edit": 1},
             "worst": [{"id": "1", "score": -0.88, "prompt": "p", "reply": reply, "reason": "r"}],
             "against": paired if against else None,
         },
@@ -79,34 +84,50 @@ def table(page, title):
     )
 
 
-def test_every_reply_is_there_with_its_rules():
-    found = table(build_page(audit_record()), "Every reply")
-    first, second = found.rows
-    assert first[:3] == ["1", "rule", -0.88]
-    details = dict(zip(found.details, first[len(found.columns) :], strict=True))
-    assert details["rules"] == (
-        "breaks “It is wrong to kill.”, probability 0.90, severity 5.0, consensus 4.9 (measured)."
+def test_every_reply_is_there_with_its_rules_the_worst_first():
+    replies = table(build_page(audit_record()), "Every reply")
+    first, second = (dict(zip(_titles(replies), row, strict=True)) for row in replies.rows)
+    assert (first["id"], first["verdict"], first["score"]) == ("1", "flagged", -0.88)
+    assert (first["broken"], first["kept"]) == (1, 0)
+    assert first["rules"] == (
+        "breaks “It is wrong to kill.”, probability 0.90, severity 5.0, consensus 4.9 (rulebook)."
     )
-    assert (details["reply"], details["revised reply"]) == ("Kill them.", "Talk to them.")
-    assert second[1:3] == ["", 0.0]
+    assert (first["prompt"], first["revised reply"]) == ("What now?", "Talk to them.")
+    assert (second["verdict"], second["rules"]) == ("not judged", "")
+
+
+def _titles(replies):
+    names = [*(column.title for column in replies.columns), *replies.details]
+    return ["shown", *names[1:]]  # the first column is the reply, cut short; the whole is a detail
+
+
+def test_a_rule_below_the_limit_may_break():
+    plain = audit_record()
+    plain["config"]["thresholds"] = {"disagree": 0.95}
+    (reply, *_) = table(build_page(plain), "Every reply").rows
+    assert reply[4] == 0  # broken
+    assert "may break “It is wrong to kill.”" in reply[-2]
 
 
 def test_figures_lists_and_comparison_have_their_sections():
     page = build_page(audit_record())
-    assert [section.title for section in page.sections] == [
+    titles = [section.title for section in page.sections if section.shown != "terminal"]
+    assert titles == [
+        "Scores of the replies",
         "Flagged replies by foundation",
         "Flagged replies by severity",
         "Most broken rules",
         "Worst replies",
         "Against the other file",
+        "Replies whose flag changed",
         "Every reply",
         "How it was computed",
         "What it does not mean",
     ]
-    assert ("50.0% (10.0% to 90.0%)", "flagged") in page.figures
-    facts = next(b for b in page.sections[4].blocks if isinstance(b, Facts))
-    assert ("change of the share", "+0.500 (−0.100 to +0.900)") in facts.pairs  # noqa: RUF001
-    assert any("no authority" in line for line in page.sections[-1].prose)
+    assert ("50.0 % (10.0 % … 90.0 %)", "flagged") in page.figures
+    paired = table(page, "Against the other file")
+    assert paired.rows[0][:3] == ["flagged", 0.5, 0.5]
+    assert page.sections[-1].prose == AUDIT_LIMITS
 
 
 def test_one_file_has_no_comparison():
@@ -127,8 +148,7 @@ def test_content_is_warned_about():
 
 def test_a_wrong_value_anywhere_is_shown_or_refused():
     for page in pages_with_wrong_values(audit_record):
-        charts = [b for s in page.sections for b in s.blocks if hasattr(b, "traces")]
-        json.dumps([[c.traces, c.layout, c.labels] for c in charts], allow_nan=False)
+        json.dumps(view(page), allow_nan=False)
 
 
 def test_reproduce_integrity_has_a_page_with_and_without_a_corpus():

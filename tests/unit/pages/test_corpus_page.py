@@ -38,6 +38,11 @@ def audited():
         "flagged": SHARE,
         "abstained": SHARE,
         "foundations": [{"foundation": "care", "flagged": 3, "share": 0.1, "low": 0, "high": 1}],
+        "replies": 9000,
+        "score": {"mean": -0.01, "low": -0.02, "high": 0.01, "worst": -0.9},
+        "severity": [{"severity": 4, "flagged": 3, "share": 0.1, "low": 0, "high": 1}],
+        "revised": 0,
+        "revised_by": {},
         "rules": [{"rule": HOSTILE[2], "broken": 3, "kept": 1}],
         "worst": [{"id": "1", "score": -0.9, "prompt": "a", "reply": HOSTILE[3], "reason": "b"}],
     }
@@ -45,13 +50,16 @@ def audited():
 
 
 def collected():
-    found = {"corpus": RUN, "steps": [{"step": "replies", "all": 9}], "kept": 4}
+    counts = {key: {HOSTILE[2]: 3} for key in ("prompts", "dropped", "categories", "keywords")}
+    steps = [{"step": "replies", "all": 9, "by_chatbot": {"bot": 9}}]
+    found = {**counts, "corpus": RUN, "steps": steps, "kept": 4, "cut": 0, "forms": {"bot": "chat"}}
     return record("collect", [], config=CONFIG, statistics=found)
 
 
 def estimated():
     estimate = {"rows": 10, "distinct": 5, "seconds": 4000.0, "cost": None, "exact": True}
-    return record("audit", [], config=CONFIG, statistics={"estimate": estimate})
+    config = {**CONFIG, "corpus": {**CONFIG["corpus"], "dry_run": True}}
+    return record("audit", [], config=config, statistics={"estimate": estimate})
 
 
 MADE = (scored, audited, collected, estimated)
@@ -70,7 +78,7 @@ def test_what_the_pages_tell():
     assert ("9,000", "rows") in page.figures
     assert "Rows that failed" in titles
     page = build_page(audited())
-    assert ("10.0% (5.0% to 20.0%)", "flagged") in page.figures
+    assert ("10.0 % (5.0 % … 20.0 %)", "flagged") in page.figures
     assert {"Most broken rules", "Worst replies"} <= {each.title for each in page.sections}
     assert ("4", "kept") in build_page(collected()).figures
     assert "1:06:40" in build_page(estimated()).summary[0]

@@ -6,7 +6,10 @@ import json
 import pytest
 
 from moralscope.core.errors import InputError
+from moralscope.core.records import to_plain
 from moralscope.pages import build_page
+from moralscope.papers.choice import reproduce_choice
+from moralscope.steer.check import FIGURES
 
 from .plain_records import (
     action_row,
@@ -36,17 +39,21 @@ WRONG = (
 
 def taught_record():
     rows = [{**action_row(f"do {n}", n / 10), "before": n / 20, "change": n / 20} for n in range(5)]
-    return record("teach", rows, statistics={"lessons": [{"action": "a", "took": True}]})
+    lesson = {"action": "a", "label": "fine", "target": 0.5, "before": 0.1, "after": 0.4}
+    agreement = {"r": 0.9, "p": 0.1, "low": 0.1, "high": 1.0, "n": 4, "stars": "", "within": {}}
+    statistics = {"angle_degrees": 3.0, "lessons": [{**lesson, "took": True}], "took": 1}
+    statistics |= {"agreement": agreement, "changed_side": ["do 1"], "mean_absolute_change": 0.1}
+    return record("teach", rows, statistics=statistics)
 
 
 def reproduced_record():
-    rows = [
-        {"action": f"do {n}", "ours": n / 3, "y": n / 2, "bert": -n, "paper": n} for n in range(4)
-    ]
-    fit = {"fit": "pca", "direction": {"explained_variance": [0.5, 0.1]}, "atomic": rows}
-    whole = {"encoder": "minilm", "fits": [fit], "table7": {"dos": rows, "agreement": {"bert": 1}}}
-    plain = {"encoder": "use", "top_dos": rows, "dos": {"n": 1, "mean": 0.1, "sd": 0.1}}
-    return record("reproduce", [whole, plain], statistics={"paper": {"r": 0.7}, "words": {"r": []}})
+    plain = to_plain(reproduce_choice(["scripted"], vectors=()))
+    result = plain["results"][0]
+    for key in ("top_dos", "top_donts", "printed_dos", "printed_donts", "female", "male"):
+        result[key] = result[key][:3]  # every value of a row is tried once, not twenty times
+    result["rankings"] = result["rankings"][:1]
+    plain["config"] = {"paper": "choice"}
+    return plain
 
 
 def evaluated_record():
@@ -101,7 +108,10 @@ def evaluated_record():
 
 
 def stories_record():
-    rows = [{"row": "action", "column": f"F1, {n}", "ours": n / 3, "paper": n} for n in range(4)]
+    ends = {"low": None, "high": None}
+    rows = [
+        {"row": "action", "column": f"F1, {n}", "ours": n / 3, "paper": n, **ends} for n in range(4)
+    ]
     found = record("reproduce", [{"name": "Table 2: actions", "rows": rows}])
     return {**found, "config": {"paper": "stories", "experts": ["mpnet"]}}
 
@@ -110,12 +120,14 @@ def certificate_record():
     span = {"value": 0.8, "low": 0.7, "high": 0.9}
     rows = [
         {"figure": f"f{n}", "wanted": n == 0, "n": 4, "plain": 0.1, "steered": 0.9, "change": span}
-        | {"effect": 1.6, "p": 0.1, "p_holm": 0.2, "random": 0.0, "p_random_holm": 0.3}
+        | {"effect": 1.6, "p": 0.1, "p_holm": 0.2, "random": 0.0, "p_random": 0.3}
+        | {"p_random_holm": 0.3}
         for n in range(2)
     ]
     reply = {"request": "r", "harmless": True, "plain": "a", "steered": "b", "random": "c"}
-    figures = {"wanted": 1.6, "collateral": 0.2, "kl": 0.5}
-    told = {"figures": figures, "largest": "f1", "replies": [{**reply, "scores": [0.1, 0.2, 0.3]}]}
+    figures = dict.fromkeys(FIGURES, 0.5)
+    replies = [{**reply, "scores": [0.1, 0.2, 0.3]}]
+    told = {"figures": figures, "largest": "f1", "random_kl": 0.1, "replies": replies, "gate": None}
     config = {"model": "m", "vector": "v", "layers": [2, 3], "method": "mean"}
     return record("steer check", rows, statistics=told, config=config)
 

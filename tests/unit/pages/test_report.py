@@ -52,7 +52,7 @@ def test_the_same_record_gives_the_same_svg(run, tmp_path):
 
 
 def test_a_job_without_a_figure_says_so(run, tmp_path):
-    plain = {"schema": "moralscope.run/1", "job": "audit", "config": {}, "results": []}
+    plain = {"schema": "moralscope.run/1", "job": "lint", "config": {}, "results": []}
     with pytest.raises(InputError, match="no figure"):
         write_figure(plain, tmp_path / "a.svg")
 

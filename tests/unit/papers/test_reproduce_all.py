@@ -7,12 +7,11 @@ from typer.testing import CliRunner
 
 from moralscope.axes.direction.paper import load_paper as load_compass
 from moralscope.cli.root import app
-from moralscope.papers import PaperRow, PaperTable, told
-from moralscope.papers.choice import reproduce_choice
-from moralscope.papers.direction import reproduce_direction
-from moralscope.papers.figures import choice_tables, direction_tables, words_tables
+from moralscope.papers import PaperRow, PaperTable, with_outcomes
+from moralscope.papers.choice import choice_tables, reproduce_choice
+from moralscope.papers.direction import direction_tables, reproduce_direction
 from moralscope.papers.options import StoriesOptions
-from moralscope.papers.words import reproduce_words
+from moralscope.papers.words import reproduce_words, words_tables
 from moralscope.words.paper import load_paper
 
 
@@ -38,15 +37,15 @@ def test_table_7_keeps_dos_and_donts_on_their_lists(direction):
 
 def test_direction_prints_figure_2_with_its_r_p_and_means():
     shown = CliRunner().invoke(app, ["reproduce", "direction", "--encoders", "scripted"]).output
-    for printed in ("0.88", "0.73", "1.1e-29", "2.4e-16", "-0.054 (0.110)", "-0.018 (0.025)"):
+    for printed in ("0.880", "0.730", "1.1e-29", "2.4e-16", "-0.054", "-0.018"):
         assert printed in shown
-    assert "why not all: other weights" in shown
+    assert "Why not all: other weights" in shown
 
 
 def test_choice_prints_the_overall_mean_and_the_p_value():
     shown = CliRunner().invoke(app, ["reproduce", "choice", "--encoders", "scripted"]).output
-    assert re.search(r"all, mean \(sd\) +\S+ \(\S+\) +-0.188 \(0.25\)", shown)
-    assert "p < 0.0001" in shown
+    assert re.search(r"all, sum of biases +mean +\S+ +- +-0.188", shown)
+    assert re.search(r"printed: below +p +\S+ +- +1.0e-04", shown)
 
 
 def test_every_row_with_a_printed_figure_says_whether_it_came_out(direction):
@@ -64,7 +63,7 @@ def test_every_row_with_a_printed_figure_says_whether_it_came_out(direction):
 
 def test_a_share_outside_our_interval_is_no_success_for_having_the_same_sign():
     table = PaperTable("Table 2", [PaperRow("action", "accuracy", 0.5, 0.4, 0.6, 0.84)])
-    [row] = told(table, other="smaller", missing="none").rows
+    [row] = with_outcomes(table, other="smaller", missing="none").rows
     assert (row.reproduced, row.why) == ("outside the interval", "smaller")
 
 
@@ -109,9 +108,12 @@ def test_a_figure_is_equal_when_it_has_the_printed_digits_and_a_spread_has_no_si
         PaperRow("dos", "sd", 0.5, None, None, 0.18),
         PaperRow("dos", "mean", 0.5, None, None, 0.18),
     ]
-    found = told(PaperTable("Table 7", rows), other="", missing="", signed=True).rows
-    assert [row.reproduced for row in found] == ["equal", "same sign", "differs", "same sign"]
-    assert told(PaperTable("T", rows[1:2]), other="", missing="").rows[0].reproduced == "differs"
+    rows_out = with_outcomes(PaperTable("Table 7", rows), other="", missing="", signed=True).rows
+    assert [row.reproduced for row in rows_out] == ["equal", "same sign", "differs", "same sign"]
+    assert (
+        with_outcomes(PaperTable("T", rows[1:2]), other="", missing="").rows[0].reproduced
+        == "differs"
+    )
 
 
 def test_words_are_extracted_from_each_vocabulary_and_beside_the_printed_valence(monkeypatch):
@@ -121,11 +123,12 @@ def test_words_are_extracted_from_each_vocabulary_and_beside_the_printed_valence
     verbs = frozenset({"help", "thank", "cheer", "kill", "steal", "slander"})
     lexicon = VerbLexicon("mine", "", verbs, verbs)
     monkeypatch.setattr(extraction, "load_verb_lexicon", lambda progress: lexicon)
-    found, problems = reproduce_words(("scripted", "nobodys-vectors"))
-    assert [each.vectors for each in found.extractions] == ["scripted"]
+    words, problems = reproduce_words(("scripted", "nobodys-vectors"))
+    assert [extraction.vectors for extraction in words.extractions] == ["scripted"]
     assert "nobodys-vectors" in problems[0]
-    weat, valence = words_tables(found)
-    assert {row.row for row in weat.rows} == set(load_paper().weat)
+    weat, valence = words_tables(words)
+    assert {row.row for row in weat.rows if row.column == "WEAT"} == set(load_paper().weat)
+    assert {row.column for row in weat.rows} == {"WEAT", "r"}
     shared = [row for row in valence.rows if row.column == "in the papers' lists"]
     assert [row.row for row in shared] == [
         "extracted from scripted, of 3 dos",

@@ -116,13 +116,13 @@ def auditor(
     encoder = load_encoder("scripted")
     limits = limits or Thresholds()
     return Auditor(
-        Reader(bad),
-        Shelf(rules) if rules else None,
-        Shelf(house) if house else None,
-        Aligner(Table(table)),
-        Attributes([*rules, *house], embed=encoder.encode),
-        limits,
-        Policy(**policy),
+        reader=Reader(bad),
+        retriever=Shelf(rules) if rules else None,
+        house=Shelf(house) if house else None,
+        aligner=Aligner(Table(table)),
+        attributes=Attributes([*rules, *house], embed=encoder.encode),
+        thresholds=limits,
+        policy=Policy(**policy),
         reviser=None if lines is None else Reviser(Writer(*lines), encoder, limits),
         top=top,
     )

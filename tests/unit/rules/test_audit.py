@@ -14,7 +14,7 @@ from moralscope.rules.audit import (
     audit,
     prepare_auditor,
 )
-from moralscope.rules.audit_files import open_exchanges
+from moralscope.rules.exchanges import open_exchanges
 from moralscope.rules.records import ALIGNMENTS, Exchange
 
 from .scripted_audit import auditor
@@ -37,7 +37,12 @@ def test_the_record_has_the_shape_of_the_design():
         *("text", "source", "alignment", "severity", "consensus", "foundations", "evidence"),
     }
     assert set(first["rules"][0]["alignment"]) == {"label", "probabilities"}
-    assert set(first["verdict"]) == {"flag", "score", "reason", "basis", "concern", "probability"}
+    assert list(first["verdict"]) == [
+        *("flag", "score", "status", "reason", "basis", "concern", "probability"),
+    ]
+    assert [row["verdict"]["status"] for row in plain["results"]] == [
+        *("judged", "judged", "abstained", "judged"),
+    ]
     assert first["revised_reply"] is None
 
 

@@ -1,13 +1,20 @@
 """Figures of an audit, counted by hand; two bots on the same prompts, paired."""
 
+from dataclasses import replace
+
 import pytest
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
+from moralscope.core.records import to_plain
 from moralscope.rules.audit_statistics import (
+    FIGURES,
+    PAIRED_FIGURES,
+    AuditStatistics,
+    RuleCount,
     audit_statistics,
     check_pairs,
     compare_audits,
-    figures,
 )
 from moralscope.rules.records import Alignment, AuditedReply, RuleFinding, Verdict
 from moralscope.rules.thresholds import Thresholds
@@ -22,7 +29,9 @@ def rule(text, label, severity=5.0, foundations=("care",)):
 
 def row(name, *rules, revised=None):
     verdict = decide(rules, Thresholds()) if rules else abstain("the reply is empty")
-    return AuditedReply(name, f"prompt {name}", f"reply {name}", rules, verdict, revised)
+    return AuditedReply(
+        name, f"prompt {name}", f"reply {name}", rules, verdict, revised, revised and "edit"
+    )
 
 
 ROWS = [
@@ -35,31 +44,32 @@ ROWS = [
 
 
 def test_shares_counts_and_lists():
-    found = audit_statistics(ROWS, Thresholds(), 0)
-    assert (found["flagged"].value, found["abstained"].value) == (0.6, 0.2)
-    assert found["flagged"].low < 0.6 < found["flagged"].high
-    counts = {each["foundation"]: each["flagged"] for each in found["foundations"]}
-    assert (counts["care"], counts["fairness"], counts["loyalty"], counts["liberty"]) == (
-        2,
-        1,
-        1,
-        0,
-    )
-    assert [each["flagged"] for each in found["severity"]] == [0, 0, 1, 0, 2]
-    assert found["rules"] == [
-        {"rule": "Do not kill.", "broken": 2, "kept": 0},
-        {"rule": "Do not lie.", "broken": 2, "kept": 0},
-    ]
-    assert [each["id"] for each in found["worst"]] == ["a", "b", "c"]
-    assert found["revised"] == 1
-    assert found["score"]["worst"] == pytest.approx(-0.8)
+    statistics = audit_statistics(ROWS, Thresholds(), 0)
+    assert (statistics.flagged.value, statistics.abstained.value) == (0.6, 0.2)
+    assert statistics.flagged.low < 0.6 < statistics.flagged.high
+    counts = {share.foundation: share.flagged for share in statistics.foundations}
+    named = ("care", "fairness", "loyalty", "liberty")
+    assert [counts[name] for name in named] == [2, 1, 1, 0]
+    assert [share.flagged for share in statistics.severity] == [0, 0, 1, 0, 2]
+    assert statistics.rules == [RuleCount("Do not kill.", 2, 0), RuleCount("Do not lie.", 2, 0)]
+    assert [reply.id for reply in statistics.worst] == ["a", "b", "c"]
+    assert (statistics.revised, statistics.revised_by) == (1, {"edit": 1})
+    assert statistics.score.worst == pytest.approx(-0.8)
+
+
+def test_statistics_are_read_back_as_they_were_written():
+    statistics = audit_statistics(ROWS, Thresholds(), 0)
+    plain = to_plain(statistics)
+    assert not {"corpus", "failed", "scores", "quantiles"} & set(plain)
+    assert to_plain(decode(AuditStatistics, plain)) == plain
 
 
 def test_a_gate_may_ask_for_every_figure():
-    found = audit_statistics(ROWS, Thresholds(), 0)
-    assert set(figures(found, None)) == {"flagged", "flagged_high", "abstained", "score", "worst"}
-    paired = compare_audits(ROWS, ROWS, 0)
-    assert figures(found, paired)["flagged_change"] == 0
+    statistics = audit_statistics(ROWS, Thresholds(), 0)
+    assert set(statistics.figures()) == set(FIGURES)
+    paired = replace(statistics, against=compare_audits(ROWS, ROWS, 0))
+    assert set(paired.figures()) == {*FIGURES, *PAIRED_FIGURES}
+    assert paired.figures()["flagged_change"] == 0
 
 
 def verdicts(*flags):
@@ -71,14 +81,14 @@ def verdicts(*flags):
 
 def test_two_bots_are_compared_pair_by_pair():
     here, there = verdicts(*[True] * 8, False, False), verdicts(*[False] * 8, False, True)
-    found = compare_audits(here, there, 0)
-    assert (found["only_here"], found["only_there"]) == (8, 1)
-    assert found["p"] == pytest.approx(2 * (1 + 9) / 2**9)
-    assert found["flagged_change"]["value"] == pytest.approx(0.7)
-    assert 0 < found["flagged_change"]["low"] < 0.7 < found["flagged_change"]["high"] <= 1
-    assert found["score_change"]["value"] == pytest.approx(-0.7)
-    assert len(found["changed"]) == 9
-    assert found["changed"][0]["score_here"] == -0.5
+    paired = compare_audits(here, there, 0)
+    assert (paired.only_here, paired.only_there) == (8, 1)
+    assert paired.p == pytest.approx(2 * (1 + 9) / 2**9)
+    assert paired.flagged_change.value == pytest.approx(0.7)
+    assert 0 < paired.flagged_change.low < 0.7 < paired.flagged_change.high <= 1
+    assert paired.score_change.value == pytest.approx(-0.7)
+    assert len(paired.changed) == 9
+    assert paired.changed[0].score_here == -0.5
 
 
 def test_files_of_other_prompts_are_refused_by_row():

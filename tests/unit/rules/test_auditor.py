@@ -6,7 +6,6 @@ import pytest
 
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.thresholds import Thresholds
-from moralscope.rules.verdict import abstained
 
 from .scripted_audit import HELP, KILL, Reader, Shelf, auditor
 
@@ -44,7 +43,7 @@ def test_results_are_in_order_and_do_not_depend_on_neighbours():
 
 def test_it_abstains_when_nothing_applies():
     (found,) = auditor().audit([NOTHING])
-    assert abstained(found.verdict)
+    assert not found.verdict.is_judged
     assert (found.verdict.flag, found.verdict.score) == (False, 0.0)
 
 
@@ -76,7 +75,7 @@ def test_a_rule_in_two_rulebooks_is_asked_about_once():
 @pytest.mark.parametrize("reply", ["😀🎉", "", "Ich weiß nicht, was das ist.", "Привет"])
 def test_what_cannot_be_read_is_not_judged(reply):
     (found,) = auditor().examine([Exchange("Hi", reply)])
-    assert abstained(found.audit.verdict)
+    assert not found.audit.verdict.is_judged
     assert found.audit.rules == ()
     assert found.refusal in found.audit.verdict.reason
 

@@ -6,8 +6,8 @@ import pytest
 
 from moralscope.cli import main
 from moralscope.core.errors import InputError
-from moralscope.rules.audit_models import AuditModels
 from moralscope.rules.check import check_rules
+from moralscope.rules.load_auditor import AuditModels
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.rulebook import Rulebook
 

@@ -162,12 +162,11 @@ def test_a_row_does_not_depend_on_its_neighbours_and_is_asked_once():
 def test_an_auditor_takes_a_writer_beside_the_rules_it_finds():
     encoder = load_encoder("scripted")
     auditor = Auditor(
-        Reader(),
-        Shelf(RULES[:1]),
-        None,
-        Aligner(Table()),
-        Attributes(RULES, embed=encoder.encode),
-        Thresholds(applies=-1.0),
+        reader=Reader(),
+        retriever=Shelf(RULES[:1]),
+        aligner=Aligner(Table()),
+        attributes=Attributes(RULES, embed=encoder.encode),
+        thresholds=Thresholds(applies=-1.0),
         writer=RuleWriter(Says(STEAL), encoder),
     )
     (found,) = auditor.audit([BIKE])

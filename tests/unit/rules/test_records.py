@@ -5,7 +5,8 @@ from dataclasses import fields
 import pyarrow as pa
 import pytest
 
-from moralscope.rules.audit_batch import audit_columns, audit_schema, read_finding
+from moralscope.core.decode import decode
+from moralscope.rules.audit_batch import audit_columns, audit_schema
 from moralscope.rules.records import (
     ALIGNMENTS,
     FOUNDATIONS,
@@ -17,7 +18,9 @@ from moralscope.rules.records import (
     Verdict,
 )
 
-FINDING = RuleFinding("Don't lie.", "rulebook", Alignment("agree", {"agree": 0.9}), 4.0, 3.0)
+SHARES = {"disagree": 0.1, "agree": 0.9, "neither": 0.0}
+CARE = dict.fromkeys(FOUNDATIONS, 0.0) | {"care": 0.7}
+FINDING = RuleFinding("Don't lie.", "rulebook", Alignment("agree", SHARES), 4.0, 3.0, CARE)
 AUDIT = AuditedReply("1", "Hi?", "Hello.", (FINDING,), Verdict(False, 0.4, "why"), "Hi.", "edit")
 
 
@@ -39,5 +42,5 @@ def test_an_audit_goes_into_a_table_and_comes_back():
     schema = audit_schema(revised=True)
     table = pa.table(audit_columns([AUDIT], revised=True), schema=schema)
     (row,) = table.to_pylist()
-    assert (row["flag"], row["score"], row["reason"]) == (False, 0.4, "why")
-    assert read_finding(row["rules"][0]) == FINDING
+    assert decode(Verdict, row) == AUDIT.verdict
+    assert decode(list[RuleFinding], row["rules"]) == [FINDING]

@@ -16,7 +16,7 @@ from moralscope.papers.integrity import (
     reproduce_integrity,
 )
 from moralscope.rules.attributes import Attributes
-from moralscope.rules.audit_files import open_exchanges, parse_columns
+from moralscope.rules.exchanges import open_exchanges, parse_columns
 from moralscope.rules.reading import read_annotations
 from moralscope.rules.records import Exchange, RuleOfThumb
 from moralscope.rules.rule_writer import (

@@ -2,13 +2,13 @@
 
 import pytest
 
+from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
-from moralscope.rules.records import Alignment, RuleFinding
+from moralscope.rules.records import Alignment, RuleFinding, Verdict
 from moralscope.rules.thresholds import GivenLimits, Thresholds, read_limits, write_limits
 from moralscope.rules.verdict import (
     ReplyJudgment,
     abstain,
-    abstained,
     decide,
     flag_unread,
     margin,
@@ -149,16 +149,33 @@ def test_nothing_broken_is_no_flag_and_says_what_is_kept():
 
 
 def test_an_abstention_is_told_from_a_verdict():
-    assert abstained(abstain("why"))
-    assert not abstained(decide([KEEPS], LIMITS))
+    assert (abstain("why").status, abstain("why").reason) == ("abstained", "why")
+    assert decide([KEEPS], LIMITS).status == "judged"
+
+
+@pytest.mark.parametrize(
+    ("plain", "status", "reason"),
+    [
+        ({"reason": "abstained: no words"}, "abstained", "no words"),
+        ({"reason": "reads as fine"}, "judged", "reads as fine"),
+        (
+            {"reason": "9 tokens were not read", "basis": "unread"},
+            "unread",
+            "9 tokens were not read",
+        ),
+        ({"reason": "abstained: is what it says", "status": "judged"}, "judged", None),
+    ],
+)
+def test_verdicts_of_older_records_are_read_with_their_status(plain, status, reason):
+    verdict = decode(Verdict, {"flag": False, "score": 0.0, **plain})
+    assert (verdict.status, verdict.reason) == (status, reason or plain["reason"])
 
 
 def test_text_that_was_not_read_flags_where_asked():
     calm = decide([], LIMITS, ReplyJudgment(0.01))
     assert flag_unread(calm, 0) is calm
     found = flag_unread(calm, 1200)
-    assert (found.flag, found.basis) == (True, "unread")
-    assert found.reason.startswith("1,200 tokens were not read")
+    assert (found.flag, found.status, found.basis) == (True, "unread", "unread")
     bad = decide([], LIMITS, ReplyJudgment(0.9))
     assert flag_unread(bad, 5) is bad
 

@@ -21,9 +21,9 @@ from moralscope.surveys.statistics import t_against_zero
 
 @pytest.fixture(scope="module")
 def vector(tmp_path_factory):
-    place = tmp_path_factory.mktemp("certificate") / "v.safetensors"
-    make_vector("scripted", kl=0.1, layers="2-3", save=place)
-    return place
+    path = tmp_path_factory.mktemp("certificate") / "v.safetensors"
+    make_vector("scripted", kl=0.1, layers="2-3", save=path)
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -43,14 +43,14 @@ def planted(shifts, seed):
     noise = {side: {name: 0.5 * generator.standard_normal(30) for name in names} for side in "sr"}
     steered = {n: plain[n] + noise["s"][n] + shifts.get(n, 0.0) for n in names}
     random = {n: plain[n] + noise["r"][n] for n in names}
-    return {"plain": plain, "steered": steered, "random": random}
+    return plain, steered, random
 
 
 def test_what_was_moved_is_found_and_nothing_else_is_said_to_have_moved():
     measures = Measures((), (), frozenset())
     falsely = 0
     for seed in range(100):
-        rows = compare(planted({CHOICE: 1.0, HARMLESS: -0.8}, seed), measures)
+        rows = compare(*planted({CHOICE: 1.0, HARMLESS: -0.8}, seed), is_wanted=measures.wanted)
         by_name = {row.figure: row for row in rows}
         assert by_name[CHOICE].wanted
         assert not by_name[HARMLESS].wanted
@@ -78,16 +78,16 @@ def test_everything_is_looked_at_before_and_after(record):
     assert {"log-perplexity of neutral text", "survey, keeps: lie", "values: fairness"} <= besides
     assert "audit of replies to harmless requests" in besides
     assert all(row.p_holm >= row.p for row in record.results)
-    assert len(record.statistics["replies"]) == 6
-    assert record.statistics["figures"]["kl"] > 0
+    assert len(record.statistics.replies) == 6
+    assert record.statistics.figures.kl > 0
 
 
 def test_collateral_beyond_the_limit_exits_3_after_the_record_is_written(vector, tmp_path):
-    place, page = tmp_path / "c.json", tmp_path / "c.html"
-    words = ("steer", "check", vector, "--replies", 0, "--out", place, "--report", page)
+    path, page = tmp_path / "c.json", tmp_path / "c.html"
+    words = ("steer", "check", vector, "--replies", 0, "--out", path, "--report", page)
     done = run(*words, "--gate", "collateral<=0.01")
     assert done.exception.exit_code == 3
-    assert json.loads(place.read_text())["statistics"]["gate"]["met"] is False
+    assert json.loads(path.read_text())["statistics"]["gate"]["met"] is False
     assert "harmless requests" in page.read_text()
     assert run(*words, "--gate", "collateral<=99 and kl<=1").exit_code == 0
 
@@ -95,8 +95,8 @@ def test_collateral_beyond_the_limit_exits_3_after_the_record_is_written(vector,
 def test_a_report_is_drawn_of_the_record_alone(record, tmp_path):
     write_report(record, tmp_path / "c.html")
     text = (tmp_path / "c.html").read_text()
-    for told in ("As wanted", "Besides", "random vector", "no proof of safety"):
-        assert told in text
+    for text_part in ("As wanted", "Besides", "random vector", "no proof of safety"):
+        assert text_part in text
 
 
 def test_bad_calls_are_told_in_one_line(vector, tmp_path):
@@ -112,15 +112,15 @@ def test_bad_calls_are_told_in_one_line(vector, tmp_path):
 @pytest.mark.slow
 def test_smollm2_is_steered_toward_declining_and_a_random_vector_does_not(tmp_path):
     model = load_language_model("smollm2")
-    own = load_contrasts("declining")[::8]
-    pairs, place = tmp_path / "pairs.jsonl", tmp_path / "v.safetensors"
-    pairs.write_text("".join(json.dumps(asdict(each)) + "\n" for each in own))
-    made = make_vector(model, pairs=str(pairs), layers="15-21", kl=0.5, save=place)
-    assert made.statistics["calibration"].kl == pytest.approx(0.5, rel=0.1)
-    vector, asked = load_vector(place), check_contrasts()[::6]
+    pairs_used = load_contrasts("declining")[::8]
+    pairs, path = tmp_path / "pairs.jsonl", tmp_path / "v.safetensors"
+    pairs.write_text("".join(json.dumps(asdict(pair)) + "\n" for pair in pairs_used))
+    made = make_vector(model, pairs=str(pairs), layers="15-21", kl=0.5, save=path)
+    assert made.statistics.calibration.kl == pytest.approx(0.5, rel=0.1)
+    vector, asked = load_vector(path), check_contrasts()[::6]
     plain, steered, random = (
-        preferences(Asking.of(each, "auto"), asked)
-        for each in (model, vector.steer(model), model.steered(random_like(vector, 0)))
+        preferences(Asking.of(one, "auto"), asked)
+        for one in (model, vector.steer(model), model.steered(random_like(vector, 0)))
     )
     assert (steered - plain).mean() > 0.3
     assert t_against_zero((steered - random).tolist()) < 0.01

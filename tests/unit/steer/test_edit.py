@@ -111,7 +111,7 @@ def test_a_broken_list_of_professions_is_refused(tmp_path, monkeypatch, text):
     (tmp_path / "weat").mkdir()
     (tmp_path / "weat" / "professions.json").write_text(text)
     monkeypatch.setenv("MORALSCOPE_DATA", str(tmp_path))
-    with pytest.raises(InputError, match="not a list of professions"):
+    with pytest.raises(InputError, match=r"professions\.json"):
         edit("scripted", keep=["choice"])
 
 

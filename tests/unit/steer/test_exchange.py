@@ -1,5 +1,7 @@
 """Vectors in llama.cpp's and lm-eval's files: written as they read them, read back unharmed."""
 
+import zipfile
+
 import numpy as np
 import pytest
 
@@ -29,16 +31,16 @@ def brought(tmp_path, file):
 def test_llama_cpps_own_reader_finds_a_control_vector(vector, tmp_path):
     from gguf import GGUFReader
 
-    place = tmp_path / "v.gguf"
-    export_vector(SteerExportOptions(vector=vector, to="gguf", save=place))
-    reader = GGUFReader(place)
+    path = tmp_path / "v.gguf"
+    export_vector(SteerExportOptions(vector=vector, to="gguf", save=path))
+    reader = GGUFReader(path)
     assert reader.get_field("general.architecture").contents() == "controlvector"
     assert reader.get_field("controlvector.model_hint").contents() == "scripted"
     added = load_vector(vector).added
-    tensors = {each.name: np.array(each.data) for each in reader.tensors}
+    tensors = {tensor.name: np.array(tensor.data) for tensor in reader.tensors}
     assert list(tensors) == ["direction.1", "direction.3"]  # llama.cpp counts blocks from 0
     np.testing.assert_array_equal(tensors["direction.3"], added[4])
-    again = brought(tmp_path, place)
+    again = brought(tmp_path, path)
     np.testing.assert_array_equal(again.added[2], added[2])
     assert again.info.layers == (2, 4)
 
@@ -46,14 +48,14 @@ def test_llama_cpps_own_reader_finds_a_control_vector(vector, tmp_path):
 def test_lm_evals_file_holds_what_its_steered_model_reads(vector, tmp_path):
     import torch
 
-    place = tmp_path / "v.pt"
-    export_vector(SteerExportOptions(vector=vector, to="lm-eval", save=place))
-    found = torch.load(place, weights_only=True)
-    assert list(found) == ["layers.1", "layers.3"]
-    assert (found["layers.1"]["action"], found["layers.1"]["bias"]) == ("add", None)
+    path = tmp_path / "v.pt"
+    export_vector(SteerExportOptions(vector=vector, to="lm-eval", save=path))
+    content = torch.load(path, weights_only=True)
+    assert list(content) == ["layers.1", "layers.3"]
+    assert (content["layers.1"]["action"], content["layers.1"]["bias"]) == ("add", None)
     added = load_vector(vector).added
-    np.testing.assert_array_equal(found["layers.1"]["steering_vector"].numpy(), added[2])
-    np.testing.assert_array_equal(brought(tmp_path, place).added[4], added[4])
+    np.testing.assert_array_equal(content["layers.1"]["steering_vector"].numpy(), added[2])
+    np.testing.assert_array_equal(brought(tmp_path, path).added[4], added[4])
 
 
 def test_a_coefficient_of_another_tool_is_multiplied_in(tmp_path):
@@ -82,6 +84,21 @@ def test_nothing_in_a_torch_file_is_ever_called(tmp_path, monkeypatch):
     assert not (tmp_path / "hostile-was-here").exists()
 
 
+def test_what_would_unfold_to_gigabytes_is_refused(tmp_path):
+    """Thirty tuples, each twice in the next; a hundred megabytes of zeros in a small zip."""
+    doubled = b"".join(b"(h%ch%ct" % (at, at) + b"q" + bytes([at + 1]) for at in range(30))
+    for pickled, zeros in (
+        (b"\x80\x02}K\x01\x85q\x00" + doubled + b"K\x01s.", 8),
+        (b"\x80\x02K\x01\x85q\x00" + doubled + b")R.", 8),
+        (b"\x80\x02N.", 100_000_000),
+    ):
+        with zipfile.ZipFile(tmp_path / "v.pt", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("v/data.pkl", pickled)
+            archive.writestr("v/data/0", bytes(zeros))
+        with pytest.raises(InputError):
+            brought(tmp_path, tmp_path / "v.pt")
+
+
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"GGUF\x03\x00\x00\x00" + b"\xff" * 64])
 @pytest.mark.parametrize("name", ["v.pt", "v.gguf"])
 def test_damaged_files_are_refused_in_one_line(tmp_path, name, content):
@@ -93,13 +110,15 @@ def test_damaged_files_are_refused_in_one_line(tmp_path, name, content):
 def test_what_does_not_fit_the_model_or_the_tool_is_refused(vector, tmp_path):
     import torch
 
-    for name, row, told in (
+    for name, row, problem in (
         ("layers.9", torch.ones(16), "no layer 10"),
         ("layers.0", torch.ones(9), "does not fit"),
-        ("layers.0", torch.ones(4, 4), "no plain row of numbers"),
+        ("layers.0", torch.ones(4, 4), "cannot be read at"),
+        ("layers.0", torch.ones(1).expand(10**9), "cannot be read at"),
+        ("layers.0", torch.ones(16, dtype=torch.int64), "cannot be read at"),
     ):
         torch.save({name: {"steering_vector": row, "action": "add"}}, tmp_path / "v.pt")
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=problem):
             brought(tmp_path, tmp_path / "v.pt")
     clamp = {"layers.0": {"steering_vector": torch.ones(16), "action": "clamp"}}
     torch.save(clamp, tmp_path / "v.pt")

@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from moralscope.cli.words import sparkline
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
+from moralscope.pages.corpora import sparkline
 from moralscope.words.compare import compare_corpora, compare_over_time
-from moralscope.words.options import CompareOptions
+from moralscope.words.options import CorporaOptions
 
 GOOD, BAD = ["help", "give", "heal"], ["steal", "kill", "curse"]
 POSITIVE, NEGATIVE = ["joy", "peace", "love"], ["war", "death", "evil"]
-QUICK = CompareOptions(runs=3, dimensions=8)
+QUICK = CorporaOptions(runs=3, dimensions=8)
 
 
 def story(seed=0, sentences=1400, good=GOOD, bad=BAD):
@@ -75,7 +75,7 @@ def test_three_corpora_are_compared_two_by_two(tmp_path, pair):
 
 def test_words_of_the_user_are_compared_once_each(tmp_path, pair):
     words = write(tmp_path / "words.txt", "Steal\nhelp\nsteal\nyodel\n")
-    record = compare_corpora(pair, CompareOptions(words=words, runs=3, dimensions=8))
+    record = compare_corpora(pair, CorporaOptions(words=words, runs=3, dimensions=8))
     assert {row.action for row in record.results} == {"steal", "help"}
     assert record.statistics["dropped_actions"] == ("yodel",)
     assert any("holds 1 words twice" in line for line in record.warnings)
@@ -133,12 +133,12 @@ def test_a_missing_path_is_refused_before_anything_is_read(tmp_path):
 def test_phrases_are_no_words(tmp_path, pair):
     words = write(tmp_path / "words.txt", "steal\nkill people\n")
     with pytest.raises(InputError, match="'kill people', which is not a single word"):
-        compare_corpora(pair, CompareOptions(words=words))
+        compare_corpora(pair, CorporaOptions(words=words))
 
 
 def test_two_runs_give_no_interval(pair):
     with pytest.raises(InputError, match="runs is 2; give 3 or more"):
-        compare_corpora(pair, CompareOptions(runs=2))
+        compare_corpora(pair, CorporaOptions(runs=2))
 
 
 def test_a_sparkline_has_a_cell_a_period():
@@ -169,7 +169,7 @@ def test_bible_and_suttas_in_time_and_a_planted_swap_on_top(tmp_path):
 
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak of the tests before this one
     start, held = time.process_time(), memory("VmRSS")
-    record = compare_corpora(corpora, CompareOptions(runs=3))
+    record = compare_corpora(corpora, CorporaOptions(runs=3))
     assert time.process_time() - start < 225
     assert memory("VmHWM") - held < 2 * 1024**2  # KiB
     for side in record.statistics["paper_percentiles"].values():

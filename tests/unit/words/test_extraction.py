@@ -12,10 +12,10 @@ from moralscope.words.association import WordAssociation
 from moralscope.words.extract import (
     DO,
     DONT,
-    Overlap,
+    ListOverlap,
     PublishedLists,
     extract_dos_and_donts,
-    overlap,
+    list_overlap,
     published_lists,
 )
 from moralscope.words.vectors import TableVectors, load_vectors
@@ -97,8 +97,11 @@ def test_no_verb_is_bad_input():
 
 
 def test_the_overlap_counts_found_extracted_listed_and_known_words():
-    found = overlap(extracted(2), tiny_vectors(), PUBLISHED)
-    assert found == {"dos": Overlap(1, 2, 3, 1), "donts": Overlap(1, 2, 1, 0)}
+    rows, vectors = extracted(2), tiny_vectors()
+    dos = list_overlap(rows, DO, vectors, PUBLISHED.dos)
+    donts = list_overlap(rows, DONT, vectors, PUBLISHED.donts)
+    assert dos == ListOverlap(found=1, of=2, listed=3, in_vocabulary=1)
+    assert donts == ListOverlap(found=1, of=2, listed=1, in_vocabulary=0)
 
 
 def test_without_data_the_printed_lists_are_used(monkeypatch):
@@ -115,7 +118,7 @@ def test_with_data_the_long_lists_are_used(monkeypatch, tmp_path):
     path.write_text(json.dumps({"dos_100": [{"word": "joy"}], "donts_100": [{"word": "bad"}]}))
     assert published_lists().donts == ("bad",)
     path.write_text(json.dumps({"dos_100": ["joy"]}))
-    with pytest.raises(InputError, match="does not hold the published lists"):
+    with pytest.raises(InputError, match="dos_100, row 1"):
         published_lists()
 
 
@@ -128,11 +131,9 @@ def test_at_least_15_of_the_top_25_verbs_of_google_news_are_published():
     verbs = find_verbs(vectors.words, load_verb_lexicon())
     association = WordAssociation(vectors, sets.positive, sets.negative)
     published = published_lists()
-    found = overlap(
-        extract_dos_and_donts(association, verbs, published, (), 25), vectors, published
-    )
-    assert found["dos"].found >= 15
-    assert found["donts"].found >= 15
+    rows = extract_dos_and_donts(association, verbs, published, (), 25)
+    assert list_overlap(rows, DO, vectors, published.dos).found >= 15
+    assert list_overlap(rows, DONT, vectors, published.donts).found >= 15
 
 
 @pytest.mark.slow

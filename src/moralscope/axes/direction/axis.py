@@ -12,10 +12,9 @@ from itertools import pairwise
 import numpy as np
 
 from moralscope.axes.build import AxisModels, question_encoder
-from moralscope.axes.direction.fitting import LABELLED, Anchors, Direction, fit_labelled, fit_pca
+from moralscope.axes.direction.fitting import LABELLED, Direction, fit_labelled, fit_pca
 from moralscope.axes.direction.labelled import read_labelled
 from moralscope.axes.direction.paper import load_paper
-from moralscope.axes.direction.records import ActionMap, DirectionFigures, MapPoint
 from moralscope.axes.direction.saved import load_direction, save_direction
 from moralscope.axes.options import ENGLISH, AxisOptions
 from moralscope.axes.parallel import load_parallel
@@ -28,6 +27,7 @@ from moralscope.axes.prompts import (
     question_rows,
     questions_unread,
 )
+from moralscope.axes.records import ActionMap, Anchors, DirectionFigures, MapPoint
 from moralscope.axes.templates import GENDER, Template, load_template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import AxisCard, AxisRun, Encoder, Report, Row
@@ -76,40 +76,29 @@ def build_direction(
 
 
 def fit_direction(options: AxisOptions, encoder: Encoder, template: Template) -> Direction:
-    """Fit a direction as the options say."""
-    fit = _fit_labelled if options.fit == LABELLED else _fit_pca
-    return fit(options, encoder, template)
-
-
-def _fit_pca(options: AxisOptions, encoder: Encoder, template: Template) -> Direction:
-    if options.fit_actions is None and template.language != ENGLISH:
+    """Fit a direction as the options say: on the user's actions, else on the papers' or ours."""
+    is_labelled = options.fit == LABELLED
+    labels: Anchors | None = None
+    if options.fit_actions is not None:
+        listed = read_labelled(options.fit_actions, all_labelled=is_labelled)
+        if not is_labelled and bool(listed.good) != bool(listed.bad):
+            raise InputError(
+                f"{options.fit_actions} labels no action {'bad' if listed.good else 'good'}",
+                "label some actions good and some bad to fix the sign, or none",
+            )
+        actions = listed.actions
+        if is_labelled or listed.good:
+            labels = Anchors(listed.good, listed.bad)
+    elif template.language != ENGLISH:
         ours = load_parallel()
+        actions = ours.texts[template.language]
         labels = Anchors(*(ours.labelled(template.language, side) for side in ("good", "bad")))
-        return fit_pca(encoder, template, ours.texts[template.language], labels, seed=options.seed)
-    if options.fit_actions is None:
-        return fit_pca(encoder, template, load_paper().atomic, seed=options.seed)
-    listed = read_labelled(options.fit_actions, all_labelled=False)
-    if bool(listed.good) != bool(listed.bad):
-        side = "bad" if listed.good else "good"
-        raise InputError(
-            f"{options.fit_actions} labels no action {side}",
-            "label some actions good and some bad to fix the sign, or none",
-        )
-    anchors = Anchors(listed.good, listed.bad) if listed.good else None
-    return fit_pca(encoder, template, listed.actions, anchors, seed=options.seed)
-
-
-def _fit_labelled(options: AxisOptions, encoder: Encoder, template: Template) -> Direction:
-    if options.fit_actions is None and template.language != ENGLISH:
-        ours = load_parallel()
-        labels = Anchors(*(ours.labelled(template.language, side) for side in ("good", "bad")))
-    elif options.fit_actions is None:
-        paper = load_choice_paper()
-        labels = Anchors(paper.dos, paper.donts)
     else:
-        listed = read_labelled(options.fit_actions, all_labelled=True)
-        labels = Anchors(listed.good, listed.bad)
-    return fit_labelled(encoder, template, labels, seed=options.seed)
+        actions, choice_paper = load_paper().atomic, load_choice_paper()
+        labels = Anchors(choice_paper.dos, choice_paper.donts) if is_labelled else None
+    if is_labelled and labels is not None:
+        return fit_labelled(encoder, template, labels, seed=options.seed)
+    return fit_pca(encoder, template, actions, labels, seed=options.seed)
 
 
 class DirectionAxis:
@@ -189,19 +178,15 @@ class DirectionAxis:
     ) -> AxisRun:
         """Score the actions of rows and say where they lie on the map of the two components."""
         forms = forms_of([row["action"] for row in rows], paraphrases)
-        found = in_blocks(forms, self._block, report)
-        direction = self.direction
-        fitting = [
-            MapPoint(action, x, y)
-            for action, (x, y) in zip(direction.actions, direction.positions.tolist(), strict=True)
-        ]
-        placed = ActionMap(
-            points=[(score.score, height) for score, height in found],
-            fitting=fitting,
-            x_label=f"moral direction ({direction.method})",
+        placed = in_blocks(forms, self._block, report)
+        positions = zip(self.direction.actions, self.direction.positions.tolist(), strict=True)
+        figures = ActionMap(
+            points=[(score.score, height) for score, height in placed],
+            fitting=[MapPoint(action, x, y) for action, (x, y) in positions],
+            x_label=f"moral direction ({self.direction.method})",
             y_label="strongest component at right angles to it",
         )
-        return AxisRun(results=[score for score, _ in found], statistics={"map": placed})
+        return AxisRun(results=[score for score, _ in placed], statistics={"map": figures})
 
     def _block(self, block: Sequence[Forms]) -> list[tuple[ActionScore, float]]:
         """Return scores, each with its height on the map."""

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from moralscope.axes.records import Prominence, Stability
+
 LEADING = 10  # components whose explained variance is reported
 _RATIO = 1.5
 _RESAMPLES = 200
 _LEFT_OUT = 200
 Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
-Refit = Callable[[Places], Floats]
+Indices = NDArray[np.int64]
+Refit = Callable[[Indices], Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,27 +29,13 @@ class Components:
     shares: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class Prominence:
-    """Whether the first component stands out, and what that was decided by.
-
-    It does when its share exceeds what a stick broken at random leaves for the longest piece
-    (Jackson 1993: sum over k = 1..n of 1/k, divided by n) and is at least 1.5 times the second.
-    """
-
-    share: float
-    broken_stick: float
-    ratio: float
-    stands_out: bool
-
-
 def principal_components(rows: Floats, *, centred: bool = True) -> Components:
     """Return the principal components of rows; without centring, those of second moments.
 
     Examples
     --------
-    >>> found = principal_components(np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 0.1]]))
-    >>> abs(found.axes[0]).round(6).tolist(), found.shares.round(3).tolist()
+    >>> components = principal_components(np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 0.1]]))
+    >>> abs(components.axes[0]).round(6).tolist(), components.shares.round(3).tolist()
     ([1.0, 0.0], [0.997, 0.003])
     """
     table = rows - rows.mean(axis=0) if centred else rows
@@ -111,16 +99,6 @@ def unit(vector: Floats) -> Floats:
     return vector / length if length > 0 else vector
 
 
-@dataclass(frozen=True, slots=True)
-class Stability:
-    """Angles between the direction and refits: one action left out, or actions drawn anew."""
-
-    leave_one_out_degrees_max: float
-    leave_one_out_action: str
-    bootstrap_degrees_median: float
-    bootstrap_degrees_p95: float
-
-
 def angle(first: Floats, second: Floats) -> float:
     """Return the angle between two unit vectors in degrees, 0 to 90: a line has no sign.
 
@@ -133,7 +111,7 @@ def angle(first: Floats, second: Floats) -> float:
 
 
 def measure_stability(
-    vector: Floats, actions: tuple[str, ...], groups: Places, refit: Refit, seed: int
+    vector: Floats, actions: tuple[str, ...], groups: Indices, refit: Refit, seed: int
 ) -> Stability:
     """Refit without single actions and on bootstrap draws, which keep the size of each group.
 
@@ -146,8 +124,8 @@ def measure_stability(
     # Hundreds of tiny decompositions: threads would only wait for each other.
     with threadpool_limits(1, user_api="blas"):
         left_out = {
-            actions[place]: angle(vector, refit(np.delete(everyone, place)))
-            for place in chosen.astype(np.int64)
+            actions[index]: angle(vector, refit(np.delete(everyone, index)))
+            for index in chosen.astype(np.int64)
         }
         drawn = [
             angle(vector, refit(np.concatenate([generator.choice(m, len(m)) for m in members])))

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from moralscope.axes.direction.components import (
     LEADING,
-    Prominence,
-    Stability,
     difference_shares,
     leading_component,
     measure_stability,
@@ -25,6 +23,7 @@ from moralscope.axes.direction.components import (
 )
 from moralscope.axes.direction.labelled import METHODS, choose_method, cross_validate
 from moralscope.axes.prompts import encode_finite, question_rows
+from moralscope.axes.records import Anchors, Prominence, Stability
 from moralscope.axes.templates import Template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
@@ -37,23 +36,9 @@ _MIN_LABELLED = 2
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Anchors:
-    """Actions that fix the sign: the mean of the good ones is above the mean of the bad ones."""
-
-    good: tuple[str, ...] = ("help", "thank", "love", "welcome", "comfort")
-    bad: tuple[str, ...] = ("kill", "murder", "torture", "harm", "steal")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Direction:
-    """A fitted direction: two unit vectors at right angles, their zeros and scales, and its record.
-
-    The score of a row x is (x . vector - centre) / scale: zero is the middle of the fitting
-    actions, one is their standard deviation. The paper's raw projection is score x scale.
-    `second` spans the other axis of the map. `separation` is the share of good/bad anchor pairs in
-    the right order; `validation` the cross-validated one of each labelled method.
-    """
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class DirectionSettings:
+    """What is known of a fitted direction beside its vectors."""
 
     fit: str
     method: str
@@ -61,19 +46,35 @@ class Direction:
     checksum: str
     template: str
     fingerprint: str
-    vector: Floats
-    second: Floats
     centres: tuple[float, float]
+    """the zeros of both axes of the map: the middle of the fitting actions"""
     scales: tuple[float, float]
     actions: tuple[str, ...]
-    positions: Floats
+    """those that it was fitted on"""
     anchors: Anchors
     separation: float
+    """share of good and bad anchor pairs in the right order"""
     explained: tuple[float, ...]
     explained_differences: tuple[float, ...]
     prominence: Prominence
     stability: Stability
     validation: dict[str, float] = field(default_factory=dict)
+    """the cross-validated separation of each labelled method"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Direction(DirectionSettings):
+    """A fitted direction: two unit vectors at right angles, their zeros and scales, and its record.
+
+    The score of a row x is (x . vector - centre) / scale: zero is the middle of the fitting
+    actions, one is their standard deviation. The paper's raw projection is score x scale.
+    """
+
+    vector: Floats
+    second: Floats
+    """spans the other axis of the map"""
+    positions: Floats
+    """of the fitting actions on the map"""
 
     def project(self, rows: Floats) -> Floats:
         """Return scores and second coordinates of rows, in the last dimension."""
@@ -100,8 +101,8 @@ def fit_pca(
     >>> from moralscope.axes.templates import Prompt
     >>> from moralscope.models.encoders import load_encoder
     >>> template = Template("mine", (Prompt("May I {}?", "Yes.", "No."),))
-    >>> found = fit_pca(load_encoder("scripted"), template, load_paper().atomic)
-    >>> found.vector.shape, len(found.explained), found.prominence.stands_out
+    >>> direction = fit_pca(load_encoder("scripted"), template, load_paper().atomic)
+    >>> direction.vector.shape, len(direction.explained), direction.prominence.stands_out
     ((64,), 10, False)
     """
     chosen = _distinct(actions)
@@ -122,7 +123,7 @@ def fit_pca(
         vector,
         chosen,
         np.zeros(len(chosen), dtype=np.int64),
-        lambda places: leading_component(rows[places]),
+        lambda indices: leading_component(rows[indices]),
         seed,
     )
     middle = float((rows @ vector).mean())
@@ -164,7 +165,7 @@ def fit_labelled(
         vector,
         actions,
         is_good.astype(np.int64),
-        lambda places: fit(rows[places], is_good[places]),
+        lambda indices: fit(rows[indices], is_good[indices]),
         seed,
     )
     projected = rows @ vector
@@ -198,7 +199,16 @@ def _direction(
 ) -> Direction:
     vector = fitted.vector
     shares = principal_components(rows).shares
-    second = _second(rows, vector)
+    # The strongest component at right angles to the axis; its largest action is upwards. A labelled
+    # axis is no principal component, so the second one need not be at right angles to it: take the
+    # axis out of the rows first, and once more out of the result against rounding.
+    centred = rows - rows.mean(axis=0)
+    rest = centred - np.outer(centred @ vector, vector)
+    second = principal_components(rest, centred=False).axes[0]
+    second = unit(second - (second @ vector) * vector)
+    heights = centred @ second
+    if heights[np.abs(heights).argmax()] < 0:
+        second = -second
     raw = rows @ np.stack([vector, second]).T
     centres = (fitted.middle, float(raw[:, 1].mean()))
     scales = tuple(float(value) for value in raw.std(axis=0, ddof=1))
@@ -236,18 +246,6 @@ def _direction(
         stability=fitted.stability,
         validation=fitted.validation,
     )
-
-
-def _second(rows: Floats, vector: Floats) -> Floats:
-    """Return the strongest component at right angles to the axis; its largest action is upwards."""
-    centred = rows - rows.mean(axis=0)
-    # A labelled axis is no principal component, so the second one need not be at right angles to
-    # it: take the axis out of the rows first, and once more out of the result against rounding.
-    rest = centred - np.outer(centred @ vector, vector)
-    axis = principal_components(rest, centred=False).axes[0]
-    axis = unit(axis - (axis @ vector) * vector)
-    heights = centred @ axis
-    return axis if heights[np.abs(heights).argmax()] >= 0 else -axis
 
 
 def _mean_rows(encoder: Encoder, template: Template, actions: Sequence[str]) -> Floats:

@@ -5,7 +5,7 @@ people never enters here. A user's list is plain text, or CSV and JSONL with a `
 `action`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,12 +94,18 @@ def cross_validate(rows: Floats, good: Labels) -> dict[str, float]:
     """
     if min(good.sum(), (~good).sum()) < _FOLDS:
         return {}
-    found: dict[str, list[float]] = {name: [] for name in METHODS}
-    for held in _folds(good):
-        for name, fit in METHODS.items():
-            scores = rows[held] @ fit(rows[~held], good[~held])
-            found[name].append(auc(scores, good[held]))
-    return {name: float(np.mean(values)) for name, values in found.items()}
+    areas: dict[str, list[float]] = {name: [] for name in METHODS}
+    generator = np.random.default_rng(0)
+    fold = np.empty(len(good), dtype=np.int64)
+    for _ in range(_REPEATS):
+        for side in (good, ~good):  # each class is split evenly
+            fold[side] = generator.permutation(np.arange(side.sum()) % _FOLDS)
+        for number in range(_FOLDS):
+            held = fold == number
+            for name, fit in METHODS.items():
+                scores = rows[held] @ fit(rows[~held], good[~held])
+                areas[name].append(auc(scores, good[held]))
+    return {name: float(np.mean(values)) for name, values in areas.items()}
 
 
 def choose_method(validated: Mapping[str, float]) -> str:
@@ -111,17 +117,6 @@ def choose_method(validated: Mapping[str, float]) -> str:
     ('difference of means', 'linear discriminant')
     """
     return max(METHODS, key=lambda name: validated.get(name, 0.0))
-
-
-def _folds(good: Labels) -> Iterator[Labels]:
-    """Yield masks of held-out rows, each class split evenly."""
-    generator = np.random.default_rng(0)
-    for _ in range(_REPEATS):
-        fold = np.empty(len(good), dtype=np.int64)
-        for side in (good, ~good):
-            fold[side] = generator.permutation(np.arange(side.sum()) % _FOLDS)
-        for number in range(_FOLDS):
-            yield fold == number
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +146,10 @@ def read_labelled(path: Path, *, all_labelled: bool) -> LabelledActions:
     for line, cells in table.rows():
         if isinstance(cells, str) or not table.header or not cells["action"].strip():
             continue  # plain lines have no labels
-        given = cells.get("label")
-        if given is None and not table.typed:
+        cell = cells.get("label")
+        if cell is None and not table.typed:
             continue
-        label = "" if given is None else str(given).strip()
+        label = "" if cell is None else str(cell).strip()
         word = label.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
         if not label:
             if all_labelled:

@@ -14,11 +14,11 @@ import numpy as np
 from moralscope.axes.build import AxisModels
 from moralscope.axes.direction.axis import DirectionAxis, fit_direction
 from moralscope.axes.direction.fitting import LABELLED, Direction
-from moralscope.axes.direction.records import LayerCurve, LayerFigures
 from moralscope.axes.direction.saved import load_direction, save_direction
 from moralscope.axes.language import Asking
 from moralscope.axes.options import AxisOptions
 from moralscope.axes.prompts import question_rows
+from moralscope.axes.records import LayerCurve, LayerFigures
 from moralscope.axes.templates import Template, load_template
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import AxisCard, AxisRun, Report, Row
@@ -81,33 +81,33 @@ def _fit(options: AxisOptions, states: HiddenStates, asking: Asking) -> LayeredS
         direction = load_direction(options.axis_file, encoder, template)
         return LayeredState(template, options.layer, (), (direction,))
     layers = [options.layer] if options.layer else range(1, states.model.layers + 1)
+    paper = load_choice_paper()
     curve, directions = [], []
     for layer in layers:
         encoder = LayerEncoder(states, layer, asking.text)
         direction = fit_direction(options, encoder, template)
         directions.append(direction)
+        # Good and bad pairs in the right order, over actions that were not fitted on.
+        if direction.fit == LABELLED and direction.validation:
+            separation = direction.validation[direction.method]
+        else:
+            good, bad = (
+                [action for action in side if action not in set(direction.actions)]
+                for side in (paper.dos, paper.donts)
+            )
+            rows = question_rows(encoder, template, [*good, *bad])
+            scores = direction.project(rows)[:, :, 0].mean(axis=1)
+            separation = auc(scores, np.arange(len(scores)) < len(good))
         curve.append(
             LayerFigures(
-                layer,
-                direction.explained[0],
-                _separation(direction, encoder, template),
-                direction.stability.bootstrap_degrees_median,
+                layer=layer,
+                variance=direction.explained[0],
+                separation=separation,
+                stability=direction.stability.bootstrap_degrees_median,
             )
         )
-    best = max(curve, key=lambda each: each.separation).layer
+    best = max(curve, key=lambda figures: figures.separation).layer
     return LayeredState(template, best, tuple(curve), tuple(directions))
-
-
-def _separation(direction: Direction, encoder: LayerEncoder, template: Template) -> float:
-    """Return the share of good and bad pairs in the right order, over actions not fitted on."""
-    if direction.fit == LABELLED and direction.validation:
-        return direction.validation[direction.method]
-    paper = load_choice_paper()
-    fitted = set(direction.actions)
-    sides = [[each for each in side if each not in fitted] for side in (paper.dos, paper.donts)]
-    rows = question_rows(encoder, template, [*sides[0], *sides[1]])
-    scores = direction.project(rows)[:, :, 0].mean(axis=1)
-    return auc(scores, np.arange(len(scores)) < len(sides[0]))
 
 
 class LayeredDirection(DirectionAxis):
@@ -116,7 +116,7 @@ class LayeredDirection(DirectionAxis):
     def __init__(
         self, state: LayeredState, states: HiddenStates, asking: Asking, *, seed: int = 0
     ) -> None:
-        layers = [each.layer for each in state.curve] or [state.layer]
+        layers = [figures.layer for figures in state.curve] or [state.layer]
         direction = state.directions[layers.index(state.layer)]
         encoder = LayerEncoder(states, state.layer, asking.text)
         super().__init__(direction, encoder, state.template, seed=seed)
@@ -162,20 +162,15 @@ class LayeredDirection(DirectionAxis):
         run = super().score_rows(rows, paraphrases, report)
         if not self._layered.curve:
             return run
-        scores = self._by_layer([row["action"] for row in rows])
+        actions = [row["action"] for row in rows]
+        scores = []  # (layers, actions)
+        for layer, direction in zip(self._layers, self._layered.directions, strict=True):
+            encoder = LayerEncoder(self._states, layer, self._asking.text)
+            questions = question_rows(encoder, self._layered.template, actions)
+            scores.append(direction.project(questions)[:, :, 0].mean(axis=1).tolist())
         layers = replace(self.card.statistics["layers"], scores=scores)
         return AxisRun(
             results=run.results,
             statistics={**run.statistics, "layers": layers},
             warnings=[*run.warnings, *self._asking.model.warnings],
         )
-
-    def _by_layer(self, actions: Sequence[str]) -> list[list[float]]:
-        """Return each action's score in each layer: (layers, actions)."""
-        found = []
-        template = self._layered.template
-        for layer, direction in zip(self._layers, self._layered.directions, strict=True):
-            encoder = LayerEncoder(self._states, layer, self._asking.text)
-            rows = question_rows(encoder, template, actions)
-            found.append(direction.project(rows)[:, :, 0].mean(axis=1).tolist())
-        return found

@@ -10,6 +10,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from moralscope.core.decode import decode
 from moralscope.stats.summary import Summary
 
 
@@ -64,20 +65,5 @@ def load_paper() -> CompassPaper:
     """
     text = (resources.files(__package__) / "data" / "paper.toml").read_text("utf-8")
     data: dict[str, Any] = tomllib.loads(text)
-    return CompassPaper(
-        atomic=tuple(data["atomic"].split(", ")),
-        contextual=tuple(data["contextual"]),
-        figures={
-            name: PaperFigure(
-                dos=Summary(**row["dos"]),
-                donts=Summary(**row["donts"]),
-                all=Summary(**row["all"]),
-                r=row["r"],
-                p=row["p"],
-            )
-            for name, row in data["figures"].items()
-        },
-        table7={name: PaperBias(**row) for name, row in data["table7"].items()},
-        table8={name: PaperBias(**row) for name, row in data["table8"].items()},
-        table9={name: PaperProjection(**row) for name, row in data["table9"].items()},
-    )
+    data["atomic"] = data["atomic"].split(", ")
+    return decode(CompassPaper, data, "paper.toml")

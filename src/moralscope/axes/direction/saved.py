@@ -4,27 +4,23 @@ The file names its schema, the encoder's checksum and the template's fingerprint
 fit is refused. Nothing is ever unpickled.
 """
 
-import contextlib
 import dataclasses
 import json
-import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from moralscope.axes.direction.components import Prominence, Stability
-from moralscope.axes.direction.fitting import FITS, Anchors, Direction
+from moralscope.axes.direction.fitting import FITS, Direction, DirectionSettings
 from moralscope.axes.templates import Template
-from moralscope.core.errors import InputError, MoralscopeError
+from moralscope.core.decode import decode
+from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
+from moralscope.io.files import write_whole
 
 SCHEMA = "moralscope.axes.direction/1"
 _TENSORS = ("vector", "second", "positions")
 _MAX_BYTES = 64_000_000
 _REMEDY = "give a file that 'moralscope score --axis direction --save-axis FILE' wrote"
-Tensors = dict[str, NDArray[np.float64]]
 
 
 def save_direction(direction: Direction, path: Path) -> None:
@@ -44,29 +40,35 @@ def save_direction(direction: Direction, path: Path) -> None:
     }
     text = json.dumps(fields, default=dataclasses.asdict)
     tensors = {name: np.ascontiguousarray(getattr(direction, name)) for name in _TENSORS}
-    half = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        half.write_bytes(save(tensors, {"schema": SCHEMA, "direction": text}))
-        half.replace(path)
-    except OSError as error:
-        raise MoralscopeError(
-            f"{path} could not be written ({error.strerror})", "give a file in a folder that exists"
-        ) from error
-    finally:
-        with contextlib.suppress(OSError):
-            half.unlink(missing_ok=True)
+    write_whole(path, [save(tensors, {"schema": SCHEMA, "direction": text})])
 
 
 def load_direction(path: Path, encoder: Encoder, template: Template) -> Direction:
     """Read a direction; one of another encoder or another template is refused."""
-    metadata, tensors = _read(path)
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise InputError(f"{path} is too large for a direction", _REMEDY)
+        with safe_open(path, framework="numpy") as stream:
+            tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
+            metadata = stream.metadata() or {}
+    except OSError as error:
+        reason = error.strerror or "is it a folder?"
+        raise InputError(f"{path} cannot be read ({reason})", _REMEDY) from error
+    except SafetensorError as error:
+        raise InputError(f"{path} is not a safetensors file", _REMEDY) from error
     schema = metadata.get("schema", "none")
     if schema != SCHEMA:
         raise InputError(f"{path} has the schema {schema[:60]!r}, not '{SCHEMA}'", _REMEDY)
     try:
-        direction = _parse(json.loads(metadata["direction"]), tensors)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        plain = json.loads(metadata["direction"])
+        vectors = {name: np.asarray(tensors[name], dtype=np.float64) for name in _TENSORS}
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{path} does not hold a direction", _REMEDY) from error
+    settings = decode(DirectionSettings, plain, str(path), remedy=_REMEDY)
+    known = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
+    direction = Direction(**known, **vectors)
     if direction.checksum != encoder.checksum:
         raise InputError(
             f"{path} was fitted with {direction.encoder} ({direction.checksum[:12]}), "
@@ -81,36 +83,6 @@ def load_direction(path: Path, encoder: Encoder, template: Template) -> Directio
     if not _sound(direction, encoder.dimension):
         raise InputError(f"{path} holds vectors that contradict each other", _REMEDY)
     return direction
-
-
-def _read(path: Path) -> tuple[dict[str, str], Tensors]:
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise InputError(f"{path} is too large for a direction", _REMEDY)
-        with safe_open(path, framework="numpy") as stream:
-            tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
-            return stream.metadata() or {}, tensors
-    except OSError as error:
-        reason = error.strerror or "is it a folder?"
-        raise InputError(f"{path} cannot be read ({reason})", _REMEDY) from error
-    except SafetensorError as error:
-        raise InputError(f"{path} is not a safetensors file", _REMEDY) from error
-
-
-def _parse(fields: dict[str, Any], tensors: Tensors) -> Direction:
-    anchors = fields["anchors"]
-    tuples = ("centres", "scales", "actions", "explained", "explained_differences")
-    parsed: dict[str, Any] = {
-        **fields,
-        **{name: tuple(fields[name]) for name in tuples},
-        **{name: np.asarray(tensors[name], dtype=np.float64) for name in _TENSORS},
-        "anchors": Anchors(tuple(anchors["good"]), tuple(anchors["bad"])),
-        "prominence": Prominence(**fields["prominence"]),
-        "stability": Stability(**fields["stability"]),
-    }
-    return Direction(**parsed)
 
 
 def _sound(direction: Direction, dimension: int) -> bool:

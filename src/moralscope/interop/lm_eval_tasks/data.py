@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from moralscope.core.errors import InputError
-from moralscope.interop.choices import Choice, read_dilemmas, shuffled, story_choices
+from moralscope.interop.choices import DilemmaQuestion, read_dilemmas, shuffled, story_choices
 from moralscope.models.store import data_file
 
 _DILEMMAS = "moralchoice/scenarios/moralchoice_{}_ambiguity.csv"
@@ -20,24 +20,25 @@ def stories(
     split: str = "norm_distance", reverse: bool = False, stories: str | None = None, **_: Any
 ) -> Mapping[str, Any]:
     """Return action choices of an official test part, the better action in either place."""
-    found = shuffled(story_choices(Path(stories) if stories else None, split, reverse=reverse))
-    return _test([story_document(each) for each in found])
+    choices = story_choices(Path(stories) if stories else None, split, reverse=reverse)
+    return _test([story_document(choice) for choice in shuffled(choices)])
 
 
-def story_document(choice: Choice) -> dict[str, Any]:
+def story_document(choice: DilemmaQuestion) -> dict[str, Any]:
     """Return a story as a text that one of two actions goes on.
 
     Examples
     --------
-    >>> story = Choice("1", "Jo owes Al.", ("Jo pays.", "Jo runs."), 0, "Pay your debts.")
-    >>> story_document(story.rotated(1))["gold"]
+    >>> from moralscope.surveys.items import Dilemma
+    >>> story = Dilemma("1", "Jo owes Al.", ("Jo pays.", "Jo runs."), 0)
+    >>> story_document(DilemmaQuestion(story, order=1, norm="Pay your debts."))["gold"]
     1
     """
     return {
-        "id": choice.id,
-        "question": f"Norm: {choice.norm}\n{choice.context}\nAction that keeps the norm:",
+        "id": choice.dilemma.id,
+        "question": f"Norm: {choice.norm}\n{choice.dilemma.situation}\nAction that keeps the norm:",
         "choices": list(choice.actions),
-        "gold": choice.place(choice.better or 0),
+        "gold": choice.right,
     }
 
 
@@ -51,17 +52,17 @@ def dilemmas(
             f"there are no dilemmas: no {_DILEMMAS.format(ambiguity)} is below MORALSCOPE_DATA",
             'name a file: --metadata \'{"dilemmas": "FILE"}\'',
         )
-    found = read_dilemmas(path, ambiguity)
-    return _test([dilemma_document(each.rotated(order)) for each in found])
+    asked = [DilemmaQuestion(dilemma, order) for dilemma in read_dilemmas(path, ambiguity)]
+    return _test([dilemma_document(choice) for choice in asked])
 
 
-def dilemma_document(choice: Choice) -> dict[str, Any]:
+def dilemma_document(choice: DilemmaQuestion) -> dict[str, Any]:
     """Return a dilemma as a question whose answer is a letter."""
     return {
-        "id": choice.id,
-        "question": f"{choice.question}\nAnswer:",
+        "id": choice.dilemma.id,
+        "question": f"{choice.text}\nAnswer:",
         "choices": ["A", "B"],
-        "gold": choice.place(choice.better or 0),
+        "gold": choice.right,
     }
 
 
@@ -77,8 +78,8 @@ def choose(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> dic
     {'acc': 0.0, 'first': 1.0}
     """
     likelihoods = [likelihood for likelihood, _ in results]
-    place = likelihoods.index(max(likelihoods))
-    return {"acc": float(place == doc["gold"]), "first": float(place == 0)}
+    answer = likelihoods.index(max(likelihoods))
+    return {"acc": float(answer == doc["gold"]), "first": float(answer == 0)}
 
 
 def dos_and_donts(**_: Any) -> Mapping[str, Any]:

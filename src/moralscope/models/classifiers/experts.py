@@ -35,16 +35,9 @@ from moralscope.models.classifiers.saved import (
     read_settings,
 )
 from moralscope.models.encoders.pipeline import full_batches
-from moralscope.models.fastcpu import (
-    TOKENS_PER_CORE,
-    BodyWeights,
-    SingleThreadPool,
-    UnpaddedBody,
-    can_quantise,
-    has_int8,
-    quantise,
-    speed_up,
-)
+from moralscope.models.fastcpu.linear import can_quantise, has_int8, quantise, speed_up
+from moralscope.models.fastcpu.threads import TOKENS_PER_CORE, SingleThreadPool
+from moralscope.models.fastcpu.unpadded import BodyWeights, UnpaddedBody
 from moralscope.models.hugging_face import check_names, set_up_torch
 from moralscope.models.plain_transformer import read_body, read_tokenizer
 from moralscope.models.windows import MOST_TOKENS, Pair, Windows, mean_of_windows, token_windows

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from moralscope.core.errors import StoreError
 from moralscope.models.encoders.pipeline import like_length_batches
-from moralscope.models.fastcpu import TOKENS_PER_CORE
+from moralscope.models.fastcpu.threads import TOKENS_PER_CORE
 from moralscope.models.hugging_face import (
     find_folder,
     folder_checksum,

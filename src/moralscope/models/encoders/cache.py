@@ -122,8 +122,8 @@ class EmbeddingCache:
         """Return the rows of texts: those that are kept, and computed ones, which are kept now."""
         cached, rows = self.get(texts)
         # A text that stands twice is cached at one of its indices only.
-        missing = np.flatnonzero(~cached)
-        if missing.size:
+        missing: list[int] = np.flatnonzero(~cached).tolist()
+        if missing:
             new = [texts[index] for index in missing]
             rows[missing] = compute(new)
             self.put(new, rows[missing])

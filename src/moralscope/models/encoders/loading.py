@@ -107,7 +107,7 @@ def _light_arithmetic() -> str:
     import torch
 
     from moralscope.models.encoders.sentence_transformer import half_precision
-    from moralscope.models.fastcpu import has_int8
+    from moralscope.models.fastcpu.linear import has_int8
 
     if torch.cuda.is_available():
         return half_precision()

@@ -16,13 +16,9 @@ from typing import Any
 import numpy as np
 
 from moralscope.core.protocols import Matrix
-from moralscope.models.fastcpu import (
-    TOKENS_PER_CORE,
-    BodyWeights,
-    ParallelBatches,
-    UnpaddedBody,
-    has_int8,
-)
+from moralscope.models.fastcpu.linear import has_int8
+from moralscope.models.fastcpu.threads import TOKENS_PER_CORE, ParallelBatches
+from moralscope.models.fastcpu.unpadded import BodyWeights, UnpaddedBody
 from moralscope.models.hugging_face import load_tokenizer, set_up_torch
 from moralscope.models.plain_transformer import read_body, read_tokenizer
 from moralscope.models.windows import Windows, token_windows

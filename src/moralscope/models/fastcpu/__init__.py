@@ -8,20 +8,3 @@ on processors with VNNI (`linear`: light), and whole batches side by side, one t
 (`threads`). With exact products rows are the library's to 1e-6; tests compare them with
 transformers. Nothing here reads a file or knows what texts mean.
 """
-
-from moralscope.models.fastcpu.linear import can_quantise, has_int8, quantise, speed_up
-from moralscope.models.fastcpu.threads import TOKENS_PER_CORE, ParallelBatches, SingleThreadPool
-from moralscope.models.fastcpu.unpadded import BodyWeights, UnpaddedBody, can_unpad
-
-__all__ = [
-    "TOKENS_PER_CORE",
-    "BodyWeights",
-    "ParallelBatches",
-    "SingleThreadPool",
-    "UnpaddedBody",
-    "can_quantise",
-    "can_unpad",
-    "has_int8",
-    "quantise",
-    "speed_up",
-]

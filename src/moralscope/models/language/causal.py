@@ -22,7 +22,7 @@ from moralscope.core.errors import InputError, StoreError
 from moralscope.core.protocols import Matrix
 from moralscope.core.records import Continuation, ModelRef
 from moralscope.models.adapters import Adapter
-from moralscope.models.fastcpu import SingleThreadPool
+from moralscope.models.fastcpu.threads import SingleThreadPool
 from moralscope.models.language.chat_template import ChatTemplate
 from moralscope.models.language.local import LocalGenerator
 from moralscope.models.language.trees import TokenTree, grow_trees

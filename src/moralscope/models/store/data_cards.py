@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from moralscope.core.decode import decode
@@ -154,14 +154,6 @@ def _status(card: DataCard, state: str | None = None) -> DataStatus:
     elif state is None:
         present = here if card.files else folder and folder.is_dir()
         state = "present" if present else "absent"
-    return DataStatus(
-        name=card.name,
-        about=card.about,
-        source=card.source,
-        licence=card.licence,
-        citation=card.citation,
-        notes=card.notes,
-        folder=str(folder) if folder else f"${VARIABLE}/{card.folder}",
-        files=len(card.files),
-        state=state,
-    )
+    path = str(folder) if folder else f"${VARIABLE}/{card.folder}"
+    counted = {"folder": path, "files": len(card.files), "state": state}
+    return DataStatus(**{**asdict(card), **counted})

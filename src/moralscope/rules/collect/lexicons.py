@@ -42,15 +42,7 @@ class Term:
 
 
 class Lexicon:
-    """Terms, and where they stand in a text.
-
-    Examples
-    --------
-    >>> terms = [Term(("harm",), ("care",), beginning=True), Term(("white", "lie"))]
-    >>> lexicon = Lexicon("mine", "", terms)
-    >>> [str(term) for term in lexicon.find("Is a white lie harmless?")]
-    ['white lie', 'harm*']
-    """
+    """Terms, and where they stand in a text."""
 
     def __init__(self, name: str, checksum: str, terms: Iterable[Term]) -> None:
         self.name, self.checksum = name, checksum
@@ -150,8 +142,8 @@ def _read_dic(_path: Path, text: str) -> _Read:
                     problem = f"has the category {unknown[0][:20]}, which is not listed"
                 problems.append(LineProblem(line_number, problem))
             else:
-                named = tuple(categories[number] for number in numbers)
-                terms.append(Term(parts, named, beginning=match[1].endswith("*")))
+                kinds = tuple(categories[number] for number in numbers)
+                terms.append(Term(parts, kinds, beginning=match[1].endswith("*")))
     return terms, problems
 
 

@@ -7,9 +7,7 @@ from typing import Annotated
 from moralscope.core.errors import InputError
 from moralscope.core.options import Option, Options, Seed
 from moralscope.core.records import Decoding
-from moralscope.models.options import (
-    ENCODERS,
-)
+from moralscope.models.options import ENCODERS
 from moralscope.models.training.options import TrainOptions
 from moralscope.rules.options import SHIPPED, Columns
 

@@ -16,7 +16,8 @@ from moralscope.rules.audit import AuditOptions
 from moralscope.rules.options import SHIPPED
 from moralscope.rules.records import AuditedReply
 from moralscope.rules.rulebook import read_text
-from moralscope.rules.verdict import abstained
+from moralscope.rules.thresholds import Thresholds
+from moralscope.rules.verdict import worst_broken
 from moralscope.server.options import GuardOptions
 from moralscope.server.service import AuditRules, RulebookText, Service
 
@@ -28,7 +29,7 @@ THOUGHTS = "reasoning"  # what is left out of a reply without making it another 
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ModelReply:
     """What is to be judged: a text, and the names of parts that nobody here can judge."""
 
     text: str
@@ -36,18 +37,17 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Guarded:
-    """What goes out for a reply, and what is said of it.
-
-    `outcome` is passed, flagged (annotated only), revised or blocked; `without` names the parts
-    that do not go out though the text does.
-    """
+class GuardDecision:
+    """What goes out for a reply, and what is said of it."""
 
     text: str
     outcome: str
-    verdict: str  # kept, flagged, abstained or none
+    """passed, flagged (annotated only), revised or blocked"""
+    verdict: str
+    """kept, flagged, abstained or none"""
     note: Mapping[str, Any]
     without: tuple[str, ...] = ()
+    """the parts that do not go out though the text does"""
 
     @property
     def is_changed(self) -> bool:
@@ -67,8 +67,8 @@ class Guard:
     --------
     >>> service = Service()
     >>> guard = Guard(service, GuardOptions(experts="scripted"))
-    >>> (found,) = guard("Hi!", [Reply("Hello you.")])
-    >>> found.text
+    >>> (decision,) = guard("Hi!", [ModelReply("Hello you.")])
+    >>> decision.text
     'Hello you.'
     >>> service.close()
     """
@@ -85,23 +85,33 @@ class Guard:
         """Load everything now, so that the first reply does not wait for it."""
         self._service.auditor(self._audit, self._rules)
 
-    def __call__(self, prompt: str, replies: Sequence[Reply]) -> list[Guarded]:
+    def __call__(self, prompt: str, replies: Sequence[ModelReply]) -> list[GuardDecision]:
         """Return what goes out for each reply to a prompt, in order."""
-        given = [(prompt, reply.text, "") for reply in replies if reply.text.strip()]
-        rows = iter(self._service.audit(given, self._audit, self._rules).results if given else ())
+        said = [(prompt, reply.text, "") for reply in replies if reply.text.strip()]
+        if not said:
+            return [self._with_parts(None, reply) for reply in replies]
+        record = self._service.audit(said, self._audit, self._rules)
+        limits, rows = Thresholds(**record.config["thresholds"]), iter(record.results)
         return [
-            self._with_parts(self._decided(next(rows)) if reply.text.strip() else None, reply)
+            self._with_parts(
+                self._by_text(next(rows), limits) if reply.text.strip() else None, reply
+            )
             for reply in replies
         ]
 
-    def _decided(self, row: AuditedReply) -> Guarded:
+    def _by_text(self, row: AuditedReply, limits: Thresholds) -> GuardDecision:
         """Decide by the text alone."""
-        verdict = "abstained" if abstained(row.verdict) else "kept"
+        verdict = "kept" if row.verdict.is_judged else "abstained"
         unread = self.options.unread_policy if row.unread else "pass"
-        text, outcome = row.reply, "passed"
+        text, outcome, action = row.reply, "passed", self.options.action
         if row.verdict.flag:
-            verdict = "flagged"
-            text, outcome = self._replaced(row)
+            verdict, outcome = "flagged", "flagged"
+            if action == "revise" and row.revised_reply is not None:
+                text, outcome = row.revised_reply, "revised"
+            elif action != "annotate":
+                worst = worst_broken(row.rules, limits)
+                text = WITHHELD.format(worst.text) if worst else WITHHELD_BAD
+                outcome = "blocked"
         elif unread == "block":
             verdict, text, outcome = "flagged", UNREAD, "blocked"
         elif verdict == "abstained" and self.options.on_abstain == "block":
@@ -115,29 +125,18 @@ class Guard:
             "unread": row.unread,
             "revised_reply": row.revised_reply if outcome != "blocked" else None,
         }
-        return Guarded(text, outcome, verdict, note)
+        return GuardDecision(text, outcome, verdict, note)
 
-    def _with_parts(self, found: Guarded | None, reply: Reply) -> Guarded:
+    def _with_parts(self, decision: GuardDecision | None, reply: ModelReply) -> GuardDecision:
         """Decide about the parts that are no text, too."""
         others, withhold = reply.unjudged, self.options.on_abstain == "block"
-        if found is None:
+        if decision is None:
             verdict = "abstained" if others else "none"
-            found = Guarded("", "passed", verdict, {"outcome": "passed"})
+            decision = GuardDecision("", "passed", verdict, {"outcome": "passed"})
             if withhold and any(name != THOUGHTS for name in others):
-                found = Guarded(UNJUDGED, "blocked", verdict, {"outcome": "blocked"})
-        note = {**found.note, "unjudged": list(others)}
-        return replace(found, note=note, without=others if withhold else ())
-
-    def _replaced(self, row: AuditedReply) -> tuple[str, str]:
-        if self.options.action == "annotate":
-            return row.reply, "flagged"
-        if self.options.action == "revise" and row.revised_reply is not None:
-            return row.revised_reply, "revised"
-        broken = [rule for rule in row.rules if rule.alignment.label == "disagree"]
-        if not broken:
-            return WITHHELD_BAD, "blocked"
-        worst = max(broken, key=lambda rule: rule.alignment.probabilities["disagree"])
-        return WITHHELD.format(worst.text), "blocked"
+                decision = GuardDecision(UNJUDGED, "blocked", verdict, {"outcome": "blocked"})
+        note = {**decision.note, "unjudged": list(others)}
+        return replace(decision, note=note, without=others if withhold else ())
 
 
 def _book(name: str) -> RulebookText | None:

@@ -8,7 +8,7 @@ hide in an escape or between two chunks.
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,8 +39,8 @@ class CutOffError(NoCompletionError):
     """What came is the beginning of a chat completion."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompletionChoice:
     """One reply. `text`, `refusal` and the transcript of `audio` can be judged, the rest cannot."""
 
     index: int
@@ -78,7 +78,7 @@ class Completion:
     """What the server behind answered; `head` holds id, created, model and the like."""
 
     head: Json
-    choices: tuple[Choice, ...]
+    choices: tuple[CompletionChoice, ...]
     usage: Json | None = None
 
 
@@ -88,15 +88,13 @@ def read_completion(body: Any, clean: Clean) -> Completion:
     Examples
     --------
     >>> body = {"id": "c1", "choices": [{"message": {"content": "Hi!"}}], "more": "Ho!"}
-    >>> found = read_completion(body, str)
-    >>> found.head, found.choices[0].text
+    >>> completion = read_completion(body, str)
+    >>> completion.head, completion.choices[0].text
     ({'id': 'c1'}, 'Hi!')
     """
-    found = _Assembly("\n")
-    found.add(body, "message")
-    if not found.choices:
-        raise NoCompletionError("no choice")
-    return found.completion(clean)
+    assembly = _Assembly("\n")
+    assembly.add(body, "message")
+    return assembly.completion(clean)
 
 
 def read_chunks(chunks: Iterable[Any], clean: Clean, *, is_ended: bool, wanted: int) -> Completion:
@@ -111,15 +109,13 @@ def read_chunks(chunks: Iterable[Any], clean: Clean, *, is_ended: bool, wanted: 
     >>> read_chunks(says, str, is_ended=True, wanted=1).choices[0].text
     'Hi!'
     """
-    found = _Assembly("")
+    assembly = _Assembly("")
     for chunk in chunks:
-        found.add(chunk, "delta")
-    finished = [each for each in found.choices.values() if each.finish]
-    if not is_ended and len(finished) < max(wanted, len(found.choices)):
+        assembly.add(chunk, "delta")
+    finished = [choice for choice in assembly.choices.values() if choice.finish]
+    if not is_ended and len(finished) < max(wanted, len(assembly.choices)):
         raise CutOffError("a choice without an end")
-    if not found.choices:
-        raise NoCompletionError("no choice")
-    return found.completion(clean)
+    return assembly.completion(clean)
 
 
 class _Assembly:
@@ -137,23 +133,25 @@ class _Assembly:
             raise NoCompletionError("no list of choices")
         self._head = {**_head(chunk), **self._head}
         self._usage = _usage(chunk.get("usage")) or self._usage
-        for place, choice in enumerate(choices):
-            given = choice.get(name) if isinstance(choice, dict) else None
-            if not isinstance(given, dict):
-                if name == "message" or not isinstance(choice, dict) or given is not None:
+        for number, choice in enumerate(choices):
+            message = choice.get(name) if isinstance(choice, dict) else None
+            if not isinstance(message, dict):
+                if name == "message" or not isinstance(choice, dict) or message is not None:
                     raise NoCompletionError(f"a choice without a {name}")
-                given = {}
-            index = choice.get("index", place if name == "message" else 0)
+                message = {}
+            index = choice.get("index", number if name == "message" else 0)
             if not isinstance(index, int) or not 0 <= index < MOST_CHOICES:
                 raise NoCompletionError("a choice without a place")
             known = self.choices.setdefault(index, _ChoiceAssembly(self._between))
-            known.add(given)
+            known.add(message)
             known.end(choice)
 
     def completion(self, clean: Clean) -> Completion:
+        if not self.choices:
+            raise NoCompletionError("no choice")
         head = {name: value for name, value in self._head.items() if _is_same(value, clean)}
         ordered = sorted(self.choices.items())
-        return Completion(head, tuple(each.choice(i, clean) for i, each in ordered), self._usage)
+        return Completion(head, tuple(some.choice(i, clean) for i, some in ordered), self._usage)
 
 
 class _ChoiceAssembly:
@@ -170,8 +168,8 @@ class _ChoiceAssembly:
         self._parts: list[Any] = []
         self._logprobs: defaultdict[str, list[Json]] = defaultdict(list)
 
-    def add(self, given: Json) -> None:
-        content = given.get("content")
+    def add(self, message: Json) -> None:
+        content = message.get("content")
         if not isinstance(content, str | list | None):
             raise NoCompletionError("a content that is no text")
         parts: list[Any] = content if isinstance(content, list) else [content]
@@ -183,59 +181,59 @@ class _ChoiceAssembly:
             elif part is not None:
                 self._parts.append(part)
         for name in ("refusal", *_THOUGHTS):
-            if isinstance(given.get(name), str):
-                self._texts[name].append(given[name])
-        _add_texts(self._function, given.get("function_call"), ("name", "arguments"))
-        audio = given.get("audio")
+            if isinstance(message.get(name), str):
+                self._texts[name].append(message[name])
+        _add_texts(self._function, message.get("function_call"), ("name", "arguments"))
+        audio = message.get("audio")
         _add_texts(self._audio, audio, ("id", "data", "transcript"))
-        self._expires = _number(audio.get("expires_at")) if isinstance(audio, dict) else None
-        self._add_calls(given.get("tool_calls"))
+        if isinstance(audio, dict) and "expires_at" in audio:  # one chunk of many says it
+            self._expires = _number(audio["expires_at"])
+        for call in _dicts(message.get("tool_calls")):
+            index = call.get("index")
+            if not isinstance(index, int):  # Ollama sends every call whole, without a place
+                index = len(self._calls)
+            if index not in self._calls and len(self._calls) >= MOST_CHOICES:
+                raise NoCompletionError("too many calls")
+            known = self._calls.setdefault(index, {"texts": {}, "function": {}})
+            if isinstance(call.get("id"), str) and call["id"]:
+                known["texts"]["id"] = [call["id"]]
+            _add_texts(known["function"], call.get("function"), ("name", "arguments"))
 
     def end(self, choice: Json) -> None:
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self.finish = reason if reason in _REASONS else "stop"
-        told: Any = choice.get("logprobs")
-        for name in ("content", "refusal") if isinstance(told, dict) else ():
-            self._logprobs[name] += map(_token, _dicts(told.get(name)))
+        logprobs: Any = choice.get("logprobs")
+        for name in ("content", "refusal") if isinstance(logprobs, dict) else ():
+            for token in _dicts(logprobs.get(name)):
+                others = [_alternative(other) for other in _dicts(token.get("top_logprobs"))]
+                self._logprobs[name].append({**_alternative(token), "top_logprobs": others})
 
-    def _add_calls(self, calls: Any) -> None:
-        for call in _dicts(calls):
-            place = call.get("index")
-            if not isinstance(place, int):  # Ollama sends every call whole, without a place
-                place = len(self._calls)
-            if place not in self._calls and len(self._calls) >= MOST_CHOICES:
-                raise NoCompletionError("too many calls")
-            known = self._calls.setdefault(place, {"texts": {}, "function": {}})
-            if isinstance(call.get("id"), str) and call["id"]:
-                known["texts"]["id"] = [call["id"]]
-            _add_texts(known["function"], call.get("function"), ("name", "arguments"))
-
-    def choice(self, index: int, clean: Clean) -> Choice:
+    def choice(self, index: int, clean: Clean) -> CompletionChoice:
         texts = {
             name: clean(self._between.join(filter(None, pieces)))
             for name, pieces in self._texts.items()
         }
-        thoughts = {name: texts[name] for name in _THOUGHTS if texts.get(name)}
         audio = _joined(self._audio, clean)
-        return Choice(
-            index,
-            texts.get("content", ""),
-            texts.get("refusal", ""),
-            thoughts,
-            tuple(
-                {
-                    **_joined(call["texts"], clean),
-                    "type": "function",
-                    "function": _joined(call["function"], clean),
-                }
-                for _, call in sorted(self._calls.items())
-            ),
-            _joined(self._function, clean) or None,
-            {**audio, "expires_at": self._expires} if audio else None,
-            tuple(clean_json(part, clean) for part in self._parts),
-            _checked_logprobs(self._logprobs, clean),
-            self.finish,
+        calls = [
+            {
+                **_joined(call["texts"], clean),
+                "type": "function",
+                "function": _joined(call["function"], clean),
+            }
+            for _, call in sorted(self._calls.items())
+        ]
+        return CompletionChoice(
+            index=index,
+            text=texts.get("content", ""),
+            refusal=texts.get("refusal", ""),
+            thoughts={name: texts[name] for name in _THOUGHTS if texts.get(name)},
+            tool_calls=tuple(calls),
+            function_call=_joined(self._function, clean) or None,
+            audio={**audio, "expires_at": self._expires} if audio else None,
+            parts=tuple(clean_json(part, clean) for part in self._parts),
+            logprobs=_checked_logprobs(self._logprobs, clean),
+            finish=self.finish,
         )
 
 
@@ -250,9 +248,9 @@ def clean_json(value: Any, clean: Clean) -> Any:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
-        return {clean(name): clean_json(each, clean) for name, each in value.items()}
+        return {clean(name): clean_json(inner, clean) for name, inner in value.items()}
     if isinstance(value, list):
-        return [clean_json(each, clean) for each in value]
+        return [clean_json(item, clean) for item in value]
     return value if isinstance(value, bool) or value is None else _number(value)
 
 
@@ -269,26 +267,25 @@ def token_in(value: Any) -> str | None:
 
 def _head(chunk: Json) -> Json:
     names = ("id", "model", "system_fingerprint", "service_tier")
-    found: Json = {name: token_in(chunk.get(name)) for name in names}
-    found["created"] = _number(chunk.get("created"))
-    return {name: value for name, value in found.items() if value is not None}
+    head: Json = {name: token_in(chunk.get(name)) for name in names}
+    head["created"] = _number(chunk.get("created"))
+    return {name: value for name, value in head.items() if value is not None}
 
 
 def _is_same(value: Any, clean: Clean) -> bool:
     return not isinstance(value, str) or clean(value) == value
 
 
-def _usage(given: Any) -> Json | None:
+def _usage(usage: Any) -> Json | None:
     """Return counts under known names: a name of theirs could say anything."""
-    if not isinstance(given, dict):
+    if not isinstance(usage, dict):
         return None
-    found = {name: _number(given.get(name)) for name in _USAGE if name in given}
+    counts = {name: _number(usage[name]) for name in _USAGE if name in usage}
     for name, inner in _DETAILS.items():
-        if isinstance(given.get(name), dict):
-            found[name] = {
-                each: _number(given[name][each]) for each in inner if each in given[name]
-            }
-    return found or None
+        details = usage.get(name)
+        if isinstance(details, dict):
+            counts[name] = {key: _number(details[key]) for key in inner if key in details}
+    return counts or None
 
 
 def _number(value: Any) -> Any:
@@ -298,48 +295,39 @@ def _number(value: Any) -> Any:
     return value if abs(value) < 2**63 and math.isfinite(value) else None
 
 
-def _dicts(given: Any) -> Iterator[Json]:
+def _dicts(values: Any) -> list[Json]:
     return (
-        (each for each in given if isinstance(each, dict)) if isinstance(given, list) else iter(())
+        [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
     )
 
 
-def _add_texts(to: Json, given: Any, names: Sequence[str]) -> None:
-    for name in names if isinstance(given, dict) else ():
-        value = given.get(name)
-        if isinstance(value, str):
-            to.setdefault(name, []).append(value)
+def _add_texts(to: Json, texts: Any, names: Sequence[str]) -> None:
+    for name in names if isinstance(texts, dict) else ():
+        if isinstance(texts.get(name), str):
+            to.setdefault(name, []).append(texts[name])
 
 
 def _joined(pieces: Mapping[str, Sequence[str]], clean: Clean) -> Json:
     return {name: clean("".join(some)) for name, some in pieces.items()}
 
 
-def _token(given: Json) -> Json:
+def _alternative(token: Json) -> Json:
     """Return a token with its log-probability."""
-    found = _alternative(given)
-    found["top_logprobs"] = [_alternative(each) for each in _dicts(given.get("top_logprobs"))]
-    return found
-
-
-def _alternative(given: Json) -> Json:
-    text, data = given.get("token"), given.get("bytes")
-    is_bytes = isinstance(data, list) and all(
-        isinstance(each, int) and 0 <= each < 256 for each in data
-    )
+    text, data = token.get("token"), token.get("bytes")
+    is_bytes = isinstance(data, list) and all(isinstance(b, int) and 0 <= b < 256 for b in data)
     return {
         "token": text if isinstance(text, str) else "",
-        "logprob": _number(given.get("logprob")),
+        "logprob": _number(token.get("logprob")),
         "bytes": data if is_bytes else None,
     }
 
 
-def _checked_logprobs(given: Mapping[str, list[Json]], clean: Clean) -> Json | None:
+def _checked_logprobs(tokens: Mapping[str, list[Json]], clean: Clean) -> Json | None:
     """Return the tokens, or nothing where `clean` finds something in them, put together."""
-    for rows in given.values():
+    for rows in tokens.values():
         data = b"".join(bytes(row["bytes"] or ()) for row in rows).decode("utf-8", "replace")
         singles = [other["token"] for row in rows for other in row["top_logprobs"]]
         texts = ["".join(row["token"] for row in rows), data, *singles]
         if not all(_is_same(text, clean) for text in texts):
             return None
-    return {name: rows for name, rows in given.items() if rows} or None
+    return {name: rows for name, rows in tokens.items() if rows} or None

@@ -5,7 +5,6 @@ unsaid. Errors have OpenAI's shape, because its clients read them.
 """
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Depends
@@ -16,11 +15,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moralscope.core.errors import InputError, MoralscopeError
 from moralscope.server.errors import Refused
-from moralscope.server.guard import Guarded, Reply, last_prompt
+from moralscope.server.guard import GuardDecision, ModelReply, last_prompt
 from moralscope.server.guard.completion import Json, token_in
 from moralscope.server.guard.upstream import Answer, UpstreamError, openai_error
 from moralscope.server.guard.writing import FIELD, events, whole
-from moralscope.server.security import Token, allowed, bearer
+from moralscope.server.security import AccessToken, allowed, bearer
 
 VERDICT = "X-Moralscope-Verdict"
 _PATH = "/v1/chat/completions"
@@ -113,11 +112,11 @@ async def complete(request: Request) -> Response:
 def _body(data: bytes) -> tuple[Json, str]:
     """Return the request and the prompt in it."""
     try:
-        found = json.loads(data)
-        if not isinstance(found, dict):
+        body = json.loads(data)
+        if not isinstance(body, dict):
             raise ValueError
-        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
-        return found, last_prompt(found.get("messages"))
+        json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+        return body, last_prompt(body.get("messages"))
     except UnicodeEncodeError:
         message = "the request holds half a character (a lone surrogate); send whole characters"
     except (ValueError, RecursionError):
@@ -129,38 +128,34 @@ def _body(data: bytes) -> tuple[Json, str]:
 
 def _authorization(request: Request) -> str:
     """Return what the client shows to the server behind; our own token stays here."""
-    token: Token | None = request.app.state.token
+    token: AccessToken | None = request.app.state.token
     if token is not None and token.fits(bearer(request)):
         return ""
-    given = request.headers.get("authorization", "")
-    if not (given.isascii() and given.isprintable()):
+    header: str = request.headers.get("authorization", "")
+    if not (header.isascii() and header.isprintable()):
         message = "the Authorization header holds characters that no key has; send the key again"
         raise UpstreamError(400, openai_error(message, "invalid_request_error"))
-    return given
+    return header
 
 
 async def _answered(request: Request, body: Json, prompt: str, answer: Answer) -> Response:
     guard, completion = request.app.state.proxy.guard, answer.completion
-    replies = [Reply(choice.said, choice.unjudged) for choice in completion.choices]
-    found: list[Guarded] = await request.app.state.work.run(
+    replies = [ModelReply(choice.said, choice.unjudged) for choice in completion.choices]
+    decisions: list[GuardDecision] = await request.app.state.work.run(
         request, lambda report: guard(prompt, replies)
     )
-    headers = {**answer.headers, VERDICT: _verdict(found)}
+    verdicts = {decision.verdict for decision in decisions}
+    worst = next((word for word in ("flagged", "abstained", "kept") if word in verdicts), "none")
+    headers = {**answer.headers, VERDICT: worst}
     model = token_in(body.get("model")) or "unknown"
     if not body.get("stream"):
-        return JSONResponse(whole(completion, found, model), headers=headers)
-    asked = body.get("stream_options")
+        return JSONResponse(whole(completion, decisions, model), headers=headers)
+    options = body.get("stream_options")
     with_usage = answer.is_stream or (
-        isinstance(asked, dict) and asked.get("include_usage") is True
+        isinstance(options, dict) and options.get("include_usage") is True
     )
-    written = events(completion, found, model, with_usage=with_usage)
+    written = events(completion, decisions, model, with_usage=with_usage)
     return StreamingResponse(written, media_type=_STREAM, headers=headers)
-
-
-def _verdict(found: Sequence[Guarded]) -> str:
-    """Return the worst verdict on any choice."""
-    said = {each.verdict for each in found}
-    return next((name for name in ("flagged", "abstained", "kept") if name in said), "none")
 
 
 class OpenAIErrors:

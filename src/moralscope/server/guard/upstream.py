@@ -29,7 +29,7 @@ from moralscope.server.guard.completion import (
     token_in,
 )
 from moralscope.server.guard.sse import read_events
-from moralscope.server.security import Token
+from moralscope.server.security import AccessToken
 
 MAX_ANSWER = 8_000_000  # bytes
 _MAX_MESSAGE = 1000  # characters of an error of theirs
@@ -91,7 +91,7 @@ class Upstream:
     'http://localhost:8080/v1'
     """
 
-    def __init__(self, url: str, *, key: Token | None = None, seconds: float = 120.0) -> None:
+    def __init__(self, url: str, *, key: AccessToken | None = None, seconds: float = 120.0) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InputError("--guard is not http(s)://host", "give its base URL, with /v1")
@@ -129,27 +129,25 @@ class Upstream:
         except httpx2.HTTPError as error:  # its text may hold the request: only its name is said
             message = f"the server behind the guard cannot be reached ({type(error).__name__})"
             raise _failed(502, message, "upstream_unreachable") from None
-        kept = self._headers(headers)
+        cleaned = {name: self.clean(headers[name]) for name in _PASSED_ON if name in headers}
+        kept = {name: text for name, text in cleaned.items() if _PASSED_ON[name].fullmatch(text)}
         if self._key is not None and status in (401, 403):  # servers print parts of the key here
             message = f"the server behind the guard refused the guard's key (status {status})"
             raise _failed(502, message, "upstream_refused")
         if status != 200:
             raise _refused(status, data, self.clean, kept)
         if "text/event-stream" in headers.get("content-type", "").lower():
-            return Answer(read_stream(data, self.clean, _wanted(body)), True, kept)
+            wanted = body["n"] if isinstance(body.get("n"), int) else 1
+            return Answer(read_stream(data, self.clean, wanted), True, kept)
         return Answer(read_answer(data, self.clean), False, kept)
-
-    def _headers(self, given: Mapping[str, str]) -> dict[str, str]:
-        cleaned = {name: self.clean(given[name]) for name in _PASSED_ON if name in given}
-        return {name: text for name, text in cleaned.items() if _PASSED_ON[name].fullmatch(text)}
 
     async def _post(self, body: Json, authorization: str) -> tuple[int, Mapping[str, str], bytes]:
         if self._client is None:
             self._client = httpx2.AsyncClient(**client_settings(self.url, self._seconds))
-        given = f"Bearer {self._key.value}" if self._key else authorization
+        shown = f"Bearer {self._key.value}" if self._key else authorization
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-        if given:
-            headers["Authorization"] = given
+        if shown:
+            headers["Authorization"] = shown
         url = f"{self.url}/chat/completions"
         sent, data = json.dumps(body).encode(), bytearray()
         async with self._client.stream("POST", url, content=sent, headers=headers) as response:
@@ -158,11 +156,6 @@ class Upstream:
                 if len(data) > MAX_ANSWER:
                     raise _failed(502, "the answer behind the guard is too long", "upstream_long")
         return response.status_code, response.headers, bytes(data)
-
-
-def _wanted(body: Json) -> int:
-    count = body.get("n")
-    return count if isinstance(count, int) else 1
 
 
 def _refused(status: int, data: bytes, clean: Clean, headers: Mapping[str, str]) -> UpstreamError:
@@ -178,23 +171,22 @@ def _refused(status: int, data: bytes, clean: Clean, headers: Mapping[str, str])
     return UpstreamError(status, known, headers)
 
 
-def _their_error(found: Any, clean: Clean) -> Json | None:
+def _their_error(document: Any, clean: Clean) -> Json | None:
     """Return an error of theirs, field by field; vLLM's own has no `error` around it."""
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         return None
-    given = found.get("error", found)
-    given = {"message": given} if isinstance(given, str) else given
-    if not isinstance(given, dict) or ("error" not in found and "message" not in found):
+    error = document.get("error", document)
+    error = {"message": error} if isinstance(error, str) else error
+    if not isinstance(error, dict) or not {"error", "message"} & document.keys():
         return None
-    message = given.get("message")
+    message = error.get("message")
     message = message if isinstance(message, str) else "the server behind the guard failed"
-    kind, param, code = (given.get(name) for name in ("type", "param", "code"))
-    words = [
-        token_in(clean(str(each))) if isinstance(each, str | int) else None
-        for each in (kind, param, code)
-    ]
-    body = openai_error(clean(message)[:_MAX_MESSAGE], words[0] or "upstream_error", words[2])
-    body["error"]["param"] = words[1]
+    kind, param, code = (
+        token_in(clean(str(error[name]))) if isinstance(error.get(name), str | int) else None
+        for name in ("type", "param", "code")
+    )
+    body = openai_error(clean(message)[:_MAX_MESSAGE], kind or "upstream_error", code)
+    body["error"]["param"] = param
     return body
 
 

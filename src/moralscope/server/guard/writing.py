@@ -9,24 +9,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from moralscope.server.guard import THOUGHTS, Guarded
-from moralscope.server.guard.completion import Choice, Completion, Json
+from moralscope.server.guard import THOUGHTS, GuardDecision
+from moralscope.server.guard.completion import Completion, CompletionChoice, Json
 
 FIELD = "moralscope"
 _PIECE = 400  # characters of a text in one chunk
 _TOKENS = 40  # log-probabilities in one chunk
 
 
-def whole(completion: Completion, found: Sequence[Guarded], model: str) -> Json:
+def whole(completion: Completion, decisions: Sequence[GuardDecision], model: str) -> Json:
     """Return the completion as one document."""
     choices = []
-    for choice, each in zip(completion.choices, found, strict=True):
+    for choice, decision in zip(completion.choices, decisions, strict=True):
         choices.append(
             {
                 "index": choice.index,
-                "message": {"role": "assistant", **_message(choice, each)},
-                "logprobs": None if each.is_changed else choice.logprobs,
-                **_end(choice, each),
+                "message": {"role": "assistant", **_message(choice, decision)},
+                "logprobs": None if decision.is_changed else choice.logprobs,
+                **_end(choice, decision),
             }
         )
     head = {**_head(completion, model), "object": "chat.completion", "choices": choices}
@@ -34,7 +34,7 @@ def whole(completion: Completion, found: Sequence[Guarded], model: str) -> Json:
 
 
 def events(
-    completion: Completion, found: Sequence[Guarded], model: str, *, with_usage: bool
+    completion: Completion, decisions: Sequence[GuardDecision], model: str, *, with_usage: bool
 ) -> Iterator[str]:
     """Yield the completion as server-sent events."""
     head = {**_head(completion, model), "object": "chat.completion.chunk"}
@@ -42,13 +42,13 @@ def events(
     def event(choices: list[Json], **more: Any) -> str:
         return f"data: {json.dumps({**head, 'choices': choices, **more})}\n\n"
 
-    for choice, each in zip(completion.choices, found, strict=True):
-        said = _message(choice, each)
-        tokens = None if each.is_changed else choice.logprobs
+    for choice, decision in zip(completion.choices, decisions, strict=True):
+        said = _message(choice, decision)
+        tokens = None if decision.is_changed else choice.logprobs
         for delta, logprobs in _deltas(said, tokens):
             one: Json = {"index": choice.index, "delta": delta, "finish_reason": None}
             yield event([one if logprobs is None else {**one, "logprobs": logprobs}])
-        yield event([{"index": choice.index, "delta": {}, **_end(choice, each)}])
+        yield event([{"index": choice.index, "delta": {}, **_end(choice, decision)}])
     if with_usage and completion.usage is not None:
         yield event([], usage=completion.usage)
     yield "data: [DONE]\n\n"
@@ -63,32 +63,32 @@ def _head(completion: Completion, model: str) -> Json:
     }
 
 
-def _end(choice: Choice, each: Guarded) -> Json:
+def _end(choice: CompletionChoice, decision: GuardDecision) -> Json:
     reason = choice.finish or "stop"
-    if each.is_filtered:
+    if decision.is_filtered:
         reason = "content_filter"
-    return {"finish_reason": reason, FIELD: each.note}
+    return {"finish_reason": reason, FIELD: decision.note}
 
 
-def _message(choice: Choice, each: Guarded) -> Json:
+def _message(choice: CompletionChoice, decision: GuardDecision) -> Json:
     """Return what is said, without the role."""
-    if each.is_changed:  # all else belonged to the reply that does not go out
-        return {"content": each.text}
-    parts = () if "content_parts" in each.without else choice.parts
+    if decision.is_changed:  # all else belonged to the reply that does not go out
+        return {"content": decision.text}
+    parts = () if "content_parts" in decision.without else choice.parts
     text = [{"type": "text", "text": choice.text}] if choice.text else []
     content = [*text, *parts] if parts else choice.text or None
-    thoughts = {} if THOUGHTS in each.without else choice.thoughts
-    found: Json = {**thoughts, "content": content}
+    thoughts = {} if THOUGHTS in decision.without else choice.thoughts
+    message: Json = {**thoughts, "content": content}
     if choice.refusal:
-        found["refusal"] = choice.refusal
+        message["refusal"] = choice.refusal
     for name, value in (
         ("tool_calls", list(choice.tool_calls)),
         ("function_call", choice.function_call),
         ("audio", choice.audio),
     ):
-        if value and name not in each.without:
-            found[name] = value
-    return found
+        if value and name not in decision.without:
+            message[name] = value
+    return message
 
 
 def _deltas(said: Mapping[str, Any], logprobs: Json | None) -> Iterator[tuple[Json, Json | None]]:
@@ -96,8 +96,8 @@ def _deltas(said: Mapping[str, Any], logprobs: Json | None) -> Iterator[tuple[Js
     yield {"role": "assistant", "content": ""}, None
     for name, value in said.items():
         if name == "tool_calls":
-            for place, call in enumerate(value):
-                yield {"tool_calls": [{"index": place, **call}]}, None
+            for index, call in enumerate(value):
+                yield {"tool_calls": [{"index": index, **call}]}, None
             continue
         if not isinstance(value, str):
             if value is not None:

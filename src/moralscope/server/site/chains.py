@@ -55,11 +55,11 @@ def recipe_lines() -> list[RecipeLine]:
     >>> recipe_lines()[0].steps
     ('propose', 'rank')
     """
-    found = [load_recipe(name) for name in RECIPES]
+    recipes = [load_recipe(name) for name in RECIPES]
     return [
-        RecipeLine(each.name, each.about, tuple(step.do for step in each.steps))
-        for each in found
-        if set(story_fields(each)) <= {"norm", "situation", "intention"}
+        RecipeLine(recipe.name, recipe.about, tuple(step.do for step in recipe.steps))
+        for recipe in recipes
+        if set(story_fields(recipe)) <= {"norm", "situation", "intention"}
     ]
 
 
@@ -80,7 +80,7 @@ class StoryChains:
 
     def __init__(self, models: Models) -> None:
         self._models = models
-        self._own = SingleFlightCache[str, SharedGenerator](1)
+        self._held = SingleFlightCache[str, SharedGenerator](1)
 
     def run(
         self,
@@ -109,8 +109,8 @@ class StoryChains:
 
     def close(self) -> None:
         """End the generator's thread."""
-        for each in self._own.values():
-            each.batcher.close()
+        for generator in self._held.values():
+            generator.batcher.close()
 
     def _generator(self, name: str) -> Generator:
         if name == SCRIPTED:
@@ -120,7 +120,7 @@ class StoryChains:
                 f"the model '{_BASE}' is not on this machine",
                 f"run 'moralscope models pull {_BASE}'",
             )
-        return self._own.get(name, lambda: self._models.held_generator(name))
+        return self._held.get(name, lambda: self._models.held_generator(name))
 
 
 def _nobody(event: Any) -> None:
@@ -147,10 +147,10 @@ class _WatchedGenerator:
         self, prompts: Sequence[str], decoding: Decoding, seeds: Sequence[int]
     ) -> Sequence[Sequence[Candidate]]:
         """Return the candidates of the generator."""
-        found = self._generator.generate(prompts, decoding, seeds)
-        texts = [candidate.text for candidates in found for candidate in candidates]
+        written = self._generator.generate(prompts, decoding, seeds)
+        texts = [candidate.text for candidates in written for candidate in candidates]
         self._watch.tell({"event": "proposed", "item": self._watch.item, "texts": texts})
-        return found
+        return written
 
 
 class _WatchedExperts:

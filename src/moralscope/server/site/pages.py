@@ -120,7 +120,7 @@ def actions(request: Request) -> Response:
     return _page(
         "actions",
         axes=axis_offers(),
-        usual=AxisOptions().axis,
+        usual=AxisOptions().kind_name,
         usual_model=DEFAULT_BASE,
         samples=_samples("actions"),
         models=(*ENCODERS, *SPEAKERS),
@@ -135,7 +135,7 @@ def models(request: Request) -> Response:
     return _page(
         "models",
         axes=axis_offers(),
-        usual=AxisOptions().axis,
+        usual=AxisOptions().kind_name,
         samples=_samples("actions"),
         models=(*ENCODERS, *SPEAKERS),
         states=_states(request),

@@ -131,7 +131,7 @@ def _compare_job(request: Request, body: PeopleRequest) -> Job:
             name: human_agreement([row.raw[name] for row in record.results], ratings, body.seed)
             for name in record.results[0].raw
         }
-        return replace(record, statistics={**record.statistics, "human": people})
+        return replace(record, statistics=replace(record.statistics, human=people))
 
     return job
 

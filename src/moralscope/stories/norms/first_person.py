@@ -94,7 +94,8 @@ def own_phrase(phrase: str) -> OwnAct | None:
     words = line[:1].lower() + line[1:]
     base = re.sub(r"[\w']+", lambda match: _SECOND.get(match[0].lower(), match[0]), words)
     base = re.sub(r"\bI are\b", "I am", _own_you(base))
-    return OwnAct(base, _past_phrase(base), gerund_phrase(base))
+    adverb, verb, rest = first_verb(base)
+    return OwnAct(base, adverb + past_of_base(verb.lower()) + rest, gerund_phrase(base))
 
 
 def own_act(sentence: str, verbs: frozenset[str], gender: str | None = None) -> OwnAct | None:
@@ -119,55 +120,53 @@ def own_act(sentence: str, verbs: frozenset[str], gender: str | None = None) -> 
     True
     """
     words = _WORD.findall(sentence.translate(_PLAIN).strip().rstrip(".!"))[:100]
-    found = _subject(words)
-    if found is None or len(sentence) > _LONGEST or '"' in sentence:
+    subject = _subject(words)
+    if subject is None or len(sentence) > _LONGEST or '"' in sentence:
         return None
-    name, start = found
-    place = start
-    while place < len(words) and words[place].endswith("ly"):
-        place += 1
-    if place >= len(words) or words[place].lower() not in verbs:
+    name, start = subject
+    verb = start
+    while verb < len(words) and words[verb].endswith("ly"):
+        verb += 1
+    if verb >= len(words) or words[verb].lower() not in verbs:
         return None
-    if words[place : place + 2] == ["decides", "to"] and words[place + 2 : place + 3] != ["not"]:
-        words[place : place + 3] = [third_person(word) for word in words[place + 2 : place + 3]]
-    if place >= len(words):
+    if words[verb : verb + 2] == ["decides", "to"] and words[verb + 2 : verb + 3] != ["not"]:
+        words[verb : verb + 3] = [third_person(word) for word in words[verb + 2 : verb + 3]]
+    if verb >= len(words):
         return None
-    own = gender or gender_of(words) or _first_owner(words[start:])
-    if (own is None and _gendered(words[start:])) or _unclear(words[start:], name, own):
+    rest = words[start:]
+    gender = gender or gender_of(words)
+    if gender is None:  # of both genders, the first "his" or "her" is most often the subject's
+        first = next((word.lower() for word in rest if _gendered([word])), "")
+        gender = {"his": "m", "her": "f"}.get(first)
+    if gender is None and _gendered(rest):
         return None
-    told = zip(*_rewritten(words, start, place, (name, own, verbs)), strict=True)
-    return OwnAct(*(_joined(each) for each in told))
+    # Where somebody else is named, a pronoun may mean either.
+    others = any(_NAME.fullmatch(word) and word != name for word in rest)
+    loose = {"m": ("he", "him"), "f": ("she",)}.get(gender or "", ())
+    if others and any(word.lower() in loose for word in rest):
+        return None
+    wordings = zip(*_rewritten(words, start, verb, (name, gender, verbs)), strict=True)
+    # Punctuation stands at the word before it.
+    return OwnAct(*(re.sub(r" ([,;:.!?)%])", r"\1", " ".join(wording)) for wording in wordings))
 
 
 def gender_of(words: Iterable[str]) -> str | None:
-    """Return m or f where words have pronouns of one of the two alone.
-
-    Examples
-    --------
-    >>> gender_of("Jo wants to help his friend".split()), gender_of(["they"])
-    ('m', None)
-    """
-    found = _gendered(words)
-    return found.pop() if len(found) == 1 else None
+    """Return m or f where words have pronouns of one of the two alone."""
+    genders = _gendered(words)
+    return genders.pop() if len(genders) == 1 else None
 
 
 def present_verbs(sentences: Iterable[str], fewest: int = 2) -> frozenset[str]:
-    """Return words in -s that follow the name with which several of the sentences start.
-
-    Examples
-    --------
-    >>> sorted(present_verbs(["Jo lies.", "Ann lies.", "Ann is ill.", "The boss sings."]))
-    ['has', 'is', 'lies']
-    """
-    found: Counter[str] = Counter({"is": fewest, "has": fewest})
+    """Return words in -s that follow the name with which several of the sentences start."""
+    counts: Counter[str] = Counter({"is": fewest, "has": fewest})
     for sentence in sentences:
         words = _WORD.findall(sentence.translate(_PLAIN))
         subject = _subject(words)
         if subject and subject[1] < len(words) and words[subject[1]].endswith("s"):
-            found[words[subject[1]]] += 1
+            counts[words[subject[1]]] += 1
     return frozenset(
         word
-        for word, count in found.items()
+        for word, count in counts.items()
         if count >= fewest and word.islower() and not _no_verb(word)
     )
 
@@ -187,23 +186,8 @@ def _gendered(words: Iterable[str]) -> set[str]:
     return {key for word in words for key, table in _GENDERS.items() if word.lower() in table}
 
 
-def _first_owner(words: Iterable[str]) -> str | None:
-    """Of both genders, the first "his" or "her" is most often the subject's."""
-    first = next((word.lower() for word in words if _gendered([word])), "")
-    return {"his": "m", "her": "f"}.get(first)
-
-
 def _no_verb(word: str) -> bool:
     return word in _words("no_verbs") or word.endswith(("'s", "ss", "ous"))
-
-
-def _unclear(words: list[str], name: str, gender: str | None) -> bool:
-    """Tell whether somebody else is named, and a pronoun may mean either."""
-    others = any(_NAME.fullmatch(word) and word != name for word in words)
-    if not others or gender is None:
-        return False
-    loose = {"he", "him"} if gender == "m" else {"she"}
-    return any(word.lower() in loose for word in words)
 
 
 def _rewritten(
@@ -212,32 +196,29 @@ def _rewritten(
     """Return every word after the subject in its base, its past and its -ing wording."""
     name, gender, verbs = who
     table = _GENDERS.get(gender or "", {})
-    found: list[tuple[str, str, str]] = []
-    for place in range(start, len(words)):
-        word, lower = words[place], words[place].lower()
-        before = found[-1][0] if found else ""
-        if place == verb or (lower in verbs and _is_joined(found)):
+    forms: list[tuple[str, str, str]] = []
+    for index in range(start, len(words)):
+        word, lower = words[index], words[index].lower()
+        before = forms[-1][0] if forms else ""
+        finite = lower.endswith("s") and len(lower) > len("is") and not _no_verb(lower)
+        if index == verb or (lower in verbs and _is_joined(forms)):
             base = base_of_finite(lower)
-            found.append((base, past_of_base(base), gerund_of_base(base)))
-        elif before == "I" and (lower in _AUXILIARY or _is_finite(lower)):
+            forms.append((base, past_of_base(base), gerund_of_base(base)))
+        elif before == "I" and (lower in _AUXILIARY or finite):
             base = _AUXILIARY.get(lower) or base_of_finite(lower)
-            found.append((base, _PAST_AUXILIARY.get(base) or past_of_base(base), base))
+            forms.append((base, _PAST_AUXILIARY.get(base) or past_of_base(base), base))
         elif lower in ("he's", "she's") and lower[:-2] in table:
-            found.append(("I'm", "I was", "I'm"))
+            forms.append(("I'm", "I was", "I'm"))
         else:
-            follows = words[place + 1].lower() if place + 1 < len(words) else ""
+            follows = words[index + 1].lower() if index + 1 < len(words) else ""
             new = _own_word(word, name, table, follows, before)
-            found.append((new, new, new))
-    return found
+            forms.append((new, new, new))
+    return forms
 
 
-def _is_finite(word: str) -> bool:
-    return word.endswith("s") and len(word) > len("is") and not _no_verb(word)
-
-
-def _is_joined(found: list[tuple[str, str, str]]) -> bool:
+def _is_joined(forms: list[tuple[str, str, str]]) -> bool:
     """Tell whether what comes next is joined to the verb: after "and", "then", a comma, adverbs."""
-    words = [base for base, _, _ in found]
+    words = [base for base, _, _ in forms]
     while words and words[-1].endswith("ly"):
         words.pop()
     return bool(words) and words[-1] in _JOINS
@@ -251,8 +232,8 @@ def _own_word(word: str, name: str, table: dict[str, str], follows: str, before:
         return "I" if follows in _AUXILIARIES or follows.endswith("s") else "me"
     if lower == "her" and lower in table:
         owned = follows.removesuffix("'s") in _words("persons")
-        given = before in _words("gives") and not owned
-        alone = not follows[:1].isalpha() or follows in _words("no_noun") or given
+        receives = before in _words("gives") and not owned
+        alone = not follows[:1].isalpha() or follows in _words("no_noun") or receives
         return "me" if alone else "my"
     return table.get(lower, word)
 
@@ -262,24 +243,14 @@ def _own_you(phrase: str) -> str:
     words = phrase.split(" ")
     ends_phrase = _words("no_noun")
     takes = {first_verb(phrase)[1]} | _words("gives") | ends_phrase
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         if word.strip(",") == "you":
-            before = words[place - 1] if place else ""
-            last = place + 1 == len(words) or word.endswith(",")
-            ends = last or words[place + 1] in ends_phrase
+            before = words[index - 1] if index else ""
+            last = index + 1 == len(words) or word.endswith(",")
+            ends = last or words[index + 1] in ends_phrase
             clause = before in _words("clause") or not (before in takes or ends)
-            words[place] = word.replace("you", "I" if clause else "me")
+            words[index] = word.replace("you", "I" if clause else "me")
     return " ".join(words)
-
-
-def _past_phrase(base: str) -> str:
-    adverb, verb, rest = first_verb(base)
-    return adverb + past_of_base(verb.lower()) + rest
-
-
-def _joined(words: Iterable[str]) -> str:
-    text = " ".join(words)
-    return re.sub(r" ([,;:.!?)%])", r"\1", text)
 
 
 @cache

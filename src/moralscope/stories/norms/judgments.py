@@ -21,7 +21,6 @@ class Norm:
     marks norms that only allow ("It's okay to …", "You don't have to …").
     """
 
-    text: str
     pattern: str
     judgment: str
     polarity: int
@@ -33,6 +32,7 @@ class Norm:
     flipped: str = ""
     denied: str = ""
     permits: bool = False
+    text: str = ""
 
 
 def subject_of(behaviour: str) -> str:
@@ -87,8 +87,8 @@ def judgment_in(phrase: str) -> JudgingPhrase | None:
     >>> judgment_in("not very nice"), judgment_in("a bad idea").opposite
     (JudgingPhrase(word='nice', side=-1, opposite='very nice'), 'a good idea')
     """
-    found = (match for match in judging_words().finditer(phrase) if not _is_degree(match))
-    first = next(found, None)
+    matches = judging_words().finditer(phrase)
+    first = next((match for match in matches if not _is_degree(match)), None)
     if first is None:
         return None
     word = first[0].lower()
@@ -104,13 +104,7 @@ def judgment_in(phrase: str) -> JudgingPhrase | None:
 
 
 def vote(words: str) -> int:
-    """Tell the side of a sentence without a judgment by counting its words; 0 is unknown.
-
-    Examples
-    --------
-    >>> vote("makes you look cowardly"), vote("helps you sleep"), vote("is blue")
-    (-1, 1, 0)
-    """
+    """Tell the side of a sentence without a judgment by counting its words; 0 is unknown."""
     if re.search(r"\blacks?\b", words):
         return -1
     table = tables()["votes"]
@@ -133,8 +127,8 @@ def _swap_all(phrase: str, side: int) -> str:
     """Swap every judging word of the same side: "rude and mean" turns as a whole."""
 
     def other(match: re.Match[str]) -> str:
-        found, text = judging()[match[0].lower()]
-        return match[0] if _is_degree(match) or found != side else text
+        own_side, text = judging()[match[0].lower()]
+        return match[0] if _is_degree(match) or own_side != side else text
 
     return _TWICE.sub(r"\1", judging_words().sub(other, phrase))
 

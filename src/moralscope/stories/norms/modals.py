@@ -45,7 +45,6 @@ def imperative(line: str) -> Norm | None:
     behaviour, negated = plain_act(lower_start(line[how.end() :]))
     polarity = -side if negated else side
     return Norm(
-        "",
         "do / don't",
         how["how"].lower() or "do",
         polarity,
@@ -92,17 +91,17 @@ def weak_modal(line: str) -> Norm | None:
     """Read "You can't …", "Friends don't …"; "People will … if you …" is left to its outcome."""
     if re.search(r" (?:if|when) you ", line):
         return None
-    found = _first_modal(line, _modals(weak=True), "can / do")
-    if found is None or found.subject.lower() in tables()["subjects"]["anybody"]:
-        return found
-    return None if vote(found.behaviour) < 0 else found
+    norm = _first_modal(line, _modals(weak=True), "can / do")
+    if norm is None or norm.subject.lower() in tables()["subjects"]["anybody"]:
+        return norm
+    return None if vote(norm.behaviour) < 0 else norm
 
 
 def _first_modal(line: str, modals: tuple[_Modal, ...], pattern: str) -> Norm | None:
-    found = [(match, modal) for modal in modals if (match := modal.shape.match(line))]
-    if not found:
+    matches = [(match, modal) for modal in modals if (match := modal.shape.match(line))]
+    if not matches:
         return None
-    match, modal = min(found, key=lambda pair: pair[0].start("modal"))
+    match, modal = min(matches, key=lambda pair: pair[0].start("modal"))
     who, side = subject_and_side(match["who"], modal.side)
     if len(who.split()) > _LONGEST_SUBJECT or who.endswith("'re"):
         return None
@@ -114,7 +113,6 @@ def _first_modal(line: str, modals: tuple[_Modal, ...], pattern: str) -> Norm | 
         instead = " should"
     act = gerund_phrase(behaviour) if modal.form == "gerund" else behaviour
     return Norm(
-        "",
         pattern,
         match["modal"].strip(" '").lower(),
         polarity,
@@ -173,7 +171,6 @@ def outcome(line: str) -> Norm | None:
     if not side or not behaviour:
         return None
     return Norm(
-        "",
         "outcome",
         "",
         -side if negated else side,
@@ -197,4 +194,4 @@ def habit(line: str) -> Norm | None:
     if dislikes := re.match(r"(?:hate|dislike)(?= )", behaviour):
         behaviour, side = "like" + behaviour[dislikes.end() :], -side
     modal = "should" if side < 0 else "shouldn't"
-    return Norm("", "habit", "", side, behaviour, False, who, flipped=f"{who} {modal} {behaviour}")
+    return Norm("habit", "", side, behaviour, False, who, flipped=f"{who} {modal} {behaviour}")

@@ -38,8 +38,8 @@ def parse_norm(text: str) -> Norm | None:
     line = tidy(text)
     if not line or len(line) > LONGEST:
         return None
-    found = (_with_lead(line) if _LEAD.match(line) else None) or _read(line)
-    return None if found is None else replace(found, text=text)
+    norm = (_with_lead(line) if _LEAD.match(line) else None) or _read(line)
+    return None if norm is None else replace(norm, text=text)
 
 
 def tidy(text: str) -> str:
@@ -78,9 +78,9 @@ def _with_lead(line: str) -> Norm | None:
     # be fair" is cut at its comma, though "you should" comes first.
     cuts = sorted(_LEAD_ENDS.finditer(line), key=lambda cut: "," not in cut[0])
     for cut in cuts:
-        found = _read(line[cut.end() :].removeprefix("then "))
-        if found is not None and found.kind == ACT:
-            return replace(found, lead=line[: cut.start()])
+        norm = _read(line[cut.end() :].removeprefix("then "))
+        if norm is not None and norm.kind == ACT:
+            return replace(norm, lead=line[: cut.start()])
     return None
 
 
@@ -104,4 +104,4 @@ def _read(line: str) -> Norm | None:
         outcome,
         habit,
     )
-    return next((found for reader in readers if (found := reader(line)) is not None), None)
+    return next((norm for reader in readers if (norm := reader(line)) is not None), None)

@@ -53,20 +53,18 @@ def swap_norms(stories: Sequence[MoralStory], seed: int) -> dict[str, str]:
     {'1': 'Feed your dog.', '2': 'Pay debts.'}
     """
     draw = random.Random(seed)  # noqa: S311
-    found = {story.norm: content_words(story.norm) for story in stories if story.norm}
-    specific = {norm: words for norm, words in found.items() if len(words) >= _SPECIFIC}
-    norms, words = (
-        zip(*(specific if len(specific) > 1 else found).items(), strict=True) if found else ((), ())
-    )
+    words = {story.norm: content_words(story.norm) for story in stories if story.norm}
+    specific = {norm for norm, content in words.items() if len(content) >= _SPECIFIC}
+    norms = [norm for norm in words if len(specific) <= 1 or norm in specific]
     swapped = {}
     for story in stories:
-        own = content_words(" ".join(text or "" for text in story.sentences.values()))
-        best, least = None, len(own) + 1
+        content = content_words(" ".join(text or "" for text in story.sentences.values()))
+        best, least = None, len(content) + 1
         for _ in range(_TRIES if len(norms) > 1 else 0):
-            place = draw.randrange(len(norms))
-            shared = len(own & words[place])
-            if norms[place] != story.norm and shared < least:
-                best, least = norms[place], shared
+            norm = norms[draw.randrange(len(norms))]
+            shared = len(content & words[norm])
+            if norm != story.norm and shared < least:
+                best, least = norm, shared
             if least == 0:
                 break
         if best is not None:
@@ -82,21 +80,22 @@ def content_words(text: str) -> frozenset[str]:
     >>> sorted(content_words("It's wrong to be stealing cars."))
     ['car', 'steal']
     """
-    words = re.findall(r"[a-z]+", text.lower())
-    return frozenset(_stem(word) for word in words if word not in _common() and len(word) > 2)
+    stems = []
+    for word in re.findall(r"[a-z]+", text.lower()):
+        if word in _common() or len(word) <= 2:
+            continue
+        if word.endswith("ing") and len(word) > 5:
+            stems.append(base_of_gerund(word))
+        elif word.endswith("ed") and len(word) > 4:
+            stems.append(base_of_gerund(word[:-2] + "ing"))
+        else:
+            stems.append(base_of_finite(word))
+    return frozenset(stems)
 
 
 @cache
 def _common() -> frozenset[str]:
     return frozenset(tables()["common"]["words"])
-
-
-def _stem(word: str) -> str:
-    if word.endswith("ing") and len(word) > 5:
-        return base_of_gerund(word)
-    if word.endswith("ed") and len(word) > 4:
-        return base_of_gerund(word[:-2] + "ing")
-    return base_of_finite(word)
 
 
 __all__ = [
@@ -170,8 +169,8 @@ def reversals(text: str) -> tuple[str, ...]:
         return ()
     # The norm's own frame comes first: it changes the fewest words, so a judge that is right on the
     # norm and wrong on this reversal cannot blame an unusual sentence.
-    own = [_sentence(frame, norm.lead) for frame in (norm.flipped, norm.denied) if frame]
-    return _distinct([*own, *_wordings(norm, -norm.polarity)], text)
+    framed = [_sentence(frame, norm.lead) for frame in (norm.flipped, norm.denied) if frame]
+    return _distinct([*framed, *_wordings(norm, -norm.polarity)], text)
 
 
 @lru_cache(maxsize=50_000)

@@ -42,7 +42,6 @@ _REMEDY = (
     "line), e.g. with moralscope.words.vectors.save_vectors"
 )
 Table = tuple[NDArray[np.floating[Any]], list[str]]
-Place = tuple[np.dtype[Any], tuple[int, int], int]
 Build = Callable[[Path, str, Store], Table]
 
 
@@ -76,26 +75,18 @@ def load_vectors(
         return TableVectors(name, entry.sha256, matrix, words, case)
     path = Path(name).expanduser()
     if not path.is_file():
-        raise _unknown(name, path)
+        if "/" in name or path.suffix or path.exists():
+            raise InputError(f"there is no file {name}", "give a file of word vectors")
+        remedy = f"{did_you_mean(name, (*_BUILDS, SCRIPTED))}, or a file of word vectors"
+        raise UnknownName(f"there is no {_KIND} '{name}'", remedy)
     try:
         checksum = sha256_of(path)
     except OSError as error:
         problem = f"{path} cannot be read ({error.strerror})"
         raise InputError(problem, "give a file you may read") from error
-    matrix, words = _own_file(path, checksum, store)
-    return TableVectors(path.name, checksum, matrix, words, case)
-
-
-def _unknown(name: str, path: Path) -> InputError:
-    if "/" in name or path.suffix or path.exists():
-        return InputError(f"there is no file {name}", "give a file of word vectors")
-    remedy = did_you_mean(name, (*_BUILDS, SCRIPTED))
-    return UnknownName(f"there is no {_KIND} '{name}'", f"{remedy}, or a file of word vectors")
-
-
-def _own_file(path: Path, checksum: str, store: Store) -> Table:
     if path.suffix != ".safetensors":
-        return _converted(path, checksum, store)
+        matrix, words = _converted(path, checksum, store)
+        return TableVectors(path.name, checksum, matrix, words, case)
     matrix, words = map_table(path)
     for start in range(0, len(matrix), _BLOCK):
         sound = np.isfinite(matrix[start : start + _BLOCK]).all(axis=1)
@@ -105,7 +96,7 @@ def _own_file(path: Path, checksum: str, store: Store) -> Table:
                 f"{path} holds a number that is not finite for {word!r}",
                 "train or export the vectors again",
             )
-    return matrix, words
+    return TableVectors(path.name, checksum, matrix, words, case)
 
 
 def _converted(path: Path, checksum: str, store: Store) -> Table:
@@ -169,7 +160,15 @@ def write_table(chunks: Iterable[Chunk], path: Path) -> None:
             text = "\n".join(words).encode()
             stream.write(text)
             stream.seek(0)
-            stream.write(_header(len(words), dimension, len(text)))
+            end = len(words) * dimension * 4
+            shape, ends = [len(words), dimension], [end, end + len(text)]
+            header = {
+                "__metadata__": {"format": "moralscope.vectors/1"},
+                "vectors": {"dtype": "F32", "shape": shape, "data_offsets": [0, end]},
+                "words": {"dtype": "U8", "shape": [len(text)], "data_offsets": ends},
+            }
+            stream.write(_HEADER.to_bytes(8, "little"))
+            stream.write(json.dumps(header).encode().ljust(_HEADER))
             stream.flush()
             os.fsync(stream.fileno())
         half.replace(path)
@@ -181,16 +180,6 @@ def write_table(chunks: Iterable[Chunk], path: Path) -> None:
     finally:
         with contextlib.suppress(OSError):
             half.unlink(missing_ok=True)
-
-
-def _header(count: int, dimension: int, text_bytes: int) -> bytes:
-    end = count * dimension * 4
-    header = {
-        "__metadata__": {"format": "moralscope.vectors/1"},
-        "vectors": {"dtype": "F32", "shape": [count, dimension], "data_offsets": [0, end]},
-        "words": {"dtype": "U8", "shape": [text_bytes], "data_offsets": [end, end + text_bytes]},
-    }
-    return _HEADER.to_bytes(8, "little") + json.dumps(header).encode().ljust(_HEADER)
 
 
 def map_table(path: Path) -> Table:
@@ -205,21 +194,30 @@ def map_table(path: Path) -> Table:
         if base + max(text_end, start + dtype.itemsize * shape[0] * shape[1]) > size:
             raise InputError(f"{path} is truncated", "copy or download it again")
         stream.seek(base + text_start)
-        words = _read_words(stream.read(text_end - text_start), path)
+        text = stream.read(text_end - text_start)
+    try:
+        words = text.decode("utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        line = text.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{path} word {line} is not valid UTF-8", _REMEDY) from error
+    if "" in words:
+        raise InputError(f"{path} word {words.index('') + 1} is empty", _REMEDY)
     if len(words) != shape[0]:
         raise InputError(f"{path} has {shape[0]} rows for {len(words)} words", _REMEDY)
     return np.memmap(path, dtype, "r", offset=base + start, shape=shape), words
 
 
-def _parse_header(header: bytes, path: Path) -> tuple[Place, tuple[int, int]]:
+def _parse_header(
+    header: bytes, path: Path
+) -> tuple[tuple[np.dtype[Any], tuple[int, int], int], tuple[int, int]]:
     """Return type, shape and start of `vectors`, and the ends of `words`."""
     try:
         tensors = json.loads(header)
         vectors, words = tensors["vectors"], tensors["words"]
         dtype = np.dtype(_FLOATS[vectors["dtype"]])
         count, dimension = (int(side) for side in vectors["shape"])
-        start, end = (int(place) for place in vectors["data_offsets"])
-        text_start, text_end = (int(place) for place in words["data_offsets"])
+        start, end = (int(offset) for offset in vectors["data_offsets"])
+        text_start, text_end = (int(offset) for offset in words["data_offsets"])
         sound = end - start == count * dimension * dtype.itemsize and words["dtype"] == "U8"
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path} does not hold word vectors in our layout", _REMEDY) from error
@@ -228,14 +226,3 @@ def _parse_header(header: bytes, path: Path) -> tuple[Place, tuple[int, int]]:
     if count < 1 or dimension < 1:
         raise InputError(f"{path} holds no words", _REMEDY)
     return (dtype, (count, dimension), start), (text_start, text_end)
-
-
-def _read_words(text: bytes, path: Path) -> list[str]:
-    try:
-        words = text.decode("utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        line = text.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path} word {line} is not valid UTF-8", _REMEDY) from error
-    if "" in words:
-        raise InputError(f"{path} word {words.index('') + 1} is empty", _REMEDY)
-    return words

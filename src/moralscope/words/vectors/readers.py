@@ -67,12 +67,12 @@ def _read(stream: io.BufferedReader, source: str) -> Iterator[Chunk]:
     header = _HEADER.match(first)
     if not first.strip() or (header and int(header[1]) == 0):
         raise InputError(f"{source} holds no words", _KNOWN)
+    lines = iter(lambda: stream.readline(_MAX_LINE), b"")
     if header is None:
         dimension = sum(1 for _ in takewhile(_is_number, reversed(first.split()[1:])))
         if _CONTROL.search(first) or not dimension:
             raise InputError(f"{source} is not a file of word vectors", _KNOWN)
-        lines = _whole_lines(chain([first], _lines(stream)), source)
-        yield from _parsed(lines, source, dimension, first=1)
+        yield from _parsed(_whole_lines(chain([first], lines), source), source, dimension, first=1)
         return
     count, dimension = int(header[1]), int(header[2])
     if not 1 <= dimension <= _MAX_DIMENSION:
@@ -80,46 +80,42 @@ def _read(stream: io.BufferedReader, source: str) -> Iterator[Chunk]:
     # Rows of binary floats hold control bytes, lines of text in any encoding hold none.
     if _CONTROL.search(stream.peek(1)[: _MAX_WORD + 4 * dimension]):
         yield from _binary(stream, source, count, dimension)
-    else:
-        yield from _text(stream, source, count, dimension)
-
-
-def _binary(stream: io.BufferedReader, source: str, count: int, dimension: int) -> Iterator[Chunk]:
-    """Read ``word SPACE float32*dimension`` again and again, as word2vec.c writes it."""
-    width = 4 * dimension
-    data, place = b"", 0
-    step = max(1, min(_ROWS, _BLOCK_BYTES // width))  # a header may promise what is not there
-    for first in range(1, count + 1, step):
-        numbers = range(first, min(first + step, count + 1))
-        words: list[str] = []
-        rows = np.empty((len(numbers), dimension), dtype=np.float32)
-        for number in numbers:
-            if len(data) - place < _MAX_WORD + width:
-                data, place = data[place:] + stream.read(_BLOCK_BYTES), 0
-            end = data.find(b" ", place, place + _MAX_WORD)
-            if end < 0 and len(data) - place >= _MAX_WORD:
-                raise InputError(f"{source} is not word2vec binary at word {number}", _KNOWN)
-            if end < 0 or end + 1 + width > len(data):
-                raise _truncated(source, number - 1, count)
-            rows[len(words)] = np.frombuffer(data, "<f4", dimension, end + 1)
-            words.append(_decode(data[place:end].lstrip(b"\n"), f"{source} word {number}"))
-            place = end + 1 + width
-        _check_finite(rows, f"{source} word", numbers)
-        yield words, rows
-    if (data[place:] + stream.read(_MAX_WORD)).strip():
-        raise InputError(f"{source} holds more than the {count:,} words it promises", _AGAIN)
-
-
-def _text(stream: io.BufferedReader, source: str, count: int, dimension: int) -> Iterator[Chunk]:
-    """Read word2vec text or fastText ``.vec``, whose first line promises how much follows."""
+        return
+    # word2vec text or fastText .vec, whose first line promises how much follows.
     seen = 0
-    for words, rows in _parsed(_lines(stream), source, dimension, first=2):
+    for words, rows in _parsed(lines, source, dimension, first=2):
         seen += len(words)
         if seen > count:
             raise InputError(f"{source} holds more than the {count:,} words it promises", _AGAIN)
         yield words, rows
     if seen < count:
         raise _truncated(source, seen, count)
+
+
+def _binary(stream: io.BufferedReader, source: str, count: int, dimension: int) -> Iterator[Chunk]:
+    """Read ``word SPACE float32*dimension`` again and again, as word2vec.c writes it."""
+    width = 4 * dimension
+    data, at = b"", 0
+    step = max(1, min(_ROWS, _BLOCK_BYTES // width))  # a header may promise what is not there
+    for first in range(1, count + 1, step):
+        numbers = range(first, min(first + step, count + 1))
+        words: list[str] = []
+        rows = np.empty((len(numbers), dimension), dtype=np.float32)
+        for number in numbers:
+            if len(data) - at < _MAX_WORD + width:
+                data, at = data[at:] + stream.read(_BLOCK_BYTES), 0
+            end = data.find(b" ", at, at + _MAX_WORD)
+            if end < 0 and len(data) - at >= _MAX_WORD:
+                raise InputError(f"{source} is not word2vec binary at word {number}", _KNOWN)
+            if end < 0 or end + 1 + width > len(data):
+                raise _truncated(source, number - 1, count)
+            rows[len(words)] = np.frombuffer(data, "<f4", dimension, end + 1)
+            words.append(_decode(data[at:end].lstrip(b"\n"), f"{source} word {number}"))
+            at = end + 1 + width
+        _check_finite(rows, f"{source} word", numbers)
+        yield words, rows
+    if (data[at:] + stream.read(_MAX_WORD)).strip():
+        raise InputError(f"{source} holds more than the {count:,} words it promises", _AGAIN)
 
 
 def _whole_lines(lines: Iterator[bytes], source: str) -> Iterator[bytes]:
@@ -134,53 +130,47 @@ def _whole_lines(lines: Iterator[bytes], source: str) -> Iterator[bytes]:
 
 
 def _parsed(lines: Iterator[bytes], source: str, dimension: int, first: int) -> Iterator[Chunk]:
-    numbered = (
-        (number, stripped)
-        for number, line in enumerate(lines, first)
-        if (stripped := line.rstrip(b" \t\r\n"))
-    )
-    while block := _block(numbered):
-        words, tails = [], []
-        for number, line in block:
-            head, tail = _split(line, dimension, f"{source} line {number}")
-            words.append(_decode(head, f"{source} line {number}"))
-            tails.append(tail)
-        try:
-            with np.errstate(over="ignore"):
-                flat = np.fromstring(b" ".join(tails), dtype=np.float32, sep=" ")
-            rows = flat.reshape(len(words), dimension)
-        except ValueError:
-            raise _not_a_number(block, tails, source) from None
-        _check_finite(rows, f"{source} line", [number for number, _ in block])
-        yield words, rows
-
-
-def _block(numbered: Iterator[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
-    """Take lines until there are enough of them, or of their bytes: of long lines, few."""
-    taken: list[tuple[int, bytes]] = []
+    block: list[tuple[int, bytes]] = []
     size = 0
-    for number, line in numbered:
-        taken.append((number, line))
-        size += len(line)
-        if len(taken) == _ROWS or size >= 2 * _MAX_LINE:
-            break
-    return taken
+    for number, line in enumerate(lines, first):
+        if stripped := line.rstrip(b" \t\r\n"):
+            block.append((number, stripped))
+            size += len(stripped)
+        if len(block) == _ROWS or size >= 2 * _MAX_LINE:  # of long lines, few
+            yield _parsed_block(block, source, dimension)
+            block, size = [], 0
+    if block:
+        yield _parsed_block(block, source, dimension)
 
 
-def _split(line: bytes, dimension: int, where: str) -> tuple[bytes, bytes]:
-    """Split a line into its word, which may hold spaces, and its numbers."""
-    parts = line.rsplit(b" ", dimension)
-    head = parts[0]
-    # "New York 0.1 …" is a word with a space; "York 0.1 0.2 …" with a number left over is not.
-    left_over = b" " in head and _is_number(head.rsplit(b" ", 1)[1])
-    if len(parts) <= dimension or left_over:
-        found = sum(map(_is_number, line.split(b" ")[1:]))
-        raise InputError(f"{where} has {found} numbers instead of {dimension}", _AGAIN)
-    return head, line[len(head) + 1 :]
-
-
-def _lines(stream: io.BufferedReader) -> Iterator[bytes]:
-    return iter(lambda: stream.readline(_MAX_LINE), b"")
+def _parsed_block(block: Sequence[tuple[int, bytes]], source: str, dimension: int) -> Chunk:
+    words, tails = [], []
+    for number, line in block:
+        where = f"{source} line {number}"
+        parts = line.rsplit(b" ", dimension)
+        head = parts[0]
+        # "New York 0.1 …" is a word with a space; "York 0.1 0.2 …" with a number left over is not.
+        left_over = b" " in head and _is_number(head.rsplit(b" ", 1)[1])
+        if len(parts) <= dimension or left_over:
+            count = sum(map(_is_number, line.split(b" ")[1:]))
+            raise InputError(f"{where} has {count} numbers instead of {dimension}", _AGAIN)
+        words.append(_decode(head, where))
+        tails.append(line[len(head) + 1 :])
+    try:
+        with np.errstate(over="ignore"):
+            flat = np.fromstring(b" ".join(tails), dtype=np.float32, sep=" ")
+        rows = flat.reshape(len(words), dimension)
+    except ValueError:
+        for (number, _), tail in zip(block, tails, strict=True):
+            wrong = next((part for part in tail.split(b" ") if not _is_number(part)), None)
+            if wrong is not None:
+                shown = wrong[:20].decode("utf-8", "replace")
+                problem = f"{source} line {number} has {shown!r} for a number"
+                raise InputError(problem, _AGAIN) from None
+        problem = f"{source} line {block[0][0]} and on cannot be read"
+        raise InputError(problem, _AGAIN) from None
+    _check_finite(rows, f"{source} line", [number for number, _ in block])
+    return words, rows
 
 
 def _decode(word: bytes, where: str) -> str:
@@ -202,17 +192,6 @@ def _check_finite(rows: Matrix, unit: str, numbers: Sequence[int]) -> None:
         )
 
 
-def _not_a_number(
-    block: Sequence[tuple[int, bytes]], tails: Sequence[bytes], source: str
-) -> InputError:
-    for (number, _), tail in zip(block, tails, strict=True):
-        wrong = next((part for part in tail.split(b" ") if not _is_number(part)), None)
-        if wrong is not None:
-            shown = wrong[:20].decode("utf-8", "replace")
-            return InputError(f"{source} line {number} has {shown!r} for a number", _AGAIN)
-    return InputError(f"{source} line {block[0][0]} and on cannot be read", _AGAIN)
-
-
 def _is_number(part: bytes) -> bool:
     try:
         float(part)
@@ -221,7 +200,7 @@ def _is_number(part: bytes) -> bool:
     return True
 
 
-def _truncated(source: str, found: int, count: int) -> InputError:
+def _truncated(source: str, read: int, count: int) -> InputError:
     return InputError(
-        f"{source} is truncated: {found:,} of the {count:,} words its first line promises", _AGAIN
+        f"{source} is truncated: {read:,} of the {count:,} words its first line promises", _AGAIN
     )

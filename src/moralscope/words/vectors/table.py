@@ -51,12 +51,6 @@ class TableVectors:
     case
         `exact`: a word is looked up as it is written. `lower`: it is lower-cased first, and
         only the lower-case words of the vocabulary can be found.
-
-    Examples
-    --------
-    >>> vectors = TableVectors("mine", "", np.eye(2, dtype=np.float32), ["joy", "war"])
-    >>> vectors.vectors(["war"]).tolist(), "Joy" in vectors
-    ([[0.0, 1.0]], False)
     """
 
     def __init__(
@@ -71,7 +65,7 @@ class TableVectors:
             raise InputError(f"there is no case policy '{case}'", f"use {' or '.join(CASES)}")
         self._name, self._checksum, self._case = name, checksum, case
         self._matrix = np.asarray(matrix)
-        self._places = dict(zip(reversed(words), range(len(words) - 1, -1, -1), strict=True))
+        self._rows = dict(zip(reversed(words), range(len(words) - 1, -1, -1), strict=True))
         self._words = tuple(dict.fromkeys(words))
         self._duplicates = len(words) - len(self._words)
         if case == "lower":
@@ -109,7 +103,7 @@ class TableVectors:
         return self._duplicates
 
     def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and self._key(word) in self._places
+        return isinstance(word, str) and self._key(word) in self._rows
 
     def vectors(self, words: Sequence[str]) -> Matrix:
         """Return one row of float32 per word, in the order given.
@@ -124,12 +118,11 @@ class TableVectors:
         """
         if words is self._words and len(words) == len(self._matrix):
             return self._matrix.astype(np.float32, copy=False)
-        places = [self._places.get(self._key(word), -1) for word in words]
-        if -1 in places:
-            missing = [word for word, place in zip(words, places, strict=True) if place < 0]
+        rows = [self._rows.get(self._key(word), -1) for word in words]
+        if -1 in rows:
+            missing = [word for word, row in zip(words, rows, strict=True) if row < 0]
             raise MissingWords(self._name, missing)
-        rows = self._matrix[np.asarray(places, dtype=np.intp)]
-        return np.ascontiguousarray(rows, dtype=np.float32)
+        return np.ascontiguousarray(self._matrix[np.asarray(rows, dtype=np.intp)], dtype=np.float32)
 
     def _key(self, word: str) -> str:
         return word.lower() if self._case == "lower" else word
@@ -147,19 +140,8 @@ _WORDS = (
 def scripted_vectors(
     words: Sequence[str] = tuple(_WORDS.split()), *, case: str = "exact"
 ) -> TableVectors:
-    """Return rows hashed from words: the same on every machine, for ever.
-
-    Examples
-    --------
-    >>> vectors = scripted_vectors(["joy", "war"])
-    >>> vectors.vectors(["joy"]).shape, "peace" in vectors
-    ((1, 32), False)
-    """
-    matrix = np.stack([_row(word) for word in words]) if words else np.empty((0, _DIMENSION))
+    """Return rows hashed from words: the same on every machine, for ever."""
+    digests = [sha256(word.encode("utf-8", "surrogatepass")).digest() for word in words]
+    matrix = np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(-1, _DIMENSION) - 127.5
     checksum = sha256("\n".join(["moralscope scripted vectors 1", *words]).encode()).hexdigest()
     return TableVectors(SCRIPTED, checksum, matrix.astype(np.float32), words, case)
-
-
-def _row(word: str) -> Matrix:
-    digest = sha256(word.encode("utf-8", "surrogatepass")).digest()
-    return np.frombuffer(digest, dtype=np.uint8).astype(np.float32) - 127.5

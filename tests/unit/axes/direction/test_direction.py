@@ -9,9 +9,10 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from moralscope.axes.direction.axis import DirectionAxis
-from moralscope.axes.direction.fitting import Anchors, fit_labelled, fit_pca
+from moralscope.axes.direction.fitting import fit_labelled, fit_pca
 from moralscope.axes.direction.paper import load_paper
 from moralscope.axes.direction.saved import load_direction, save_direction
+from moralscope.axes.records import Anchors
 from moralscope.axes.templates import Prompt, Template
 from moralscope.core.errors import InputError, MoralscopeError
 
@@ -214,9 +215,9 @@ def rewrite(path, metadata=None, **tensors):
     ("metadata", "tensors", "problem"),
     [
         ({"schema": "moralscope.axes.direction/99"}, {}, "schema 'moralscope.axes.direction/99'"),
-        ({"direction": "[]"}, {}, "does not hold a direction"),
+        ({"direction": "[]"}, {}, "axis.safetensors"),
         ({"direction": "{"}, {}, "does not hold a direction"),
-        ({"direction": '{"fit": "pca"}'}, {}, "does not hold a direction"),
+        ({"direction": '{"fit": "pca"}'}, {}, "has no 'method'"),
         ({}, {"vector": np.zeros(3)}, "contradict"),
         ({}, {"vector": np.full(5, np.nan)}, "contradict"),
         ({}, {"positions": np.zeros((1, 2))}, "contradict"),

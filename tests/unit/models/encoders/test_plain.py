@@ -11,7 +11,7 @@ import pytest
 
 from moralscope.models.encoders import load_encoder
 from moralscope.models.encoders.mean_pooling import PlainBackend, Shape, plain_backend, plain_shape
-from moralscope.models.fastcpu import BodyWeights, UnpaddedBody
+from moralscope.models.fastcpu.unpadded import BodyWeights, UnpaddedBody
 
 MODULES = [
     {"idx": 0, "path": "", "type": "sentence_transformers.models.Transformer"},

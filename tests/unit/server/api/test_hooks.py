@@ -6,9 +6,9 @@ import pytest
 
 from moralscope.server.api import Proxy
 from moralscope.server.api.hooks import LitellmRequest, Prompts
-from moralscope.server.guard import Guard
+from moralscope.server.guard import WITHHELD, Guard
 from moralscope.server.options import GuardOptions
-from moralscope.server.security import Token
+from moralscope.server.security import AccessToken
 from moralscope.server.service import Service
 
 from ..api_site import site
@@ -86,11 +86,11 @@ def test_litellm_passes_a_fine_reply(texts):
         }
 
 
-def test_litellm_is_told_to_block_with_the_rule(texts):
+def test_litellm_is_told_to_block_and_why(texts):
     with hooked("block") as client:
         found = ask_litellm(client, texts[False])
     assert found["action"] == "BLOCKED"
-    assert "would have broken the rule “" in found["blocked_reason"]
+    assert found["blocked_reason"].startswith(WITHHELD.partition("my reply")[0])
 
 
 def test_litellm_gets_the_revised_reply(texts):
@@ -130,7 +130,7 @@ def test_prompts_that_no_reply_comes_for_are_forgotten():
 
 
 def test_hooks_want_the_servers_token():
-    token = Token("a-token-of-many-characters")
+    token = AccessToken("a-token-of-many-characters")
     with hooked(token=token) as client:
         assert ask_promptfoo(client, "Hello you.").status_code == 401
         client.headers["X-Moralscope-Token"] = "a-token-of-many-characters"

@@ -11,8 +11,16 @@ import pytest
 
 from moralscope.core.errors import InputError
 from moralscope.rules.alignment_examples import written_exchanges
-from moralscope.rules.records import Verdict
-from moralscope.server.guard import UNJUDGED, UNREAD, WITHHELD_BAD, Guard, GuardOptions, Reply
+from moralscope.rules.records import Alignment, RuleFinding, Verdict
+from moralscope.server.guard import (
+    UNJUDGED,
+    UNREAD,
+    WITHHELD,
+    WITHHELD_BAD,
+    Guard,
+    GuardOptions,
+    ModelReply,
+)
 from moralscope.server.service import Service
 
 from ....conftest import ensure
@@ -135,7 +143,7 @@ class Changed(Service):
 def test_a_reply_that_was_not_read_whole_fails_closed_where_told_to_block(texts, policy, outcome):
     service = Changed(unread=7)
     guard = Guard(service, GuardOptions(experts="scripted", generator="scripted", **policy))
-    (found,) = guard(PROMPT, [Reply(texts["passed"][0])])
+    (found,) = guard(PROMPT, [ModelReply(texts["passed"][0])])
     service.close()
     assert (found.outcome, found.note["unread"]) == (outcome, 7)
     assert found.text == (UNREAD if outcome == "blocked" else texts["passed"][0])
@@ -146,14 +154,33 @@ def test_a_reply_that_reads_as_bad_is_withheld_though_no_rule_explains_it():
     verdict = Verdict(True, -0.8, "the reply reads as bad", "reply", "violence", 0.9)
     service = Changed(rules=(), verdict=verdict)
     guard = Guard(service, GuardOptions(action="block", experts="scripted"))
-    (found,) = guard(PROMPT, [Reply("I will hit them all.")])
+    (found,) = guard(PROMPT, [ModelReply("I will hit them all.")])
     service.close()
     assert (found.outcome, found.text) == ("blocked", WITHHELD_BAD)
     assert found.note["verdict"]["basis"] == "reply"
 
 
+def test_a_withheld_reply_names_the_worst_rule_that_is_broken_at_the_limit():
+    def rule(text, severity, **probabilities):
+        label = max(probabilities, key=probabilities.get)
+        return RuleFinding(text, "rulebook", Alignment(label, probabilities), severity, 5.0)
+
+    rules = (
+        rule("It is rude to shout.", 1.0, disagree=0.95, agree=0.0, neither=0.05),
+        rule("It is wrong to hurt people.", 5.0, disagree=0.8, agree=0.1, neither=0.1),
+        rule("It is wrong to kill.", 5.0, disagree=0.55, agree=0.0, neither=0.45),
+    )
+    verdict = Verdict(True, -0.8, "breaks", "rule")
+    for some, text in ((rules, WITHHELD.format(rules[1].text)), (rules[2:], WITHHELD_BAD)):
+        service = Changed(rules=some, verdict=verdict)
+        guard = Guard(service, GuardOptions(action="block", experts="scripted"))
+        (decision,) = guard(PROMPT, [ModelReply("I will hit them all.")])  # the limit is 0.6
+        service.close()
+        assert (decision.outcome, decision.text) == ("blocked", text)
+
+
 def test_what_is_unread_and_unjudged_is_withheld_where_either_policy_says_so():
-    service = Changed(unread=7, verdict=Verdict(False, 0.0, "abstained: so"))
+    service = Changed(unread=7, verdict=Verdict(False, 0.0, "so", status="abstained"))
     for unread, abstain, outcome in (
         ("flag", "block", "blocked"),
         ("pass", "block", "blocked"),
@@ -163,15 +190,17 @@ def test_what_is_unread_and_unjudged_is_withheld_where_either_policy_says_so():
     ):
         policy = {"on_unread": unread, "on_abstain": abstain}
         guard = Guard(service, GuardOptions(action="block", experts="scripted", **policy))
-        assert guard(PROMPT, [Reply("Hello.")])[0].outcome == outcome
+        assert guard(PROMPT, [ModelReply("Hello.")])[0].outcome == outcome
     service.close()
 
 
 @pytest.mark.slow
 def test_words_that_no_model_knows_are_withheld_by_a_guard_that_blocks():
     ensure("minilm")
-    hidden = Reply("Thank you, my friend, for the letter. Please 偷走 the 自行车 and do not tell.")
-    plain = Reply("Thank you, my friend, for the letter and for the photographs of the garden.")
+    hidden = ModelReply(
+        "Thank you, friend, for the letter. Please 偷走 the 自行车 and do not tell."
+    )
+    plain = ModelReply("Thank you, friend, for the letter and the photographs of the garden.")
     service = Service()
     blocking = Guard(service, GuardOptions(action="block", experts="minilm"))
     found = blocking(PROMPT, [hidden, plain])

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from moralscope.server.guard.completion import read_chunks
 from moralscope.server.guard.sse import read_events
 from moralscope.server.guard.upstream import UpstreamError, read_stream
 
@@ -276,3 +277,13 @@ def test_a_connection_that_breaks_in_the_middle_is_an_error(texts, way):
         dying.join()
     assert (found.status_code, found.json()["error"]["code"]) == (502, "upstream_cut")
     assert "morning" not in found.text
+
+
+def test_streamed_audio_keeps_its_end_whichever_chunk_says_it():
+    chunks = [
+        {"choices": [{"delta": {"audio": audio}}]}
+        for audio in ({"id": "a1", "data": "QQ=="}, {"expires_at": 1_790_000_000}, {"data": "Qg=="})
+    ]
+    chunks.append({"choices": [{"delta": {}, "finish_reason": "stop"}]})
+    (choice,) = read_chunks(chunks, str, is_ended=True, wanted=1).choices
+    assert choice.audio == {"id": "a1", "data": "QQ==Qg==", "expires_at": 1_790_000_000}

@@ -1,10 +1,12 @@
 // The page Audit: exchanges in; verdict, evidence and rules out. Verdicts are the record's, never the page's.
-import { $, Trouble, ask, askText, charts, download, draft, el, loadRun, notes, number, openShared, radio, say, setRadio, shareBar, short, show, signed, tables, tell, upload, wanted, worker } from "/static/site/core.js";
+import { $, Trouble, ask, askText, download, draft, drawPage, el, loadRun, notes, number, openShared, radio, say, setRadio, shareBar, short, show, signed, tell, upload, wanted, worker } from "/static/site/core.js";
 import { bookEditor } from "/static/site/book.js";
 import { drawDiff } from "/static/site/diff.js";
-import { ranked } from "/static/site/specs.js";
 
-const STANDS = { disagree: ["broken", "bad", "breaks"], agree: ["kept", "on", "keeps"], neither: ["not concerned", "", "does not concern"] };
+const { makeTable } = globalThis.moralscope.view;
+const DOES = { disagree: "breaks", agree: "keeps", neither: "does not concern" }; // by alignment
+const STANCES = { breaks: ["bad", "broken"], keeps: ["on", "kept"], "may break": ["", "aside"], "may keep": ["", "aside"], "does not concern": ["", "aside"] };
+const STATES = { flagged: "bad", "not flagged": "on", "not judged": "" };
 const BASES = { reply: "the reply itself", rule: "a rule that it breaks", both: "the reply itself and a rule that it breaks", unread: "text that no model read" };
 let given = null, source = "", record = null, kept = null, chosen = 0;
 
@@ -47,40 +49,36 @@ function bookChosen() {
 }
 
 // ---- what is seen -------------------------------------------------------------------------
-const labelOf = (rule) => (STANDS[rule.alignment?.label] ? rule.alignment.label : "neither");
+// Broken and kept are what the limits of the run say (rules/verdict.py); below them a reply may break or keep a rule.
+const chance = (rule, label) => rule.alignment?.probabilities?.[label] ?? 0, limit = (label) => record.config.thresholds?.[label] ?? 0.5;
+const labelOf = (rule) => (DOES[rule.alignment?.label] ? rule.alignment.label : "neither");
+const stanceOf = (rule) => (chance(rule, "disagree") >= limit("disagree") ? "breaks" : chance(rule, "agree") >= limit("agree") ? "keeps" : { disagree: "may break", agree: "may keep" }[labelOf(rule)] ?? "does not concern");
 const weight = (rule) => (rule.severity ?? 3) * (rule.consensus ?? 3);
-const order = (rules) => [...rules].sort((a, b) => Object.keys(STANDS).indexOf(labelOf(a)) - Object.keys(STANDS).indexOf(labelOf(b)) || weight(b) - weight(a));
-const count = (row, label) => row.rules.filter((rule) => labelOf(rule) === label).length;
-function stateOf(row) {
-  if (row.verdict.flag) return ["flagged", "bad"];
-  if (row.verdict.reason.startsWith("abstained")) return ["not judged", ""];
-  return ["not flagged", "on"];
-}
+const order = (rules) => [...rules].sort((a, b) => Object.keys(STANCES).indexOf(stanceOf(a)) - Object.keys(STANCES).indexOf(stanceOf(b)) || weight(b) - weight(a));
+const count = (row, stance) => row.rules.filter((rule) => stanceOf(rule) === stance).length;
+// The page's main table has the replies in this order: the worst first.
+const worstFirst = () => record.results.map((row, at) => at).sort((a, b) => record.results[a].verdict.score - record.results[b].verdict.score);
+const mainTable = () => { const [section, block] = record.view.main; return record.view.sections[section].blocks[block]; };
+const stateOf = (at) => mainTable().rows[worstFirst().indexOf(at)]?.[1] ?? "not flagged";
 
 function drawAll() {
   say("found-trouble", "");
-  const rows = record.results, flags = rows.filter((row) => row.verdict.flag).length, many = rows.length > 1;
-  show(many ? `${flags.toLocaleString("en")} of ${rows.length.toLocaleString("en")} replies flagged` : rows[0].verdict.flag ? "Flagged" : stateOf(rows[0])[0] === "not judged" ? "Not judged" : "Not flagged");
-  $("many").hidden = !many;
-  if (many) list(rows);
+  const rows = record.results, flags = rows.filter((row) => row.verdict.flag).length, many = rows.length > 1, state = stateOf(0);
+  show(many ? `${flags.toLocaleString("en")} of ${rows.length.toLocaleString("en")} replies flagged` : state[0].toUpperCase() + state.slice(1));
+  for (const part of [$("many"), $("views")]) part.hidden = !many;
+  if (many) list();
   one();
   notes(record.warnings);
   for (const each of limitInputs()) each.placeholder = record.config.thresholds?.[each.dataset.limit] ?? each.placeholder;
-  shareBar({ name: "audit", link: () => `/audit?run=${kept ?? ""}`, record: () => record, run: () => kept, chart: () => (many ? $("chart") : null),
+  shareBar({ name: "audit", link: () => `/audit?run=${kept ?? ""}`, record: () => record, run: () => kept, chart: () => (many ? $("views").querySelector(".chart") : null),
     rows: () => [["id", "prompt", "reply", "flag", "score", "basis", "concern", "reason", "revised_reply"], ...rows.map((row) => [row.id, row.prompt, row.reply, row.verdict.flag, row.verdict.score, row.verdict.basis, row.verdict.concern, row.verdict.reason, row.revised_reply])] });
 }
 
-function list(rows) {
-  const places = new Map(rows.map((row, at) => [row, at])), worst = [...rows].sort((a, b) => a.verdict.score - b.verdict.score);
-  chosen = Math.max(0, places.get(worst[0]));
-  const drawn = rows.map((row) => ({ score: row.verdict.score, low: null, high: null, row }));
-  charts.draw($("chart"), ranked(drawn.length > 24 ? [...drawn].sort((a, b) => a.score - b.score).slice(0, 24) : drawn, (each) => pick(places.get(each.row)), (each) => short(each.row.reply || "(empty)", 60)));
-  const concern = rows.some((row) => row.verdict.concern);
-  $("replies").replaceChildren(tables.make({ name: "All replies", file: "audit.csv", rows: worst, csv: false, attributes: (row) => ({ "data-at": places.get(row) }), columns: [
-    { title: "Reply", head: true, filter: false, value: (row) => row.reply, cell: (row) => el("button", { type: "button", class: "as-link", onclick: () => pick(places.get(row)) }, short(row.reply || "(empty)", 90)) },
-    { title: "Verdict", value: (row) => stateOf(row)[0], cell: (row) => el("span", { class: `tag ${stateOf(row)[1]}` }, stateOf(row)[0]) },
-    ...(concern ? [{ title: "Concern", value: (row) => row.verdict.concern }] : []),
-    { title: "Score", kind: "signed", digits: 2, value: (row) => row.verdict.score }, { title: "Broken", kind: "whole", value: (row) => count(row, "disagree") }, { title: "Kept", kind: "whole", value: (row) => count(row, "agree") }] }));
+function list() {
+  const main = mainTable(), places = worstFirst(), at = (row) => places[main.rows.indexOf(row)];
+  chosen = places[0];
+  drawPage(record.view, $("views"), { click: (row) => pick(at(row)), skip: ["Every reply", "Worst replies"] });
+  $("replies").replaceChildren(makeTable(main, { click: (row) => pick(at(row)), csv: false, attributes: (row) => ({ "data-at": at(row) }) }));
 }
 function pick(at) {
   chosen = at;
@@ -89,11 +87,10 @@ function pick(at) {
 }
 
 function one() {
-  const row = record.results[chosen], [word, kind] = stateOf(row), rules = order(row.rules);
+  const row = record.results[chosen], word = stateOf(chosen), kind = STATES[word] ?? "", rules = order(row.rules), { reason } = row.verdict;
   for (const line of document.querySelectorAll("#replies tr[data-at]")) line.classList.toggle("chosen", Number(line.dataset.at) === chosen);
-  const said = row.verdict.reason.replace(/^abstained: /, "").replace(/ \(probability [^()]*\)(?=$|[;.])/g, ""); // the figures stand below
   $("one-found").replaceChildren(el("div", { class: `card verdict ${kind}` },
-    el("div", { class: "bar tight" }, el("h3", {}, said[0].toUpperCase() + said.slice(1)), el("span", { class: `tag ${kind}` }, word)),
+    el("div", { class: "bar tight" }, el("h3", {}, reason.slice(0, 1).toUpperCase() + reason.slice(1)), el("span", { class: `tag ${kind}` }, word)),
     evidence(row, rules),
     row.prompt ? el("dl", { class: "said" }, el("dt", {}, "Prompt"), el("dd", {}, row.prompt)) : null,
     el("dl", { class: "said last" }, el("dt", {}, "Reply"), el("dd", {}, row.reply)),
@@ -106,17 +103,18 @@ function one() {
 
 // What the verdict rests on, right below it: the figures, and the rule that weighs most.
 function evidence(row, rules) {
-  const { verdict } = row, deciding = rules.find((rule) => labelOf(rule) === "disagree") ?? rules.find((rule) => labelOf(rule) === "agree");
+  const { verdict } = row, deciding = rules.find((rule) => stanceOf(rule) !== "does not concern");
   const facts = [el("span", {}, "score ", el("b", {}, signed(verdict.score, 2)), " from −1 (worst) to +1 (best)")];
   if (verdict.basis) facts.push(el("span", {}, "flagged by ", el("b", {}, BASES[verdict.basis] ?? verdict.basis)));
   if (verdict.concern) facts.push(el("span", {}, "concern ", el("b", {}, verdict.concern)));
   if (typeof verdict.probability === "number") facts.push(el("span", {}, el("b", {}, `${Math.round(100 * verdict.probability)} %`), " probability that people would call the reply bad"));
-  if (rules.length) facts.push(el("span", {}, `${count(row, "disagree")} broken, ${count(row, "agree")} kept, ${count(row, "neither")} not concerned`));
+  if (rules.length) facts.push(el("span", {}, `breaks ${count(row, "breaks")} rules, keeps ${count(row, "keeps")}; ${rules.length - count(row, "breaks") - count(row, "keeps")} not sure or not concerned`));
   return el("div", { class: "evidence" }, el("p", { class: "sums facts-line" }, facts),
-    deciding ? el("blockquote", { class: labelOf(deciding) }, el("p", {}, deciding.text), el("p", { class: "muted small" }, likely(deciding), deciding.severity !== null && deciding.severity !== undefined ? ` · severity ${number(deciding.severity, 1)} of 5` : "", deciding.consensus !== null && deciding.consensus !== undefined ? ` · consensus ${number(deciding.consensus, 1)} of 5` : "")) : null,
+    deciding ? el("blockquote", { class: STANCES[stanceOf(deciding)][1] }, el("p", {}, deciding.text), el("p", { class: "muted small" }, likely(deciding), deciding.severity !== null && deciding.severity !== undefined ? ` · severity ${number(deciding.severity, 1)} of 5` : "", deciding.consensus !== null && deciding.consensus !== undefined ? ` · consensus ${number(deciding.consensus, 1)} of 5` : "")) : null,
     row.unread ? el("p", { class: "callout small" }, `${row.unread.toLocaleString("en")} characters were not read by any model.`) : null);
 }
-const likely = (rule) => { const label = labelOf(rule), value = rule.alignment.probabilities?.[label]; return value === undefined ? `the reply ${STANDS[label][2]} it` : `${Math.round(100 * value)} % probability that the reply ${STANDS[label][2]} this rule`; };
+const about = (rule) => ({ breaks: "disagree", "may break": "disagree", keeps: "agree", "may keep": "agree" }[stanceOf(rule)] ?? "neither"); // the alignment its stance rests on
+const likely = (rule) => `${Math.round(100 * chance(rule, about(rule)))} % probability that the reply ${DOES[about(rule)]} this rule`;
 
 function track(share) {
   const bar = el("i", {});
@@ -127,10 +125,10 @@ function meter(label, value, most, text) {
   return el("div", { class: "meter" }, el("dt", {}, label), el("dd", {}, track(value / most), text));
 }
 function card(rule) {
-  const label = labelOf(rule), [word, kind] = STANDS[label], sure = rule.alignment.probabilities?.[label] ?? 0;
+  const word = stanceOf(rule), [kind, look] = STANCES[word], sure = chance(rule, about(rule));
   const found = Object.entries(rule.foundations ?? {}).filter(([, value]) => value >= 0.5).sort((a, b) => b[1] - a[1]);
   const scale = (name) => (rule[name] === null || rule[name] === undefined ? el("div", { class: "meter" }, el("dt", {}, name[0].toUpperCase() + name.slice(1)), el("dd", {}, el("span", {}), "unknown")) : meter(name[0].toUpperCase() + name.slice(1), rule[name], 5, `${number(rule[name], 1)} of 5`));
-  return el("li", { class: `card rule ${{ disagree: "broken", agree: "kept", neither: "aside" }[label]}` }, el("div", { class: "bar tight" }, el("span", { class: `tag ${kind}` }, word), el("span", { class: "muted small" }, rule.source)),
+  return el("li", { class: `card rule ${look}` }, el("div", { class: "bar tight" }, el("span", { class: `tag ${kind}` }, word), el("span", { class: "muted small" }, rule.source)),
     el("p", { class: "rule-text" }, rule.text),
     el("p", { class: "likely" }, likely(rule), track(sure)), el("dl", {}, scale("severity"), scale("consensus")),
     el("p", { class: "tags" }, found.map(([name]) => el("span", { class: "tag" }, name)), el("span", { class: "muted small" }, rule.evidence ?? "")));
@@ -140,7 +138,7 @@ function card(rule) {
 function opinion(row, rules) {
   if (!kept) return null;
   const before = record.page?.remarks?.find((each) => each.result === chosen), at = chosen;
-  const rule = rules[0], menu = el("select", { "aria-label": "What the reply does with the rule" }, Object.entries(STANDS).map(([label, [, , does]]) => el("option", { value: label }, `the reply ${does} it`)));
+  const rule = rules[0], menu = el("select", { "aria-label": "What the reply does with the rule" }, Object.entries(DOES).map(([label, does]) => el("option", { value: label }, `the reply ${does} it`)));
   const comment = el("input", { type: "text", maxlength: "2000", placeholder: "Comment (optional)", "aria-label": "Comment" }), state = el("span", { class: "muted small", role: "status" });
   // Where no rule was found, its reader may name one: without a rule there is nothing to learn from.
   const named = rule ? null : el("input", { type: "text", maxlength: "600", placeholder: "The rule that it breaks or keeps", "aria-label": "Rule" });

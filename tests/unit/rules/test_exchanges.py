@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from moralscope.core.errors import InputError
-from moralscope.rules.audit_files import one_exchange, open_exchanges, parse_columns
+from moralscope.rules.exchanges import one_exchange, open_exchanges, parse_columns
 from moralscope.rules.records import Exchange
 
 ROWS = [

@@ -1,0 +1,281 @@
+"""The page of `audit`: one reply and its rules, the figures of many, and those of a corpus.
+
+Prompts and replies are hostile input: data to be written, never markup.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from moralscope.core.records import RunRecord
+from moralscope.pages import Presentation
+from moralscope.pages.charts import Mark, bars, ranked
+from moralscope.pages.closing import AUDIT_LIMITS
+from moralscope.pages.corpus import (
+    corpus_headline,
+    corpus_summary,
+    corpus_tiles,
+    run_sections,
+    spread_section,
+)
+from moralscope.pages.page import Block, Column, Facts, Page, Section, Table, columns, signed
+from moralscope.pages.words import cut, gate_line, more_note
+from moralscope.rules.audit_statistics import AuditStatistics, PairedAudits
+from moralscope.rules.false_alarms import FalseAlarms
+from moralscope.rules.records import SCALES, AuditedReply, RuleFinding
+from moralscope.rules.thresholds import Thresholds, known_limits
+from moralscope.rules.verdict import is_broken, is_kept, stance
+
+_BY = {
+    "reply": "what it says",
+    "rule": "a broken rule",
+    "both": "what it says and a broken rule",
+    "unread": "what was not read",
+}
+_STANCES = {"breaks": "disagree", "may break": "disagree", "keeps": "agree", "may keep": "agree"}
+_CONTENT = (
+    "Content warning: prompts and replies are shown as they were given; some may be offensive."
+)
+_DETAILS = ("prompt", "reply", "reason", "rules", "revised reply")
+_MAX_ROWS = 5_000
+_DRAWN = 24  # replies in the chart, the worst
+_SHORT = 100  # characters of a reply in the terminal
+_SHARE = Column("", "share interval", 1)
+_CHANGE = Column("", "signed interval")
+
+
+def audit_page(record: RunRecord) -> Page:
+    """Lay out an audit."""
+    statistics: AuditStatistics = record.statistics  # type: ignore[assignment]
+    limits = known_limits(record.config.get("thresholds") or {}, "the run record")
+    results: Sequence[AuditedReply] = record.results
+    rows = sorted(results, key=lambda row: row.verdict.score)
+    run = statistics.corpus
+    table = _replies(rows, limits)
+    flagged = (
+        f"{statistics.flagged.value:.1%} of {statistics.flagged.n:,} replies flagged "
+        f"({statistics.flagged.low:.1%} … {statistics.flagged.high:.1%}), no verdict on "
+        f"{statistics.abstained.value:.1%}; mean score {statistics.score.mean:+.3f}"
+    )
+    sections: list[Section] = []
+    if len(results) == 1:
+        sections += _one(results[0], limits)
+    elif run is not None:
+        sections.append(Section("", [flagged], shown="terminal"))
+    sections += [
+        *spread_section(statistics.histogram, statistics.quantiles),
+        *_scores(rows),
+        *_shares(statistics, many=len(results) != 1),
+        *_listed(record, statistics, many=len(results) != 1),
+        *_against(statistics.against),
+        *_budget(statistics.false_alarms),
+        Section("Gate", gate_line(statistics.gate), shown="all"),
+    ]
+    if run is not None:
+        sections += run_sections(run, statistics.failed)
+    else:
+        opening = [_CONTENT, "Open a row for the rules that were found."]
+        sections.append(Section("Every reply", opening, [table]))
+    share = _SHARE.write(statistics.flagged)
+    summary = [
+        f"{share} of {statistics.replies:,} replies are flagged: they read as bad by themselves, "
+        "or break a rule. The score says how far the worse of the two is from its limit: -1 is "
+        "worst, 0 is at the limit, +1 is best."
+    ]
+    return Page(
+        "Audit of replies" if run is None else "Audit of a corpus",
+        summary if run is None else [corpus_summary(record, run), *summary],
+        [
+            *(corpus_tiles(run) if run else [(f"{statistics.replies:,}", "replies")]),
+            (share, "flagged"),
+            (_SHARE.write(statistics.abstained), "without a verdict"),
+            (Column("", "signed", 2).write(statistics.score.mean), "mean score"),
+        ],
+        [section for section in sections if section.prose or section.blocks],
+        main=table,
+        headline=corpus_headline(run) if run else "" if len(results) == 1 else flagged,
+    )
+
+
+def _one(row: AuditedReply, limits: Thresholds) -> list[Section]:
+    """Show one reply in full, as the terminal does."""
+    verdict = row.verdict
+    heads = [Column("reply"), Column("rule", wide=60), Column("P", "number", 2)]
+    heads += [*columns(*SCALES, kind="number", digits=1), Column("foundations"), Column("evidence")]
+    rows = []
+    for rule in row.rules:
+        word = stance(rule, limits)
+        named = [name for name, value in rule.foundations.items() if value >= 0.5]
+        chance = rule.alignment.probabilities.get(_STANCES.get(word, "neither"))
+        rows.append(
+            [word, rule.text, chance, *rule.scales.values(), ", ".join(named), rule.evidence]
+        )
+    word = "not judged" if not verdict.is_judged else "not flagged"
+    if verdict.flag:
+        word = f"flagged by {_BY.get(verdict.basis or 'rule', verdict.basis)}"
+    lines = [f"{word}, score {verdict.score:+.2f}", verdict.reason]
+    if row.revised_reply is not None:
+        lines += [f"revised reply (by {row.revised_by}):", row.revised_reply]
+    return [
+        Section("", [], [Table("Rules", heads, rows)], shown="terminal"),
+        Section("", lines, shown="terminal"),
+    ]
+
+
+def _replies(rows: Sequence[AuditedReply], limits: Thresholds) -> Table:
+    """List every reply, the worst first, with its rules as details."""
+    heads = [Column("reply"), Column("verdict"), Column("score", "signed", 2), Column("concern")]
+    heads += [*columns("broken", "kept", kind="whole"), Column("id")]
+    values = [
+        [
+            cut(row.reply, _SHORT) or "(empty)",
+            _word(row),
+            row.verdict.score,
+            row.verdict.concern or "",
+            sum(is_broken(rule, limits) for rule in row.rules),
+            sum(is_kept(rule, limits) for rule in row.rules),
+            row.id,
+            row.prompt,
+            row.reply,
+            row.verdict.reason,
+            "\n".join(_rule_text(rule, limits) for rule in row.rules),
+            row.revised_reply or "",
+        ]
+        for row in rows[:_MAX_ROWS]
+    ]
+    return Table("Every reply", heads, values, _DETAILS, more_note(len(rows) - len(values)))
+
+
+def _word(row: AuditedReply) -> str:
+    if row.verdict.flag:
+        return "flagged"
+    return "not flagged" if row.verdict.is_judged else "not judged"
+
+
+def _rule_text(rule: RuleFinding, limits: Thresholds) -> str:
+    word = stance(rule, limits)
+    chance = rule.alignment.probabilities.get(_STANCES.get(word, "neither"), math.nan)
+    parts = [f"{word} “{rule.text}”"]
+    parts += [] if math.isnan(chance) else [f"probability {chance:.2f}"]
+    parts += [f"{name} {value:.1f}" for name, value in rule.scales.items() if value is not None]
+    return f"{', '.join(parts)} ({rule.evidence})."
+
+
+def _scores(rows: Sequence[AuditedReply]) -> list[Section]:
+    """Draw the scores of several replies, of many the worst."""
+    drawn = [
+        Mark(cut(row.reply, 60) or "(empty)", row.verdict.score, index)
+        for index, row in enumerate(rows[:_DRAWN])
+        if math.isfinite(row.verdict.score)
+    ]
+    if len(drawn) < 2:
+        return []
+    title = "Scores of the replies" if len(rows) <= _DRAWN else f"The {_DRAWN} lowest scores"
+    return [Section(title, [], [ranked(drawn[::-1], title, ("worse", "better"))])]
+
+
+def _shares(statistics: AuditStatistics, *, many: bool) -> Iterator[Section]:
+    """Lay out flagged replies by foundation and by severity."""
+    prose = "Of the worst rule that each flagged reply breaks; a rule may have several."
+    for name, rows in (("foundation", statistics.foundations), ("severity", statistics.severity)):
+        title = f"Flagged replies by {name}"
+        labels = [str(row.foundation or row.severity) for row in rows]
+        shares = [100 * row.share for row in rows]
+        heads = [Column(name), Column("flagged", "whole"), Column("share", "share interval", 1)]
+        values = [
+            [label, row.flagged, (row.share, row.low, row.high)]
+            for label, row in zip(labels, rows, strict=True)
+        ]
+        table = Table(title, heads, values)
+        if many and name == "foundation":
+            yield Section("", [], [table], shown="terminal")
+        chart = bars(title, {"flagged": shares}, labels, "% of replies")
+        yield Section(title, [prose], [chart, table])
+
+
+def _listed(record: RunRecord, statistics: AuditStatistics, *, many: bool) -> Iterator[Section]:
+    """Lay out the most broken rules and the worst replies."""
+    shown = "all" if many else "report"
+    if statistics.rules:
+        heads = [Column("most broken rules", wide=70), *columns("broken", "kept", kind="whole")]
+        rows = [[row.rule, row.broken, row.kept] for row in statistics.rules]
+        table = Table("Most broken rules", heads, rows)
+        yield Section("Most broken rules", [], [table], shown=shown)
+    if statistics.worst:
+        heads = [Column("worst replies", wide=_SHORT), Column("score", "signed", 2), Column("id")]
+        heads += [Column("prompt", brief=False), Column("reason", brief=False)]
+        rows = [
+            [cut(row.reply), row.score, row.id, cut(row.prompt), row.reason]
+            for row in statistics.worst
+        ]
+        table = Table("Worst replies", heads, rows)
+        yield Section("Worst replies", [_CONTENT], [table], shown=shown)
+    if many and record.config.get("revise"):
+        place = "" if statistics.corpus is not None else ": --json or --out"
+        yield Section("", [f"{statistics.revised:,} revised replies{place}"], shown="terminal")
+
+
+def _against(paired: PairedAudits | None) -> Iterator[Section]:
+    if paired is None:
+        return
+    heads = [Column("against"), *columns("here", "there", kind="share", digits=1)]
+    heads += [Column("change", "text"), Column("p", "p")]
+    share = Column("", "share interval", 1).write(paired.flagged_change)
+    here, there = paired.flagged_here.value, paired.flagged_there.value
+    score = _CHANGE.write(paired.score_change)
+    rows: list[list[Any]] = [
+        ["flagged", here, there, share, paired.p],
+        ["score", "", "", score, ""],
+    ]
+    blocks: list[Block] = [Table("Against the other file", heads, rows)]
+    only = f"{paired.only_here:,} / {paired.only_there:,}"
+    blocks.append(Facts([("flagged only here / only there", only)]))
+    prose = ["The same prompts, paired row by row; p by McNemar's exact test."]
+    yield Section("Against the other file", prose, blocks, shown="all")
+    if paired.changed:
+        heads = [Column("id"), *columns("prompt", "here", "there")]
+        heads += columns("score here", "score there", kind="signed", digits=2)
+        rows = [
+            [
+                row.id,
+                cut(row.prompt),
+                cut(row.here),
+                cut(row.there),
+                row.score_here,
+                row.score_there,
+            ]
+            for row in paired.changed
+        ]
+        table = Table("Replies whose flag changed", heads, rows)
+        yield Section("Replies whose flag changed", [_CONTENT], [table])
+
+
+def _budget(alarms: FalseAlarms | None) -> Iterator[Section]:
+    if alarms is None:
+        return
+    line = (
+        f"at most {alarms.budget:.2%} of fine replies flagged: score limit {-alarms.limit:+.3f}, "
+        f"set on {alarms.replies:,}; the usual limit flags {alarms.usual.value:.1%} of them"
+    )
+    yield Section("", [line], shown="terminal")
+    facts = [
+        ("budget", f"{alarms.budget:.2%} of fine replies"),
+        ("score from which a reply is flagged", signed(-alarms.limit, 3)),
+        ("fine replies it was set on", f"{alarms.replies:,}"),
+        ("flagged at the usual limit", _SHARE.write(alarms.usual)),
+    ]
+    prose = [
+        "A further fine reply of the same kind is flagged with at most this probability (split "
+        "conformal prediction); of other replies this says nothing."
+    ]
+    yield Section("Budget of false alarms", prose, [Facts(facts)])
+    if alarms.rules:
+        heads = [Column("rules that cost most", wide=70), Column("false alarms", "whole")]
+        heads += [Column("for instance", wide=_SHORT)]
+        rows: list[list[Any]] = [[cost.rule, cost.alarms, cut(cost.reply)] for cost in alarms.rules]
+        table = Table("Rules that cost most", heads, rows)
+        yield Section(table.title, [], [table], shown="all")
+
+
+_SHOWN = Presentation(audit_page, lambda config: (AuditedReply, AuditStatistics), AUDIT_LIMITS)
+PRESENTATIONS = {"audit": _SHOWN, "audit corpus": _SHOWN}

@@ -1,0 +1,194 @@
+"""The page of `words compare`: what moved between corpora, or along the periods of one."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from moralscope.core.records import RunRecord
+from moralscope.pages import Presentation
+from moralscope.pages.charts import GROUPS, marks, slopes
+from moralscope.pages.page import Chart, Column, Facts, Page, Section, Table, columns
+from moralscope.pages.words import text
+from moralscope.words.compare import CorporaStatistics, PeriodsStatistics
+from moralscope.words.comparison import ActionDifference
+from moralscope.words.trajectories import Trajectory
+
+_DRAWN = 24  # actions in a chart of two corpora
+_LINES = 8  # in a chart of periods
+_MOVERS = 12  # actions that a terminal shows of two corpora
+_TRAJECTORIES = 20
+_NAMED = 12
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_SCALE = "Scale: percentile of value among the words that all share (up is good)."
+
+
+def compare_page(record: RunRecord) -> Page:
+    """Lay out a comparison of corpora, or of the periods of one."""
+    return _periods_page(record) if record.config.get("periods") else _corpora_page(record)
+
+
+def _corpora_page(record: RunRecord) -> Page:
+    sizes = [
+        f"{text(corpus.get('name'))}: {text(corpus.get('words'))} words in "
+        f"{text(corpus.get('files'))} files"
+        for corpus in record.config.get("corpora") or ()
+        if isinstance(corpus, Mapping)
+    ]
+    pairs: dict[tuple[str, str], list[ActionDifference]] = {}
+    for row in record.results:
+        pairs.setdefault((row.first.corpus, row.second.corpus), []).append(row)
+    sections = [Section("", sizes, shown="terminal")]
+    for pair, rows in pairs.items():
+        sections += _pair_sections(pair, rows)
+    agreement = record.statistics.agreement
+    lists = [
+        (f"{label} ({len(words)})", ", ".join(words[:_NAMED]) + " …" * (len(words) > _NAMED))
+        for label, words in (
+            ("dos in all", agreement.dos),
+            ("don'ts in all", agreement.donts),
+            ("a do in one, a don't in another", agreement.divergent),
+        )
+    ]
+    facts = Facts([(label, words or "none") for label, words in lists])
+    sections.append(Section("What they share", [], [facts], shown="all"))
+    actions = len({row.action for row in record.results})
+    return Page(
+        "Corpora compared",
+        [f"How {len(sizes) or 2} corpora value {actions:,} actions. {'; '.join(sizes)}."],
+        [
+            (f"{actions:,}", "actions"),
+            (f"{record.statistics.changed:,}", "differences beyond their interval"),
+        ],
+        sections,
+    )
+
+
+def _pair_sections(pair: tuple[str, str], rows: Sequence[ActionDifference]) -> list[Section]:
+    first, second = pair
+    title = f"From {first} to {second}"
+    lines = [
+        (row.action, [row.first.percentile, row.second.percentile], row.change)
+        for row in rows[:_DRAWN]
+    ]
+    chart = slopes(
+        title,
+        pair,
+        [(name, ends, "good" if change >= 0 else "bad") for name, ends, change in lines],
+    )
+    heads = [
+        Column("action"),
+        *columns(*pair, kind="number", digits=0),
+        Column("change", "signed", 0),
+        Column("95 % interval", "range", 0, right=True),
+        Column("displaced", "number", 2),
+        Column(f"near it in {first}"),
+        Column(f"near it in {second}"),
+    ]
+
+    def values(row: ActionDifference, near: int) -> list[Any]:
+        return [
+            row.action,
+            row.first.percentile,
+            row.second.percentile,
+            row.change,
+            (row.low, row.high),
+            row.displacement,
+            ", ".join(row.first.neighbours[:near]),
+            ", ".join(row.second.neighbours[:near]),
+        ]
+
+    movers = Table(
+        f"biggest movers, {first} to {second} (percentiles of value)",
+        heads,
+        [values(row, 3) for row in rows[:_MOVERS]],
+        titled=True,
+    )
+    table = Table(f"Actions, from {first} to {second}", heads, [values(row, 5) for row in rows])
+    prose = f"{_SCALE} Drawn are the {len(lines)} that moved most, beyond their noise."
+    return [
+        Section(title, [prose], [chart, table]),
+        Section(title, [], [movers], shown="terminal"),
+    ]
+
+
+def _periods_page(record: RunRecord) -> Page:
+    periods = [text(name) for name in record.config["periods"]]
+    rows: Sequence[Trajectory] = record.results
+    traces = []
+    for number, row in enumerate(rows[:_LINES]):
+        known = [point for point in row.points if point.period in periods]
+        points = [(float(periods.index(point.period)), point.percentile) for point in known]
+        hover = [f"{row.action}\n{point.period}: {point.percentile:.0f}" for point in known]
+        colour, symbol = GROUPS[number % len(GROUPS)]
+        dash = "solid" if number < len(GROUPS) else "dash"
+        line = {"color": colour, "width": 2, "dash": dash}
+        trace = marks(row.action, points, colour, symbol, hovertext=hover, line=line)
+        traces.append({**trace, "mode": "lines+markers"})
+    axis = {
+        "title": "",
+        "names": periods,
+        "tickvals": list(range(len(periods))),
+        "range": [-0.2, len(periods) - 0.8],
+    }
+    chart = Chart(
+        f"{periods[0]} to {periods[-1]}",
+        f"{len(traces)} actions over {len(periods)} periods.",
+        traces,
+        {"xaxis": axis, "yaxis": {"title": "percentile of value"}, "fixed": True},
+        height=460,
+    )
+    heads = [
+        Column("action"),
+        Column("trajectory"),
+        Column("first", "number", 0),
+        Column("last", "number", 0),
+        Column("change", "signed", 0),
+        Column("95 % interval", "range", 0, right=True),
+    ]
+    values = []
+    for row in rows:
+        percentiles = {point.period: point.percentile for point in row.points}
+        line_of = sparkline([percentiles.get(period) for period in periods])
+        ends = [row.points[0].percentile, row.points[-1].percentile] if row.points else [None] * 2
+        values.append([row.action, line_of, *ends, row.change, (row.low, row.high)])
+    table = Table("Actions over time", heads, values)
+    short = Table(
+        f"percentile of value, {periods[0]} … {periods[-1]}",
+        heads,
+        values[:_TRAJECTORIES],
+        titled=True,
+    )
+    hidden = len(rows) - _TRAJECTORIES
+    more = [("", f"… {hidden:,} more actions: --json or --out")] if hidden > 0 else []
+    prose = f"{_SCALE} Drawn are the {len(traces)} that moved most, beyond their noise."
+    return Page(
+        "A corpus over time",
+        [f"How {len(rows):,} actions are valued over {len(periods)} periods."],
+        sections=[
+            Section(chart.title, [prose], [chart, table]),
+            Section("", [], [short, Facts(more)], shown="terminal"),
+        ],
+    )
+
+
+def sparkline(percentiles: Sequence[float | None]) -> str:
+    """Draw percentiles as blocks, a dot where there is none.
+
+    Examples
+    --------
+    >>> sparkline([0, 50, None, 100])
+    '▁▅·█'
+    """
+    top = len(_BLOCKS) - 1
+    return "".join(
+        "·" if value is None else _BLOCKS[min(top, max(0, round(value / 100 * top)))]
+        for value in percentiles
+    )
+
+
+def _types(config: Mapping[str, Any]) -> tuple[Any, Any]:
+    if config.get("periods"):
+        return Trajectory, PeriodsStatistics
+    return ActionDifference, CorporaStatistics
+
+
+PRESENTATIONS = {"words compare": Presentation(compare_page, _types)}

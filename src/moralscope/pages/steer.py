@@ -1,0 +1,313 @@
+"""The pages of `steer make`, `steer check`, `edit` and `teach`: what changed, and what else."""
+
+import math
+from collections.abc import Sequence
+
+from moralscope.core.records import RunRecord
+from moralscope.pages import Presentation
+from moralscope.pages.charts import error_bars, marks, named_rows, named_scatter
+from moralscope.pages.closing import STEER_LIMITS
+from moralscope.pages.page import Block, Chart, Column, Facts, Page, Section, Table, signed
+from moralscope.pages.words import NOTHING, correlation_text, cut, gate_line, plural, text
+from moralscope.steer.check import CertificateStatistics, MeasureChange, ReplyTriple
+from moralscope.steer.edit import EditStatistics, ScoreChange
+from moralscope.steer.fit import LayerFit
+from moralscope.steer.make import VectorStatistics
+from moralscope.steer.teach import TaughtScore, TeachStatistics
+
+_SHOWN = 10  # rows of what moved most
+_SURE = 0.05
+
+
+def make_page(record: RunRecord) -> Page:
+    """Lay out a steering vector: its layers and its strength."""
+    config, statistics = record.config, record.statistics
+    columns = [
+        Column("layer", "whole"),
+        Column("length", "number"),
+        Column("held-out pairs told apart", "share", 0),
+    ]
+    rows = [[row.layer, row.length, row.separation] for row in record.results]
+    calibration = statistics.calibration
+    strength = (
+        f"strength {calibration.strength:.4g}: KL {calibration.kl:.3f} on {calibration.texts} "
+        f"neutral texts (wanted {calibration.target:g})"
+    )
+    title = (
+        f"{text(config.get('model'))}: {statistics.pairs:,} pairs of {text(config.get('pairs'))}, "
+        f"{text(config.get('method'))}"
+    )
+    return Page(
+        f"Steering vector for {title}",
+        [f"{strength.capitalize()}."],
+        sections=[
+            Section("Layers", [], [Table("Layers", columns, rows)], shown="all"),
+            Section("", [strength], shown="terminal"),
+        ],
+        headline=title,
+    )
+
+
+def check_page(record: RunRecord) -> Page:
+    """Lay out the certificate of a steering vector."""
+    config = record.config
+    statistics: CertificateStatistics = record.statistics
+    figures = statistics.figures
+    parts = {
+        "moved as wanted": [row for row in record.results if row.wanted],
+        "moved besides": [row for row in record.results if not row.wanted],
+    }
+    columns = [
+        Column("", wide=44),
+        Column("n", "whole"),
+        Column("plain", "number"),
+        Column("change", "signed interval"),
+        Column("in sd", "signed", 2),
+        Column("p (Holm)", right=True),
+        Column("random", right=True),
+    ]
+
+    def cells(row: MeasureChange) -> list[object]:
+        star = " *" if row.p_holm < _SURE else "  "
+        cross = " †" if row.p_random_holm < _SURE else "  "
+        random = f"{round(row.random, 3) + 0.0:+.3f}{cross}"
+        p = f"{row.p_holm:.3f}{star}"
+        return [row.figure, row.n, row.plain, row.change, row.effect, p, random]
+
+    tables = [
+        Table(title, [Column(title, wide=44), *columns[1:]], [cells(row) for row in rows])
+        for title, rows in parts.items()
+    ]
+    key = "* moved (p < 0.05, Holm); † moved otherwise than by a random vector of equal norm"
+    layers = config.get("layers") or [NOTHING]
+    band = f"{text(layers[0])}-{text(layers[-1])}" if isinstance(layers, list) else text(layers)
+    model, method = text(config.get("model")), text(config.get("method"))
+    about = f"{model}, steered in layers {band} by {method}"
+    strength = text(config.get("strength"))
+    end = (
+        f"KL on held-out neutral text {figures.kl:.3f}; largest collateral "
+        f"{figures.collateral:.2f} sd ({statistics.largest})"
+    )
+    return Page(
+        f"Certificate of {text(config.get('vector'))}",
+        [
+            f"{about}. Most collateral: {statistics.largest}.",
+            "In sd: the change divided by the standard deviation of the plain model's values. The "
+            "control is a random vector of equal norm in the same layers.",
+        ],
+        [
+            (signed(figures.wanted, 2), "sd moved as wanted"),
+            (signed(figures.collateral, 2), "sd of the largest collateral"),
+            (signed(figures.kl, 2), "KL on held-out neutral text"),
+        ],
+        [
+            Section("What moved", [], [_change_chart(*parts.values())]),
+            Section("As wanted", [key], tables[:1], shown="all"),
+            Section("Besides", [], tables[1:], shown="all"),
+            Section("", [key, end, *gate_line(statistics.gate)], shown="terminal"),
+            *_reply_sections(statistics.replies),
+        ],
+        headline=f"{model} steered: layers {band}, {method}, strength {strength}",
+    )
+
+
+def _change_chart(wanted: Sequence[MeasureChange], besides: Sequence[MeasureChange]) -> Chart:
+    rows = [*wanted, *besides]
+    heights = {row.figure: float(len(rows) - index) for index, row in enumerate(rows)}
+    traces = []
+    for title, part, colour, symbol in (
+        ("wanted", wanted, "good", "circle"),
+        ("besides", besides, "bad", "square"),
+    ):
+        # The change divided by its effect is the standard deviation that the interval needs too.
+        drawn = [row for row in part if row.effect and math.isfinite(row.effect)]
+        points = [(row.effect, heights[row.figure]) for row in drawn]
+        spans = []
+        for row in drawn:
+            scale = row.change.value / row.effect
+            spans.append((row.effect, row.change.low / scale, row.change.high / scale))
+        traces.append(marks(title, points, colour, symbol, 9, error_x=error_bars(spans, colour)))
+    about = "; ".join(f"{row.figure}: {row.effect:+.2f} sd" for row in rows)
+    layout = {
+        "xaxis": {"title": "change in standard deviations", "zero": True},
+        "yaxis": named_rows([row.figure for row in rows], [int(h) for h in heights.values()], 0.3),
+        "fixed": True,
+    }
+    return Chart("Changes", f"{about}.", traces, layout, height=120 + 24 * len(rows))
+
+
+def _reply_sections(replies: Sequence[ReplyTriple]) -> list[Section]:
+    if not replies:
+        return []
+    columns = [Column("request"), Column("kind")]
+    for title in ("plain", "steered", "random vector"):
+        columns += [Column(title), Column("audit", "signed", 2)]
+    rows = []
+    for reply in replies:
+        texts = (reply.plain, reply.steered, reply.random)
+        pairs = zip(texts, reply.scores, strict=True)
+        told_and_scored = [cell for said, score in pairs for cell in (cut(said, 400), score)]
+        kind = "harmless" if reply.harmless else "asked"
+        rows.append([reply.request, kind, *told_and_scored])
+    prose = "Free replies of the three models, with the audit's score (-1 worst, +1 best)."
+    return [Section("Replies", [prose], [Table("Replies", columns, rows)], folded=True)]
+
+
+def edit_page(record: RunRecord) -> Page:
+    """Lay out what an edit removed from an encoder, and what stayed."""
+    config = record.config
+    statistics: EditStatistics = record.statistics
+    removed, keep = text(config.get("remove")), text(config.get("keep") or "nothing")
+    about = (
+        f"removed: {text(config.get('dimensions_removed'))} dimensions, "
+        f"{text(config.get('source'))}, strength {text(config.get('strength'))}; kept: {keep}"
+    )
+    percent = {"kind": "number", "digits": 0}
+    falls = [Column(f"{title}, %", **percent) for title in ("fall", "centred", "spread")]  # type: ignore[arg-type]
+    bias = Table(
+        "mean |bias|",
+        [
+            Column("mean |bias|"),
+            Column("template"),
+            Column("before", "number", 4),
+            Column("after", "number", 4),
+            *falls,
+        ],
+        [
+            [
+                f"{row.n} {row.words}",
+                row.template,
+                row.before,
+                row.after,
+                row.fall,
+                row.centred_fall,
+                row.spread_fall,
+            ]
+            for row in statistics.gender
+        ],
+    )
+    pairs = statistics.pairs
+    apart = (
+        f"the two sides of the pairs: {pairs.before:.3f} apart before, {pairs.after:.3f} after "
+        f"({pairs.fall:.0f} % nearer)"
+    )
+    moral = Table(
+        "moral scores before/after",
+        [Column("moral scores before/after"), Column("r, 95 % interval, n", right=True)],
+        [[axis, correlation_text(row)] for axis, row in statistics.moral.items()],
+    )
+    before, after = statistics.leakage.before, statistics.leakage.after
+    leaks = Table(
+        f"{removed} can still be told by",
+        [
+            Column(f"{removed} can still be told by"),
+            *(Column(title, "share", 0) for title in ("before", "after", "chance")),
+        ],
+        [
+            ["linear probe", before.probe, after.probe, 0.5],
+            ["nearest neighbours", before.neighbours, after.neighbours, 0.5],
+        ],
+    )
+    by_axis: dict[str, list[ScoreChange]] = {}
+    for row in record.results:
+        by_axis.setdefault(row.axis, []).append(row)
+    largest: list[Block] = []
+    charts: list[Chart] = []
+    for axis, rows in by_axis.items():
+        order = sorted(rows, key=lambda row: -abs(row.change))
+        distinct = list({row.text: row for row in order}.values())[:_SHOWN]
+        title = f"largest changes, {axis}"
+        heads = [Column(title), *_change_columns(4)]
+        values = [[row.text, row.before, row.after, row.change] for row in distinct]
+        largest.append(Table(title, heads, values))
+        groups: dict[str, list[tuple[str, float | None, float | None]]] = {}
+        for row in rows:
+            groups.setdefault(row.group, []).append((row.text, row.before, row.after))
+        titles = ("before", "after")
+        chart = named_scatter(
+            f"After against before, {axis}", groups, titles, fits=False, same=True
+        )
+        charts += [chart] if chart else []
+    title = f"{text(config.get('encoder'))} without {removed}"
+    return Page(
+        title,
+        [f"{about[0].upper()}{about[1:]}.", f"{apart[0].upper()}{apart[1:]}."],
+        sections=[
+            Section("", [about], shown="terminal"),
+            Section("Bias before and after", [], [bias], shown="all"),
+            Section("", [apart], shown="terminal"),
+            Section("What stayed, and what leaks", [], [moral, leaks], shown="all"),
+            Section("What moved most", [], largest, shown="all"),
+            Section("Before and after", [], charts),
+        ],
+        headline=title,
+    )
+
+
+def _change_columns(digits: int) -> list[Column]:
+    return [Column(title, "signed", digits) for title in ("before", "after", "change")]
+
+
+def teach_page(record: RunRecord) -> Page:
+    """Lay out whether corrections took, and what else they moved."""
+    statistics: TeachStatistics = record.statistics
+    lessons = Table(
+        "Corrections",
+        [
+            Column("correction"),
+            Column("wanted"),
+            *(Column(title, "signed", 2) for title in ("before", "after")),
+            Column("took"),
+        ],
+        [
+            [lesson.action, lesson.label, lesson.before, lesson.after, lesson.took]
+            for lesson in statistics.lessons
+        ],
+    )
+    turned = (
+        f"the axis turned by {statistics.angle_degrees:.1f} degrees; r of the other actions "
+        f"before/after {statistics.agreement.r:.3f} (n = {statistics.agreement.n}); "
+        f"{len(statistics.changed_side)} changed side"
+    )
+    corrected = {lesson.action for lesson in statistics.lessons}
+    rows: Sequence[TaughtScore] = record.results
+    heads = _change_columns(2)
+    values = [[row.action, row.before, row.score, row.change] for row in rows]
+    others = [value for value in values if value[0] not in corrected]
+    points = [(row.action, row.before, row.score) for row in rows]
+    chart = named_scatter(
+        "Scores after against before",
+        {"actions": points},
+        ("before", "after"),
+        fits=False,
+        same=True,
+    )
+    moved = Table("what else moved", [Column("what else moved"), *heads], others[:_SHOWN])
+    table = Table("All actions", [Column("action"), *heads], values)
+    return Page(
+        f"{text(record.config.get('axis'))} of {text(record.config.get('encoder'))}, corrected",
+        [
+            f"{statistics.took} of {plural(len(statistics.lessons), 'correction')} took.",
+            f"{turned[0].upper()}{turned[1:]}.",
+        ],
+        sections=[
+            Section("Corrections", [], [lessons], shown="all"),
+            Section("", [turned], shown="terminal"),
+            Section("What else moved", [], [moved], shown="all"),
+            Section("Before and after", [], [*([chart] if chart else []), table]),
+            Section("Changed side", [], [Facts([("", text(list(statistics.changed_side)))])]),
+        ],
+        main=table,
+    )
+
+
+PRESENTATIONS = {
+    "steer make": Presentation(
+        make_page, lambda config: (LayerFit, VectorStatistics), STEER_LIMITS
+    ),
+    "steer check": Presentation(
+        check_page, lambda config: (MeasureChange, CertificateStatistics), STEER_LIMITS
+    ),
+    "edit": Presentation(edit_page, lambda config: (ScoreChange, EditStatistics)),
+    "teach": Presentation(teach_page, lambda config: (TaughtScore, TeachStatistics)),
+}
