@@ -29,28 +29,7 @@ _NAMED = 3
 
 
 class AnnotationService(PeopleService, WorkService, DecisionService):
-    """All operations of a project; thread-safe, one object a server.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from moralscope.annotation.options import Policies
-    >>> from moralscope.annotation.records import Project
-    >>> from moralscope.annotation.storage import Storage
-    >>> policies = Policies(qualification=False, staging_items=0)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     project = Project("ok", "action-yes-no", policies)
-    ...     service = AnnotationService(project, Storage(Path(folder)))
-    ...     _ = service.add_items(service.owner, [AnnotationItem("1", {"action": "wave"})])
-    ...     person = service.join(service.invite(service.owner, "Jo").token).person
-    ...     person = service.consent(person, True)
-    ...     work = service.next_item(person)
-    ...     receipt = service.submit(person, work.assignment, "my-first-one", {"ok": True})
-    ...     row, = service.answers(service.owner)
-    ...     service.close()
-    >>> receipt.saved, row.item, row.answer
-    (True, '1', {'ok': True})
-    """
+    """All operations of a project; thread-safe, one object a server."""
 
     def warm(self) -> None:
         """Load what the first answers would wait for; a server calls it before it announces."""
