@@ -31,7 +31,7 @@ _SPREAD = [
 
 def agreement_page(record: RunRecord) -> Page:
     """Lay out agreement and disagreement."""
-    statistics: AgreementStatistics = record.statistics  # type: ignore[assignment]
+    statistics: AgreementStatistics = record.statistics
     spreads: Sequence[ItemSpread] = record.results
     every_item = Table(
         "Every item",
