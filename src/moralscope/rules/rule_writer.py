@@ -91,45 +91,25 @@ class WrittenRules:
 class RuleWriter:
     """Writes rules for exchanges: one for a reply, a block of a file, or an audit.
 
-    Parameters
-    ----------
-    generator
-        Trained by `rules train generator`; it completes `rule_prompt`.
-    encoder
-        Compares rules with each other and with the exchange.
-    known
-        Rules that need not be written again: those of the rulebook.
-    decoding
-        How hypotheses are made.
-    keep
-        How many of them are kept, those with the highest score.
-    seed
-        Seeds the generator together with the texts: the same rules in any batch.
-
-    Attributes
-    ----------
-    judge
-        Leaves out rules that endorse bad replies, and ranks the others; None does neither.
+    `judge` leaves out rules that endorse bad replies, and ranks the others; None does neither.
     """
 
     def __init__(
         self,
-        generator: Generator,
-        encoder: Encoder,
-        known: Sequence[RuleOfThumb] = (),
+        generator: Generator,  # trained by `rules train generator`; it completes `rule_prompt`
+        encoder: Encoder,  # compares rules with each other and with the exchange
+        known: Sequence[RuleOfThumb] = (),  # need not be written again: those of the rulebook
         *,
         decoding: Decoding = DECODINGS["beam"],
-        keep: int = HYPOTHESES,
-        seed: int = 0,
+        keep: int = HYPOTHESES,  # how many, those with the highest score
+        seed: int = 0,  # together with the texts: the same rules in any batch
     ) -> None:
         self.generator = generator
         self.judge: WrittenRuleJudge | None = None
         self._encoder = encoder
         self._known = _meanings([rule.text for rule in known], encoder)
         self._names = {rule.text: rule.id for rule in known}
-        self._decoding = decoding
-        self._keep = keep
-        self._seed = seed
+        self._decoding, self._keep, self._seed = decoding, keep, seed
 
     def find(self, exchanges: Sequence[Exchange], k: int) -> list[Found]:
         """Return up to `k` written rules an exchange, as a `Retriever` returns those it finds."""
@@ -265,15 +245,12 @@ def _cut(exchange: Exchange) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedRules:
-    """What was written for one exchange: rules worth keeping, most applicable first.
-
-    `best` is the hypothesis with the highest score, which is what the paper measures.
-    """
+    """What was written for one exchange: rules worth keeping, most applicable first."""
 
     id: str
     prompt: str
     reply: str
-    best: str
+    best: str  # the hypothesis with the highest score, which is what the paper measures
     rules: tuple[GeneratedRule, ...]
     left_out: tuple[LeftOut, ...] = ()
     refusal: str = ""

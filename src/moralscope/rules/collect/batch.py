@@ -42,15 +42,7 @@ _WRITES = arrow_schema(CollectedExchange, ("id", "prompt"))
 
 
 class CollectBatch(BatchJob):
-    """Asks a chatbot and filters what it replies; what is dropped stays, with the reason.
-
-    Parameters
-    ----------
-    options
-        One chatbot, its form and decoding, the filters.
-    columns
-        What `prompt` is called.
-    """
+    """Asks a chatbot and filters what it replies; what is dropped stays, with the reason."""
 
     name = "collect"
     reads = ("prompt",)
