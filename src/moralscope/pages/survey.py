@@ -298,11 +298,14 @@ def _statement_sections(
     return sections
 
 
-def _types(config: Mapping[str, Any]) -> tuple[Any, Any]:
-    row = StatementFigures if config.get("kind") == QUESTIONNAIRE else ItemFigures
-    return row, SurveyStatistics
-
-
 PRESENTATIONS = dict.fromkeys(
-    ("survey", "survey corpus"), Presentation(survey_page, _types, SURVEY_LIMITS)
+    ("survey", "survey corpus"),
+    Presentation(
+        survey_page,
+        lambda config: (
+            StatementFigures if config.get("kind") == QUESTIONNAIRE else ItemFigures,
+            SurveyStatistics,
+        ),
+        SURVEY_LIMITS,
+    ),
 )

@@ -136,8 +136,8 @@ class RuleWriter:
         written = []
         for original, reading in zip(exchanges, readings, strict=True):
             if reading.refusal:
-                notes = reading.notes
-                written.append(WrittenRules(original, notes=notes, refusal=reading.refusal))
+                refused = WrittenRules(original, notes=reading.notes, refusal=reading.refusal)
+                written.append(refused)
                 continue
             exchange = reading.exchange
             texts, scores = next(rest)
@@ -147,13 +147,22 @@ class RuleWriter:
                 near = scores[text] if one.near is None else one.near
                 scores[text] = round(near * one.certainty, 4)
             rules = [(RuleOfThumb(text, source="generated"), scores[text]) for text in kept]
+            notes = list(reading.notes)  # and what the generator did not read
+            if len(exchange.prompt) > MAX_PROMPT:
+                notes.append(
+                    f"rules were written from the last {MAX_PROMPT} characters of the prompt"
+                )
+            if len(exchange.reply) > MAX_REPLY:
+                notes.append(
+                    f"rules were written from the first {MAX_REPLY} characters of the reply"
+                )
             written.append(
                 WrittenRules(
                     original,
                     rules=tuple(sorted(rules, key=lambda rule: -rule[1])),
                     best=texts[0] if texts else "",
                     left_out=tuple(left_out),
-                    notes=(*reading.notes, *_cut(exchange)),
+                    notes=tuple(notes),
                     alignments={text: one.label for text, one in judged.items()},
                 )
             )
@@ -231,16 +240,6 @@ def _same(one: _Meaning, others: Mapping[str, _Meaning]) -> str:
         if other.polarity == one.polarity and one.behaviour @ other.behaviour >= SAME_MEANING
     )
     return next(alike, "")
-
-
-def _cut(exchange: Exchange) -> list[str]:
-    """Say what the generator did not read of an exchange."""
-    notes = []
-    if len(exchange.prompt) > MAX_PROMPT:
-        notes.append(f"rules were written from the last {MAX_PROMPT} characters of the prompt")
-    if len(exchange.reply) > MAX_REPLY:
-        notes.append(f"rules were written from the first {MAX_REPLY} characters of the reply")
-    return notes
 
 
 @dataclass(frozen=True, slots=True)
