@@ -253,7 +253,7 @@ def bars(
             "type": "bar",
             "name": name,
             "x": list(names),
-            "y": [rounded(value) for value in values],
+            "y": [0.0 if math.isnan(value) else rounded(value) for value in values],
             "marker": {
                 "color": GROUPS[place % len(GROUPS)][0],
                 "pattern": {"shape": patterns[place % len(patterns)]},
