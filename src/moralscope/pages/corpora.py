@@ -1,5 +1,6 @@
 """The page of `words compare`: what moved between corpora, or along the periods of one."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -68,6 +69,7 @@ def _pair_sections(pair: tuple[str, str], rows: Sequence[ActionDifference]) -> l
     lines = [
         (row.action, [row.first.percentile, row.second.percentile], row.change)
         for row in rows[:_DRAWN]
+        if math.isfinite(row.first.percentile + row.second.percentile)
     ]
     chart = slopes(
         title,
@@ -115,7 +117,11 @@ def _periods_page(record: RunRecord) -> Page:
     rows: Sequence[Trajectory] = record.results
     traces = []
     for number, row in enumerate(rows[:_LINES]):
-        known = [point for point in row.points if point.period in periods]
+        known = [
+            point
+            for point in row.points
+            if point.period in periods and math.isfinite(point.percentile)
+        ]
         points = [(float(periods.index(point.period)), point.percentile) for point in known]
         hover = [f"{row.action}\n{point.period}: {point.percentile:.0f}" for point in known]
         colour, symbol = GROUPS[number % len(GROUPS)]

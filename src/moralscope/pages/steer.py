@@ -120,7 +120,13 @@ def _change_chart(wanted: Sequence[MeasureChange], besides: Sequence[MeasureChan
         ("besides", besides, "bad", "square"),
     ):
         # The change divided by its effect is the standard deviation that the interval needs too.
-        drawn = [row for row in part if row.effect and math.isfinite(row.effect)]
+        drawn = [
+            row
+            for row in part
+            if row.effect
+            and row.change.value
+            and math.isfinite(row.effect + row.change.value + row.change.low + row.change.high)
+        ]
         points = [(row.effect, heights[row.figure]) for row in drawn]
         spans = []
         for row in drawn:

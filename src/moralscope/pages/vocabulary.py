@@ -25,7 +25,7 @@ def associate_page(record: RunRecord) -> Page:
     """Lay out words by their association, or the association tests."""
     if "tests" in record.config:
         return _tests_page(record)
-    scored = [row for row in record.results if row.score is not None]
+    scored = [row for row in record.results if row.score is not None and row.score == row.score]
     scored.sort(key=lambda row: -row.score)
     scale = max((abs(row.score) for row in scored), default=0.0) or 1.0
     columns = [
