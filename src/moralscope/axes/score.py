@@ -147,7 +147,6 @@ def score(
             layers = figures["layers"]
             by_layer = layer_agreement(layers.scores, run.results, ratings, chosen.seed)
             figures["layers"] = replace(layers, people=by_layer)
-    agreement = people_agreement(card, own_fit=chosen.is_own_fit)
     record = RunRecord(
         "score",
         seed=chosen.seed,

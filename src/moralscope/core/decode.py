@@ -127,6 +127,8 @@ def _no_text(factory: Callable[..., Any]) -> Callable[..., Any]:
         return structure
 
     return checked
+
+
 def _upgrading(kind: Any, read: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def structure(plain: Any, _: Any) -> Any:
         return read(kind.upgraded(plain) if isinstance(plain, Mapping) else plain, kind)
@@ -175,9 +177,9 @@ def _first(error: BaseException) -> tuple[str, str, str]:
         return error.problem, "", error.remedy
     if isinstance(error, KeyError):
         return "", f"has no '{error.args[0]}'", ""
-    told = str(error)
-    known_words = told.startswith(("is ", "has ", "holds "))
-    return "", told if known_words else "has another shape than expected", ""
+    text = str(error)
+    known_words = text.startswith(("is ", "has ", "holds "))
+    return "", text if known_words else "has another shape than expected", ""
 
 
 def _nth(index: Any) -> str:
