@@ -152,22 +152,12 @@ def run_over_corpus(
         from moralscope.batch.estimate import estimate_job
 
         with counting("rows counted") as step:
-<<<<<<< HEAD
             record = estimate_job(opened, lambda rows: step(rows, rows))
-        emit(record, json=json, path=None, show=_show_estimate, report=report)
+        emit(record, json=json, path=None, report=report)
         return record
     with _rows_bar() as report_rows:
         record = run_job(opened, report_rows)
-    old = None if show is None else lambda record: _show(record, show)
-    emit(record, json=json, path=None, show=old, report=report)
-=======
-            found = estimate_job(opened, lambda rows: step(rows, rows))
-        emit(found, json=json, path=None, report=report)
-        return found
-    with _rows_bar() as told:
-        found = run_job(opened, told)
-    emit(found, json=json, path=None, report=report)
->>>>>>> axes
+    emit(record, json=json, path=None, report=report)
     if not json:
         note(f"parts: {place.out}")
     return record
