@@ -29,8 +29,8 @@ def compare_page(record: RunRecord) -> Page:
 
 def _corpora_page(record: RunRecord) -> Page:
     sizes = [
-        f"{text(corpus.get('name'))}: {text(corpus.get('words'))} words in "
-        f"{text(corpus.get('files'))} files"
+        f"{text(corpus.get('name'))}: {_count(corpus.get('words'))} words in "
+        f"{_count(corpus.get('files'))} files"
         for corpus in record.config.get("corpora") or ()
         if isinstance(corpus, Mapping)
     ]
@@ -174,6 +174,10 @@ def _periods_page(record: RunRecord) -> Page:
             Section("", [], [short, Facts(more)], shown="terminal"),
         ],
     )
+
+
+def _count(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else text(value)
 
 
 def sparkline(percentiles: Sequence[float | None]) -> str:
