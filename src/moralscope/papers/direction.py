@@ -15,8 +15,8 @@ from moralscope.axes.build import LocalModels
 from moralscope.axes.choice import ChoiceMachine
 from moralscope.axes.direction.axis import build_direction, describe_direction, direction_warnings
 from moralscope.axes.direction.paper import PaperBias, PaperFigure, PaperProjection, load_paper
-from moralscope.axes.direction.records import DirectionFigures
 from moralscope.axes.options import AxisOptions
+from moralscope.axes.records import DirectionFigures
 from moralscope.axes.templates import load_template
 from moralscope.core.errors import MoralscopeError
 from moralscope.core.options import chosen_options, plain_options
