@@ -35,7 +35,7 @@ class Rows:
         readings = auditor.reader.read([row.exchange for row in rows])
         self.alone = np.array([reading.bad for reading in readings])
         places = [
-            [n for n, bad in enumerate(reading.each_bad) if bad > FINE[0]] for reading in readings
+            [n for n, bad in enumerate(reading.window_bad) if bad > FINE[0]] for reading in readings
         ]
         found = auditor._findings(auditor._found(auditor.retriever, readings, places))
         self.beside = np.array(

@@ -19,7 +19,7 @@ import numpy as np
 from judge_people import coverage, data, judge_logits, rates_of
 from moralscope.axes.build import build_axis
 from moralscope.axes.judge import Judge
-from moralscope.axes.measured import measured
+from moralscope.axes.measured import people_measurement
 from moralscope.axes.options import AxisOptions
 from moralscope.axes.ratings import read_ratings
 from moralscope.stats.correlation import spearman
@@ -41,7 +41,7 @@ def people(axis: Judge) -> dict[str, str]:
     ratings = read_ratings(data("human/yes_no_visible_half.csv"))
     rates = rates_of(ratings)
     found = scores(axis, list(ratings.counts))
-    known = measured("judge", axis.experts.ref.sha256)
+    known = people_measurement("judge", axis.experts.ref.sha256)
     zero = known.zero if known else 0.0
     logits = judge_logits(axis.experts, list(ratings.counts)) + zero
     held = coverage(logits, np.column_stack(list(rates.values())))

@@ -29,11 +29,13 @@ from moralscope.axes.ratings import read_ratings
 from moralscope.axes.score import score
 from moralscope.core.protocols import LanguageModel
 from moralscope.core.records import RunRecord
-from moralscope.models.language import base_folder, load_language_model
+from moralscope.models.language import load_language_model
+from moralscope.models.language.conversion import resolve_base
 from moralscope.models.language.hidden import HiddenStates
+from moralscope.surveys.asking import dilemma_cells
 from moralscope.surveys.items import read_items, spread
 from moralscope.surveys.options import SurveyOptions
-from moralscope.surveys.survey import cells_of, survey
+from moralscope.surveys.survey import survey
 
 DATA = Path(os.environ.get("MORALSCOPE_DATA", "data"))
 LOW = DATA / "moralchoice" / "scenarios" / "moralchoice_low_ambiguity.csv"
@@ -62,7 +64,8 @@ def likelihoods(arguments: argparse.Namespace) -> None:
     model = load_language_model(arguments.model)
     asking = Asking.of(model, "auto")
     items = spread(read_items(LOW), arguments.limit)
-    cells = cells_of(items, SurveyOptions(wordings=1))
+    forms = SurveyOptions().forms
+    cells = [cell for n, item in enumerate(items) for cell in dilemma_cells(n, item, forms, 1)]
     # lm-eval counts blanks that end a prompt (a chat template's last line break) to the answer.
     whole = [asking.text(cell.question) for cell in cells]
     prompts = [text.rstrip() for text in whole]
@@ -97,7 +100,7 @@ def _theirs(
         json.dump(pairs, file)
         file.flush()
         python = Path(arguments.lm_eval) / "bin" / "python"
-        folder = str(base_folder(arguments.model))
+        folder = str(resolve_base(arguments.model)[0])
         command = [str(python), "-c", THEIRS, folder, file.name, str(size)]
         own = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": str(threads)}
         clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from moralscope.models.language import EndpointOptions, base_folder, load_language_model
+from moralscope.models.language import EndpointOptions, load_language_model
+from moralscope.models.language.conversion import resolve_base
 from moralscope.models.store import Store
 
 pytestmark = pytest.mark.slow
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
     folder = tmp_path_factory.mktemp("served") / "smollm2"
-    shutil.copytree(base_folder("smollm2"), folder)
+    shutil.copytree(resolve_base("smollm2")[0], folder)
     config = json.loads((folder / "config.json").read_text())
     # Conversions that were made before 0.6 do not say it, and the server asks for it.
     config["architectures"] = ["LlamaForCausalLM"]

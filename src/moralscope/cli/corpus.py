@@ -78,25 +78,25 @@ def verify(
     """
     from moralscope.batch.verify import verify_folder
 
-    found = verify_folder(folder, inputs=options.inputs)
+    check = verify_folder(folder, inputs=options.inputs)
     if options.json:
         from json import dumps
 
         from moralscope.core.records import to_plain
 
-        typer.echo(dumps(to_plain(found), indent=1))
+        typer.echo(dumps(to_plain(check), indent=1))
     else:
-        for problem in found.problems:
+        for problem in check.problems:
             out.print(clean(problem), soft_wrap=True)
-        state = "a finished run" if found.finished else "a run that is not finished"
-        read = f", {found.inputs:,} inputs ({found.hashed_inputs:,} by content)"
+        state = "a finished run" if check.finished else "a run that is not finished"
+        read = f", {check.inputs:,} inputs ({check.hashed_inputs:,} by content)"
         out.print(
-            f"{found.parts:,} parts of {state}, {found.rows:,} rows, {found.failed:,} failed"
+            f"{check.parts:,} parts of {state}, {check.rows:,} rows, {check.failed:,} failed"
             f"{read if options.inputs else ''}: "
-            + (f"{len(found.problems):,} problems" if found.problems else "all as written"),
+            + (f"{len(check.problems):,} problems" if check.problems else "all as written"),
             soft_wrap=True,
         )
-    if found.problems:
+    if check.problems:
         raise typer.Exit(1)
 
 
@@ -114,10 +114,10 @@ def wants_corpus(
     from moralscope.batch.files import is_corpus
     from moralscope.io.tables import is_table
 
-    (given,) = inputs
-    if is_corpus(given) or (not parquet and given.lower().endswith(".parquet")):
+    (name,) = inputs
+    if is_corpus(name) or (not parquet and name.lower().endswith(".parquet")):
         return True
-    return out is not None and (_is_folder(out) or (not Path(out).suffix and is_table(given)))
+    return out is not None and (_is_folder(out) or (not Path(out).suffix and is_table(name)))
 
 
 def _is_folder(out: str) -> bool:
@@ -152,15 +152,15 @@ def run_over_corpus(
         from moralscope.batch.estimate import estimate_job
 
         with counting("rows counted") as step:
-            found = estimate_job(opened, lambda rows: step(rows, rows))
-        emit(found, json=json, path=None, report=report)
-        return found
-    with _rows_bar() as told:
-        found = run_job(opened, told)
-    emit(found, json=json, path=None, report=report)
+            record = estimate_job(opened, lambda rows: step(rows, rows))
+        emit(record, json=json, path=None, report=report)
+        return record
+    with _rows_bar() as report_rows:
+        record = run_job(opened, report_rows)
+    emit(record, json=json, path=None, report=report)
     if not json:
         note(f"parts: {place.out}")
-    return found
+    return record
 
 
 @contextmanager
@@ -170,7 +170,7 @@ def _rows_bar() -> Iterator[Callable[[Any], None]]:
     with progress_bar(*columns) as bar:
         task = bar.add_task("planning", total=None, pace="")
 
-        def told(now: Any) -> None:
+        def report_rows(now: Any) -> None:
             left = "" if now.seconds_left is None else f", {_duration(now.seconds_left)} left"
             failed = f", {now.failed:,} failed" if now.failed else ""
             pace = f"{now.rate:,.0f} rows/s{left}{failed}" if now.rate else ""
@@ -178,7 +178,7 @@ def _rows_bar() -> Iterator[Callable[[Any], None]]:
                 task, description=now.state, completed=now.rows, total=now.rows_total, pace=pace
             )
 
-        yield told
+        yield report_rows
 
 
 def _duration(seconds: float) -> str:

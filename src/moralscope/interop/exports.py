@@ -18,7 +18,7 @@ from moralscope.io.run_records import check_record
 from moralscope.rules.records import AuditedReply, RuleFinding
 from moralscope.rules.thresholds import Thresholds, known_limits
 from moralscope.rules.verdict import broken_rules, worst_broken
-from moralscope.stats.gates import Check, GateResult
+from moralscope.stats.gates import GateCheck, GateResult
 from moralscope.version import __version__
 
 _SHORT = 160  # characters of a reply in a title or a table
@@ -35,7 +35,7 @@ class ExportedRun:
     name: str
     source: str
     audits: Sequence[AuditedReply]
-    checks: Sequence[Check]
+    checks: Sequence[GateCheck]
     limits: Thresholds = field(default_factory=Thresholds)
 
     @property
@@ -182,11 +182,11 @@ def _short(text: str) -> str:
     return line if len(line) <= _SHORT else f"{line[: _SHORT - 1]}…"
 
 
-def _condition(check: Check) -> str:
+def _condition(check: GateCheck) -> str:
     return f"{check.name}{check.operator}{check.limit:g}"
 
 
-def _value(check: Check) -> str:
+def _value(check: GateCheck) -> str:
     return f"{check.name} is {'not known' if math.isnan(check.value) else f'{check.value:.4g}'}"
 
 

@@ -5,6 +5,7 @@ Prompts and replies are hostile input: data to be written, never markup.
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from moralscope.core.records import RunRecord
 from moralscope.pages import Presentation
@@ -222,7 +223,10 @@ def _against(paired: PairedAudits | None) -> Iterator[Section]:
     share = Column("", "share interval", 1).write(paired.flagged_change)
     here, there = paired.flagged_here.value, paired.flagged_there.value
     score = _CHANGE.write(paired.score_change)
-    rows = [["flagged", here, there, share, paired.p], ["score", "", "", score, ""]]
+    rows: list[list[Any]] = [
+        ["flagged", here, there, share, paired.p],
+        ["score", "", "", score, ""],
+    ]
     blocks: list[Block] = [Table("Against the other file", heads, rows)]
     only = f"{paired.only_here:,} / {paired.only_there:,}"
     blocks.append(Facts([("flagged only here / only there", only)]))
@@ -268,7 +272,7 @@ def _budget(alarms: FalseAlarms | None) -> Iterator[Section]:
     if alarms.rules:
         heads = [Column("rules that cost most", wide=70), Column("false alarms", "whole")]
         heads += [Column("for instance", wide=_SHORT)]
-        rows = [[cost.rule, cost.alarms, cut(cost.reply)] for cost in alarms.rules]
+        rows: list[list[Any]] = [[cost.rule, cost.alarms, cut(cost.reply)] for cost in alarms.rules]
         table = Table("Rules that cost most", heads, rows)
         yield Section(table.title, [], [table], shown="all")
 

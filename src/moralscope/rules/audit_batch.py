@@ -84,11 +84,11 @@ class AuditBatch(BatchJob):
     def prepare(self, progress: Progress | None = None) -> Prepared:
         """Read rules and limits, and load the models once."""
         options = self.options
-        given, book = given_limits(options), load_layers(options.rulebooks)
-        models = load_auditor(options, book, given, progress, cached=False)
+        limits, book = given_limits(options), load_layers(options.rulebooks)
+        models = load_auditor(options, book, limits, progress, cached=False)
         config = dict(models.config or {})
         return Prepared(
-            state=(book, given, models.auditor.thresholds),
+            state=(book, limits, models.auditor.thresholds),
             writes=audit_schema(revised=options.revise),
             decides={**config, "exact": options.exact, "seed": options.seed},
             config={**config, "options": plain_options(options)},
@@ -98,9 +98,9 @@ class AuditBatch(BatchJob):
 
     def load(self, state: Any) -> None:
         """Load the models, with the rules and limits that were read when the run began."""
-        book, given, _ = state
+        book, limits, _ = state
         bare = replace(self.options, gate=None, config=None)
-        self._auditor = load_auditor(bare, book, given, cached=False).auditor
+        self._auditor = load_auditor(bare, book, limits, cached=False).auditor
 
     def __call__(self, batch: Batch) -> dict[str, list[Any]]:
         """Audit the exchanges of a batch."""

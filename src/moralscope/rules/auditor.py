@@ -22,7 +22,7 @@ from moralscope.rules.records import (
 )
 from moralscope.rules.reply_reader import EXPERTISE, ReplyReader, ReplyReading
 from moralscope.rules.retrieval import Finds, TrainedRetriever
-from moralscope.rules.revision import ExchangeJudgment, Reviser, Revision
+from moralscope.rules.revision import ExchangeJudgment, RevisedReply, Reviser
 from moralscope.rules.sanitize import read_exchange
 from moralscope.rules.thresholds import Thresholds
 from moralscope.rules.verdict import (
@@ -122,7 +122,7 @@ class Auditor:
         fit = [index for index, text in enumerate(texts) if not text.refusal]
         answers = self.judge([texts[index].exchange for index in fit], [()] * len(fit), write=True)
         judgments = dict(zip(fit, answers, strict=True))
-        revisions: dict[int, Revision | None] = {}
+        revisions: dict[int, RevisedReply | None] = {}
         flagged = [index for index, judgment in judgments.items() if judgment.verdict.flag]
         if self.reviser is not None and flagged:
             bad = [texts[index].exchange for index in flagged]
@@ -256,10 +256,16 @@ class Auditor:
 
         def finding(rule: RuleOfThumb, alignment: Alignment) -> RuleFinding:
             known = next(attributes)
-            more = {"foundations": known.foundations, "evidence": known.evidence}
-            return RuleFinding(rule.text, rule.source, alignment, **known.scales, **more)
+            return RuleFinding(
+                rule.text,
+                rule.source,
+                alignment,
+                **known.scales,
+                foundations=known.foundations,
+                evidence=known.evidence,
+            )
 
-        return [[(rule, finding(rule, told)) for rule, told in rows.items()] for rows in worst]
+        return [[(rule, finding(rule, row)) for rule, row in rows.items()] for rows in worst]
 
     def _verdict(
         self, reading: ReplyReading, findings: Sequence[RuleFinding], house: Collection[str]

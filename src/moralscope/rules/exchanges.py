@@ -33,10 +33,10 @@ def parse_columns(text: str | None) -> dict[str, str]:
     >>> parse_columns("prompt=Q, reply=A")
     {'prompt': 'Q', 'reply': 'A', 'id': 'id'}
     """
-    found = {name: name for name in COLUMNS} | tables.parse_columns(text, COLUMNS)
-    if len(set(found.values())) < len(found):
+    columns = {name: name for name in COLUMNS} | tables.parse_columns(text, COLUMNS)
+    if len(set(columns.values())) < len(columns):
         raise InputError("--columns names a column twice", "name each column once")
-    return found
+    return columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,37 +51,23 @@ class ExchangeFile:
         return self.rows
 
     def __iter__(self) -> Iterator[Exchange]:
-        for number, (line, cells) in enumerate(_table(self.path, self.columns).rows(_NEEDED), 1):
-            found = cells if isinstance(cells, str) else _exchange(cells, self.columns, number)
-            if isinstance(found, str):
-                raise InputError(f"{self.path} line {line} {found}", "it changed: run it again")
-            yield found
+        table = Table(self.path, columns=self.columns)
+        for number, (line, cells) in enumerate(table.rows(_NEEDED), 1):
+            row = cells if isinstance(cells, str) else _exchange(cells, self.columns, number)
+            if isinstance(row, str):
+                raise InputError(f"{self.path} line {line} {row}", "it changed: run it again")
+            yield row
 
 
 def open_exchanges(path: Path, columns: Mapping[str, str] | None = None) -> ExchangeFile:
-    """Check a file of exchanges to its end and return it, or refuse it by its bad lines.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "a.jsonl")
-    ...     _ = path.write_text('{"prompt": "Hi!", "reply": "Hello."}')
-    ...     [each.reply for each in open_exchanges(path)]
-    ['Hello.']
-    """
-    chosen = columns or parse_columns(None)
-    table = _table(path, chosen)
-    rows = 0
-    for line, cells in table.good_rows(_NEEDED):
-        rows += 1
-        wrong = _exchange(cells, chosen, rows)
-        if isinstance(wrong, str):
-            table.note(line, wrong)
-    table.check()
+    """Check a file of exchanges to its end and return it, or refuse it by its bad lines."""
+    if not is_table(path):
+        raise InputError(f"{path} is no file that audit reads", _REMEDY)
+    names = columns or parse_columns(None)
+    rows = sum(1 for _ in _checked(Table(path, columns=names), names))
     if not rows:
         raise InputError(f"{path} holds no rows", _REMEDY)
-    return ExchangeFile(path, chosen, rows)
+    return ExchangeFile(path, names, rows)
 
 
 def one_exchange(prompt: str | None, reply: str) -> list[Exchange]:
@@ -111,27 +97,14 @@ def read_stream(stream: IO[bytes], columns: Mapping[str, str]) -> list[Exchange]
     text = stream.read()
     kind = ".jsonl" if text.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else ".csv"
     table = Table(io.BytesIO(text), name="stdin", kind=kind, columns=columns)
-    found: list[Exchange] = []
-    for line, cells in table.good_rows(_NEEDED):
-        one = _exchange(cells, columns, len(found) + 1)
-        if isinstance(one, str):
-            table.note(line, one)
-        else:
-            found.append(one)
-    table.check()
-    if not found:
+    exchanges = list(_checked(table, columns))
+    if not exchanges:
         raise InputError("stdin holds no rows", _REMEDY)
-    return found
+    return exchanges
 
 
 def read_exchanges(source: ExchangeInput) -> "ExchangeFile | list[Exchange]":
-    """Return the exchanges that a command line names: a file, opened and checked, or one.
-
-    Examples
-    --------
-    >>> read_exchanges(ExchangeInput(reply="Hello."))
-    [Exchange(prompt='', reply='Hello.', id='')]
-    """
+    """Return the exchanges that a command line names: a file, opened and checked, or one."""
     names = parse_columns(source.columns)
     if str(source.file) == "-":
         return read_stream(sys.stdin.buffer, names)
@@ -153,6 +126,17 @@ def blocks(rows: Iterable[Some], size: int) -> Iterator[list[Some]]:
         yield block
 
 
+def _checked(table: Table, columns: Mapping[str, str]) -> Iterator[Exchange]:
+    """Yield the exchanges of a table; at its end, refuse it by its bad lines."""
+    for number, (line, cells) in enumerate(table.good_rows(_NEEDED), 1):
+        row = _exchange(cells, columns, number)
+        if isinstance(row, str):
+            table.note(line, row)
+        else:
+            yield row
+    table.check()
+
+
 def _exchange(cells: Cells, columns: Mapping[str, str], number: int) -> Exchange | str:
     """Return an exchange, or what is wrong with the row."""
     for name in _NEEDED:
@@ -161,12 +145,6 @@ def _exchange(cells: Cells, columns: Mapping[str, str], number: int) -> Exchange
             return f"has no text under '{columns[name][:60]}'"
         if len(value) > MAX_CHARACTERS:
             return f"has {len(value):,} characters under '{columns[name][:60]}'"
-    given = cells.get("id")
-    known = isinstance(given, str | int) and not isinstance(given, bool) and str(given).strip()
-    return Exchange(cells["prompt"], cells["reply"], str(given)[:200] if known else str(number))
-
-
-def _table(path: Path, columns: Mapping[str, str]) -> Table:
-    if not is_table(path):
-        raise InputError(f"{path} is no file that audit reads", _REMEDY)
-    return Table(path, columns=columns)
+    name = cells.get("id")
+    is_named = isinstance(name, str | int) and not isinstance(name, bool) and str(name).strip()
+    return Exchange(cells["prompt"], cells["reply"], str(name)[:200] if is_named else str(number))

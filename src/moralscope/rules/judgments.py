@@ -24,7 +24,7 @@ _MOST_WORDS = 40  # beyond, a rule tells a story instead of making a general rul
 
 
 @dataclass(frozen=True, slots=True)
-class Judgment:
+class RuleReading:
     """A rule read: polarity +1 (do, or you may), -1 (do not), 0 (no judgment found)."""
 
     polarity: int
@@ -49,41 +49,41 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").casefold())
 
 
-def read_judgment(text: str) -> Judgment:
+def read_judgment(text: str) -> RuleReading:
     """Tell how a rule judges and what it judges.
 
     Examples
     --------
     >>> read_judgment("It's wrong to lie to a friend.")
-    Judgment(polarity=-1, behaviour='to lie to a friend')
+    RuleReading(polarity=-1, behaviour='to lie to a friend')
     >>> read_judgment("It's never okay to lie."), read_judgment("You should not lie.")
-    (Judgment(polarity=-1, behaviour='to lie'), Judgment(polarity=-1, behaviour='lie'))
+    (RuleReading(polarity=-1, behaviour='to lie'), RuleReading(polarity=-1, behaviour='lie'))
     >>> read_judgment("It is wrong not to vote.").polarity, read_judgment("Blue skies.").polarity
     (1, 0)
     >>> read_judgment("It's okay not to drink.")  # to permit leaving is not to forbid
-    Judgment(polarity=1, behaviour='not to drink')
+    RuleReading(polarity=1, behaviour='not to drink')
     >>> read_judgment("Breaking the law is wrong.")
-    Judgment(polarity=-1, behaviour='breaking the law')
+    RuleReading(polarity=-1, behaviour='breaking the law')
     """
     words = words_of(text)
     if words[:1] in (["never"], ["don't"], ["always"]):
-        return Judgment(1 if words[0] == "always" else -1, " ".join(words[1:]))
-    for place, word in enumerate(words[:_OPENING]):
-        sign = _sign(words, place)
+        return RuleReading(1 if words[0] == "always" else -1, " ".join(words[1:]))
+    for index, word in enumerate(words[:_OPENING]):
+        sign = _sign(words, index)
         if not sign:
             continue
-        if any(before in _NOT for before in words[:place]):
+        if any(before in _NOT for before in words[:index]):
             sign = -sign
         flips, rest = (
-            _denied(words[place + 1 :]) if word not in _PERMITS else (1, words[place + 1 :])
+            _denied(words[index + 1 :]) if word not in _PERMITS else (1, words[index + 1 :])
         )
         sign *= flips
-        if not rest and place > 1:  # "Breaking the law is wrong."
-            rest = [each for each in words[:place] if each not in _NOT | {"is", "are", "it's"}]
-        who = words[:place] if word in _MODAL | _NOT_MODAL and words[0] != "you" else []
-        subject = [each for each in who if each not in _NOT and each not in {"people", "one", "we"}]
-        return Judgment(sign, " ".join([*subject, *rest]))
-    return Judgment(0, " ".join(words))
+        if not rest and index > 1:  # "Breaking the law is wrong."
+            rest = [part for part in words[:index] if part not in _NOT | {"is", "are", "it's"}]
+        who = words[:index] if word in _MODAL | _NOT_MODAL and words[0] != "you" else []
+        subject = [part for part in who if part not in _NOT | {"people", "one", "we"}]
+        return RuleReading(sign, " ".join([*subject, *rest]))
+    return RuleReading(0, " ".join(words))
 
 
 def _denied(rest: list[str]) -> tuple[int, list[str]]:
@@ -99,15 +99,15 @@ def _denied(rest: list[str]) -> tuple[int, list[str]]:
     return sign, rest
 
 
-def _sign(words: list[str], place: int) -> int:
-    word = words[place]
+def _sign(words: list[str], index: int) -> int:
+    word = words[index]
     if word in _NOT_MODAL:
         return -1
     if word in {"should", "must", "ought"}:
         return 1
     if word in {"need", "needs", "have", "has"}:
-        return int(words[place + 1 : place + 2] == ["to"])
-    before = words[max(0, place - 4) : place]
+        return int(words[index + 1 : index + 2] == ["to"])
+    before = words[max(0, index - 4) : index]
     if not {"it's", "is", "are", "it", "isn't", "aren't", "be"} & set(before):
         return 0
     return (word in word_list("good")) - (word in word_list("bad"))

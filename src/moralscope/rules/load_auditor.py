@@ -24,7 +24,7 @@ from moralscope.rules.retrieval import TRAINED_SEARCH, Finds, Retriever, Trained
 from moralscope.rules.revision import Reviser
 from moralscope.rules.rule_writer import RuleWriter
 from moralscope.rules.rulebook import Rulebook, shipped_rulebook
-from moralscope.rules.thresholds import GivenLimits, Thresholds, operating_points, read_limits
+from moralscope.rules.thresholds import GivenLimits, operating_points, read_limits
 from moralscope.rules.verdict import TASK, Aligner, StoriesAlignment
 from moralscope.rules.written_rules import WrittenRuleJudge
 
@@ -161,7 +161,7 @@ def join_auditor(
     options: AuditOptions,
     index: RuleIndex,
     experts: ExpertSet,
-    given: GivenLimits,
+    limits_given: GivenLimits,
     *,
     ours: bool = True,
     generators: tuple[Generator | None, Generator | None] = (None, None),
@@ -174,7 +174,11 @@ def join_auditor(
     classifier, warnings = alignment_expert(experts)
     if options.experts == WEAK_AUDITOR:
         warnings = [*warnings, _WEAK]
-    limits = _limits(options, given, experts)
+    points = operating_points(experts)
+    if experts.retrieval and not options.encoder:
+        points = {**TRAINED_SEARCH, **points}
+    named = {} if options.severity is None else {"least_severity": options.severity}
+    limits = GivenLimits({**limits_given.limits, **named}).over(points)
     revises, writes = generators
     reviser = writer = None
     if encoder is not None and revises:
@@ -221,26 +225,16 @@ def join_auditor(
         "thresholds": asdict(limits),
     }
     refs = [ModelRef(encoder.name, encoder.checksum)] if encoder else []
-    refs += [experts.ref, *(ref for each in generators if each for ref in generator_refs(each))]
-    warnings += other_models(given, config)
+    refs += [experts.ref, *(ref for model in generators if model for ref in generator_refs(model))]
+    warnings += other_models(limits_given, config)
     return AuditModels(auditor, refs, config, [*warnings, *first_notes(book.warnings)])
 
 
-def _limits(options: AuditOptions, given: GivenLimits, experts: ExpertSet) -> Thresholds:
-    points = operating_points(experts)
-    if experts.retrieval and not options.encoder:
-        points = {**TRAINED_SEARCH, **points}
-    own = given.limits
-    if options.severity is not None:
-        own = {**own, "least_severity": options.severity}
-    return GivenLimits(own).over(points)
-
-
-def other_models(given: GivenLimits, config: Mapping[str, Any]) -> list[str]:
+def other_models(limits: GivenLimits, config: Mapping[str, Any]) -> list[str]:
     """Warn where the limit of a false-alarm budget was set with other models or other rules."""
     what = {"experts_sha256": "experts", "rules_sha256": "rules"}
     other = [
-        name for key, name in what.items() if given.set_by.get(key, config[key]) != config[key]
+        name for key, name in what.items() if limits.set_by.get(key, config[key]) != config[key]
     ]
     if not other:
         return []

@@ -111,17 +111,17 @@ def measure_scale(
 
     Examples
     --------
-    >>> found = measure_scale([1, 2, 3, 4], [1, 2, 3, 5])
-    >>> round(found.r.value, 3), found.mse.value
+    >>> scale = measure_scale([1, 2, 3, 4], [1, 2, 3, 5])
+    >>> round(scale.r.value, 3), scale.mse.value
     (0.983, 0.25)
     """
     _check(gold, predicted)
-    found = correlate(gold, predicted, seed=seed)
+    r = correlate(gold, predicted, seed=seed)
     errors = (np.asarray(predicted, dtype=np.float64) - np.asarray(gold, dtype=np.float64)) ** 2
-    draws = np.concatenate([errors[places].mean(axis=1) for places in _places(len(errors), seed)])
+    draws = np.concatenate([errors[drawn].mean(axis=1) for drawn in _resamples(len(errors), seed)])
     low, high = percentile_interval(draws[None])
     mse = SampleInterval(float(errors.mean()), float(low[0]), float(high[0]), len(errors))
-    return ScaleMeasure(SampleInterval(found.r, found.low, found.high, found.n), mse)
+    return ScaleMeasure(SampleInterval(r.r, r.low, r.high, r.n), mse)
 
 
 def measure_label(
@@ -158,11 +158,11 @@ def measure_alignment(
 def _figure(
     pairs: Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]], n: int, seed: int
 ) -> SampleInterval:
-    whole = float(np.mean([_f1(gold[None], found[None])[0] for gold, found in pairs]))
+    whole = float(np.mean([_f1(gold[None], guess[None])[0] for gold, guess in pairs]))
     draws = np.concatenate(
         [
-            np.mean([_f1(gold[places], found[places]) for gold, found in pairs], axis=0)
-            for places in _places(n, seed)
+            np.mean([_f1(gold[drawn], guess[drawn]) for gold, guess in pairs], axis=0)
+            for drawn in _resamples(n, seed)
         ]
     )
     low, high = percentile_interval(draws[None] / 100)
@@ -170,15 +170,15 @@ def _figure(
     return SampleInterval(whole, 100 * ends[0], 100 * ends[1], n)
 
 
-def _f1(gold: NDArray[np.bool_], found: NDArray[np.bool_]) -> Floats:
+def _f1(gold: NDArray[np.bool_], guess: NDArray[np.bool_]) -> Floats:
     """Return F1 of each row in percent; nothing to find and nothing found is 0."""
-    right = (gold & found).sum(axis=1)
-    either = gold.sum(axis=1) + found.sum(axis=1)
+    right = (gold & guess).sum(axis=1)
+    either = gold.sum(axis=1) + guess.sum(axis=1)
     return np.asarray(200.0 * right / np.maximum(either, 1))
 
 
-def _places(n: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Yield the places of all resamples, in blocks of rows that fit in memory."""
+def _resamples(n: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Yield the indices of all resamples, in blocks of rows that fit in memory."""
     generator = np.random.default_rng(seed)
     rows = max(1, _BLOCK // n)
     for start in range(0, _RESAMPLES, rows):
@@ -212,8 +212,8 @@ def measure_rules(
 
     Examples
     --------
-    >>> found = measure_rules(["Be kind."], [["Lying is wrong.", "Be kind."]])
-    >>> round(found["R-L"].value), found["Avg. Len"].value
+    >>> figures = measure_rules(["Be kind."], [["Lying is wrong.", "Be kind."]])
+    >>> round(figures["R-L"].value), figures["Avg. Len"].value
     (100, 3.0)
     """
     overlap = rouge_table(texts, references)
@@ -254,17 +254,17 @@ def measure_attributes(
     >>> measure_attributes(rows, {"alignment": lambda _: ["agree", "disagree"]})
     {'alignment F1': SampleInterval(value=100.0, low=50.0, high=100.0, n=2)}
     """
-    found: dict[str, SampleInterval] = {}
+    figures: dict[str, SampleInterval] = {}
     for name, attribute in SCALES.items():
         known = [row for row in rows if row.scales[name] is not None]
         if name in predict and known:
             gold = [attribute.merge(row.scales[name]) for row in known]
             scale = measure_scale(gold, [float(v) for v in predict[name](known)], seed=seed)
-            found |= {f"{name} r": scale.r, f"{name} MSE": scale.mse}
+            figures |= {f"{name} r": scale.r, f"{name} MSE": scale.mse}
     known = [row for row in rows if row.alignment is not None]
     if "alignment" in predict and known:
         gold_labels = [row.alignment or "" for row in known]
-        found["alignment F1"] = measure_alignment(
+        figures["alignment F1"] = measure_alignment(
             gold_labels, list(predict["alignment"](known)), seed=seed
         )
     known = [row for row in rows if row.foundations is not None]
@@ -273,5 +273,5 @@ def measure_attributes(
         for name in FOUNDATIONS:
             gold_has = [name in (row.foundations or ()) for row in known]
             has = [name in names for names in predicted]
-            found[f"{name} F1"] = measure_label(gold_has, has, seed=seed)
-    return found
+            figures[f"{name} F1"] = measure_label(gold_has, has, seed=seed)
+    return figures

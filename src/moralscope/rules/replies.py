@@ -48,14 +48,14 @@ class StanceExchange:
 
 def spoken(act: OwnAct, other: OwnAct | None = None) -> dict[str, str]:
     """Return the wordings of an act that templates ask for."""
-    them = turned(act.gerund, _YOURS)
+    yours = turned(act.gerund, _YOURS)
     forms = {
         "base": act.base,
         "past": act.past,
         "ger": act.gerund,
         "your": turned(act.base, _YOURS),
-        "yours": them,
-        "Yours": them[:1].upper() + them[1:],
+        "yours": yours,
+        "Yours": yours[:1].upper() + yours[1:],
         "yourpast": turned(act.past, _YOURS),
         "their": turned(act.base, _THEIRS),
         "theirs": turned(act.gerund, _THEIRS),
@@ -119,8 +119,8 @@ def draw_exchange(
 
     Examples
     --------
-    >>> told = draw_exchange(OwnAct("lie", "lied", "lying"), random.Random(1))
-    >>> told.stance in (1, -1), "li" in f"{told.exchange.prompt} {told.exchange.reply}".lower()
+    >>> drawn = draw_exchange(OwnAct("lie", "lied", "lying"), random.Random(1))
+    >>> drawn.stance in (1, -1), "li" in f"{drawn.exchange.prompt} {drawn.exchange.reply}".lower()
     (True, True)
     """
     stance = rng.choice(stances)
@@ -197,8 +197,8 @@ def _short(act: OwnAct, stance: int, rng: random.Random, context: str) -> Stance
     asked = rng.choice(table["prompts"][sort]).format(**forms)
     reply = rng.choice(table["short"][sort]["for" if stance == FOR else "against"])
     if rng.random() < 0.3:
-        own = ("does", "approves") if stance == FOR else ("declines", "condemns")
-        longer = rng.choice(table["full"][rng.choice(own)]["lines"]).format(**forms)
+        sorts = ("does", "approves") if stance == FOR else ("declines", "condemns")
+        longer = rng.choice(table["full"][rng.choice(sorts)]["lines"]).format(**forms)
         reply = f"{reply} {longer}"
     refuses = stance == AGAINST and sort == "does"
     return StanceExchange(
@@ -229,7 +229,7 @@ def _dressed(reply: str, stance: int, rng: random.Random) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Ruled:
+class RuledAct:
     """What somebody did or said, with the rule that people wrote for it.
 
     `act` is what was done, as its doer tells it; where nobody can say, `told` is the reply itself.
@@ -255,17 +255,17 @@ def annotated_examples(rows: Iterable[Annotation]) -> list[TextExample]:
     return [TextExample(rule_prompt(row.exchange), clean(row.rule), "exchanges") for row in rows]
 
 
-def ruled_examples(rows: Iterable[Ruled], seed: int = 0) -> list[TextExample]:
+def ruled_examples(rows: Iterable[RuledAct], seed: int = 0) -> list[TextExample]:
     """Return acts and situations as exchanges; which wording is drawn by the seed and the texts.
 
     Examples
     --------
-    >>> row = Ruled("It's rude to spit", OwnAct("spit at Al", "spat at Al", "spitting at Al"))
+    >>> row = RuledAct("It's rude to spit", OwnAct("spit at Al", "spat at Al", "spitting at Al"))
     >>> (lesson,) = ruled_examples([row])
     >>> "at Al" in lesson.prompt, lesson.target
     (True, "It's rude to spit.")
     """
-    found = []
+    examples = []
     for row in rows:
         draw = random.Random(f"{seed}\n{row.act or row.told}\n{row.rule}")  # noqa: S311
         if row.act is not None:
@@ -273,8 +273,8 @@ def ruled_examples(rows: Iterable[Ruled], seed: int = 0) -> list[TextExample]:
         else:
             asked = draw.choice(wordings()["prompts"]["open" if row.context else "chat"])
             exchange = Exchange(f"{row.context} {asked}", as_sentence(row.told))
-        found.append(TextExample(rule_prompt(exchange), as_sentence(row.rule), row.group))
-    return found
+        examples.append(TextExample(rule_prompt(exchange), as_sentence(row.rule), row.group))
+    return examples
 
 
 def as_sentence(text: str) -> str:

@@ -7,7 +7,7 @@ where it stays relevant to the prompt. Whatever a prompt or a candidate says to 
 """
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import blake2b
@@ -20,7 +20,7 @@ from moralscope.rules.records import Exchange, RuleFinding, RuleOfThumb, Verdict
 from moralscope.rules.retrieval import unit_rows
 from moralscope.rules.sanitize import clean, sentences, unreadable
 from moralscope.rules.thresholds import Thresholds
-from moralscope.rules.verdict import breach, is_broken
+from moralscope.rules.verdict import breach, broken_rules
 
 MAX_REPLY = 900  # characters of a candidate
 MAX_EDITS = 8  # candidates that leave sentences out
@@ -69,7 +69,7 @@ def shortened(reply: str) -> list[str]:
     parts = sentences(reply)
     if len(parts) < 2:
         return []
-    without = [" ".join([*parts[:place], *parts[place + 1 :]]) for place in range(len(parts))]
+    without = [" ".join([*parts[:index], *parts[index + 1 :]]) for index in range(len(parts))]
     return list(dict.fromkeys([*without, *parts]))[:MAX_EDITS]
 
 
@@ -85,11 +85,21 @@ def reworded(rules: Sequence[str], reply: str) -> list[str]:
     >>> reworded(["You should return a lost wallet to its owner."], "Keep it!")[0]
     'I think that you should return a lost wallet to its owner.'
     """
-    told = [form for rule in rules[:MAX_RULES] for form in _forms(rule)]
+    forms: list[str] = []
+    for rule in rules[:MAX_RULES]:
+        sentence, act = rule.strip(), act_of(rule)
+        bare = sentence.rstrip(".!")
+        clause = bare if bare.startswith(_PRONOUNS) else bare[:1].lower() + bare[1:]
+        kind = "demands" if read_judgment(rule).polarity > 0 else "forbids"
+        forms += [
+            form.format(rule=sentence, clause=clause, act=act)
+            for form in _templates()[kind]
+            if act or "{act}" not in form
+        ]
     parts = sentences(reply)
     rests = [" ".join(rest) for rest in (parts[:-1], parts[1:]) if rest]
-    mixed = [f"{rest} {form}" for rest in rests for form in told[:2]]
-    return [*told, *mixed, *_templates()["gentle"]]
+    mixed = [f"{rest} {form}" for rest in rests for form in forms[:2]]
+    return [*forms, *mixed, *_templates()["gentle"]]
 
 
 def act_of(rule: str) -> str:
@@ -106,25 +116,15 @@ def act_of(rule: str) -> str:
     act = read_judgment(rule).behaviour.removeprefix("to ").split()
     if words[:1] not in (["you"], ["it's"], ["it"]) or not act or act[0] in _NO_VERBS:
         return ""
-    own = [_OWN.get(word, word) for word in act]
-    return "" if {"you", "you're", "they"} & set(own) else " ".join(own)
-
-
-def _forms(rule: str) -> list[str]:
-    sentence = rule.strip()
-    bare = sentence.rstrip(".!")
-    clause = bare if bare.startswith(_PRONOUNS) else bare[:1].lower() + bare[1:]
-    kind = "demands" if read_judgment(rule).polarity > 0 else "forbids"
-    act = act_of(rule)
-    forms = (form for form in _templates()[kind] if act or "{act}" not in form)
-    return [form.format(rule=sentence, clause=clause, act=act) for form in forms]
+    first_person = [_OWN.get(word, word) for word in act]
+    return "" if {"you", "you're", "they"} & set(first_person) else " ".join(first_person)
 
 
 @cache
 def _templates() -> dict[str, list[str]]:
-    place = resources.files("moralscope.rules").joinpath("data/revisions.toml")
-    found: dict[str, list[str]] = tomllib.loads(place.read_text("utf-8"))
-    return found
+    file = resources.files("moralscope.rules").joinpath("data/revisions.toml")
+    templates: dict[str, list[str]] = tomllib.loads(file.read_text("utf-8"))
+    return templates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +141,7 @@ Judge = Callable[[Sequence[Exchange], Sequence[Sequence[RuleOfThumb]]], list[Exc
 
 
 @dataclass(frozen=True, slots=True)
-class Revision:
+class RevisedReply:
     """A revised reply and what made it: generator, edit or template."""
 
     text: str
@@ -149,9 +149,9 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
-class _Try:
-    case: int
-    revision: Revision
+class _Candidate:
+    case: int  # the index of its exchange
+    revision: RevisedReply
     relevance: float = 0.0
 
 
@@ -189,7 +189,7 @@ class Reviser:
 
     def revise(
         self, exchanges: Sequence[Exchange], judged: Sequence[ExchangeJudgment], judge: Judge
-    ) -> list[Revision | None]:
+    ) -> list[RevisedReply | None]:
         """Return a revised reply for each exchange that is flagged, or None.
 
         Parameters
@@ -201,58 +201,40 @@ class Reviser:
         """
         # A reply that reads as bad and breaks no rule surely is revised by the rule that explains
         # it best, if any does.
-        broken = {
-            case: [rule.text for rule in self._broken(answer) or self._likely(answer)]
-            for case, answer in enumerate(judged)
-        }
+        broken = []
+        for judgment in judged:
+            likely = [rule for rule in judgment.findings if rule.alignment.label == "disagree"]
+            likely.sort(key=breach, reverse=True)
+            rules = broken_rules(judgment.findings, self._limits) or likely[:1]
+            broken.append([rule.text for rule in rules])
         # Relevance costs an embedding, a verdict the experts: the cheap test goes first.
-        tries = self._relevant(exchanges, self._candidates(exchanges, broken))
-        best = self._chosen(exchanges, judged, tries, judge)
-        return [best.get(case) for case in range(len(exchanges))]
-
-    def _chosen(
-        self,
-        exchanges: Sequence[Exchange],
-        judged: Sequence[ExchangeJudgment],
-        tries: Sequence[_Try],
-        judge: Judge,
-    ) -> dict[int, Revision]:
-        """Return the candidate with the best verdict of each case that has a good one."""
-        asked = [Exchange(exchanges[one.case].prompt, one.revision.text) for one in tries]
+        candidates = self._relevant(exchanges, self._candidates(exchanges, broken))
+        if not candidates:
+            return [None] * len(exchanges)
+        asked = [Exchange(exchanges[one.case].prompt, one.revision.text) for one in candidates]
         # A candidate is asked about the reply's rules too, not only about those found for itself:
         # else one that talks of something else would pass.
-        found = judge(asked, [judged[one.case].rules for one in tries]) if tries else []
-        best: dict[int, tuple[float, float, Revision]] = {}
-        for one, answer in zip(tries, found, strict=True):
+        answers = judge(asked, [judged[one.case].rules for one in candidates])
+        best: dict[int, tuple[float, float, RevisedReply]] = {}
+        for one, answer in zip(candidates, answers, strict=True):
             before = judged[one.case]
             gain = answer.verdict.score - before.verdict.score
-            new = {r.text for r in self._broken(answer)} - {r.text for r in self._broken(before)}
-            if not answer.verdict.flag and gain >= self._limits.gain and not new:
+            new, old = (
+                {rule.text for rule in broken_rules(side.findings, self._limits)}
+                for side in (answer, before)
+            )
+            if not answer.verdict.flag and gain >= self._limits.gain and new <= old:
                 rank = (answer.verdict.score, one.relevance, one.revision)
                 best[one.case] = max(best.get(one.case, rank), rank, key=lambda item: item[:2])
-        return {case: rank[2] for case, rank in best.items()}
+        return [best[case][2] if case in best else None for case in range(len(exchanges))]
 
     def _candidates(
-        self, exchanges: Sequence[Exchange], broken: Mapping[int, Sequence[str]]
-    ) -> list[_Try]:
+        self, exchanges: Sequence[Exchange], broken: Sequence[Sequence[str]]
+    ) -> list[_Candidate]:
         """Return what could be sent: written, cut or reworded; each text once a case."""
-        texts = self._written(exchanges, broken)
-        for case, rules in broken.items():
-            reply = exchanges[case].reply
-            texts += [(case, "edit", text) for text in shortened(reply)]
-            texts += [(case, "template", text) for text in reworded(rules, reply)]
-        found: dict[tuple[int, str], _Try] = {}
-        for case, by, text in texts:
-            if is_usable(text, exchanges[case].reply, next(iter(broken[case]), "")):
-                found.setdefault((case, text), _Try(case, Revision(text, by)))
-        return list(found.values())
-
-    def _written(
-        self, exchanges: Sequence[Exchange], broken: Mapping[int, Sequence[str]]
-    ) -> list[tuple[int, str, str]]:
         asked = [
             (case, opening, revision_prompt(next(iter(rules), _GENERAL), exchanges[case], opening))
-            for case, rules in broken.items()
+            for case, rules in enumerate(broken)
             for opening in OPENINGS
         ]
         if not asked:
@@ -260,39 +242,40 @@ class Reviser:
         prompts = [prompt for *_, prompt in asked]
         seeds = [_seed(prompt, self._seed) for prompt in prompts]
         written = self.generator.generate(prompts, self._decoding, seeds)
-        return [
+        texts = [
             (case, "generator", f"{opening} {text}".strip())
-            for (case, opening, _), own in zip(asked, written, strict=True)
-            for text in (clean(one.text).strip("\"'“” ") for one in own)
+            for (case, opening, _), continuations in zip(asked, written, strict=True)
+            for text in (clean(one.text).strip("\"'“” ") for one in continuations)
             if text
         ]
+        for case, rules in enumerate(broken):
+            reply = exchanges[case].reply
+            texts += [(case, "edit", text) for text in shortened(reply)]
+            texts += [(case, "template", text) for text in reworded(rules, reply)]
+        candidates: dict[tuple[int, str], _Candidate] = {}
+        for case, by, text in texts:
+            if is_usable(text, exchanges[case].reply, next(iter(broken[case]), "")):
+                candidates.setdefault((case, text), _Candidate(case, RevisedReply(text, by)))
+        return list(candidates.values())
 
-    def _relevant(self, exchanges: Sequence[Exchange], tries: Sequence[_Try]) -> list[_Try]:
+    def _relevant(
+        self, exchanges: Sequence[Exchange], candidates: Sequence[_Candidate]
+    ) -> list[_Candidate]:
         """Keep candidates that are about as near to the prompt as the reply was."""
-        if not tries:
+        if not candidates:
             return []
-        cases = sorted({one.case for one in tries})
+        cases = sorted({one.case for one in candidates})
         prompts = unit_rows(self._encoder, [exchanges[case].prompt for case in cases])
         replies = unit_rows(self._encoder, [exchanges[case].reply for case in cases])
-        rows = unit_rows(self._encoder, [one.revision.text for one in tries])
-        place = {case: number for number, case in enumerate(cases)}
+        rows = unit_rows(self._encoder, [one.revision.text for one in candidates])
         kept = []
-        for one, row in zip(tries, rows, strict=True):
-            prompt = prompts[place[one.case]]
-            own = max(0.0, float(prompt @ replies[place[one.case]]))
-            near = float(prompt @ row)
-            if not exchanges[one.case].prompt or near >= self._limits.relevance * own:
+        for one, row in zip(candidates, rows, strict=True):
+            index = cases.index(one.case)
+            before = max(0.0, float(prompts[index] @ replies[index]))
+            near = float(prompts[index] @ row)
+            if not exchanges[one.case].prompt or near >= self._limits.relevance * before:
                 kept.append(replace(one, relevance=near))
         return kept
-
-    def _broken(self, judged: ExchangeJudgment) -> list[RuleFinding]:
-        """Return the broken rules, the one that weighs most first."""
-        broken = [rule for rule in judged.findings if is_broken(rule, self._limits)]
-        return sorted(broken, key=lambda rule: -breach(rule))
-
-    def _likely(self, judged: ExchangeJudgment) -> list[RuleFinding]:
-        found = [rule for rule in judged.findings if rule.alignment.label == "disagree"]
-        return sorted(found, key=lambda rule: -breach(rule))[:1]
 
 
 def revision_prompt(rule: str, exchange: Exchange, opening: str = "") -> str:

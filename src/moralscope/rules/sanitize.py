@@ -43,7 +43,7 @@ def clean(text: str) -> str:
     if not text.isprintable():
         kind = unicodedata.category
         text = "".join(
-            each if each.isprintable() else "" if kind(each) == "Cf" else " " for each in text
+            char if char.isprintable() else "" if kind(char) == "Cf" else " " for char in text
         )
     return " ".join(text.split())
 
@@ -77,8 +77,8 @@ def unreadable(text: str) -> str:
 @cache
 def _function_words() -> tuple[frozenset[str], frozenset[str]]:
     """Return the English ones and those of other languages."""
-    place = resources.files("moralscope.rules").joinpath("data/function_words.toml")
-    lists = tomllib.loads(place.read_text("utf-8"))
+    file = resources.files("moralscope.rules").joinpath("data/function_words.toml")
+    lists = tomllib.loads(file.read_text("utf-8"))
     english = (function_words() - CONTRACTED) | set(lists["english"].split())
     return english, frozenset(lists["others"].split())
 
@@ -94,17 +94,14 @@ def read_exchange(exchange: Exchange) -> Readable:
     'the reply holds no words'
     """
     prompt, reply = clean(exchange.prompt), clean(exchange.reply)
-    notes = []
-    asked = unreadable(prompt[-_LOOKED:])
-    if asked == "holds no words":
+    notes, refusal = [], ""
+    prompt_fault, reply_fault = unreadable(prompt[-_LOOKED:]), unreadable(reply[:_LOOKED])
+    if prompt_fault == "holds no words":
         notes.append("the prompt holds no words" if prompt else "the prompt is empty")
-        asked = ""
-    told = unreadable(reply[:_LOOKED])
-    refusal = ""
-    if told:
-        refusal = f"the reply {told}" if reply else "the reply is empty"
-    elif asked:
-        refusal = f"the prompt {asked}"
+    elif prompt_fault:
+        refusal = f"the prompt {prompt_fault}"
+    if reply_fault:
+        refusal = f"the reply {reply_fault}" if reply else "the reply is empty"
     return Readable(Exchange(prompt, reply, exchange.id), tuple(notes), refusal)
 
 
@@ -116,4 +113,4 @@ def sentences(text: str) -> list[str]:
     >>> sentences("One. Two!  Three")
     ['One.', 'Two!', 'Three']
     """
-    return [part for each in _SENTENCE.split(text) if (part := each.strip())]
+    return [sentence for part in _SENTENCE.split(text) if (sentence := part.strip())]

@@ -99,17 +99,17 @@ def read_limits(path: Path | None) -> GivenLimits:
     return GivenLimits(check_limits(values, document.name), set_by)
 
 
-def write_limits(path: Path, given: GivenLimits) -> None:
+def write_limits(path: Path, written: GivenLimits) -> None:
     """Write limits as `read_limits` reads them; `set_by` holds texts and numbers."""
-    lines = [f"{name} = {value!r}" for name, value in given.limits.items()]
-    lines += [f"[{_SET_BY}]"] if given.set_by else []
-    for name, value in given.set_by.items():
+    lines = [f"{name} = {value!r}" for name, value in written.limits.items()]
+    lines += [f"[{_SET_BY}]"] if written.set_by else []
+    for name, value in written.set_by.items():
         # JSON's escapes are TOML's, too.
         lines.append(f"{name} = {json.dumps(value) if isinstance(value, str) else repr(value)}")
     write_whole(path, [("\n".join(lines) + "\n").encode()])
 
 
-def check_limits(given: Mapping[str, Any], source: str) -> dict[str, float]:
+def check_limits(limits: Mapping[str, Any], source: str) -> dict[str, float]:
     """Return limits as numbers; unknown names and values out of range are refused.
 
     Examples
@@ -117,8 +117,8 @@ def check_limits(given: Mapping[str, Any], source: str) -> dict[str, float]:
     >>> check_limits({"flag": 1}, "the request")
     {'flag': 1.0}
     """
-    known = {each.name: each.option for each in option_fields(Thresholds)}
-    for name, value in given.items():
+    known = {field.name: field.option for field in option_fields(Thresholds)}
+    for name, value in limits.items():
         if name not in known:
             remedy = _OLD.get(name) or did_you_mean(name, known)
             raise UnknownName(f"{source} has '{name[:60]}'", remedy)
@@ -127,10 +127,10 @@ def check_limits(given: Mapping[str, Any], source: str) -> dict[str, float]:
         if not number or not low <= value <= high:
             what = f"{source} has no good value for '{name}'"
             raise InputError(what, f"give a number from {low:g} to {high:g}")
-    return {name: float(value) for name, value in given.items()}
+    return {name: float(value) for name, value in limits.items()}
 
 
-def known_limits(given: Any, source: str) -> Thresholds:
+def known_limits(saved: Any, source: str) -> Thresholds:
     """Return the limits of a saved run; an older one may name some that are no longer.
 
     Examples
@@ -138,10 +138,10 @@ def known_limits(given: Any, source: str) -> Thresholds:
     >>> known_limits({"disagree": 0.6, "consensus": 3.0}, "run.json").disagree
     0.6
     """
-    if not isinstance(given, Mapping):
+    if not isinstance(saved, Mapping):
         raise InputError(f"{source}: 'thresholds' is no mapping", "run the audit again")
     names = {field.name for field in option_fields(Thresholds)}
-    known = {name: value for name, value in given.items() if name in names}
+    known = {name: value for name, value in saved.items() if name in names}
     return Thresholds(**check_limits(known, source))
 
 
@@ -154,12 +154,11 @@ def operating_points(experts: ExpertSet) -> dict[str, float]:
     >>> operating_points(prepare_rule_experts("scripted"))
     {'bad': 0.85, 'fine': 0.5, 'disagree': 0.6, 'agree': 0.5}
     """
-    found: dict[str, float] = {}
-    known = experts.operating_points
-    if "verdict" in known:
-        told = dict(zip(experts.labels("verdict"), known["verdict"], strict=True))
-        found |= {"bad": told["bad"], "fine": 1 - told["fine"]}
-    if "alignment" in known:
-        told = dict(zip(experts.labels("alignment"), known["alignment"], strict=True))
-        found |= {name: told[name] for name in ("disagree", "agree")}
-    return found
+    limits: dict[str, float] = {}
+    for task, values in experts.operating_points.items():
+        points = dict(zip(experts.labels(task), values, strict=True))
+        if task == "verdict":
+            limits |= {"bad": points["bad"], "fine": 1 - points["fine"]}
+        elif task == "alignment":
+            limits |= {name: points[name] for name in ("disagree", "agree")}
+    return limits

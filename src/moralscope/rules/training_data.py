@@ -44,7 +44,7 @@ from moralscope.rules.reading import (
     split_annotations,
 )
 from moralscope.rules.records import ALIGNMENTS, Annotation, Exchange
-from moralscope.rules.replies import Ruled, as_sentence
+from moralscope.rules.replies import RuledAct, as_sentence
 from moralscope.rules.stories_to_rules import other_wordings, social_cases, story_cases, story_verbs
 from moralscope.rules.verdict import TASK
 from moralscope.rules.verdict_examples import (
@@ -224,13 +224,13 @@ def exchange_examples(path: Path) -> list[TrainingExample]:
     return examples
 
 
-def ruled_at_hand(seed: int) -> dict[str, list[Ruled]]:
+def ruled_at_hand(seed: int) -> dict[str, list[RuledAct]]:
     """Return SOCIAL-CHEM-101 and Moral Stories by part; no rule that is held out is in train."""
     rows = _social().annotations
     split = split_annotations(rows, seed=seed)
     stories = load_stories().stories
     member, verbs = part_of(stories, SPLIT, "action"), story_verbs(stories)
-    ruled: dict[str, list[Ruled]] = {}
+    ruled: dict[str, list[RuledAct]] = {}
     for part in PARTS:
         some = [story for story in stories if member.get(story.id) == part]
         kinds = (_of_situations(split.of(rows, part)), _of_stories(some, verbs), _of_norms(some))
@@ -240,19 +240,19 @@ def ruled_at_hand(seed: int) -> dict[str, list[Ruled]]:
     return ruled
 
 
-def _of_situations(rows: Iterable[Annotation]) -> Iterator[Ruled]:
+def _of_situations(rows: Iterable[Annotation]) -> Iterator[RuledAct]:
     """Yield each situation as a reply, and the action its rule judges, after the situation."""
     for row in rows:
         situation = row.exchange.prompt
         if starts_with_gerund(situation):
             situation = f"I am {situation[:1].lower()}{situation[1:]}"
-        yield Ruled(row.rule, told=situation, group="situations")
+        yield RuledAct(row.rule, told=situation, group="situations")
         act = own_phrase(row.action) if row.action else None
         if act is not None:
-            yield Ruled(row.rule, act, context=as_sentence(situation), group="situations")
+            yield RuledAct(row.rule, act, context=as_sentence(situation), group="situations")
 
 
-def _of_stories(stories: Sequence[MoralStory], verbs: frozenset[str]) -> Iterator[Ruled]:
+def _of_stories(stories: Sequence[MoralStory], verbs: frozenset[str]) -> Iterator[RuledAct]:
     """Yield what was done in each story, in the first person where that is clear.
 
     A moral action without its context is left out: nobody could tell which norm it keeps.
@@ -263,16 +263,16 @@ def _of_stories(stories: Sequence[MoralStory], verbs: frozenset[str]) -> Iterato
         for orientation in ORIENTATIONS if context else ("immoral",):
             act = story.action(orientation)
             if act and story.norm:
-                yield Ruled(story.norm, own_act(act, verbs, gender), act, context, "stories")
+                yield RuledAct(story.norm, own_act(act, verbs, gender), act, context, "stories")
 
 
-def _of_norms(stories: Iterable[MoralStory]) -> Iterator[Ruled]:
+def _of_norms(stories: Iterable[MoralStory]) -> Iterator[RuledAct]:
     """Yield the behaviour that each norm judges, as something done, meant or asked about."""
     for norm in dict.fromkeys(story.norm for story in stories if story.norm):
         behaviour, _ = behaviour_of(norm) or ("", 0)
         act = own_phrase(behaviour)
         if act is not None:
-            yield Ruled(norm, act, group="norms")
+            yield RuledAct(norm, act, group="norms")
 
 
 def social_files() -> list[Path]:

@@ -3,7 +3,7 @@
 import pytest
 
 from moralscope.rules.records import Annotation, Exchange
-from moralscope.rules.replies import Ruled, annotated_examples, ruled_examples
+from moralscope.rules.replies import RuledAct, annotated_examples, ruled_examples
 from moralscope.rules.rule_writer import MARKERS, MAX_PROMPT, MAX_REPLY, rule_prompt
 from moralscope.stories.norms.first_person import OwnAct
 
@@ -45,7 +45,7 @@ def test_annotated_exchanges_are_taken_as_they_are():
 
 
 def test_an_act_is_asked_about_or_told_and_the_rule_is_learnt_for_either_stance():
-    rows = [Ruled(f"It's rude to spit, {n}", SPIT) for n in range(40)]
+    rows = [RuledAct(f"It's rude to spit, {n}", SPIT) for n in range(40)]
     lessons = ruled_examples(rows)
     assert all("at Al" in row.prompt for row in lessons)
     assert len({row.prompt for row in lessons}) > 20
@@ -55,7 +55,9 @@ def test_an_act_is_asked_about_or_told_and_the_rule_is_learnt_for_either_stance(
 
 
 def test_what_cannot_be_retold_is_the_reply_itself():
-    (lesson,) = ruled_examples([Ruled("Be kind", None, "the boss shouts", "Ann is late.", "mine")])
+    (lesson,) = ruled_examples(
+        [RuledAct("Be kind", None, "the boss shouts", "Ann is late.", "mine")]
+    )
     assert lesson.prompt.startswith("<|PROMPT|> Ann is late.")
     assert lesson.prompt.endswith("<|REPLY|> The boss shouts. <|RULE|>")
     assert (lesson.target, lesson.group) == ("Be kind.", "mine")

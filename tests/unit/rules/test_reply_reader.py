@@ -16,7 +16,7 @@ def read(prompt, reply):
 def test_a_short_exchange_is_its_own_window():
     found = read("Hi!", "Hello you.")
     assert found.windows == (Exchange("Hi!", "Hello you."),)
-    assert found.each_bad == [found.bad]
+    assert found.window_bad == [found.bad]
     assert set(found.concerns) == set(CONCERNS)
 
 
@@ -37,9 +37,9 @@ def test_a_long_prompt_beside_a_short_reply_is_read_whole():
 
 def test_the_worst_window_counts():
     found = read("Hi!", OTHER)
-    assert len(found.each_bad) > 3
-    assert abs(found.bad - max(found.each_bad)) < 0.2
-    assert found.doubtful(max(found.each_bad)) == []
+    assert len(found.window_bad) > 3
+    assert abs(found.bad - max(found.window_bad)) < 0.2
+    assert found.doubtful(max(found.window_bad)) == []
     assert found.doubtful(-1.0) == list(range(len(found.windows)))
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from moralscope.cli.words import sparkline
 from moralscope.core.errors import InputError
 from moralscope.core.records import to_plain
+from moralscope.pages.corpora import sparkline
 from moralscope.words.compare import compare_corpora, compare_over_time
 from moralscope.words.options import CorporaOptions
 
