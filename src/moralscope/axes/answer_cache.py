@@ -28,15 +28,6 @@ class AnswerCache:
     ----------
     experts
         A loaded set, which is asked every time; or the folder of one, whose answers are kept.
-
-    Examples
-    --------
-    >>> from moralscope.models.classifiers.scripted import ScriptedExperts
-    >>> from moralscope.stories.tasks import classification_task
-    >>> answers = AnswerCache(ScriptedExperts({"action": ("immoral", "moral")}))
-    >>> table, unread = answers.ask(classification_task("action"), [("", "Jo lies.")])
-    >>> table.shape, unread
-    ((1, 2), [0])
     """
 
     def __init__(self, experts: ExpertSet | ExpertFolder) -> None:

@@ -265,13 +265,7 @@ def build_compared(options: CompareOptions, name: str, models: AxisModels) -> Ax
 
 
 def label(models: Sequence[ModelRef]) -> list[str]:
-    """Return a name for each model that no other one has.
-
-    Examples
-    --------
-    >>> label([ModelRef("minilm", "0123456789"), ModelRef("minilm", "0123456789")])
-    ['minilm@01234567', 'minilm@01234567 (2)']
-    """
+    """Return a name for each model that no other one has."""
     names = [model.name for model in models]
     labels: list[str] = []
     for model in models:

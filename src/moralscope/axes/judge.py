@@ -87,13 +87,7 @@ def build_judge(
 
 
 def best_task(row: Row, tasks: Sequence[str]) -> str:
-    """Return the task with the largest grounding that the row fills, among those there are.
-
-    Examples
-    --------
-    >>> best_task({"action": "lie", "norm": "Be honest."}, ("action", "action+norm"))
-    'action+norm'
-    """
+    """Return the task with the largest grounding that the row fills, among those there are."""
     for name in TASKS:
         if name in tasks and _task(name).pair(row) is not None:
             return name

@@ -46,7 +46,7 @@ _SHARE = Column("", "share interval", 2)
 def compare_page(record: RunRecord) -> Page:
     """Lay out a comparison of models on the same actions."""
     config = record.config
-    statistics: CompareStatistics = record.statistics  # type: ignore[assignment]
+    statistics: CompareStatistics = record.statistics
     models = [str(name) for name in config.get("encoders") or ()]
     compared: list[ComparedAction] = [
         row for row in record.results if row.scores.keys() >= set(models)
@@ -161,7 +161,7 @@ def _gate_sentence(gate: GateResult | None) -> list[str]:
 def languages_page(record: RunRecord) -> Page:
     """Lay out one model in several languages."""
     config = record.config
-    statistics: LanguagesStatistics = record.statistics  # type: ignore[assignment]
+    statistics: LanguagesStatistics = record.statistics
     results: Sequence[ParallelScore] = record.results
     codes = [str(code) for code in config.get("languages") or ()]
     ranking = statistics.ranking
@@ -257,7 +257,7 @@ def runs_page(record: RunRecord) -> Page:
     ['Every item']
     """
     config = record.config
-    changes: RunChanges = record.statistics  # type: ignore[assignment]
+    changes: RunChanges = record.statistics
     items: Sequence[ComparedItem] = record.results
     audits = config.get("job") == "audit"
     runs = [str(path) for path in config.get("runs") or ()]

@@ -24,7 +24,7 @@ _LISTED = 5  # rows at each end in the terminal
 
 def corpus_scores_page(record: RunRecord) -> Page:
     """Lay out the scores of a corpus: their spread and the rows at both ends."""
-    statistics: CorpusScores = record.statistics  # type: ignore[assignment]
+    statistics: CorpusScores = record.statistics
     scores, quantiles = statistics.scores, statistics.quantiles
     sections = []
     if scores.n and quantiles.keys() >= {"0.05", "0.95"}:
@@ -76,7 +76,7 @@ def _range(low: float | None, high: float | None) -> tuple[float, float] | None:
 
 def estimate_page(record: RunRecord) -> Page:
     """Lay out what a run over a corpus would take."""
-    statistics: EstimateStatistics = record.statistics  # type: ignore[assignment]
+    statistics: EstimateStatistics = record.statistics
     found = statistics.estimate
     about = "" if found.exact else "about "
     cores = f"{found.workers} worker{'s' * (found.workers > 1)}"

@@ -7,6 +7,7 @@ fit is refused. Nothing is ever unpickled.
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -67,8 +68,10 @@ def load_direction(path: Path, encoder: Encoder, template: Template) -> Directio
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{path} does not hold a direction", _REMEDY) from error
     settings = decode(DirectionSettings, plain, str(path), remedy=_REMEDY)
-    known = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
-    direction = Direction(**known, **vectors)
+    known: dict[str, Any] = {
+        field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)
+    }
+    direction = Direction(**{**known, **vectors})
     if direction.checksum != encoder.checksum:
         raise InputError(
             f"{path} was fitted with {direction.encoder} ({direction.checksum[:12]}), "
