@@ -212,14 +212,8 @@ def compare(
         for first, second in combinations(labels, 2)
     }
     results = _compare_actions(distinct.actions, raw, tables, differences)
-    pairs = [
-        _summary(index, tables, results, differences, chosen.seed)
-        for index in range(len(differences))
-    ]
-    gate = None
-    if limits is not None:
-        figures = {" vs ".join(p.pair): {k: get(p) for k, get in FIGURES.items()} for p in pairs}
-        gate = check_gate(limits, figures)
+    pairs = [_summary(pair, tables, results, differences, chosen.seed) for pair in differences]
+    figures = {" vs ".join(p.pair): {k: get(p) for k, get in FIGURES.items()} for p in pairs}
     widest = sorted(results, key=lambda row: -row.spread)
     named = list(zip(labels, (axis.card for axis in axes), strict=True))
     return RunRecord(
@@ -239,7 +233,7 @@ def compare(
             },
             pairs=pairs,
             most_disputed=[row.action for row in widest[:_DISPUTED]],
-            gate=gate,
+            gate=check_gate(limits, figures) if limits is not None else None,
         ),
         warnings=[
             NOT_ADVICE,
@@ -346,14 +340,14 @@ def _compare_actions(
 
 
 def _summary(
-    index: int,
+    pair: Pair,
     tables: Mapping[str, Floats],
     results: Sequence[ComparedAction],
     differences: Mapping[Pair, PairedDifferences],
     seed: int,
 ) -> PairSummary:
-    """Sum up one pair, by its index."""
-    pair, paired = list(differences.items())[index]
+    """Sum up one pair."""
+    paired, index = differences[pair], list(differences).index(pair)
     first, second = (tables[name].mean(axis=1).tolist() for name in pair)
     prompts = tables[pair[0]].shape[1]
     noise = float(np.median(paired.sd))

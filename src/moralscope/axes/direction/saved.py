@@ -16,6 +16,7 @@ from moralscope.axes.templates import Template
 from moralscope.core.decode import decode
 from moralscope.core.errors import InputError
 from moralscope.core.protocols import Encoder
+from moralscope.core.records import to_plain
 from moralscope.io.files import write_whole
 
 SCHEMA = "moralscope.axes.direction/1"
@@ -34,13 +35,10 @@ def save_direction(direction: Direction, path: Path) -> None:
     """
     from safetensors.numpy import save
 
-    fields = {
-        field.name: getattr(direction, field.name)
-        for field in dataclasses.fields(direction)
-        if field.name not in _TENSORS
-    }
-    text = json.dumps(fields, default=dataclasses.asdict)
-    tensors = {name: np.ascontiguousarray(getattr(direction, name)) for name in _TENSORS}
+    plain = to_plain(direction)
+    text = json.dumps({name: value for name, value in plain.items() if name not in _TENSORS})
+    vectors = (direction.vector, direction.second, direction.positions)
+    tensors = dict(zip(_TENSORS, map(np.ascontiguousarray, vectors), strict=True))
     write_whole(path, [save(tensors, {"schema": SCHEMA, "direction": text})])
 
 

@@ -21,7 +21,7 @@ from moralscope.stories.tasks import ClassificationTask
 Floats = NDArray[np.float64]
 
 
-class AnswerCache:
+class JudgeAnswers:
     """Probabilities of pairs of texts, and how many tokens of each the experts did not read.
 
     Parameters
